@@ -1,6 +1,6 @@
-import { orderTests, providerSeparationTests, reopenTests } from "./provider/orderTests.ts";
-import { isolationTests, valueTests } from "./provider/valueTests.ts";
-import type { ProviderTest } from "./provider/providerTest.ts";
+import { orderTests, providerSeparationTests, reopenTests } from "./conformance/provider/orderTests.ts";
+import { isolationTests, valueTests } from "./conformance/provider/valueTests.ts";
+import type { ProviderTest } from "./conformance/provider/providerTest.ts";
 
 /**
  * The conformance suite for every `PersistenceStorageProvider`, for any test runner. Pass a function that returns an

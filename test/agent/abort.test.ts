@@ -7,7 +7,7 @@ import type { PromptExecutor } from "../../src/agent/model/PromptExecutor.ts";
 import { strategy } from "../../src/agent/strategy/Strategy.ts";
 import { tool, type AnyTool } from "../../src/agent/tool/Tool.ts";
 import { ToolNotStartedError } from "../../src/errors/toolCallErrors.ts";
-import { scriptedModel } from "../../src/testing/scriptedModel.ts";
+import { scriptedModel } from "../../src/testing/doubles/scriptedModel.ts";
 import { WatchedClock } from "../internal/WatchedClock.ts";
 import { gate } from "./gate.ts";
 import { manualClock } from "./manualClock.ts";

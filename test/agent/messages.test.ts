@@ -3,7 +3,7 @@ import { AIAgent } from "../../src/agent/AIAgent.ts";
 import type { AgentContext } from "../../src/agent/context/AgentContext.ts";
 import { strategy } from "../../src/agent/strategy/Strategy.ts";
 import type { Message } from "../../src/checkpoint/messages/Message.ts";
-import { scriptedModel } from "../../src/testing/scriptedModel.ts";
+import { scriptedModel } from "../../src/testing/doubles/scriptedModel.ts";
 
 /** The code, the subject and the places of what using the context throws. */
 async function refusal(use: (context: AgentContext) => unknown, answer: unknown = { role: "assistant", content: "" }) {

@@ -12,7 +12,7 @@ import { strategy } from "../../src/agent/strategy/Strategy.ts";
 import { tool } from "../../src/agent/tool/Tool.ts";
 import { ExecutionMovedError } from "../../src/errors/runErrors.ts";
 import { IterationLimitError } from "../../src/errors/strategyErrors.ts";
-import { scriptedModel } from "../../src/testing/scriptedModel.ts";
+import { scriptedModel } from "../../src/testing/doubles/scriptedModel.ts";
 import { WatchedClock } from "../internal/WatchedClock.ts";
 import { gate } from "./gate.ts";
 import { manualClock } from "./manualClock.ts";

@@ -1,6 +1,6 @@
 import { AIAgent } from "../../src/agent/AIAgent.ts";
 import { strategy } from "../../src/agent/strategy/Strategy.ts";
-import { scriptedModel } from "../../src/testing/scriptedModel.ts";
+import { scriptedModel } from "../../src/testing/doubles/scriptedModel.ts";
 
 const nodes = 20;
 

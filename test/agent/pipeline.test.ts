@@ -7,7 +7,7 @@ import type { RunStart } from "../../src/agent/feature/RunRequest.ts";
 import { strategy } from "../../src/agent/strategy/Strategy.ts";
 import { tool } from "../../src/agent/tool/Tool.ts";
 import { FeatureNotInstalledError } from "../../src/errors/agentErrors.ts";
-import { scriptedModel } from "../../src/testing/scriptedModel.ts";
+import { scriptedModel } from "../../src/testing/doubles/scriptedModel.ts";
 import { otherRun } from "./otherRun.ts";
 import { testFeature } from "./testFeature.ts";
 

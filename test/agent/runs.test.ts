@@ -6,7 +6,7 @@ import { strategy } from "../../src/agent/strategy/Strategy.ts";
 import { tool } from "../../src/agent/tool/Tool.ts";
 import { FeatureNotInstalledError, InvalidAgentIdError, InvalidInputError } from "../../src/errors/agentErrors.ts";
 import { IterationLimitError, NoMatchingEdgeError } from "../../src/errors/strategyErrors.ts";
-import { scriptedModel } from "../../src/testing/scriptedModel.ts";
+import { scriptedModel } from "../../src/testing/doubles/scriptedModel.ts";
 import { testFeature } from "./testFeature.ts";
 
 const model = { promptExecutor: scriptedModel([]), llmModel: "m" };

@@ -5,7 +5,7 @@ import type { AgentContext } from "../../src/agent/context/AgentContext.ts";
 import type { PromptExecutor } from "../../src/agent/model/PromptExecutor.ts";
 import { strategy } from "../../src/agent/strategy/Strategy.ts";
 import { tool, type ToolCallOptions, type ToolEffect } from "../../src/agent/tool/Tool.ts";
-import { scriptedModel } from "../../src/testing/scriptedModel.ts";
+import { scriptedModel } from "../../src/testing/doubles/scriptedModel.ts";
 import { impatientClock } from "./impatientClock.ts";
 import { testFeature } from "./testFeature.ts";
 

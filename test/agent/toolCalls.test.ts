@@ -10,7 +10,7 @@ import { tool, type AnyTool } from "../../src/agent/tool/Tool.ts";
 import type { AssistantMessage, ToolMessage } from "../../src/checkpoint/messages/Message.ts";
 import { InvalidInputError } from "../../src/errors/agentErrors.ts";
 import { ToolFailedError } from "../../src/errors/toolCallErrors.ts";
-import { scriptedModel, type ScriptedTurn } from "../../src/testing/scriptedModel.ts";
+import { scriptedModel, type ScriptedTurn } from "../../src/testing/doubles/scriptedModel.ts";
 import { gate } from "./gate.ts";
 import { otherRun } from "./otherRun.ts";
 import { testFeature } from "./testFeature.ts";

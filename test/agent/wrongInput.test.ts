@@ -6,7 +6,7 @@ import type { AgentContext } from "../../src/agent/context/AgentContext.ts";
 import type { RunState } from "../../src/agent/state/RunState.ts";
 import { strategy } from "../../src/agent/strategy/Strategy.ts";
 import { tool, type AnyTool } from "../../src/agent/tool/Tool.ts";
-import { scriptedModel } from "../../src/testing/scriptedModel.ts";
+import { scriptedModel } from "../../src/testing/doubles/scriptedModel.ts";
 import { testFeature } from "./testFeature.ts";
 
 /** A value that its type forbids, as plain JavaScript may pass it. */

@@ -3,7 +3,7 @@ import { type BlobStore, LogPersistenceStorageProvider, processOwner, type Recor
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
-import { exampleCheckpoints } from "../../src/testing/provider/exampleCheckpoint.ts";
+import { exampleCheckpoints } from "../../src/testing/conformance/provider/exampleCheckpoint.ts";
 import { durableAgent } from "../persistence/support/durableAgent.ts";
 import { recordsOf } from "../persistence/support/stored.ts";
 import { delegatingLog } from "../testing/delegatingLog.ts";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import type { AgentCheckpointData } from "../../src/checkpoint/data/AgentCheckpointData.ts";
 import { changeDeeply } from "../../src/testing/support/changeDeeply.ts";
 import { Expectations } from "../../src/testing/support/Expectations.ts";
-import type { ProviderUnderTest } from "../../src/testing/provider/providerTest.ts";
+import type { ProviderUnderTest } from "../../src/testing/conformance/provider/providerTest.ts";
 import { checkpointOf, checkpointSpec, type CheckpointSpec } from "./checkpointSpec.ts";
 
 /** What a provider must hold: the checkpoints of each agent, oldest first. */

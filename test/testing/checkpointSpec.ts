@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { AgentCheckpointData, CheckpointToolCall } from "../../src/checkpoint/data/AgentCheckpointData.ts";
 import type { Message } from "../../src/checkpoint/messages/Message.ts";
-import { exampleCheckpoint } from "../../src/testing/provider/exampleCheckpoint.ts";
+import { exampleCheckpoint } from "../../src/testing/conformance/provider/exampleCheckpoint.ts";
 
 /** What a random checkpoint is to be, whatever was saved before it. */
 export interface CheckpointSpec {

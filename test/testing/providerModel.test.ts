@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, it } from "vitest";
-import { ProviderUnderTest } from "../../src/testing/provider/providerTest.ts";
+import { ProviderUnderTest } from "../../src/testing/conformance/provider/providerTest.ts";
 import { expectAll, providerCommands, type ProviderModel } from "./ProviderModel.ts";
 import { providersUnderTest } from "./providersUnderTest.ts";
 import { cases } from "../soak/cases.ts";

@@ -3,7 +3,7 @@ import { FilePersistenceStorageProvider } from "../../src/file.ts";
 import { LogPersistenceStorageProvider } from "../../src/storage/LogPersistenceStorageProvider.ts";
 import { InMemoryPersistenceStorageProvider } from "../../src/storage/memory/InMemoryPersistenceStorageProvider.ts";
 import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
-import type { ProviderHarness } from "../../src/testing/provider/providerTest.ts";
+import type { ProviderHarness } from "../../src/testing/conformance/provider/providerTest.ts";
 import { testDirectory } from "../storage/file/support/fixture.ts";
 import { TextProvider } from "./TextProvider.ts";
 import { soak } from "../soak/cases.ts";

@@ -5,7 +5,7 @@ import { recordLogConformance, type RecordLogHarness } from "../../src/testing.t
 import { failuresOf, illToldFailures } from "./failuresOf.ts";
 import { engines } from "../storage/engines/engines.ts";
 import { MemoryTable } from "../storage/table/MemoryTable.ts";
-import { inDatabase, inMemory, inTable } from "./log/logsUnderTest.ts";
+import { inDatabase, inMemory, inTable } from "./conformance/logsUnderTest.ts";
 
 /** A table without the optional methods for lines of another log. */
 class NotReceivingTable extends MemoryTable {

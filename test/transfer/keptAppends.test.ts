@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { collect } from "../../src/testing/log/logTest.ts";
+import { collect } from "../../src/testing/conformance/log/logTest.ts";
 import { platformSha256 } from "../../src/internal/sha256/platformSha256.ts";
 import type { Entry } from "../../src/checkpoint/records/Entry.ts";
 import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";

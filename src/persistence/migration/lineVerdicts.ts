@@ -6,7 +6,7 @@ import { UnknownToolError } from "../../errors/agentErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import type { StoredState } from "../lineStart/startRecorder.ts";
+import type { StoredState } from "../nestedLines/startRecorder.ts";
 import { type StoredStructure, codeDifferences, keepsReached } from "../versions/codeDifferences.ts";
 import type { Code } from "../versions/CodeStructure.ts";
 import type { LinePoint } from "../versions/reachedFrom.ts";

@@ -23,7 +23,7 @@ import { toolCallInDoubt } from "../settle/callsInDoubt.ts";
 import { restartLine, runAt } from "../move/continueFromHead.ts";
 import { stateAt } from "../../checkpoint/state/foldTo.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
-import { restoredRun } from "../lineStart/startRecorder.ts";
+import { restoredRun } from "../nestedLines/startRecorder.ts";
 import { doneBefore, storedReport } from "./finishedRollback.ts";
 import { applyParticipants, planParticipants } from "./participants.ts";
 import { rollBackEvents } from "./rollBackEvents.ts";

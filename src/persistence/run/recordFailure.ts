@@ -2,7 +2,7 @@ import type { RunRequest } from "../../agent/feature/RunRequest.ts";
 import { statusRecords } from "../../checkpoint/state/StatusState.ts";
 import { describeError } from "../../journal/describeError.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import { failedCallsIn } from "../calls/failedCallsIn.ts";
+import { failedCallsIn } from "../journaling/failedCallsIn.ts";
 import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { changedFiles } from "../../journal/notesAround.ts";

@@ -25,7 +25,7 @@ import { findCheckpoint } from "../../journal/findCheckpoint.ts";
 import { fitLines, type Fitting, tryLines } from "../migration/fitLines.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
-import { newRun, restoredRun, type StoredState } from "../lineStart/startRecorder.ts";
+import { newRun, restoredRun, type StoredState } from "../nestedLines/startRecorder.ts";
 import { finishOpenRollback, withEffects, openForRun } from "./openForRun.ts";
 import { pruneAfterRun } from "../retention/pruneStorage.ts";
 import { answerRequests, expireRequests, receiveEvents } from "../waiting/answerRequests.ts";

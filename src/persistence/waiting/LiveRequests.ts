@@ -14,7 +14,7 @@ import type { Journal } from "../../journal/Journal.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
-import { restoredRun } from "../lineStart/startRecorder.ts";
+import { restoredRun } from "../nestedLines/startRecorder.ts";
 import { assertAnswersFit, endOf, type GivenReply } from "./answerRequests.ts";
 import { type AskedRequest, askedRecords, tellOpened } from "./askedRecords.ts";
 import { leftMs } from "./leftMs.ts";

@@ -13,7 +13,7 @@ import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import type { StoredState } from "../lineStart/startRecorder.ts";
+import type { StoredState } from "../nestedLines/startRecorder.ts";
 import { answerSubject } from "./journalInputRequest.ts";
 import { pendingIn } from "./pendingRequests.ts";
 import { replyRecord, type ReplyEnd } from "./replyRecord.ts";

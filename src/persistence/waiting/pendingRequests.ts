@@ -2,7 +2,7 @@ import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
 import { openRequests } from "../../checkpoint/state/openRequests.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
-import type { StoredState } from "../lineStart/startRecorder.ts";
+import type { StoredState } from "../nestedLines/startRecorder.ts";
 
 export function pendingRequests(stored: StoredState): readonly PendingRequest[] {
   return openRequests(stored.log.index, stored.state).map(({ record }) => pendingIn(stored, record));

@@ -7,7 +7,7 @@ import {
 } from "../../errors/storageErrors.ts";
 import { Mutex } from "../../internal/Mutex.ts";
 import type { TornTail } from "../../checkpoint/records/Entry.ts";
-import { encodeAppend, type EncodedAppend } from "../ownership/encodeAppend.ts";
+import { encodeAppend, type EncodedAppend } from "../lease/encodeAppend.ts";
 import type { LogAppend, OwnedLog, RebuiltSummary, RecordLog, StoredAppends } from "../RecordLog.ts";
 import { type FileBackend, newClaim } from "./owner/FileBackend.ts";
 import { compactSegments, dropSegments } from "./compactSegments.ts";

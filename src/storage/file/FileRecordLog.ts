@@ -34,8 +34,8 @@ import type {
   StoredAppends,
 } from "../RecordLog.ts";
 import { isOwned } from "../summaries.ts";
-import { logArguments } from "../ownership/logArguments.ts";
-import { Watchers } from "../ownership/Watchers.ts";
+import { logArguments } from "../lease/logArguments.ts";
+import { Watchers } from "../lease/Watchers.ts";
 import { AgentBlobs } from "./FileBlobStore.ts";
 import { FileOwnedLog } from "./FileOwnedLog.ts";
 import { StatusIndex } from "./index/StatusIndex.ts";

@@ -5,7 +5,7 @@ import { ReceivedAppends } from "../../checkpoint/format/ReceivedAppends.ts";
 import type { LogAppend, RecordLog, StoredAppends } from "../RecordLog.ts";
 import type { AgentFolder } from "./layout/AgentFolder.ts";
 import { type Claim, encodeControl, openingBytes } from "./layout/controlLine.ts";
-import { type EncodedAppend, encodeAppend } from "../ownership/encodeAppend.ts";
+import { type EncodedAppend, encodeAppend } from "../lease/encodeAppend.ts";
 import { type FileBackend, newClaim } from "./owner/FileBackend.ts";
 import type { Taken } from "./takeover/takeOwnership.ts";
 

@@ -23,7 +23,7 @@ import type {
 } from "../RecordLog.ts";
 import { ReceivedAppends } from "../../checkpoint/format/ReceivedAppends.ts";
 import { formatBlobReference, parseBlobReference } from "../blobs.ts";
-import { Watchers } from "../ownership/Watchers.ts";
+import { Watchers } from "../lease/Watchers.ts";
 import { ReleasableLog } from "../ReleasableLog.ts";
 import { MemoryAgentLog } from "./MemoryAgentLog.ts";
 import { compareSummaries, isAmong, isSelected } from "../summaries.ts";

@@ -10,8 +10,8 @@ import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import { platformIdentity } from "../../node/nodeProcessIdentity.ts";
 import type { ProcessIdentity } from "../../node/ProcessIdentity.ts";
 import { type BlobStore, noBlobStore } from "../BlobStore.ts";
-import { logArguments } from "../ownership/logArguments.ts";
-import { Watchers } from "../ownership/Watchers.ts";
+import { logArguments } from "../lease/logArguments.ts";
+import { Watchers } from "../lease/Watchers.ts";
 import type {
   AgentSummary,
   ListOptions,

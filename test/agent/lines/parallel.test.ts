@@ -6,7 +6,7 @@ import { runOf } from "../../../src/agent/feature/ContextBinding.ts";
 import { storageKey } from "../../../src/agent/context/StorageKey.ts";
 import { type Graph, strategy } from "../../../src/agent/strategy/Strategy.ts";
 import { BranchConflictError, DuplicateNameError, IterationLimitError } from "../../../src/errors/strategyErrors.ts";
-import { scriptedModel } from "../../../src/testing/scriptedModel.ts";
+import { scriptedModel } from "../../../src/testing/doubles/scriptedModel.ts";
 import { gate } from "../gate.ts";
 import { otherRun } from "../otherRun.ts";
 

@@ -8,7 +8,7 @@ import { tool } from "../../../src/agent/tool/Tool.ts";
 import type { AssistantMessage, Message } from "../../../src/checkpoint/messages/Message.ts";
 import { ScriptEndedError } from "../../../src/errors/testingErrors.ts";
 import { UnknownToolError } from "../../../src/errors/agentErrors.ts";
-import { scriptedModel } from "../../../src/testing/scriptedModel.ts";
+import { scriptedModel } from "../../../src/testing/doubles/scriptedModel.ts";
 import { testFeature } from "../testFeature.ts";
 
 const named = (name: string) => tool({ name, description: "", inputSchema: z.string(), execute: (text) => text });

@@ -10,7 +10,7 @@ import type { ContentPart } from "../../../src/checkpoint/messages/Message.ts";
 import { ModelRequestError } from "../../../src/errors/modelErrors.ts";
 import { InMemoryPersistenceStorageProvider } from "../../../src/storage/memory/InMemoryPersistenceStorageProvider.ts";
 import { Persistence } from "../../../src/persistence/Persistence.ts";
-import { scriptedModel } from "../../../src/testing/scriptedModel.ts";
+import { scriptedModel } from "../../../src/testing/doubles/scriptedModel.ts";
 import { gate } from "../gate.ts";
 import { Fault } from "../../persistence/support/durableAgent.ts";
 

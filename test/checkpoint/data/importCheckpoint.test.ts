@@ -4,7 +4,7 @@ import { importCheckpoint } from "../../../src/checkpoint/data/importCheckpoint.
 import { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import { ValueWriter } from "../../../src/checkpoint/format/ValueWriter.ts";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
-import { exampleCheckpoint } from "../../../src/testing/provider/exampleCheckpoint.ts";
+import { exampleCheckpoint } from "../../../src/testing/conformance/provider/exampleCheckpoint.ts";
 
 /** The index of a log made of checkpoints, as for a provider of three methods. */
 function imported(all: readonly AgentCheckpointData[]): LogProjection {

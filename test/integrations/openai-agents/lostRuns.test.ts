@@ -4,8 +4,8 @@ import { DynamoDBPersistenceStorageProvider } from "../../../src/dynamodb.ts";
 import { DurableRunner, PersistenceSession } from "../../../src/openai-agents.ts";
 import { LogPersistenceStorageProvider, type RecordLog } from "../../../src/storage.ts";
 import { FakeDynamoDB } from "../../storage/dynamodb/FakeDynamoDB.ts";
-import { anyProcess } from "../../testing/log/anyProcess.ts";
-import { ProcessClocks } from "../../testing/log/ProcessClocks.ts";
+import { anyProcess } from "../../testing/conformance/anyProcess.ts";
+import { ProcessClocks } from "../../testing/conformance/ProcessClocks.ts";
 import { Gate } from "../ai-sdk-agents/support/gate.ts";
 import { FakeModel, says } from "./fakeModel.ts";
 

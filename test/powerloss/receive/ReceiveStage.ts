@@ -2,7 +2,7 @@ import { AgentBusyError } from "agent-persistence";
 import { FileRecordLog, type FileSystem } from "agent-persistence/file";
 import type { LogOwner, OwnedLog } from "agent-persistence/storage";
 import type { SimulatedFileSystem } from "agent-persistence/testing";
-import { appendText, collect, exampleRecord, exampleSummary } from "../../../src/testing/log/logTest.ts";
+import { appendText, collect, exampleRecord, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
 import type { Crashes } from "../Crashes.ts";
 import { Machine } from "../Machine.ts";
 import { mustSucceed, Violation } from "../Violation.ts";

@@ -1,9 +1,9 @@
 import { DynamoDBPersistenceStorageProvider, type DynamoDBClient } from "agent-persistence/dynamodb";
 import { type OwnedLog, type ProcessIdentity, processOwner, type RecordLog } from "agent-persistence/storage";
 import { describe, expect, it } from "vitest";
-import { appendText, collect, exampleSummary } from "../../../src/testing/log/logTest.ts";
-import { prunedRecord } from "../../../src/testing/log/removalTests.ts";
-import { anyProcess } from "../../testing/log/anyProcess.ts";
+import { appendText, collect, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
+import { prunedRecord } from "../../../src/testing/conformance/log/removalTests.ts";
+import { anyProcess } from "../../testing/conformance/anyProcess.ts";
 import { FakeDynamoDB } from "./FakeDynamoDB.ts";
 import { opened, processOn, settled, stopped, takenOver } from "./processOn.ts";
 import { isWrite, type SentRequest } from "./WatchedDynamoDB.ts";

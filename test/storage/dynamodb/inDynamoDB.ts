@@ -1,10 +1,10 @@
 import { type DynamoDBClient, DynamoDBPersistenceStorageProvider } from "../../../src/dynamodb.ts";
 import { toItem } from "../../../src/storage/dynamodb/items/attributes.ts";
 import { blobKey, type ItemKey, slotKey } from "../../../src/storage/dynamodb/items/itemKeys.ts";
-import { anyProcess } from "../../testing/log/anyProcess.ts";
-import { ProcessClocks } from "../../testing/log/ProcessClocks.ts";
-import { alterByte } from "../../testing/log/RememberingSha256.ts";
-import type { ReopenableHarness } from "../../testing/log/ReopenableHarness.ts";
+import { anyProcess } from "../../testing/conformance/anyProcess.ts";
+import { ProcessClocks } from "../../testing/conformance/ProcessClocks.ts";
+import { alterByte } from "../../testing/conformance/RememberingSha256.ts";
+import type { ReopenableHarness } from "../../testing/conformance/ReopenableHarness.ts";
 import { FakeDynamoDB } from "./FakeDynamoDB.ts";
 import { localDynamoDB, newTable } from "./localDynamoDB.ts";
 import { WatchedDynamoDB } from "./WatchedDynamoDB.ts";

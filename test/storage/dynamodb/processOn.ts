@@ -2,7 +2,7 @@ import { type DynamoDBClient, DynamoDBPersistenceStorageProvider } from "agent-p
 import type { OwnedLog, RecordLog } from "agent-persistence/storage";
 import { SimulatedClock } from "agent-persistence/testing";
 import { nextTurn } from "../../../src/internal/nextTurn.ts";
-import { anyProcess } from "../../testing/log/anyProcess.ts";
+import { anyProcess } from "../../testing/conformance/anyProcess.ts";
 import { isWrite, WatchedDynamoDB } from "./WatchedDynamoDB.ts";
 
 const leaseMs = 15_000;

@@ -2,7 +2,7 @@ import { AIAgent, Persistence, strategy } from "agent-persistence";
 import { DynamoDBPersistenceStorageProvider } from "agent-persistence/dynamodb";
 import { type ListOptions, processOwner } from "agent-persistence/storage";
 import { expect, it } from "vitest";
-import { appendText, collect, exampleSummary } from "../../../src/testing/log/logTest.ts";
+import { appendText, collect, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
 import { FakeDynamoDB } from "./FakeDynamoDB.ts";
 import { WatchedDynamoDB } from "./WatchedDynamoDB.ts";
 import { soak } from "../../soak/cases.ts";

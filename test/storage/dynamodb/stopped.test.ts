@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { appendText, collect, exampleSummary } from "../../../src/testing/log/logTest.ts";
+import { appendText, collect, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
 import { FakeDynamoDB } from "./FakeDynamoDB.ts";
 import { opened, processOn, stopped, takenOver } from "./processOn.ts";
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { RecordLogHarness } from "agent-persistence/testing";
-import { inFiles, inMemory } from "../../testing/log/logsUnderTest.ts";
+import { inFiles, inMemory } from "../../testing/conformance/logsUnderTest.ts";
 import { testDirectory } from "../file/support/fixture.ts";
 import { databaseUrl, newSchema } from "../postgres/database.ts";
 import { inDynamoDB } from "../dynamodb/inDynamoDB.ts";

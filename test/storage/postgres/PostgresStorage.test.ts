@@ -8,8 +8,8 @@ import {
 import { processOwner, type RecordLog } from "agent-persistence/storage";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { postgresFailure } from "../../../src/storage/postgres/postgresFailure.ts";
-import { appendText, exampleSummary } from "../../../src/testing/log/logTest.ts";
-import { prunedRecord } from "../../../src/testing/log/removalTests.ts";
+import { appendText, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
+import { prunedRecord } from "../../../src/testing/conformance/log/removalTests.ts";
 import { collect } from "../file/support/fixture.ts";
 import { hostileTexts } from "../engines/hostileTexts.ts";
 import { databaseUrl, newSchema, pool, poolOf, WatchedClient } from "./database.ts";

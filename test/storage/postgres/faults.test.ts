@@ -1,8 +1,8 @@
 import { PostgresPersistenceStorageProvider } from "agent-persistence/postgres";
 import { type OwnedLog, processOwner, type ProcessIdentity, type RecordLog } from "agent-persistence/storage";
 import { expect, it } from "vitest";
-import { appendText, exampleSummary } from "../../../src/testing/log/logTest.ts";
-import { anyProcess } from "../../testing/log/anyProcess.ts";
+import { appendText, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
+import { anyProcess } from "../../testing/conformance/anyProcess.ts";
 import { collect } from "../file/support/fixture.ts";
 import { databaseUrl, newSchema, pool, poolOf } from "./database.ts";
 import { PostgresServer } from "./server/PostgresServer.ts";

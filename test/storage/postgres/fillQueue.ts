@@ -3,7 +3,7 @@ import { processOwner } from "agent-persistence/storage";
 import type pg from "pg";
 import { platformSha256 } from "../../../src/internal/sha256/platformSha256.ts";
 import { tableSummary } from "../../../src/storage/table/listTable.ts";
-import { exampleSummary } from "../../../src/testing/log/logTest.ts";
+import { exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
 
 /** How many tasks are made in each status. */
 export interface QueuedTasks {

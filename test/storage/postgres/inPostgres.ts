@@ -1,10 +1,10 @@
 import { PostgresPersistenceStorageProvider } from "../../../src/postgres.ts";
 import type { RecordLog } from "../../../src/storage/RecordLog.ts";
 import { nextTurn } from "../../../src/internal/nextTurn.ts";
-import { anyProcess } from "../../testing/log/anyProcess.ts";
-import type { ReopenableHarness } from "../../testing/log/ReopenableHarness.ts";
-import { ProcessClocks } from "../../testing/log/ProcessClocks.ts";
-import { alterByte } from "../../testing/log/RememberingSha256.ts";
+import { anyProcess } from "../../testing/conformance/anyProcess.ts";
+import type { ReopenableHarness } from "../../testing/conformance/ReopenableHarness.ts";
+import { ProcessClocks } from "../../testing/conformance/ProcessClocks.ts";
+import { alterByte } from "../../testing/conformance/RememberingSha256.ts";
 import { onTestFinished } from "vitest";
 import { newSchema, pool, WatchedClient } from "./database.ts";
 

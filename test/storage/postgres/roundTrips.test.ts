@@ -8,7 +8,7 @@ import { z } from "zod";
 import { PostgresConnection } from "../../../src/storage/postgres/PostgresConnection.ts";
 import { PostgresTable } from "../../../src/storage/postgres/PostgresTable.ts";
 import type { TableSelection } from "../../../src/storage/table/LogTable.ts";
-import { appendText, exampleSummary } from "../../../src/testing/log/logTest.ts";
+import { appendText, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
 import { collect } from "../file/support/fixture.ts";
 import { newSchema, pool, WatchedClient } from "./database.ts";
 import { fillQueue } from "./fillQueue.ts";

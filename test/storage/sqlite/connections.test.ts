@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { SqlitePersistenceStorageProvider } from "agent-persistence/sqlite";
 import { processOwner, type RecordLog } from "agent-persistence/storage";
 import { expect, it } from "vitest";
-import { appendText, exampleSummary } from "../../../src/testing/log/logTest.ts";
-import { prunedRecord } from "../../../src/testing/log/removalTests.ts";
+import { appendText, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
+import { prunedRecord } from "../../../src/testing/conformance/log/removalTests.ts";
 import { collect, testDirectory } from "../file/support/fixture.ts";
 import { libsql } from "./libsql.ts";
 

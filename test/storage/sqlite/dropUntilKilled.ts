@@ -1,7 +1,7 @@
 import { SqlitePersistenceStorageProvider, type SqliteDatabase } from "agent-persistence/sqlite";
 import { processOwner } from "agent-persistence/storage";
 import Database from "libsql";
-import { appendText, exampleSummary } from "../../../src/testing/log/logTest.ts";
+import { appendText, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
 
 // Drops an agent of three appends, and kills itself before a statement of the drop.
 const [, , path = "", at = ""] = process.argv;

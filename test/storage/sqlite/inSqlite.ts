@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { SqlitePersistenceStorageProvider } from "agent-persistence/sqlite";
 import { nextTurn } from "../../../src/internal/nextTurn.ts";
-import { anyProcess } from "../../testing/log/anyProcess.ts";
-import { ProcessClocks } from "../../testing/log/ProcessClocks.ts";
-import type { ReopenableHarness } from "../../testing/log/ReopenableHarness.ts";
-import { alterByte } from "../../testing/log/RememberingSha256.ts";
+import { anyProcess } from "../../testing/conformance/anyProcess.ts";
+import { ProcessClocks } from "../../testing/conformance/ProcessClocks.ts";
+import type { ReopenableHarness } from "../../testing/conformance/ReopenableHarness.ts";
+import { alterByte } from "../../testing/conformance/RememberingSha256.ts";
 import { testDirectory } from "../file/support/fixture.ts";
 import { AnswerLosingDatabase, libsql } from "./libsql.ts";
 

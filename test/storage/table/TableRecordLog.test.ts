@@ -14,9 +14,9 @@ import { describe, expect, it } from "vitest";
 import { nextTurn } from "../../../src/internal/nextTurn.ts";
 import { durableAgent } from "../../persistence/support/durableAgent.ts";
 import { oneNode } from "../../task/worker/oneNode.ts";
-import { anyProcess } from "../../testing/log/anyProcess.ts";
-import { appendText, exampleSummary } from "../../../src/testing/log/logTest.ts";
-import { prunedRecord } from "../../../src/testing/log/removalTests.ts";
+import { anyProcess } from "../../testing/conformance/anyProcess.ts";
+import { appendText, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
+import { prunedRecord } from "../../../src/testing/conformance/log/removalTests.ts";
 import { collect } from "../file/support/fixture.ts";
 import { connectionLost, MemoryTable } from "./MemoryTable.ts";
 

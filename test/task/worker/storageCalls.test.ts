@@ -3,7 +3,7 @@ import { LogPersistenceStorageProvider, processOwner, type RecordLog } from "age
 import { TaskManager, TaskWorker } from "agent-persistence/task";
 import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
-import { appendText, exampleSummary } from "../../../src/testing/log/logTest.ts";
+import { appendText, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
 import { collect } from "../../storage/file/support/fixture.ts";
 import { delegatingLog } from "../../testing/delegatingLog.ts";
 import { z } from "zod";

@@ -5,7 +5,7 @@ import { AIAgent, Persistence } from "agent-persistence";
 import { expect, it } from "vitest";
 import { nextTurn } from "../../../src/internal/nextTurn.ts";
 import { connectionLost, MemoryTable } from "../../storage/table/MemoryTable.ts";
-import { anyProcess } from "../../testing/log/anyProcess.ts";
+import { anyProcess } from "../../testing/conformance/anyProcess.ts";
 import { oneNode } from "./oneNode.ts";
 
 const [pollMs, retryMs] = [1_000, 5_000];

@@ -1,6 +1,6 @@
 import type { AgentSummary, ListOptions, RecordLog } from "../../../src/storage/RecordLog.ts";
 import type { BrokenLog } from "./brokenLogs.ts";
-import { changed, filtered, listing } from "../log/alteredLogs.ts";
+import { changed, filtered, listing } from "../conformance/alteredLogs.ts";
 
 const several = "filters by several statuses, free agents, due time and age";
 const sorted = "sorts by the UTF-8 bytes of order";

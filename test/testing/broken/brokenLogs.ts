@@ -17,9 +17,9 @@ import {
   storingWhatItRefuses,
   withTwoOwners,
   writeAnyhow,
-} from "../log/alteredLogs.ts";
+} from "../conformance/alteredLogs.ts";
 
-import { inDatabase } from "../log/logsUnderTest.ts";
+import { inDatabase } from "../conformance/logsUnderTest.ts";
 
 /** A log with one mistake, and the test that must find it. */
 export interface BrokenLog {

@@ -1,6 +1,6 @@
 import type { BrokenLog } from "./brokenLogs.ts";
 import { checksumOf, Database } from "../database/Database.ts";
-import { inDatabase } from "../log/logsUnderTest.ts";
+import { inDatabase } from "../conformance/logsUnderTest.ts";
 import {
   everyInstance,
   everyOwner,
@@ -11,7 +11,7 @@ import {
   startingOver,
   stoppingWhoLooks,
   trustingAnyone,
-} from "../log/mistakenLogs.ts";
+} from "../conformance/mistakenLogs.ts";
 
 const silent = "gives a silent owner's agent to another owner with a higher generation";
 const replaced = "rejects appends of a replaced owner and aborts its signal";

@@ -1,7 +1,7 @@
 import { highestReceivedGeneration } from "../../../src/checkpoint/format/ReceivedAppends.ts";
 import { collect } from "../../storage/file/support/fixture.ts";
 import type { BrokenLog } from "./brokenLogs.ts";
-import { appendingWhatItReceives, changed, filtered, moving } from "../log/alteredLogs.ts";
+import { appendingWhatItReceives, changed, filtered, moving } from "../conformance/alteredLogs.ts";
 
 const linkOfFirst = /^(?:\{"snapshot":)?\["[^"]*","[^"]*",([0-9]+),/;
 const positionOf = (line: Uint8Array): number => Number(linkOfFirst.exec(Buffer.from(line).toString())?.[1]);

@@ -11,7 +11,7 @@ import { brokenOwnerships } from "./brokenOwnerships.ts";
 import { brokenProviders } from "./brokenProviders.ts";
 import { brokenReceivers } from "./brokenReceivers.ts";
 import { brokenTables } from "./brokenTables.ts";
-import { inMemory } from "../log/logsUnderTest.ts";
+import { inMemory } from "../conformance/logsUnderTest.ts";
 import { failuresOf, illToldFailures } from "../failuresOf.ts";
 import { wholeSoak } from "../../soak/cases.ts";
 

@@ -1,7 +1,7 @@
 import type { TableAppend, TablePublication } from "../../../src/storage.ts";
 import { MemoryTable } from "../../storage/table/MemoryTable.ts";
 import type { BrokenLog } from "./brokenLogs.ts";
-import { inTable } from "../log/logsUnderTest.ts";
+import { inTable } from "../conformance/logsUnderTest.ts";
 
 /** A table that keeps the stop that was asked of the owner before. */
 class StopKeepingTable extends MemoryTable {

@@ -1,6 +1,6 @@
 import { OwnershipLostError } from "../../../errors/storageErrors.ts";
 import { StopRequestedError } from "../../../errors/runErrors.ts";
-import { LeaseRenewal } from "../../ownership/LeaseRenewal.ts";
+import { LeaseRenewal } from "../../lease/LeaseRenewal.ts";
 import type { FileBackend } from "../owner/FileBackend.ts";
 import type { OwnedSegment } from "../owner/OwnedSegment.ts";
 import { type AgentFolder, replaceAtomically } from "../layout/AgentFolder.ts";

@@ -1,4 +1,4 @@
-import { agentIdGroups } from "../support/agentIdGroups.ts";
+import { agentIdGroups } from "../../support/agentIdGroups.ts";
 import { exampleCheckpoint, exampleCheckpoints, fullCheckpoints } from "./exampleCheckpoint.ts";
 import { providerTest, type ProviderTest } from "./providerTest.ts";
 

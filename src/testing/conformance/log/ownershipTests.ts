@@ -1,4 +1,4 @@
-import type { LogOwner } from "../../storage/RecordLog.ts";
+import type { LogOwner } from "../../../storage/RecordLog.ts";
 import { appendText, exampleSummary, logTest, type RecordLogTest } from "./logTest.ts";
 
 export const ownershipTests: readonly RecordLogTest[] = [

@@ -1,5 +1,5 @@
-import type { Entry, LogRecord } from "../../checkpoint/records/Entry.ts";
-import { nextTurn } from "../../internal/nextTurn.ts";
+import type { Entry, LogRecord } from "../../../checkpoint/records/Entry.ts";
+import { nextTurn } from "../../../internal/nextTurn.ts";
 import type {
   AgentSummary,
   ListOptions,
@@ -9,11 +9,11 @@ import type {
   OwnedLog,
   ReadOptions,
   RecordLog,
-} from "../../storage/RecordLog.ts";
-import type { LogTable } from "../../storage/table/LogTable.ts";
-import type { TableRecordLog } from "../../storage/table/TableRecordLog.ts";
-import { type ConformanceTest, defineConformanceTest, type Expectations } from "../support/Expectations.ts";
-import type { LeftOut, LeftOutParts } from "../support/LeftOut.ts";
+} from "../../../storage/RecordLog.ts";
+import type { LogTable } from "../../../storage/table/LogTable.ts";
+import type { TableRecordLog } from "../../../storage/table/TableRecordLog.ts";
+import { type ConformanceTest, defineConformanceTest, type Expectations } from "../../support/Expectations.ts";
+import type { LeftOut, LeftOutParts } from "../../support/LeftOut.ts";
 import { checkLogHarness, noAlterBlob, type RecordLogHarness } from "./RecordLogHarness.ts";
 
 /** A conformance test of a `RecordLog`. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { Clock } from "../internal/Clock.ts";
-import { checkSchema } from "../internal/options/checkSchema.ts";
-import { numberFrom } from "../internal/options/optionSchemas.ts";
+import type { Clock } from "../../internal/Clock.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { numberFrom } from "../../internal/options/optionSchemas.ts";
 
 /**
  * A clock that moves only on request.

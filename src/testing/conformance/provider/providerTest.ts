@@ -1,9 +1,9 @@
-import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
-import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
-import { type ConformanceTest, defineConformanceTest, type Expectations } from "../support/Expectations.ts";
-import { functionOrLeftOut, type LeftOut, type LeftOutParts } from "../support/LeftOut.ts";
+import type { AgentCheckpointData } from "../../../checkpoint/data/AgentCheckpointData.ts";
+import { checkSchema } from "../../../internal/options/checkSchema.ts";
+import { strictOptions } from "../../../internal/options/strictOptions.ts";
+import { type PersistenceStorageProvider, providerSchema } from "../../../storage/PersistenceStorageProvider.ts";
+import { type ConformanceTest, defineConformanceTest, type Expectations } from "../../support/Expectations.ts";
+import { functionOrLeftOut, type LeftOut, type LeftOutParts } from "../../support/LeftOut.ts";
 
 /** A conformance test of a three-method provider. */
 export type ProviderTest = ConformanceTest<PersistenceStorageProvider | ProviderHarness>;

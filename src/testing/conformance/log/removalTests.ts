@@ -1,5 +1,5 @@
-import type { Entry, LogRecord } from "../../checkpoint/records/Entry.ts";
-import type { OwnedLog } from "../../storage/RecordLog.ts";
+import type { Entry, LogRecord } from "../../../checkpoint/records/Entry.ts";
+import type { OwnedLog } from "../../../storage/RecordLog.ts";
 import { appendText, exampleSummary, logTest, type RecordLogTest, type RecordLogUnderTest } from "./logTest.ts";
 
 export const removalTests: readonly RecordLogTest[] = [

@@ -1,6 +1,6 @@
-import type { Entry } from "../../checkpoint/records/Entry.ts";
-import type { ReadOptions } from "../../storage/RecordLog.ts";
-import type { Expectations } from "../support/Expectations.ts";
+import type { Entry } from "../../../checkpoint/records/Entry.ts";
+import type { ReadOptions } from "../../../storage/RecordLog.ts";
+import type { Expectations } from "../../support/Expectations.ts";
 import { putBlob } from "./blobTests.ts";
 import { appendText, exampleRecord, logTest, type RecordLogTest, type RecordLogUnderTest } from "./logTest.ts";
 import { filled } from "./removalTests.ts";

@@ -2,9 +2,9 @@ import type {
   AgentCheckpointData,
   CheckpointDecision,
   CheckpointToolCall,
-} from "../../checkpoint/data/AgentCheckpointData.ts";
-import { formatVersion } from "../../checkpoint/records/Entry.ts";
-import type { Message } from "../../checkpoint/messages/Message.ts";
+} from "../../../checkpoint/data/AgentCheckpointData.ts";
+import { formatVersion } from "../../../checkpoint/records/Entry.ts";
+import type { Message } from "../../../checkpoint/messages/Message.ts";
 
 const start = Date.UTC(2026, 0, 1);
 

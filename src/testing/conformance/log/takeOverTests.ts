@@ -1,5 +1,5 @@
-import type { OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
-import type { Expectations } from "../support/Expectations.ts";
+import type { OwnedLog, RecordLog } from "../../../storage/RecordLog.ts";
+import type { Expectations } from "../../support/Expectations.ts";
 import {
   appendText,
   exampleRecord,

@@ -1,5 +1,5 @@
-import type { LogTable, TableAppend } from "../../storage/table/LogTable.ts";
-import type { Expectations } from "../support/Expectations.ts";
+import type { LogTable, TableAppend } from "../../../storage/table/LogTable.ts";
+import type { Expectations } from "../../support/Expectations.ts";
 import { logTest, type RecordLogTest } from "./logTest.ts";
 
 const claim = { owner: "{}", beat: "0" };
