@@ -21,6 +21,7 @@ export default defineConfig({
     "src/coding.ts",
     "src/inspect.ts",
     "src/timeline.ts",
+    "src/replay.ts",
     "src/ai-sdk.ts",
     "src/openai-agents.ts",
     "src/langgraph.ts",

@@ -33,6 +33,7 @@ export {
   UnsupportedMessagePartError,
   UnusableModelAnswerError,
 } from "./errors/modelErrors.ts";
+export { RunNotFoundError } from "./errors/replayErrors.ts";
 export {
   ApprovalChangedError,
   RequestNotOpenError,

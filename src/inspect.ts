@@ -47,3 +47,4 @@ export type {
   StepView,
   VisitStep,
 } from "./inspect/view/StepView.ts";
+export type { UsageView } from "./inspect/view/UsageView.ts";

@@ -36,7 +36,7 @@ export const floors: readonly (readonly string[])[] = [
   ["inspect/log"],
   ["inspect/show"],
   ["inspect"],
-  ["timeline/options"],
+  ["timeline/options", "replay/trace"],
   ["timeline/data"],
   ["timeline/layout"],
   ["timeline/page/list"],

@@ -5,6 +5,7 @@ import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { CheckpointView, CheckpointsPage } from "../view/CheckpointView.ts";
 import type { LineView } from "../view/LineView.ts";
+import type { UsageView } from "../view/UsageView.ts";
 import { originOf } from "../../checkpoint/records/lineRecords.ts";
 import type { AgentIndex } from "../log/AgentIndex.ts";
 import { type PageOptions, pageOf } from "../log/pageOf.ts";
@@ -57,15 +58,17 @@ export function lineShower(log: LogProjection): (lane: number) => LineView {
 }
 
 /** Validates the token usage, because a log may contain any value. */
-export function usageView(usage: object | undefined): CheckpointView["usage"] {
+export function usageView(usage: object | undefined): UsageView | undefined {
   if (!usage) return undefined;
-  const { inputTokens, outputTokens, totalTokens } = usage as Readonly<Record<string, unknown>>;
+  const { inputTokens, outputTokens, totalTokens, inputTokenDetails } = usage as Readonly<Record<string, unknown>>;
+  const { cacheReadTokens } = Object(inputTokenDetails) as { readonly cacheReadTokens?: unknown };
   const counts = {
     inputTokens: count(inputTokens),
     outputTokens: count(outputTokens),
     totalTokens: count(totalTokens),
+    cachedInputTokens: count(cacheReadTokens),
   };
-  return withoutUndefined(counts) as CheckpointView["usage"];
+  return withoutUndefined(counts) as UsageView;
 }
 
 function count(value: unknown): number | undefined {

@@ -3,6 +3,7 @@ import type { CheckpointView } from "./CheckpointView.ts";
 import type { RequestView } from "./RequestView.ts";
 import type { RollbackView } from "./RollbackView.ts";
 import type { Problem, ShownValue } from "./ShownValue.ts";
+import type { UsageView } from "./UsageView.ts";
 
 /**
  * The status of an agent. An agent with the status `moving`, `moved` or `copied` must not run here. The status is
@@ -146,11 +147,7 @@ export interface AgentView {
   readonly headIds: readonly string[];
   readonly model?: string;
   /** The token usage of the last run. Omitted if unknown. */
-  readonly usage?: {
-    readonly inputTokens?: number;
-    readonly outputTokens?: number;
-    readonly totalTokens?: number;
-  };
+  readonly usage?: UsageView;
   /** The newest runs, newest last. */
   readonly runs: readonly RunView[];
   /** The open requests. */

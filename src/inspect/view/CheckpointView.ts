@@ -2,6 +2,7 @@ import type { LineView } from "./LineView.ts";
 import type { CallView } from "./CallView.ts";
 import type { FileChangeView } from "./FileChangeView.ts";
 import type { ShownValue } from "./ShownValue.ts";
+import type { UsageView } from "./UsageView.ts";
 
 /** A message with its number, which is the same in all checkpoints. */
 export interface MessageView {
@@ -95,11 +96,7 @@ export interface CheckpointView {
   /** From 0 to 100. */
   readonly progress?: number;
   readonly summary?: string;
-  readonly usage?: {
-    readonly inputTokens?: number;
-    readonly outputTokens?: number;
-    readonly totalTokens?: number;
-  };
+  readonly usage?: UsageView;
   /** Whether the agent continues from this checkpoint. */
   readonly isHead: boolean;
   /** Whether a rollback or another move abandoned this checkpoint. */

@@ -6,6 +6,7 @@ import type { RequestView } from "./RequestView.ts";
 import type { RollbackView } from "./RollbackView.ts";
 import type { Damage, RunView } from "./AgentView.ts";
 import type { ShownValue } from "./ShownValue.ts";
+import type { UsageView } from "./UsageView.ts";
 
 /** The common fields of all steps. */
 interface StepBase {
@@ -25,11 +26,7 @@ export interface AnswerView {
   /** The model in the current settings. `undefined` if the settings name no model, as in other runtimes. */
   readonly model?: string;
   readonly finish?: string;
-  readonly usage?: {
-    readonly inputTokens?: number;
-    readonly outputTokens?: number;
-    readonly totalTokens?: number;
-  };
+  readonly usage?: UsageView;
   /** The failed requests before the response, oldest first. */
   readonly failures: readonly { readonly name: string; readonly message: string; readonly code?: string }[];
   /** The call that requested the response. Omitted if the node requested it. */

@@ -1,6 +1,7 @@
 import type { AgentInspector } from "../../inspect/AgentInspector.ts";
 import type { AgentView } from "../../inspect/view/AgentView.ts";
-import type { StepsPage, StepView, VisitStep } from "../../inspect/view/StepView.ts";
+import { WorkTime } from "../../inspect/show/WorkTime.ts";
+import type { StepsPage, StepView } from "../../inspect/view/StepView.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { redactionOf, type TimelineOptions, type TokenPrices } from "../options/TimelineOptions.ts";
@@ -9,7 +10,6 @@ import { FileTexts, RecordTexts, ShownTexts } from "./ShownTexts.ts";
 import type { TimelineAgent, TimelineDamage, TimelineItem, Cost, TimelineStep } from "./TimelineData.ts";
 import { timelineAppend, timelineMark } from "./timelineMark.ts";
 import { keyOfCheckpoint, pointStep, visitStep } from "./timelineStep.ts";
-import { timeOf } from "./timelineCall.ts";
 
 const pageOfSteps = 250;
 /** The approximate maximum number of reads, because a storage may read the whole log each time. */
@@ -80,7 +80,7 @@ export class TimelineReader {
     records: RecordTexts,
   ): AsyncGenerator<TimelineItem, void> {
     for (const [index, step] of steps.entries()) {
-      this.#spent.see(step);
+      this.#spent.time.see(step);
       if (isToldElsewhere(step, steps[index + 1] ?? next)) continue;
       if ("checkpoint" in step) this.#shown += 1;
       const item = await this.#itemOf(step, await records.upTo(step.position));
@@ -134,7 +134,7 @@ export class TimelineReader {
     const texts = this.#texts;
     if (step.kind === "visit") {
       const files = await new FileTexts(this.#inspector, this.#agentId, texts).of(step.files);
-      const took = this.#spent.tookOf(step);
+      const took = this.#spent.time.tookOf(step);
       return visitStep(step, { texts, files, records, took, prices: this.#prices });
     }
     if (step.kind === "begin" || step.kind === "move") return pointStep(step, { texts, files: [], records });
@@ -152,28 +152,10 @@ function damageItem({ message }: StepsPage["damage"][number], index: number): Ti
   return { kind: "damage", key: `damage ${index}`, text: message };
 }
 
-type Interval = readonly [from: number, to: number];
-
 class Spent {
-  readonly #worked: Interval[] = [];
-  /** The last time that the agent continued after a wait or a pause. */
-  #wentOn = -Infinity;
+  readonly time = new WorkTime();
   #tokens: number | undefined;
   #cost: Cost | undefined;
-
-  /** Records when the agent continues. Must receive every step, in order. */
-  see(step: StepView): void {
-    if (step.kind === "status" && step.status === "in_progress") this.#wentOn = timeOf(step.at) ?? this.#wentOn;
-  }
-
-  /** Returns the duration of a node in milliseconds, or `undefined` if it has not finished. */
-  tookOf({ startedAt, checkpoint }: VisitStep): number | undefined {
-    const [from, to] = [timeOf(startedAt), timeOf(checkpoint?.at)];
-    if (from === undefined || to === undefined) return undefined;
-    const began = Math.min(to, Math.max(from, this.#wentOn));
-    this.#worked.push([began, to]);
-    return to - began;
-  }
 
   add({ tokens, cost }: TimelineStep): void {
     if (tokens !== undefined) this.#tokens = (this.#tokens ?? 0) + tokens;
@@ -183,18 +165,6 @@ class Spent {
   }
 
   total(): Pick<TimelineAgent, "tokens" | "cost" | "worked"> {
-    const worked = this.#worked.length === 0 ? undefined : lengthOf(this.#worked);
-    return withoutUndefined({ tokens: this.#tokens, cost: this.#cost, worked });
+    return withoutUndefined({ tokens: this.#tokens, cost: this.#cost, worked: this.time.total() });
   }
-}
-
-/** Returns the total length of intervals, counting overlaps once. */
-function lengthOf(intervals: readonly Interval[]): number {
-  let length = 0;
-  let until = -Infinity;
-  for (const [from, to] of intervals.toSorted(([one], [other]) => one - other)) {
-    length += Math.max(0, to - Math.max(from, until));
-    until = Math.max(until, to);
-  }
-  return length;
 }

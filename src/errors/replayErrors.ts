@@ -1,0 +1,23 @@
+import { AgentPersistenceError } from "./AgentPersistenceError.ts";
+import { quoted, quotedList } from "./quoted.ts";
+
+/** The log of the agent does not contain the run. */
+export class RunNotFoundError extends AgentPersistenceError {
+  override readonly code = "run_not_found";
+  /** The ids of the newest runs, newest last. At most ten. */
+  readonly available: readonly string[];
+
+  constructor(
+    readonly agentId: string,
+    readonly runId: string,
+    available: readonly string[],
+  ) {
+    const newest = available.slice(-10);
+    const next =
+      newest.length === 0
+        ? "It has no runs, so check the agent id and the storage"
+        : `Choose one of the newest: ${quotedList(newest)}`;
+    super(`Agent ${quoted(agentId)} has no run ${quoted(runId)}. ${next}.`);
+    this.available = newest;
+  }
+}

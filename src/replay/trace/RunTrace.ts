@@ -1,0 +1,115 @@
+import type { CallView } from "../../inspect/view/CallView.ts";
+import type { RequestView } from "../../inspect/view/RequestView.ts";
+import type { UsageView } from "../../inspect/view/UsageView.ts";
+
+/** A stored run as plain JSON, for comparisons and fixtures. Its content comes from a log and is untrusted. */
+export interface RunTrace {
+  /** The version of this format. */
+  readonly version: 1;
+  readonly agentId: string;
+  readonly runId: string;
+  readonly status: "queued" | "in_progress" | "paused" | "waiting" | "completed" | "failed" | "cancelled";
+  /** The reason of a pause or a cancellation. */
+  readonly reason?: string;
+  /** The error of a failed run. */
+  readonly error?: { readonly name: string; readonly message: string; readonly code?: string };
+  readonly input: unknown;
+  /** The output of a completed run. */
+  readonly output?: unknown;
+  /** In ISO 8601. */
+  readonly startedAt?: string;
+  /** The time of all visits, counting parallel ones once, without waits. Omitted if unknown. */
+  readonly durationMs?: number;
+  /** The last checkpoint of the trace. Omitted if the run has no checkpoint. */
+  readonly checkpointId?: string;
+  /**
+   * The node executions that lead to the checkpoint, without those that a rollback abandoned. Executions in branches and
+   * sub-agents come before the execution of the node that contains them. Branches are sorted by name, so that two traces
+   * of the same code have the same order.
+   */
+  readonly visits: readonly TraceVisit[];
+  /** The node after the last checkpoint. Omitted for a finished run. */
+  readonly nextNode?: string;
+}
+
+/** An execution of a node. */
+export interface TraceVisit {
+  /** The path of the node. */
+  readonly node: string;
+  /** The path of the branch, such as `both#facts`. Omitted outside of branches. */
+  readonly branch?: string;
+  /** The tool names of the enclosing sub-agents, outermost first. Omitted outside of sub-agents. */
+  readonly agentPath?: readonly string[];
+  /** `cut` if the execution has no checkpoint and no process continues it now. */
+  readonly state: "ended" | "running" | "waiting" | "cut";
+  /** The checkpoint at the end. Omitted for an unfinished execution. */
+  readonly checkpointId?: string;
+  /** In ISO 8601. */
+  readonly startedAt?: string;
+  /** The time since the previous checkpoint, or since the end of a wait. Omitted if unknown. */
+  readonly durationMs?: number;
+  /** The input of the next node, or the output of the run. */
+  readonly output?: unknown;
+  readonly requests: readonly TraceModelRequest[];
+  readonly calls: readonly TraceCall[];
+  readonly waits: readonly TraceWait[];
+  /** The changes of the message history. */
+  readonly messages: {
+    readonly added: readonly TraceMessage[];
+    /** The first and last number of removed messages, inclusive. */
+    readonly removed: readonly (readonly [first: number, last: number])[];
+  };
+}
+
+/** A message with its number in the agent's log. */
+export interface TraceMessage {
+  readonly number: number;
+  readonly message: unknown;
+  /** The number of the message after an inserted one. Omitted for a message at the end. */
+  readonly before?: number;
+}
+
+/** A model request with its response. */
+export interface TraceModelRequest {
+  /**
+   * The number of messages from `visit.messages.added` that the request contained. It also contained the history before
+   * the visit.
+   */
+  readonly newMessages: number;
+  /** The message of the model. */
+  readonly response: unknown;
+  /** The model in the settings. Omitted if the settings name no model. */
+  readonly model?: string;
+  readonly finish?: string;
+  readonly usage?: UsageView;
+  /** The failed requests before the response, oldest first. */
+  readonly failures: readonly { readonly name: string; readonly message: string; readonly code?: string }[];
+  /** The call that made the request. Omitted if the node made it. */
+  readonly within?: string;
+}
+
+/** A tool call with its outcome. */
+export interface TraceCall {
+  readonly toolCallId: string;
+  readonly tool: string;
+  readonly effect: CallView["effect"];
+  readonly state: CallView["state"];
+  readonly input: unknown;
+  /** The output of a successful call. */
+  readonly output?: unknown;
+  /** The error of a failed call. */
+  readonly error?: string;
+  /** The id of the outer call. Omitted if the node made the call. */
+  readonly within?: string;
+}
+
+/** A request for input or for an approval, a timer, or the receipt of an event. */
+export interface TraceWait {
+  readonly kind: RequestView["kind"];
+  readonly state: RequestView["state"];
+  readonly prompt: unknown;
+  /** The tool of a call that required approval. */
+  readonly tool?: string;
+  readonly answer?: unknown;
+  readonly rejection?: string;
+}

@@ -1,0 +1,82 @@
+import { RunNotFoundError } from "../../errors/replayErrors.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
+import { readIndex } from "../../inspect/log/readIndex.ts";
+import { ownerView } from "../../inspect/show/agentView.ts";
+import { type Shown, withValues } from "../../inspect/show/Source.ts";
+import { assertAgentId } from "../../internal/options/assertAgentId.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
+import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
+import { runStatus } from "./runStatus.ts";
+import type { RunTrace } from "./RunTrace.ts";
+import { plainValue } from "./plainValue.ts";
+import { runPath, type RunPath } from "./runPath.ts";
+import { traceVisits } from "./traceVisits.ts";
+
+/** Selects a run. */
+export interface RunTraceOptions {
+  readonly agentId: string;
+  /** Defaults to the newest run. */
+  readonly runId?: string | undefined;
+  /** The id or name of the last checkpoint of the trace, on any line. Defaults to the newest checkpoint of the run. */
+  readonly at?: string | undefined;
+}
+
+const schema = strictOptions({
+  agentId: nonEmptyString,
+  runId: nonEmptyString.optional(),
+  at: nonEmptyString.optional(),
+});
+
+/**
+ * Reads a stored run as plain JSON. It neither owns the agent nor writes.
+ *
+ * @throws InvalidInputError if an argument is invalid.
+ * @throws RunNotFoundError if the log has no such run.
+ * @throws CheckpointNotFoundError if the agent has no checkpoint `at`.
+ * @throws UnreadableValueError if the log is damaged.
+ *
+ * @example
+ * ```ts
+ * const trace = await readRunTrace(storage, { agentId: "order-8" });
+ * for (const { node, durationMs, calls } of trace.visits) console.log(node, durationMs, calls.length);
+ * ```
+ */
+export async function readRunTrace(storage: PersistenceStorageProvider, options: RunTraceOptions): Promise<RunTrace> {
+  checkSchema(providerSchema, storage, "storage of readRunTrace()");
+  checkSchema(schema, options, "options of readRunTrace()");
+  const { agentId, runId, at } = options;
+  assertAgentId(agentId);
+  const { log } = logStorageOf(storage);
+  const index = await readIndex(log, agentId);
+  const [damage] = index.damage;
+  if (damage) throw new UnreadableValueError(`the log of the agent is damaged: ${damage.message}`);
+  const run = runId ?? [...index.runs.keys()].at(-1) ?? "";
+  if (!index.runs.has(run)) throw new RunNotFoundError(agentId, run, [...index.runs.keys()]);
+  const source = { log, index, owner: await ownerView(log, agentId), maxValueLength: Infinity };
+  const path = runPath(source, run, at);
+  return withValues(source, (shown) => runTrace(shown, path));
+}
+
+function runTrace(shown: Shown, path: RunPath): RunTrace {
+  const { index } = shown;
+  const { runId, end } = path;
+  const run = index.runs.get(runId);
+  const { visits, durationMs } = traceVisits(shown, path);
+  return withoutUndefined({
+    version: 1 as const,
+    agentId: index.agentId,
+    runId,
+    ...runStatus(index, path),
+    input: run && plainValue(shown.show(run.record.input)),
+    output: end?.record.status === "completed" ? plainValue(shown.show(end.record.input)) : undefined,
+    startedAt: run && new Date(run.record.at).toISOString(),
+    durationMs,
+    checkpointId: end?.id,
+    visits,
+    nextNode: end?.record.status ? undefined : end?.record.node,
+  });
+}

@@ -1,0 +1,60 @@
+import { placesUpTo } from "../../checkpoint/lines/lineage.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import type { AgentIndex } from "../../inspect/log/AgentIndex.ts";
+import { type StepEvent, stepEvents } from "../../inspect/log/stepEvents.ts";
+import type { Source } from "../../inspect/show/Source.ts";
+import { findCheckpoint } from "../../journal/findCheckpoint.ts";
+
+/** The part of a log that leads to the end of a run, or to a checkpoint in it. */
+export interface RunPath {
+  readonly runId: string;
+  /** The last checkpoint. `undefined` if the run has no checkpoint. */
+  readonly end: CheckpointPoint | undefined;
+  /** Whether the path ends where the run ends. */
+  readonly isWhole: boolean;
+  /** The node executions on the path, and all status changes of the agent, oldest first. */
+  readonly events: readonly StepEvent[];
+}
+
+/**
+ * Finds the path of a run.
+ *
+ * @param at - the id or name of its last checkpoint. Defaults to the end of the run.
+ */
+export function runPath({ index, owner }: Source, runId: string, at: string | undefined): RunPath {
+  const { log } = index;
+  const end = at === undefined ? endOf(log, runId) : findCheckpoint({ agentId: index.agentId, index: log }, at);
+  const isWhole = at === undefined;
+  const isOnWay = end ? placesUpTo(log, end) : () => false;
+  const events = stepEvents(index, owner).filter((event) => {
+    if ("unended" in event) return isWhole && isContinued(log, event.unended, { runId, end });
+    if (!("record" in event)) return false;
+    const { record, order } = event;
+    if (record.kind === "status") return true;
+    return record.kind === "checkpoint" && isOfRun(index, record.version, runId) && isOnWay(record.lane, order);
+  });
+  return { runId, end, isWhole, events };
+}
+
+/** Returns the newest checkpoint of a run on its main line, preferably one that no later move has abandoned. */
+function endOf(log: LogProjection, runId: string): CheckpointPoint | undefined {
+  const [ended = -1] = log.runs.get(runId) ?? [];
+  const end = log.checkpoints.get(ended);
+  if (end) return end;
+  const points = [...log.checkpoints.values()].filter(
+    ({ record, runId: of }) => of === runId && !log.lines.nestedLine(record.lane),
+  );
+  const isKept = log.latest ? placesUpTo(log, log.latest) : () => false;
+  return points.findLast(({ record, order }) => isKept(record.lane, order)) ?? points.at(-1);
+}
+
+function isOfRun({ log }: AgentIndex, version: number, runId: string): boolean {
+  return log.checkpoints.get(version)?.runId === runId;
+}
+
+/** Whether an unfinished node execution continues the path. */
+function isContinued(log: LogProjection, lane: number, { runId, end }: Pick<RunPath, "runId" | "end">): boolean {
+  if (log.lanes.get(lane)?.runId !== runId || end?.record.status) return false;
+  return log.lines.isOpen(lane) || lane === end?.record.lane;
+}
