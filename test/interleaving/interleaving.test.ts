@@ -3,9 +3,9 @@ import { blindToSuccessors } from "../powerloss/store/brokenFileSystems.ts";
 import { delegating } from "../powerloss/delegating.ts";
 import { Contention, type Belief, type Wrap } from "./Contention.ts";
 import { exploreOrders } from "./explore.ts";
-import { cases, soak } from "../soak/cases.ts";
+import { cases, wholeSoak } from "../soak/cases.ts";
 
-const mostStates = soak ? Number.POSITIVE_INFINITY : 200;
+const mostStates = wholeSoak ? Number.POSITIVE_INFINITY : cases(200, 15_000);
 
 /** The first owner appended, and is believed dead. Two open the log at once. */
 const twoContenders = (belief: Belief, wrap?: Wrap) => async (): Promise<Contention> => {
@@ -90,7 +90,7 @@ describe("the file storage, in every order of the calls of two processes", () =>
   ] as const;
 
   // The last one takes the longest to find.
-  it.each(soak ? mistakes : mistakes.slice(0, -1))("fails the check with %s", async (_name, begin) => {
+  it.each(wholeSoak ? mistakes : mistakes.slice(0, -1))("fails the check with %s", async (_name, begin) => {
     expect((await exploreOrders(begin)).found).toMatch("was acknowledged and is gone");
   });
 });

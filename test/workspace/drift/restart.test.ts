@@ -17,7 +17,7 @@ import { describe, expect, it } from "vitest";
 import { Fault } from "../../persistence/support/durableAgent.ts";
 import { logStorages } from "../../persistence/support/storages.ts";
 import { lines, TestRepository } from "../git/repositories.ts";
-import { soak } from "../../soak/cases.ts";
+import { portion } from "../../soak/cases.ts";
 
 const author = { name: "Agent", email: "agent@example.com" };
 
@@ -182,7 +182,7 @@ describe.each(logStorages)("a task that is restarted, $name", (kind) => {
 
 describe("a restart that a crash interrupts", () => {
   // Begin, the steps of the files and of the commit, end.
-  it.each(!soak ? [1, 5] : [0, 1, 2, 3, 4, 5, 6, 7, 8])(
+  it.each(portion([1, 5], [0, 1, 2, 3, 4, 5, 6, 7, 8]))(
     "reaches the same result when it is repeated, after %i saves",
     async (saves) => {
       const storage = new InMemoryPersistenceStorageProvider();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { design, explore, type Protocol } from "./exploreReservations.ts";
-import { soak, wholeSoak } from "../../soak/cases.ts";
+import { wholeSoak } from "../../soak/cases.ts";
 
 type Requests = Parameters<typeof explore>[0];
 
@@ -83,7 +83,7 @@ describe("the protocol of reservations, in every order of steps and with ending 
     },
   );
 
-  it.each(soak ? [...broken, ...deep] : broken)(
+  it.each(wholeSoak ? [...broken, ...deep] : broken)(
     "the exploration of reservations finds a violation with %s",
     (_name, requests, variant) => {
       expect(explore(requests, 1, { ...design, ...variant }, true).bad).toBe(1);
