@@ -1,4 +1,5 @@
-import { type LanguageModel, simulateReadableStream } from "ai";
+import { setTimeout as wait } from "node:timers/promises";
+import type { LanguageModel } from "ai";
 import { MockLanguageModelV3 } from "ai/test";
 
 type Streamed = Awaited<ReturnType<MockLanguageModelV3["doStream"]>>["stream"];
@@ -7,14 +8,14 @@ type Part = Streamed extends ReadableStream<infer Item> ? Item : never;
 /**
  * A model without a key and without a network: it looks the order up, refunds it, and says what came of it.
  *
- * @param patience it waits for before its last answer.
+ * @param patience it waits for in the middle of its last answer.
  */
 export function deskModel(patience: Promise<void>): LanguageModel {
   return new MockLanguageModelV3({
     modelId: "desk",
-    doStream: async ({ prompt }) => {
+    doStream: async ({ prompt, abortSignal }) => {
       const results = prompt.filter(({ role }) => role === "tool").length;
-      if (results === answers.length - 1) await patience;
+      const isLast = results === answers.length - 1;
       const calls = answers[results]?.call ?? [];
       const unified = calls.length > 0 ? "tool-calls" : "stop";
       const chunks: Part[] = [
@@ -23,10 +24,28 @@ export function deskModel(patience: Promise<void>): LanguageModel {
         ...calls,
         { type: "finish", finishReason: { unified, raw: unified }, usage },
       ];
-      return { stream: simulateReadableStream({ chunks, chunkDelayInMs: 10 }) };
+      return { stream: written(chunks, isLast ? patience : undefined, abortSignal) };
     },
   });
 }
+
+/** The parts of a response, one after the other. Pauses after the first words. */
+function written(chunks: readonly Part[], patience: Promise<void> | undefined, signal?: AbortSignal): Streamed {
+  const aborted = new Promise<void>((resolve) => signal?.addEventListener("abort", () => resolve()));
+  let next = 0;
+  return new ReadableStream({
+    async pull(controller) {
+      if (next === wordsBeforePause + 2) await Promise.race([patience, aborted]);
+      await wait(10, undefined, { signal });
+      const chunk = chunks[next++];
+      if (chunk) controller.enqueue(chunk);
+      else controller.close();
+    },
+  });
+}
+
+/** After the parts `stream-start` and `text-start`. */
+const wordsBeforePause = 3;
 
 /** By how many calls have been answered before. */
 const answers: readonly { readonly text: string; readonly call?: readonly Part[] }[] = [

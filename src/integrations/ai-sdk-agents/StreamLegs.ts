@@ -15,6 +15,7 @@ export interface StreamResult {
 
 interface UiOptions {
   readonly generateMessageId?: (() => string) | undefined;
+  readonly onError?: ((error: unknown) => string) | undefined;
 }
 
 /** Promises of the joined stream that resolve with the values of the last pass. */
@@ -84,8 +85,9 @@ export class StreamLegs {
       return last && (Reflect.get(last, key, last) as unknown);
     };
     const toUIMessageStream = (options: UiOptions = {}) => {
-      const { generateMessageId = () => this.#messageId } = options;
-      return first.toUIMessageStream.call(whole, { ...options, generateMessageId });
+      const { generateMessageId = () => this.#messageId, onError = () => "An error occurred." } = options;
+      const stream = first.toUIMessageStream.call(whole, { ...options, generateMessageId });
+      return streamOf(endingWithError(stream, onError));
     };
     const whole: StreamResult = new Proxy(first, {
       get: (target, key): unknown => {
@@ -127,6 +129,18 @@ export class StreamLegs {
       }
       if (finish && !(await this.#leg(index + 1))) yield finish;
     }
+  }
+}
+
+/** Reports a failure as a part. A response that only breaks off looks complete to a client. */
+async function* endingWithError(
+  stream: ReadableStream<ProviderPart>,
+  onError: (error: unknown) => string,
+): AsyncGenerator<ProviderPart> {
+  try {
+    yield* stream as unknown as AsyncIterable<ProviderPart>;
+  } catch (error) {
+    yield { type: "error", errorText: onError(error) };
   }
 }
 
