@@ -7,3 +7,15 @@ export type {
   TraceVisit,
   TraceWait,
 } from "./replay/trace/RunTrace.ts";
+export { compareRuns, type CompareRunsOptions } from "./replay/compare/compareRuns.ts";
+export type {
+  ComparedCall,
+  ChangedPart,
+  ItemChange,
+  RunComparison,
+  RunCost,
+  RunSummary,
+  ComparedStep,
+  StepSummary,
+  ValueDifference,
+} from "./replay/compare/RunComparison.ts";

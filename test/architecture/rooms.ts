@@ -37,6 +37,7 @@ export const floors: readonly (readonly string[])[] = [
   ["inspect/show"],
   ["inspect"],
   ["timeline/options", "replay/trace"],
+  ["replay/compare"],
   ["timeline/data"],
   ["timeline/layout"],
   ["timeline/page/list"],

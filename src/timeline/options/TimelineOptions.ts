@@ -1,12 +1,14 @@
 import { z } from "zod";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
+import type { UsageView } from "../../inspect/view/UsageView.ts";
 import { functionSchema } from "../../internal/options/optionSchemas.ts";
 import { type HiddenValues, Redaction, redactedPath } from "./Redaction.ts";
 
-const price = strictOptions({ input: z.number().nonnegative(), output: z.number().nonnegative() });
+const amount = z.number().nonnegative();
+const price = strictOptions({ input: amount, output: amount, cachedInput: amount.optional() });
 
-const tokenPricesSchema = strictOptions({
+export const tokenPricesSchema = strictOptions({
   currency: z
     .string()
     .regex(/^[A-Z]{3}$/, { error: 'expected the code of a currency, such as "USD"' })
@@ -72,18 +74,22 @@ export interface TokenPrices {
 export interface TokenPrice {
   readonly input: number;
   readonly output: number;
+  /** The price of input tokens that the provider reads from its cache. Defaults to `input`. */
+  readonly cachedInput?: number | undefined;
 }
 
 /** Returns the cost of a response, or `undefined` without a price for its model or without token counts. */
 export function costOf(
   prices: TokenPrices,
   model: string | undefined,
-  usage: { readonly inputTokens?: number; readonly outputTokens?: number } | undefined,
+  usage: UsageView | undefined,
 ): number | undefined {
   const { models } = prices;
   const named = model !== undefined && Object.hasOwn(models, model) ? models[model] : undefined;
   const found = named ?? (Object.hasOwn(models, "*") ? models["*"] : undefined);
-  const { inputTokens, outputTokens } = usage ?? {};
+  const { inputTokens, outputTokens, cachedInputTokens = 0 } = usage ?? {};
   if (found === undefined || inputTokens === undefined || outputTokens === undefined) return undefined;
-  return (inputTokens * found.input + outputTokens * found.output) / 1e6;
+  const { input, output, cachedInput = input } = found;
+  const cached = Math.min(cachedInputTokens, inputTokens);
+  return ((inputTokens - cached) * input + cached * cachedInput + outputTokens * output) / 1e6;
 }

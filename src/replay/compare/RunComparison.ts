@@ -1,0 +1,118 @@
+import type { UsageView } from "../../inspect/view/UsageView.ts";
+import type { RunTrace, TraceCall, TraceWait } from "../trace/RunTrace.ts";
+
+/** The differences between two runs, as plain JSON. */
+export interface RunComparison {
+  /**
+   * Whether status, output, error, path, messages, calls and waits are equal. Models, tokens, times, costs and the ids of
+   * calls do not count.
+   */
+  readonly isSame: boolean;
+  readonly before: RunSummary;
+  readonly after: RunSummary;
+  /** Omitted if equal. */
+  readonly input?: ChangedPart;
+  /** Omitted if equal. */
+  readonly status?: ChangedPart<RunTrace["status"]>;
+  /** Omitted if equal. */
+  readonly output?: ChangedPart;
+  /** The errors of failed runs. Omitted if equal. */
+  readonly error?: ChangedPart<NonNullable<RunTrace["error"]>>;
+  /** The node executions of both runs, aligned. */
+  readonly steps: readonly ComparedStep[];
+  /** The index of the first step that is not `same`. Omitted if all steps are. */
+  readonly firstDivergence?: number;
+  /** The numbers of calls. */
+  readonly calls: Readonly<Record<ComparedStep["change"], number>>;
+}
+
+/** The totals of a run. */
+export interface RunSummary {
+  readonly agentId: string;
+  readonly runId: string;
+  readonly status: RunTrace["status"];
+  readonly visits: number;
+  readonly modelRequests: number;
+  readonly calls: number;
+  /** The models of the requests, without duplicates. */
+  readonly models: readonly string[];
+  readonly usage: UsageView;
+  readonly durationMs?: number;
+  /** Omitted without `prices`. */
+  readonly cost?: RunCost;
+}
+
+/** The cost of model requests. */
+export interface RunCost {
+  readonly amount: number;
+  readonly currency: string;
+  /** The number of requests without a price or without token counts. */
+  readonly unpriced: number;
+}
+
+/** A value that differs. */
+export interface ChangedPart<Value = unknown> {
+  /** Omitted if the first run has no such value. */
+  readonly before?: Value;
+  /** Omitted if the second run has no such value. */
+  readonly after?: Value;
+}
+
+/** A node execution of one run or of both. */
+export interface ComparedStep {
+  /** `added` if only the second run has the execution, `removed` if only the first one has it. */
+  readonly change: "same" | "changed" | "added" | "removed";
+  /** The path of the node. */
+  readonly node: string;
+  /** Omitted outside of branches. */
+  readonly branch?: string;
+  /** Omitted outside of sub-agents. */
+  readonly agentPath?: readonly string[];
+  readonly before?: StepSummary;
+  readonly after?: StepSummary;
+  /** The output, if it differs. */
+  readonly output?: ChangedPart;
+  /** The calls that differ. Each call of an added or removed step is here. */
+  readonly calls: readonly ComparedCall[];
+  /** The messages that differ, with the responses that are not in the history. */
+  readonly messages: readonly ItemChange[];
+  /** The waits that differ. */
+  readonly waits: readonly ItemChange<TraceWait>[];
+}
+
+/** An item of a list that only one run has. */
+export interface ItemChange<Item = unknown> {
+  readonly change: "added" | "removed";
+  readonly item: Item;
+}
+
+/** The figures of a node execution. */
+export interface StepSummary {
+  /** The index in `RunTrace.visits`. */
+  readonly index: number;
+  readonly durationMs?: number;
+  /** Omitted if the provider did not report it. */
+  readonly totalTokens?: number;
+}
+
+/** A call that differs. */
+export interface ComparedCall {
+  readonly change: "changed" | "added" | "removed";
+  readonly tool: string;
+  readonly before?: TraceCall;
+  readonly after?: TraceCall;
+  /** The parts of the input that differ. Empty if the call was added or removed. */
+  readonly input: readonly ValueDifference[];
+  /** Whether the state, the output or the error of a changed call differs. */
+  readonly isOutcomeChanged: boolean;
+}
+
+/** A part of a value that differs. */
+export interface ValueDifference {
+  /** The keys that lead to the part. Empty for the whole value. */
+  readonly path: readonly (string | number)[];
+  /** Omitted if the first value has no such part. */
+  readonly before?: unknown;
+  /** Omitted if the second value has no such part. */
+  readonly after?: unknown;
+}
