@@ -105,6 +105,14 @@ function readingCommands(program: Command, lazily: Lazily): void {
     .argument("<from>", "a checkpoint")
     .argument("[to]", "another checkpoint; default: the newest")
     .action(lazily(async () => (await import("./reading/diff.ts")).diff));
+  common(program.command("compare"))
+    .description("show what differs between two runs: steps, calls, messages, tokens, time")
+    .argument("<agent>")
+    .argument("[other]", "another agent; default: the same, with --other-run")
+    .option("--run <run>", "the run of <agent>; default: its newest")
+    .option("--other-run <run>", "the run of [other]; default: its newest")
+    .option("--prices <file>", "show costs, by a JSON file with the prices of a million tokens")
+    .action(lazily(async () => (await import("./reading/compare.ts")).compare));
   common(program.command("verify"))
     .description("read everything of every agent, and name what is damaged")
     .argument("[agent...]", "default: every agent")

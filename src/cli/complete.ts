@@ -34,7 +34,7 @@ async function idsOf(
 ): Promise<readonly string[]> {
   const view = inspect(storage);
   const ids: string[] = [];
-  if (what === "agent" || what === "task") {
+  if (what === "agent" || what === "task" || what === "other") {
     for await (const { agentId } of view.agents({ limit: mostIds })) ids.push(agentId);
   } else if (["checkpoint", "from", "to"].includes(what) && given !== undefined) {
     const { checkpoints } = await newestCheckpoints(view, await findAgent(storage, given), mostIds);

@@ -32,6 +32,7 @@ const codes: Readonly<Partial<Record<ExitReason, readonly string[]>>> = {
   notFound: [
     "checkpoint_not_found",
     "request_not_found",
+    "run_not_found",
     "storage_not_ready",
     "task_not_found",
     "tool_call_not_in_doubt",

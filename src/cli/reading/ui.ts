@@ -1,13 +1,12 @@
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { inspect } from "../../inspect.ts";
-import { type HiddenValues, serveTimeline, timelinePage, type TokenPrices } from "../../timeline.ts";
+import { type HiddenValues, serveTimeline, timelinePage } from "../../timeline.ts";
 import { quotedList } from "../../errors/quoted.ts";
 import { CommandFailure, type ExitReason } from "../terminal/CommandFailure.ts";
 import { findAgent } from "../ids/findLog.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
-import { assertFile, writeOver } from "../storage/commandFiles.ts";
-import { jsonGiven } from "../ids/jsonGiven.ts";
+import { writeOver } from "../storage/commandFiles.ts";
+import { pricesIn } from "./pricesIn.ts";
 import { warnOfDamage } from "./warnOfDamage.ts";
 import { painted } from "../terminal/painted.ts";
 
@@ -16,7 +15,7 @@ export interface UiCommandOptions extends CommonOptions {
   readonly redact?: readonly string[] | undefined;
   readonly showSecrets?: boolean | undefined;
   readonly last: number;
-  /** A JSON file with {@link TokenPrices}. */
+  /** A JSON file with `TokenPrices`. */
   readonly prices?: string | undefined;
   readonly port: number;
 }
@@ -41,16 +40,6 @@ export async function ui(session: Session, options: UiCommandOptions, given?: st
   } finally {
     await server.close();
   }
-}
-
-/**
- * Reads a price file, which the timeline validates.
- *
- * @throws CommandFailure
- */
-async function pricesIn(file: string): Promise<TokenPrices> {
-  await assertFile(file);
-  return jsonGiven(await readFile(file, "utf8"), file) as TokenPrices;
 }
 
 /** @throws CommandFailure without an agent */

@@ -7,6 +7,7 @@ export const exitCodes = {
   declined: 4,
   busy: 5,
   damaged: 6,
+  differs: 7,
   stopped: 130,
 } as const;
 
