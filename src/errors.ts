@@ -33,7 +33,7 @@ export {
   UnsupportedMessagePartError,
   UnusableModelAnswerError,
 } from "./errors/modelErrors.ts";
-export { RunNotFoundError } from "./errors/replayErrors.ts";
+export { RecordingPrunedError, RunNotFoundError } from "./errors/replayErrors.ts";
 export {
   ApprovalChangedError,
   RequestNotOpenError,

@@ -1,3 +1,6 @@
+export type { Divergence, MessageDifference } from "./replay/run/Divergence.ts";
+export { replayRun, type ReplayRunOptions } from "./replay/run/replayRun.ts";
+export type { ReplayResult } from "./replay/run/replayRecording.ts";
 export { readRunTrace, type RunTraceOptions } from "./replay/trace/readRunTrace.ts";
 export type {
   RunTrace,

@@ -21,3 +21,18 @@ export class RunNotFoundError extends AgentPersistenceError {
     this.available = newest;
   }
 }
+
+/** A run cannot be replayed, because retention has deleted some of its checkpoints. The storage is unchanged. */
+export class RecordingPrunedError extends AgentPersistenceError {
+  override readonly code = "recording_pruned";
+
+  constructor(
+    readonly agentId: string,
+    readonly runId: string,
+  ) {
+    super(
+      `Run ${quoted(runId)} of agent ${quoted(agentId)} cannot be replayed, because its log was pruned. ` +
+        `Save a fixture of a run before its checkpoints are pruned, or keep more of them with the option retention.`,
+    );
+  }
+}

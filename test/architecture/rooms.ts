@@ -63,6 +63,8 @@ export const floors: readonly (readonly string[])[] = [
   ["persistence/retention", "persistence/rollback"],
   ["persistence/run", "persistence/edit"],
   ["persistence"],
+  ["replay/recording"],
+  ["replay/run"],
   ["streams/write"],
   ["streams/follow"],
   ["streams"],

@@ -7,7 +7,7 @@ import { answerKey, type Visit } from "../../checkpoint/records/Visit.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { discardReplay } from "../replay/discardReplay.ts";
-import type { AskedDigest } from "../replay/RequestDigest.ts";
+import type { AskedDigest } from "../../agent/model/RequestDigest.ts";
 import { modelFailure } from "./modelFailure.ts";
 
 type Next = (event: ModelRequestEvent) => Promise<PromptAnswer>;

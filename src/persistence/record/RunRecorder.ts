@@ -22,7 +22,7 @@ import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { RecordedAnswers } from "../replay/RecordedAnswers.ts";
 import type { Replay } from "../replay/Replay.ts";
-import { RequestDigest } from "../replay/RequestDigest.ts";
+import { RequestDigest } from "../../agent/model/RequestDigest.ts";
 import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import {

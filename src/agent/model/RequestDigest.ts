@@ -1,4 +1,4 @@
-import type { ModelRequestEvent } from "../../agent/feature/PipelineEvents.ts";
+import type { PromptRequest } from "./PromptExecutor.ts";
 import { canonicalText, valueDigest } from "../../checkpoint/values/isSameValue.ts";
 import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts";
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
@@ -29,7 +29,7 @@ export class RequestDigest {
   }
 
   /** @param history Omitted within a tool, where other calls can change the history at the same time. */
-  of({ model, parameters, tools }: ModelRequestEvent, history: MessageHistory | undefined): AskedDigest {
+  of({ model, parameters, tools }: Pick<PromptRequest, "model" | "parameters" | "tools">, history: MessageHistory | undefined): AskedDigest {
     const { fresh = [], left, marked } = history?.changedSinceMark ?? {};
     const digestOf = (kept: unknown, messages: string) =>
       valueDigest([model, parameters ?? null, tools.map(({ name }) => name), kept, messages], this.#sha256);

@@ -1,0 +1,170 @@
+import type { Message, AssistantMessage } from "../../checkpoint/messages/Message.ts";
+import type { FailedRequest } from "../../checkpoint/records/callRecords.ts";
+import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { Visit } from "../../checkpoint/records/Visit.ts";
+import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
+import type { RunLine } from "../../checkpoint/toolCallId.ts";
+
+/** The recorded model responses, calls and answers of one run, as plain data. */
+export interface Recording {
+  readonly agentId: string;
+  readonly runId: string;
+  readonly generation: number;
+  /** The input of the run, as its strategy accepted it. */
+  readonly input: unknown;
+  readonly end: RecordedEnd;
+  /** The tokens of all model requests of the run. `undefined` if unknown. */
+  readonly usage?: ModelUsage;
+  readonly line: RecordedLine;
+}
+
+/** The end of the recording. A run without an end was in progress, waiting or paused, or its process crashed. */
+export interface RecordedEnd {
+  readonly status: string;
+  /** The output of a completed run. */
+  readonly output?: unknown;
+  /** The error of a failed run. */
+  readonly error?: { readonly name: string; readonly message: string; readonly code?: string };
+}
+
+/** The line of a run, a branch or a sub-agent. */
+export interface RecordedLine {
+  /** The lanes of the line, each without its abandoned end. Never empty. */
+  readonly parts: readonly RecordedPart[];
+  readonly answers: readonly RecordedResponse[];
+  readonly calls: readonly RecordedToolCall[];
+  readonly requests: readonly RecordedInput[];
+  /** The lines on which calls of this line can have been made, the newest first. */
+  readonly lines: readonly RunLine[];
+}
+
+/** A part of a line between two changes from outside, such as a rollback. */
+export interface RecordedPart {
+  readonly line: RunLine;
+  /** The checkpoint that starts the part. `undefined` for the start of a line. */
+  readonly start?: RecordedStart;
+  /** The checkpoints after the start, oldest first. */
+  readonly checkpoints: readonly RecordedCheckpoint[];
+  /** The branches and sub-agents that started on the lane of this part. */
+  readonly nested: readonly RecordedNested[];
+}
+
+/** The position at which a part starts. */
+export interface RecordedStart {
+  /** `resume`: a process continued at a checkpoint that a node of an earlier process had made for another node. */
+  readonly move: NonNullable<CheckpointRecord["move"]> | "resume";
+  readonly checkpointId: string;
+  readonly version: number;
+  readonly nodeId: string;
+  readonly input: unknown;
+  readonly unresolved?: true;
+  /** Set if the next node merges the results of branches. */
+  readonly joined?: number;
+  readonly visit: Visit;
+  /** The state of the line. `undefined` if the line continues with the state that it had reached. */
+  readonly state?: RecordedState;
+}
+
+/** The state of a line at a checkpoint. */
+export interface RecordedState {
+  readonly messages: readonly Message[];
+  readonly storage: readonly (readonly [key: string, value: unknown])[];
+  readonly model?: string;
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  readonly tools?: readonly string[];
+  readonly iteration: number;
+  readonly decisions: readonly { readonly decision: string; readonly reason?: string }[];
+}
+
+/** A checkpoint of the recorded run. */
+export interface RecordedCheckpoint {
+  readonly checkpointId: string;
+  readonly version: number;
+  readonly nodeId: string;
+  /** The input of the node, or the output at the end of a line. */
+  readonly input: unknown;
+  readonly iteration: number;
+  /** True if a running node made the checkpoint. Visits are not counted from it. */
+  readonly within?: true;
+  readonly unresolved?: true;
+  /** The messages since the checkpoint before. */
+  readonly added: readonly Message[];
+  /** The whole history. `undefined` if the line only added messages. */
+  readonly history?: readonly Message[];
+  /** The history after its trimming. `undefined` if it was not trimmed. */
+  readonly trimmed?: readonly Message[];
+}
+
+/** A nested line: a branch of a parallel node, or the sub-agent of a call. */
+export interface RecordedNested {
+  readonly fork?: number;
+  readonly branch?: string;
+  readonly call?: string;
+  readonly line: RecordedLine;
+}
+
+/** A response of a model, by the place of its request. */
+export interface RecordedResponse {
+  readonly visit: Visit;
+  readonly ordinal: number;
+  readonly within?: string;
+  readonly nodeId: string;
+  /** The digest of the request. `undefined` for requests of another runtime, and of earlier code. */
+  readonly asked?: string;
+  readonly message: AssistantMessage;
+  readonly usage?: ModelUsage;
+  readonly finishReason?: string;
+  /** The failed requests before this response. */
+  readonly failed: readonly FailedRequest[];
+  readonly order: number;
+}
+
+/** A tool call and its outcome. */
+export interface RecordedToolCall {
+  readonly toolCallId: string;
+  readonly visit: Visit;
+  /** The number among the calls of code. `undefined` for a call of a model. */
+  readonly ordinal?: number;
+  readonly within?: string;
+  readonly nodeId: string;
+  readonly toolName: string;
+  readonly effect: string;
+  readonly input: unknown;
+  /** `undefined` if the call did not end. */
+  readonly outcome?: RecordedOutcome;
+  readonly order: number;
+}
+
+/** The outcome of a call that a replay returns. */
+export interface RecordedOutcome {
+  readonly output?: unknown;
+  readonly error?: { readonly message: string; readonly name?: string };
+  readonly failedCalls?: readonly string[];
+  readonly lost?: { readonly path: string; readonly reason: string };
+  readonly unknown?: true;
+}
+
+/** A request for input, an approval, a timer or the receipt of an event, with its end. */
+export interface RecordedInput {
+  readonly requestId: string;
+  readonly visit: Visit;
+  readonly nodeId: string;
+  readonly id?: string;
+  readonly question?: string;
+  readonly ordinal?: number;
+  readonly within?: string;
+  readonly prompt: string;
+  /** The call that needed the approval. */
+  readonly approval?: string;
+  readonly reply?: RecordedReply;
+  readonly order: number;
+}
+
+/** The end of a request. */
+export interface RecordedReply {
+  readonly answer?: unknown;
+  readonly rejected?: string;
+  readonly by?: string;
+  /** When the request expired, in ISO 8601. */
+  readonly expiredAt?: string;
+}

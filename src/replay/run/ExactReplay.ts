@@ -1,0 +1,267 @@
+import { callOf, endsOf, runOf, visitOf } from "../../agent/feature/ContextBinding.ts";
+import type { AgentContext } from "../../agent/context/AgentContext.ts";
+import type { AgentRun } from "../../agent/feature/AgentRun.ts";
+import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
+import type { NodeVisit, PipelineEvents } from "../../agent/feature/PipelineEvents.ts";
+import type { RunStart } from "../../agent/feature/RunRequest.ts";
+import type { NextStep } from "../../agent/strategy/NextStep.ts";
+import type { Visit } from "../../checkpoint/records/Visit.ts";
+import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
+import { ExecutionMovedError } from "../../errors/runErrors.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import type { RecordedLine, RecordedToolCall, Recording } from "../recording/Recording.ts";
+import type { Divergence, Found } from "./Divergence.ts";
+import { LineReplay } from "./LineReplay.ts";
+import { messageDifferences } from "./messageDifferences.ts";
+import { OpenLine, OpenLines } from "./OpenLines.ts";
+import { ReplayStop } from "./ReplayStop.ts";
+import type { PersistenceAnswers } from "./ReplayedPersistence.ts";
+import { sameValue } from "./sameValue.ts";
+
+/** Follows the recording of a run while its strategy runs again, up to the first divergence. */
+export class ExactReplay implements PersistenceAnswers {
+  readonly recording: Recording;
+  readonly sha256: Sha256;
+  readonly root: LineReplay;
+  divergence: Divergence | undefined;
+  /** True if the run has reached the end of an unfinished recording. */
+  isAtEnd = false;
+  readonly #controller = new AbortController();
+  readonly #stop = new ReplayStop();
+  readonly #lines: OpenLines;
+  readonly #byStart = new WeakMap<RunStart, LineReplay>();
+  readonly #byRun = new WeakMap<AgentRun, LineReplay>();
+
+  constructor(recording: Recording, sha256: Sha256) {
+    this.recording = recording;
+    this.sha256 = sha256;
+    this.root = new LineReplay(recording.line, sha256);
+    this.#lines = new OpenLines(
+      () => this.root,
+      () => this.#onRest(),
+    );
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  isStop(error: unknown): boolean {
+    return error === this.#stop;
+  }
+
+  /** Returns the start of a line, so that its run is recognized. */
+  starting(line: LineReplay, fresh: RunStart): RunStart {
+    const start = line.startFrom(fresh);
+    this.#byStart.set(start, line);
+    return start;
+  }
+
+  nested(parent: LineReplay, recorded: RecordedLine): LineReplay {
+    return new LineReplay(recorded, this.sha256, parent);
+  }
+
+  /** Returns a line for a branch that has not started in the recorded run. */
+  placeholder(parent: LineReplay): OpenLine {
+    return new OpenLine(parent);
+  }
+
+  of(run: AgentRun): LineReplay {
+    const known = this.#byRun.get(run) ?? (run.start && this.#byStart.get(run.start));
+    if (!known) throw new TypeError("The replay has no line for a run.");
+    this.#byRun.set(run, known);
+    this.#lines.tick();
+    return known;
+  }
+
+  /** Waits at the end of the recording of a line. Resolves if the recorded run was moved from here. */
+  async hold(line: OpenLine): Promise<void> {
+    if (this.signal.aborted) throw this.#stop;
+    const held = line.hold();
+    void this.#lines.watch();
+    await held;
+  }
+
+  /** Like {@link hold}, in a node that does not continue. */
+  async leave(context: AgentContext): Promise<never> {
+    const { nodeId } = context;
+    await this.hold(this.of(runOf(context)));
+    throw new ExecutionMovedError(nodeId);
+  }
+
+  /** Ends the replay with its first divergence. */
+  diverge({ branch, agentPath }: AgentRun, nodeId: string, { messages = [], ...found }: Found): never {
+    const at = { nodeId, ...(branch !== undefined && { branch }), agentPath: [...agentPath] };
+    this.divergence ??= { ...found, ...at, messages };
+    this.#end();
+    throw this.#stop;
+  }
+
+  /** Handles a request or call that is not recorded. */
+  unrecorded(context: AgentContext, found: Found): Promise<never> {
+    const run = runOf(context);
+    const line = this.of(run);
+    if (!line.isTail) return this.diverge(run, context.nodeId, found);
+    line.unrecorded ??= found;
+    return this.leave(context);
+  }
+
+  install(pipeline: FeaturePipeline): void {
+    pipeline.onStrategyStarting(({ run, next }) => this.#begin(run, next));
+    pipeline.onBranchStarting(({ run, next }) => this.#begin(run, next));
+    pipeline.onRunMoved(({ run, next }) => this.#begin(run, next));
+    pipeline.onNodeStarting((event) => this.#enter(event));
+    pipeline.onNodeCompleted((event) => this.#complete(event));
+    pipeline.onNodeFailed((event) => this.#fail(event));
+    pipeline.onForkStarting(({ run, nodeId, input }) => void this.#cross(run, { nodeId, input }, nodeId));
+    pipeline.onBranchesJoined(({ run, nodeId, input, results }) => {
+      this.of(run).joined = results;
+      this.#cross(run, { nodeId, input }, nodeId);
+    });
+    pipeline.onBranchCompleted(({ run }) => this.of(run).end());
+    pipeline.onBranchFailed(({ run }) => this.of(run).end());
+    pipeline.onStrategyCompleted(({ run }) => this.of(run).end());
+    pipeline.onStrategyFailed(({ run }) => this.of(run).end());
+  }
+
+  async move(context: AgentContext, actual: unknown): Promise<void> {
+    const run = runOf(context);
+    const line = this.of(run);
+    if (line.isTail) return this.hold(line);
+    // The recorded node continued, so its rollback was refused.
+    if (typeof actual === "string") throw new CheckpointNotFoundError(context.agentId, actual, []);
+    this.diverge(run, context.nodeId, { what: "path", actual });
+  }
+
+  async save(context: AgentContext): Promise<{ readonly checkpointId: string; readonly version: number } | undefined> {
+    const run = runOf(context);
+    const found = this.of(run).crossWithin();
+    return found && { checkpointId: found.checkpointId, version: found.version };
+  }
+
+  #begin(run: AgentRun, next: NextStep): void {
+    const line = this.of(run);
+    line.begin(run);
+    this.#cross(run, next, next.nodeId);
+    this.#leavePart(run, line);
+  }
+
+  #enter({ run, nodeId, context }: PipelineEvents["nodeStarting"]): void {
+    const line = this.of(run);
+    line.current = { run, nodeId, visit: visitIn(visitOf(context)) };
+    line.unrecorded = undefined;
+    run.state.history.mark();
+    run.state.storage.mark();
+    const ends = line.records.endsOf(visitIn(visitOf(context)));
+    // One result needs no order.
+    if (ends.length > 1) for (const { key } of ends) endsOf(context).add(key);
+  }
+
+  async #complete({ run, nodeId, next }: PipelineEvents["nodeCompleted"]): Promise<void> {
+    const line = this.of(run);
+    this.#assertAllAsked(line);
+    if (this.#cross(run, next, nodeId)) return;
+    const hasMore = line.nextPart ? !line.isAtEndOfPart : line.hasVisit([run.visitBase, run.visitOrdinal]);
+    if (line.isTail && (next.nodeId === "finish" || !hasMore)) await this.hold(line);
+  }
+
+  /** The failure of a node ends the recording of a failed run, or of a run that was interrupted here. */
+  #fail({ run, nodeId, context, error, unresolved }: PipelineEvents["nodeFailed"]): void {
+    if (this.signal.aborted || this.divergence) return;
+    const line = this.of(run);
+    if (unresolved) line.crossUnresolved();
+    if (line.isTail && line.records.unasked(visitIn(visitOf(context))).length === 0) return;
+    const actual = error instanceof Error ? { name: error.name, message: error.message } : error;
+    this.diverge(run, nodeId, { what: "failure", actual });
+  }
+
+  /** Compares the next node, its input and the history with the next checkpoint of the recording. */
+  #cross(run: AgentRun, next: Pick<NextStep, "nodeId" | "input">, nodeId: string): boolean {
+    const line = this.of(run);
+    const { part } = line;
+    const found = line.cross(run, next);
+    if (!found) return false;
+    if (found.nodeId !== next.nodeId) {
+      const actual = { nodeId: next.nodeId, input: next.input };
+      this.diverge(run, nodeId, { what: "path", expected: { nodeId: found.nodeId, input: found.input }, actual });
+    }
+    if (!sameValue(found.input, next.input))
+      this.diverge(run, nodeId, { what: "output", expected: found.input, actual: next.input });
+    const isLast = found.nodeId === "finish" || (line.isAtEndOfPart && line.nextPart);
+    if (line.differs && isLast) this.assertHistory(run, nodeId, "messages");
+    if (part === line.part) this.#leavePart(run, line);
+    return true;
+  }
+
+  /** @throws a stop if the history differs from the recorded one */
+  assertHistory(run: AgentRun, nodeId: string, what: "messages" | "request"): void {
+    const { expected, differs } = this.of(run);
+    if (!differs) return;
+    const actual = run.state.history.messages;
+    this.diverge(run, nodeId, { what, expected, actual, messages: messageDifferences(expected, actual) });
+  }
+
+  #leavePart(run: AgentRun, line: LineReplay): void {
+    if (line.isAtEndOfPart && line.nextPart) this.#jump(run, line);
+  }
+
+  #jump(run: AgentRun, line: LineReplay): void {
+    const start = line.enterNextPart(run);
+    this.#byStart.set(start, line);
+    run.moveTo(start);
+    for (const each of allLines(line)) each.release();
+    line.nested.clear();
+  }
+
+  /** Continues the outermost line that was moved, or ends the replay. */
+  #onRest(): void {
+    let lines: readonly OpenLine[] = [this.root];
+    while (lines.length > 0) {
+      const moved = lines.find((line) => line instanceof LineReplay && line.run && line.nextPart);
+      if (moved instanceof LineReplay && moved.run) return this.#jump(moved.run, moved);
+      lines = lines.flatMap(({ nested }) => [...nested]);
+    }
+    this.isAtEnd = true;
+    try {
+      for (const line of allLines(this.root)) if (line instanceof LineReplay) this.#assertAllAsked(line);
+    } catch (error) {
+      if (!this.isStop(error)) throw error;
+    }
+    this.#end();
+  }
+
+  /** Compares the requests of the current visit with its recorded results. */
+  #assertAllAsked({ current, unrecorded, records }: LineReplay): void {
+    if (!current) return;
+    const { run, nodeId, visit } = current;
+    const [missing] = records.unasked(visit);
+    if (!missing) return;
+    const [what, expected] = "message" in missing ? ["request", missing.message] as const : ["call", shownCall(missing)] as const;
+    this.diverge(run, nodeId, { what, expected, ...(unrecorded && { actual: unrecorded.actual }) });
+  }
+
+  #end(): void {
+    this.#controller.abort(this.#stop);
+    for (const line of allLines(this.root)) line.release({ error: this.#stop });
+  }
+}
+
+/** Returns a call as a divergence shows it. */
+export function shownCall({ toolName, input }: Pick<RecordedToolCall, "toolName" | "input">): unknown {
+  return { toolName, input };
+}
+
+/** Returns the visit of an event. */
+export function visitIn({ base, ordinal }: NodeVisit): Visit {
+  return [base, ordinal];
+}
+
+/** Returns the call around a request. `undefined` if the node makes the request. */
+export function withinOf(context: AgentContext): string | undefined {
+  return callOf(context)?.toolCallId;
+}
+
+function* allLines(line: OpenLine): Generator<OpenLine> {
+  yield line;
+  for (const nested of line.nested) yield* allLines(nested);
+}

@@ -1,0 +1,259 @@
+import { RequestDigest } from "../../agent/model/RequestDigest.ts";
+import type { AgentRun } from "../../agent/feature/AgentRun.ts";
+import type { BranchResult } from "../../agent/feature/BranchResult.ts";
+import type { RunStart } from "../../agent/feature/RunRequest.ts";
+import type { RunStateSeed } from "../../agent/state/RunState.ts";
+import type { NextStep } from "../../agent/strategy/NextStep.ts";
+import type { Message } from "../../checkpoint/messages/Message.ts";
+import type { MessageNumbers, NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
+import type { Visit } from "../../checkpoint/records/Visit.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import type {
+  RecordedCheckpoint,
+  RecordedLine,
+  RecordedPart,
+  RecordedResponse,
+  RecordedStart,
+  RecordedState,
+} from "../recording/Recording.ts";
+import type { Found } from "./Divergence.ts";
+import { LineRecords } from "./LineRecords.ts";
+import { OpenLine } from "./OpenLines.ts";
+import { sameValue } from "./sameValue.ts";
+
+/** The position of a replayed line in its recording. */
+export class LineReplay extends OpenLine {
+  readonly records: LineRecords;
+  readonly recorded: RecordedLine;
+  readonly digests: RequestDigest;
+  run: AgentRun | undefined;
+  /** The visit of the line. `undefined` before its first node. */
+  current: { readonly run: AgentRun; readonly nodeId: string; readonly visit: Visit } | undefined;
+  /** The first request of the visit that is not recorded. */
+  unrecorded: Found | undefined;
+  /** The results of the parallel node that the line has joined last. */
+  joined: ReadonlyMap<string, BranchResult> | undefined;
+  /** The recorded history at the last checkpoint. */
+  expected: Message[] = [];
+  /** True if the history differs from the recorded one. */
+  differs = false;
+  readonly #first: number;
+  #part: number;
+  /** The history that the current part has replaced. */
+  #loaded: readonly Message[] | undefined;
+  #at = 0;
+  #foreseen: RecordedCheckpoint | undefined;
+  #within: RecordedCheckpoint[] = [];
+  readonly #attempts = new WeakMap<RecordedResponse, number>();
+  /** The length of the history at the last checkpoint. */
+  #length = 0;
+
+  constructor(recorded: RecordedLine, sha256: Sha256, parent?: LineReplay) {
+    super(parent);
+    this.recorded = recorded;
+    this.records = new LineRecords(recorded);
+    this.digests = new RequestDigest(sha256);
+    // The part before a migration ran other code.
+    const migrated = recorded.parts.findLastIndex(({ start }) => start?.move === "migration");
+    this.#first = Math.max(0, migrated);
+    this.#part = this.#first;
+  }
+
+  get part(): RecordedPart {
+    return this.recorded.parts[this.#part] as RecordedPart;
+  }
+
+  get nextPart(): RecordedPart | undefined {
+    return this.recorded.parts[this.#part + 1];
+  }
+
+  /** Whether the recording has no checkpoint after the current visit, so that the visit may not have finished. */
+  get isTail(): boolean {
+    return !this.part.checkpoints.slice(this.#at).some(({ within }) => !within);
+  }
+
+  get isAtEndOfPart(): boolean {
+    return this.#at >= this.part.checkpoints.length;
+  }
+
+  /** Returns the position at which the replay of the line starts. */
+  startFrom(fresh: RunStart): RunStart {
+    const { start, line } = this.part;
+    const common = {
+      line,
+      isRecordedCall: (id: string) => this.records.isRecordedCall(id),
+      isRefusedCall: (id: string) => this.records.isRefusedCall(id),
+    };
+    if (!start) return { ...fresh, ...common, visitBase: -line.lane, visitOrdinal: 0 };
+    const { messages = [], numbers = { next: 1 } } = fresh.state;
+    const state = start.state ? seedOf(start.state, messages, numbers) : fresh.state;
+    return { ...fresh, ...common, ...this.#positionOf(start, state) };
+  }
+
+  /** Moves to the next part with a checkpoint, and returns its start. */
+  enterNextPart(run: AgentRun): RunStart {
+    this.#at = 0;
+    this.#foreseen = undefined;
+    this.#within = [];
+    let recorded: RecordedState | undefined;
+    do {
+      this.#part++;
+      recorded = this.part.start?.state ?? recorded;
+    } while (this.part.checkpoints.length === 0 && this.nextPart);
+    const { start, line } = this.part;
+    if (!start) throw new TypeError("Only the first part of a line has no start.");
+    const { history, seed } = run.state;
+    const state = recorded ? seedOf(recorded, history.entries, history.numbers) : seed;
+    this.#loaded = recorded?.messages;
+    return {
+      ...this.startFrom(run.start as RunStart),
+      line,
+      ...this.#positionOf(start, state),
+      ...(start.joined !== undefined && this.joined && { joined: this.joined }),
+    };
+  }
+
+  #positionOf({ nodeId, input, unresolved, visit: [visitBase, visitOrdinal] }: RecordedStart, state: RunStateSeed) {
+    const { lines } = this.recorded;
+    const recordedOn = lines.map((line) => ({ line, visitBase }));
+    return { nodeId, input, ...(unresolved && { unresolved }), state, visitBase, visitOrdinal, recordedOn };
+  }
+
+  /** Called when the first node of the line or of a part is known. */
+  begin(run: AgentRun): void {
+    this.run = run;
+    const messages = this.#loaded ?? (this.#part === this.#first ? this.part.start?.state?.messages : undefined);
+    this.#loaded = undefined;
+    if (!messages && this.#part > this.#first) return;
+    this.expected = [...(messages ?? run.start?.state.messages?.map(({ message }) => message) ?? [])];
+    this.#length = this.expected.length;
+    this.differs = false;
+  }
+
+  /**
+   * Takes the checkpoint that follows the completed nodes of the line. Visits are then counted from it.
+   *
+   * @returns `undefined` if the recording has no checkpoint here.
+   */
+  cross(run: AgentRun, next: Pick<NextStep, "nodeId" | "input">): RecordedCheckpoint | undefined {
+    const { checkpoints } = this.part;
+    const { iteration } = run.state;
+    const isHere = (cp: RecordedCheckpoint | undefined) => cp && !cp.within && cp.iteration === iteration;
+    let at = checkpoints.findIndex((cp, index) => index >= this.#at && !cp.within);
+    while (checkpoints[at]?.unresolved && isHere(checkpoints[at]) && isHere(checkpoints[at + 1])) at++;
+    const found = checkpoints[at];
+    const foreseen = this.#foreseen;
+    this.#foreseen = undefined;
+    if (!found || !isHere(found)) {
+      if (foreseen?.nodeId === next.nodeId && sameValue(foreseen.input, next.input)) run.visitBase = foreseen.version;
+      return undefined;
+    }
+    const passed = [...this.#within, ...checkpoints.slice(this.#at, at + 1)];
+    this.#within = [];
+    this.#at = at + 1;
+    run.visitBase = found.version;
+    this.#compareHistory(run, passed);
+    return found;
+  }
+
+  /** Takes the next checkpoint that a node of the current visit made. */
+  crossWithin(): RecordedCheckpoint | undefined {
+    const found = this.part.checkpoints[this.#at];
+    if (!found?.within) return undefined;
+    this.#at++;
+    this.#foreseen = found;
+    this.#within.push(found);
+    return found;
+  }
+
+  /** Takes the checkpoint of a node whose edges failed. */
+  crossUnresolved(): void {
+    if (this.part.checkpoints[this.#at]?.unresolved) this.#at++;
+  }
+
+  /** Returns the recorded nested line of a branch of the parallel node that the line has reached. */
+  branch(key: string, run: AgentRun): RecordedLine | undefined {
+    const { start, nested } = this.part;
+    const forks = new Set([run.visitBase, ...(start ? [start.version, start.visit[0]] : [])]);
+    const found = nested.findLast(({ branch, fork }) => branch === key && fork !== undefined && forks.has(fork));
+    return found?.line;
+  }
+
+  agent(toolCallId: string): RecordedLine | undefined {
+    const parts = this.recorded.parts.slice(0, this.#part + 1).toReversed();
+    for (const { nested } of parts) {
+      const found = nested.find(({ call }) => call === toolCallId);
+      if (found) return found.line;
+    }
+    return undefined;
+  }
+
+  /** Returns how often the visit has made a request before. */
+  nextAttempt(response: RecordedResponse): number {
+    const attempt = this.#attempts.get(response) ?? 0;
+    this.#attempts.set(response, attempt + 1);
+    return attempt;
+  }
+
+  /** Returns the recorded history of a request, without the messages that followed it. */
+  expectedAt(answer: Message | undefined): readonly Message[] {
+    const added = this.part.checkpoints[this.#at]?.added ?? [];
+    const until = answer ? added.findIndex((message) => sameValue(message, answer)) : -1;
+    return [...this.expected, ...(until < 0 ? added : added.slice(0, until))];
+  }
+
+  hasVisit(visit: Visit): boolean {
+    return this.records.hasVisit(visit);
+  }
+
+  #compareHistory(run: AgentRun, passed: readonly RecordedCheckpoint[]): void {
+    const { messages } = run.state.history;
+    const edited = passed.findLastIndex(({ history }) => history !== undefined);
+    const whole = passed[edited]?.history;
+    const added = passed.slice(edited + 1).flatMap((each) => each.added);
+    const wanted = whole ? [...whole, ...added] : added;
+    const from = whole ? 0 : this.#length;
+    this.expected = whole ? [...wanted] : this.expected;
+    if (!whole) this.expected.push(...added);
+    const same =
+      messages.length === from + wanted.length &&
+      wanted.every((message, index) => sameValue(message, messages[from + index]));
+    this.differs ||= !same;
+    const trimmed = passed.at(-1)?.trimmed;
+    if (trimmed && !this.differs) this.#trim(run, trimmed);
+    this.#length = run.state.history.length;
+  }
+
+  #trim({ state: { history } }: AgentRun, trimmed: readonly Message[]): void {
+    const { messages } = history;
+    let from = 0;
+    const kept = trimmed.map((message) => {
+      const at = messages.findIndex((each, index) => index >= from && sameValue(each, message));
+      if (at < 0) return message;
+      from = at + 1;
+      return messages[at] as Message;
+    });
+    history.trim(kept);
+    this.expected = [...trimmed];
+  }
+}
+
+/** Returns the seed of a state. Messages that are the same in the given history keep their numbers. */
+function seedOf(
+  { messages, storage, model, parameters, tools, iteration, decisions }: RecordedState,
+  known: readonly NumberedMessage[],
+  numbers: MessageNumbers,
+): RunStateSeed {
+  const numbered = messages.map((message, at) => {
+    const before = known[at];
+    return before && sameValue(before.message, message) ? before : { number: numbers.next++, message };
+  });
+  return {
+    messages: numbered,
+    numbers,
+    storage: new Map(storage),
+    ...(model !== undefined && tools && { settings: { model, tools, ...(parameters && { parameters }) } }),
+    iteration,
+    decisions,
+  };
+}

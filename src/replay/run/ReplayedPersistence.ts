@@ -1,0 +1,126 @@
+import type { AgentContext } from "../../agent/context/AgentContext.ts";
+import { nodeInputOf, runOf } from "../../agent/feature/ContextBinding.ts";
+import { runMoved, type RunMoved } from "../../agent/context/RunMoved.ts";
+import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
+import { formatVersion } from "../../checkpoint/records/Entry.ts";
+import type { RunPersistence } from "../../persistence/RunPersistence.ts";
+
+type RollbackReport = Awaited<ReturnType<RunPersistence["rollbackToCheckpoint"]>>;
+type Moves = (context: AgentContext, actual: unknown) => Promise<void>;
+type Saves = (context: AgentContext) => Promise<Pick<AgentCheckpointData, "checkpointId" | "version"> | undefined>;
+
+/** What a replay answers when a node uses `persistence(context)`. Nothing is stored. */
+export interface PersistenceAnswers {
+  /**
+   * Called before a move. Resolves if the recorded run has moved here. `actual` is the id of the checkpoint of a
+   * rollback, or an execution point.
+   */
+  readonly move: Moves;
+  /** Returns the recorded checkpoint. */
+  readonly save: Saves;
+}
+
+/** The persistence of a replayed run. */
+export class ReplayedPersistence implements RunPersistence {
+  readonly #context: AgentContext;
+  readonly #answers: PersistenceAnswers;
+
+  constructor(context: AgentContext, answers: PersistenceAnswers) {
+    this.#context = context;
+    this.#answers = answers;
+  }
+
+  async createCheckpoint(
+    options: { readonly agentContext?: AgentContext | undefined; readonly checkpointId?: string | undefined } = {},
+  ): Promise<AgentCheckpointData> {
+    const { agentContext: context = this.#context, checkpointId } = options;
+    const saved = await this.#answers.save(context);
+    return checkpointHere(context, { ...(checkpointId !== undefined && { checkpointId }), ...saved });
+  }
+
+  async rollbackToCheckpoint(
+    checkpointId: string,
+    options: { readonly agentContext?: AgentContext | undefined } = {},
+  ): Promise<RollbackReport> {
+    await this.#answers.move(options.agentContext ?? this.#context, checkpointId);
+    return report(checkpointId);
+  }
+
+  async rollbackToLatestCheckpoint(
+    options: { readonly agentContext?: AgentContext | undefined } = {},
+  ): Promise<RollbackReport> {
+    await this.#answers.move(options.agentContext ?? this.#context, "latest");
+    return report("");
+  }
+
+  async setExecutionPoint(options: {
+    readonly agentContext?: AgentContext | undefined;
+    readonly nodeId: unknown;
+    readonly input: unknown;
+  }): Promise<RunMoved> {
+    const { agentContext: context = this.#context, nodeId, input } = options;
+    const node = typeof nodeId === "string" ? nodeId : String(Object(nodeId).name);
+    await this.#answers.move(context, { nodeId: node, input });
+    return runMoved({});
+  }
+
+  note(): void {}
+
+  async durable(): Promise<void> {}
+
+  recordedNotes(): readonly unknown[] {
+    return [];
+  }
+
+  async getNotes(): Promise<readonly unknown[]> {
+    return [];
+  }
+
+  async getCheckpoints(): Promise<readonly AgentCheckpointData[]> {
+    return [checkpointHere(this.#context, {})];
+  }
+
+  async getLatestCheckpoint(): Promise<AgentCheckpointData | undefined> {
+    return checkpointHere(this.#context, {});
+  }
+}
+
+/** Returns a checkpoint of the replayed run. It is not stored. */
+function checkpointHere(
+  context: AgentContext,
+  own: Partial<Pick<AgentCheckpointData, "checkpointId" | "version">>,
+): AgentCheckpointData {
+  const { state, branch, agentPath, visitBase } = runOf(context);
+  const { model, parameters, tools } = state.settings;
+  return Object.freeze({
+    checkpointId: `replayed-${visitBase}`,
+    agentId: context.agentId,
+    runId: context.runId,
+    version: visitBase,
+    ...own,
+    createdAt: new Date(0).toISOString(),
+    nodeId: context.nodeId,
+    lastInput: nodeInputOf(context),
+    ...(branch !== undefined && { branch }),
+    agentPath: [...agentPath],
+    messageHistory: state.history.messagesAtMark,
+    storage: Object.freeze(Object.fromEntries(state.storage.valuesAtMark)),
+    model,
+    ...(parameters && { modelParameters: parameters }),
+    tools,
+    iteration: state.iteration,
+    status: "in_progress",
+    toolCalls: [],
+    decisions: [],
+    fileChanges: { modified: [], created: [], deleted: [] },
+    recoveryInfo: { resumePoint: context.nodeId, requiredContext: [], environment: {} },
+    formatVersion,
+    checksum: "",
+  });
+}
+
+function report(checkpointId: string): RollbackReport {
+  const none: readonly never[] = [];
+  const lists = { reverted: none, failed: none, irreversible: none, skipped: none, stayedReverted: none };
+  return runMoved({ checkpointId, ...lists, participants: none });
+}

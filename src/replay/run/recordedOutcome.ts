@@ -1,0 +1,20 @@
+import type { AnyTool } from "../../agent/tool/Tool.ts";
+import { NotSerializableError } from "../../errors/storedDataErrors.ts";
+import { ToolFailedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { RecordedOutcome } from "../recording/Recording.ts";
+
+/** Returns the recorded output of a call. @throws the recorded failure of the call */
+export function recordedOutcome({ name }: AnyTool, toolCallId: string, outcome: RecordedOutcome): unknown {
+  const { error, failedCalls, lost, unknown } = outcome;
+  if (error)
+    throw new ToolFailedError(
+      name,
+      toolCallId,
+      error.message,
+      withoutUndefined({ failedCalls, errorName: error.name }),
+    );
+  if (unknown) throw new ToolOutcomeUnknownError(name, toolCallId);
+  if (lost) throw new NotSerializableError(`the output of tool "${name}"`, lost.path, lost.reason);
+  return outcome.output;
+}

@@ -1,0 +1,52 @@
+import { endsOf, runOf } from "../../agent/feature/ContextBinding.ts";
+import type { ModelRequestEvent } from "../../agent/feature/PipelineEvents.ts";
+import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
+import { ReplayedModelError } from "../../agent/model/ReplayedModelError.ts";
+import { answerKey } from "../../checkpoint/records/Visit.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { RecordedResponse } from "../recording/Recording.ts";
+import { type ExactReplay, visitIn, withinOf } from "./ExactReplay.ts";
+import { messageDifferences } from "./messageDifferences.ts";
+
+/** Returns the recorded response to a request. Calls no model. */
+export async function replayModelRequest(replay: ExactReplay, event: ModelRequestEvent): Promise<PromptAnswer> {
+  const { context, ordinal } = event;
+  const line = replay.of(runOf(context));
+  const visit = visitIn(event.visit);
+  const within = withinOf(context);
+  const recorded = line.records.response(visit, ordinal, within);
+  if (!recorded) return replay.unrecorded(context, { what: "request", actual: shownRequest(event) });
+  assertSameRequest(replay, event, recorded);
+  const { message, usage, finishReason } = recorded;
+  const key = answerKey(visit, ordinal, within);
+  return endsOf(context).deliver(key, () => withoutUndefined({ message, usage, finishReason }));
+}
+
+/** @throws the recorded failure of an earlier attempt with this request */
+function assertSameRequest(replay: ExactReplay, event: ModelRequestEvent, recorded: RecordedResponse): void {
+  if (event.isHosted) return;
+  const { context } = event;
+  const run = runOf(context);
+  const line = replay.of(run);
+  const isOfNode = withinOf(context) === undefined;
+  if (isOfNode) replay.assertHistory(run, context.nodeId, "request");
+  const asked = line.digests.of(event, isOfNode ? run.state.history : undefined);
+  const attempt = line.nextAttempt(recorded);
+  const failure = recorded.failed[attempt];
+  if (failure && asked.matches(failure.asked)) throw new ReplayedModelError(failure.error);
+  if (recorded.asked === undefined || asked.matches(recorded.asked)) return;
+  const earlier = recorded.failed.find((each) => asked.matches(each.asked));
+  if (earlier) throw new ReplayedModelError(earlier.error);
+  const expected = line.expectedAt(recorded.message);
+  const messages = messageDifferences(expected, event.messages);
+  replay.diverge(run, context.nodeId, {
+    what: "request",
+    expected: { messages: expected },
+    actual: shownRequest(event),
+    messages,
+  });
+}
+
+function shownRequest({ model, parameters, tools, messages }: ModelRequestEvent): unknown {
+  return withoutUndefined({ model, parameters, tools: tools.map(({ name }) => name), messages });
+}

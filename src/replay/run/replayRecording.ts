@@ -1,0 +1,107 @@
+import type { AIAgent } from "../../agent/AIAgent.ts";
+import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
+import type { RunStart } from "../../agent/feature/RunRequest.ts";
+import { executeRun } from "../../agent/run/executeRun.ts";
+import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
+import type { Recording } from "../recording/Recording.ts";
+import type { Divergence } from "./Divergence.ts";
+import { ExactReplay } from "./ExactReplay.ts";
+import { definitionOf, ReplayDefinitions } from "./replayDefinition.ts";
+import { ReplayedPersistence } from "./ReplayedPersistence.ts";
+import { replayInputRequest } from "./replayInputRequest.ts";
+import { replayModelRequest } from "./replayModelRequest.ts";
+import { replayToolCall } from "./replayToolCall.ts";
+
+/** The result of a replay. */
+export interface ReplayResult {
+  /** True if the run has made the recorded requests and calls on the recorded path, with the recorded output. */
+  readonly matches: boolean;
+  /** The first difference. `undefined` if the run matches its recording. */
+  readonly divergence?: Divergence;
+  /** The end of the replayed run: the recorded status, or `diverged`. */
+  readonly status: string;
+  /** The output of a completed run. */
+  readonly output?: unknown;
+}
+
+/**
+ * Runs the strategy of an agent in memory with the results of a recording.
+ *
+ * @param signal Stops the replay with its reason.
+ */
+export async function replayRecording(
+  agent: AIAgent<never, unknown>,
+  recording: Recording,
+  { signal }: { readonly signal?: AbortSignal | undefined } = {},
+): Promise<ReplayResult> {
+  signal?.throwIfAborted();
+  const replay = new ExactReplay(recording, await platformSha256());
+  const definitions: ReplayDefinitions = new ReplayDefinitions({
+    install: (pipeline) => install(replay, definitions, pipeline),
+    persistence: (context) => new ReplayedPersistence(context, replay),
+    change: () => ({ maxIterations: Number.POSITIVE_INFINITY }),
+  });
+  const { agentId, runId, input } = recording;
+  const start = replay.starting(replay.root, freshStart(recording));
+  const signals = signal ? AbortSignal.any([signal, replay.signal]) : replay.signal;
+  const request = { kind: "run", agentId, input, options: { runId, signal: signals }, start } as const;
+  try {
+    const result = await executeRun(definitions.of(definitionOf(agent)), request);
+    return ended(replay, result.status === "completed" ? { output: result.output } : {});
+  } catch (error) {
+    signal?.throwIfAborted();
+    return ended(replay, replay.isStop(error) ? {} : { error });
+  }
+}
+
+function freshStart({ agentId, runId, input, generation, line }: Recording): RunStart {
+  const lane = line.parts[0]?.line.lane ?? 1;
+  return {
+    nodeId: "start",
+    input,
+    state: {},
+    line: { agentId, runId, lane },
+    generation,
+    visitBase: -lane,
+    visitOrdinal: 0,
+    runId,
+  };
+}
+
+function install(replay: ExactReplay, definitions: ReplayDefinitions, pipeline: FeaturePipeline): void {
+  replay.install(pipeline);
+  pipeline.aroundModelRequest((event) => replayModelRequest(replay, event));
+  pipeline.aroundToolCall((event, next) => replayToolCall(replay, definitions, event, next));
+  pipeline.aroundInputRequest((event) => replayInputRequest(replay, event));
+  pipeline.aroundBranch(async (event, next) => {
+    const begun = await next(event);
+    if ("result" in begun) return begun;
+    const { run, key, nodeId } = event;
+    const line = replay.of(run);
+    const recorded = line.branch(key, run);
+    if (!recorded && !line.isTail) replay.diverge(run, nodeId, { what: "branches", actual: key });
+    if (!recorded) {
+      await replay.hold(replay.placeholder(line));
+      return begun;
+    }
+    return { start: replay.starting(replay.nested(line, recorded), begun.start) };
+  });
+  pipeline.aroundAgentCall(async (event, next) => {
+    const begun = await next(event);
+    const line = replay.of(event.run);
+    const recorded = line.agent(event.toolCallId);
+    if ("output" in begun || !recorded) return begun;
+    return { start: replay.starting(replay.nested(line, recorded), begun.start) };
+  });
+}
+
+function ended(
+  replay: ExactReplay,
+  end: { readonly output?: unknown; readonly error?: unknown },
+): ReplayResult {
+  const { divergence, recording } = replay;
+  if (divergence) return { matches: false, divergence, status: "diverged" };
+  if ("error" in end && recording.end.status === "completed") throw end.error;
+  return { matches: true, status: recording.end.status, ...("output" in end && { output: end.output }) };
+}
+

@@ -1,0 +1,48 @@
+import type { AIAgent } from "../../agent/AIAgent.ts";
+import { z } from "zod";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { abortSignalSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { assertAgentId } from "../../internal/options/assertAgentId.ts";
+import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
+import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
+import { readRecording } from "../recording/readRecording.ts";
+import { replayRecording, type ReplayResult } from "./replayRecording.ts";
+
+/** Options of {@link replayRun}. */
+export interface ReplayRunOptions {
+  /** The storage with the recorded run. It is only read. */
+  readonly storage: PersistenceStorageProvider;
+  readonly agentId: string;
+  /** Defaults to the newest run of the agent. */
+  readonly runId?: string | undefined;
+  /** Stops the replay with the signal's reason. Defaults to no signal. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+const optionsSchema = strictOptions({
+  storage: providerSchema,
+  agentId: z.unknown(),
+  runId: nonEmptyString.optional(),
+  signal: abortSignalSchema.optional(),
+});
+
+/**
+ * Runs a stored run again in memory with its recorded model responses, tool outcomes and answers. Calls no model,
+ * executes no tool and writes nothing.
+ *
+ * @throws RunNotFoundError if the storage does not contain the run.
+ * @throws RecordingPrunedError if its log was pruned.
+ * @throws NotSupportedError for a three-method storage.
+ *
+ * @example
+ * ```ts
+ * const { matches, divergence } = await replayRun(agent, { storage, agentId: "team-7" });
+ * ```
+ */
+export async function replayRun(agent: AIAgent<never, unknown>, options: ReplayRunOptions): Promise<ReplayResult> {
+  checkSchema(optionsSchema, options, "options of replayRun()");
+  const { storage, agentId, runId, signal } = options;
+  assertAgentId(agentId);
+  return replayRecording(agent, await readRecording(logStorageOf(storage).log, agentId, runId), { signal });
+}
