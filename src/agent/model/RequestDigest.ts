@@ -29,7 +29,10 @@ export class RequestDigest {
   }
 
   /** @param history Omitted within a tool, where other calls can change the history at the same time. */
-  of({ model, parameters, tools }: Pick<PromptRequest, "model" | "parameters" | "tools">, history: MessageHistory | undefined): AskedDigest {
+  of(
+    { model, parameters, tools }: Pick<PromptRequest, "model" | "parameters" | "tools">,
+    history: MessageHistory | undefined,
+  ): AskedDigest {
     const { fresh = [], left, marked } = history?.changedSinceMark ?? {};
     const digestOf = (kept: unknown, messages: string) =>
       valueDigest([model, parameters ?? null, tools.map(({ name }) => name), kept, messages], this.#sha256);

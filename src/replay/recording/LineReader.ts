@@ -1,5 +1,3 @@
-import { HistoryFold, type StoredMessage } from "../../checkpoint/messages/LinkedHistory.ts";
-import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import { linesTo } from "../../checkpoint/lines/linesTo.ts";
@@ -11,15 +9,10 @@ import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
+import { HistoryReader } from "./HistoryReader.ts";
 import { type LaneSpan, lanesToHead } from "./lanesToHead.ts";
 import { LineResults } from "./LineResults.ts";
-import type {
-  RecordedCheckpoint,
-  RecordedLine,
-  RecordedNested,
-  RecordedStart,
-  RecordedState,
-} from "./Recording.ts";
+import type { RecordedCheckpoint, LineRecording, RecordedNested, RecordedStart, RecordedState } from "./Recording.ts";
 
 interface OpenPart {
   readonly line: RunLine;
@@ -33,24 +26,21 @@ export class LineReader {
   readonly #log: AgentLog;
   readonly #parts: OpenPart[] = [];
   readonly #results: LineResults;
+  readonly #history: HistoryReader;
   readonly #spans: readonly LaneSpan[];
-  #history = new HistoryFold();
-  #added: Message[] = [];
-  #isEdited = false;
-  /** The history before its first trim since the last checkpoint. */
-  #untrimmed: readonly Message[] | undefined;
   /** Whether the state has changed since the last checkpoint. */
   #isChanged = false;
   #last: CheckpointRecord | undefined;
-  #lastGeneration: number | undefined;
+  #generation: number | undefined;
 
   constructor(log: AgentLog, head: { readonly lane: number; readonly upTo: number }) {
     this.#log = log;
     this.#spans = lanesToHead(log.index, head);
     this.#results = new LineResults(log);
+    this.#history = new HistoryReader(log);
   }
 
-  read(): RecordedLine {
+  read(): LineRecording {
     const { index, agentId } = this.#log;
     for (const [at, span] of this.#spans.entries()) this.#readLane(span, at === 0);
     const { lane = 0 } = this.#spans.at(-1) ?? {};
@@ -60,21 +50,22 @@ export class LineReader {
   #readLane({ lane, record: start, upTo }: LaneSpan, isFirst: boolean): void {
     const { index, agentId } = this.#log;
     const [line = { agentId, runId: "", lane }] = linesTo(index, agentId, lane);
-    const records = index.laneRecords.get(lane) ?? [];
+    const records = (index.laneRecords.get(lane) ?? []).filter(({ order }) => order <= upTo);
     const begun = { line, checkpoints: [], nested: this.#nestedIn({ lane, upTo, record: start }) };
     if (isFirst) {
-      const state = foldUpTo(index, lane, undefined, records[0]?.order ?? -1);
-      this.#history = new HistoryFold(state?.history.map((entry) => ({ ...entry, message: entry.message })));
+      this.#history.begin(foldUpTo(index, lane, undefined, records[0]?.order ?? -1)?.history ?? []);
       this.#parts.push(begun);
     }
-    for (const { record, order } of records) {
-      if (order > upTo) return;
-      if (index.requests.isForgotten(record, order)) continue;
-      this.#results.add(record, order);
-      if (record.kind === "checkpoint") this.#addCheckpoint(record, order, begun);
-      else this.#addChange(record, order);
-    }
+    for (const { record, order } of records)
+      if (!index.requests.isForgotten(record, order)) this.#add(record, order, begun);
     if (this.#last && this.#results.hasVisit([this.#last.version, 0])) this.#resume(begun);
+  }
+
+  #add(record: AgentRecord, order: number, lane: OpenPart): void {
+    this.#results.add(record, order);
+    this.#history.add(record, order);
+    this.#isChanged ||= changesState.has(record.kind);
+    if (record.kind === "checkpoint") this.#addCheckpoint(record, order, lane);
   }
 
   /** Starts a part at a checkpoint that a node made for another node, if a later process continued from it. */
@@ -88,50 +79,26 @@ export class LineReader {
     this.#parts.push({ ...lane, start: { ...start, visit: [version, 0] }, checkpoints: [] });
   }
 
-  #addChange(record: AgentRecord, order: number): void {
-    if (record.kind === "storage" || record.kind === "settings") this.#isChanged = true;
-    if (record.kind === "message") this.#push(record, record.lane, order);
-    if (record.kind !== "edit") return;
-    if (record.trim) this.#untrimmed ??= this.#messages;
-    else this.#isEdited = true;
-    const insert = record.insert.map((entry) => this.#byValue(entry, record.lane, order));
-    this.#history.edit({ ...record, insert });
-    this.#isChanged = true;
-  }
-
-  #push(entry: StoredMessage, lane: number, order: number): void {
-    const stored = this.#byValue({ number: entry.number, message: entry.message }, lane, order);
-    this.#history.push(stored);
-    this.#added.push(this.#log.readValue(stored.message) as Message);
-    this.#isChanged = true;
-  }
-
   #addCheckpoint(record: CheckpointRecord, order: number, lane: OpenPart): void {
-    const { index } = this.#log;
-    const { version, node: nodeId, unresolved, iteration, joined, visit, move } = record;
-    const { id: checkpointId = String(version), generation } = index.checkpoints.get(version) ?? {};
-    if (!move && generation !== this.#lastGeneration) this.#resume(lane);
+    const { version, node: nodeId, unresolved, move } = record;
+    const { id: checkpointId = String(version), generation } = this.#log.index.checkpoints.get(version) ?? {};
+    if (!move && generation !== this.#generation) this.#resume(lane);
     const input = this.#read(record.input, record.lane, order);
     const own = withoutUndefined({ checkpointId, version, nodeId, input, unresolved });
-    if (move && this.#parts.length > 0) {
-      const isKept = this.#last && !this.#isChanged && this.#isSamePoint(record, this.#last, input);
-      const state = isKept ? undefined : this.#stateAt(version);
-      const start = withoutUndefined({ ...own, move, joined, visit: visitAt(pointOf(version, record)), state });
-      this.#parts.push({ ...lane, start, checkpoints: [] });
-    } else {
-      const isWithin = visit !== undefined || isForeseen(record);
-      const history = this.#isEdited ? (this.#untrimmed ?? this.#messages) : undefined;
-      const trimmed = this.#untrimmed && this.#messages;
-      const within = isWithin || undefined;
-      const checkpoint = { ...own, iteration, within, added: this.#added, history, trimmed };
-      this.#parts.at(-1)?.checkpoints.push(withoutUndefined(checkpoint));
-    }
+    const changes = this.#history.take();
+    if (move && this.#parts.length > 0)
+      this.#parts.push({ ...lane, start: this.#startAt(record, own), checkpoints: [] });
+    else this.#parts.at(-1)?.checkpoints.push({ ...own, ...changes, ...placeOf(record) });
     this.#last = record;
-    this.#lastGeneration = generation;
-    this.#added = [];
-    this.#isEdited = false;
-    this.#untrimmed = undefined;
+    this.#generation = generation;
     this.#isChanged = false;
+  }
+
+  #startAt(record: CheckpointRecord, own: Omit<RecordedStart, "move" | "visit">): RecordedStart {
+    const { move = "branch", joined, version } = record;
+    const isKept = this.#last && !this.#isChanged && this.#isSamePoint(record, this.#last, own.input);
+    const state = isKept ? undefined : this.#stateAt(version);
+    return { ...own, ...withoutUndefined({ move, joined, visit: visitAt(pointOf(version, record)), state }) };
   }
 
   /** Returns whether a part starts with the state and the position of the checkpoint before it. */
@@ -160,14 +127,6 @@ export class LineReader {
     });
   }
 
-  get #messages(): readonly Message[] {
-    return this.#history.entries().map(({ message }) => this.#log.readValue(message) as Message);
-  }
-
-  #byValue<Entry extends StoredMessage>(entry: Entry, lane: number, order: number): Entry {
-    return { ...entry, message: lineValue(this.#log.index, lane, entry.message, order) };
-  }
-
   #read(slot: StoredValue, lane: number, order: number): unknown {
     return this.#log.readValue(lineValue(this.#log.index, lane, slot, order));
   }
@@ -181,6 +140,13 @@ export class LineReader {
       return "fork" in place ? [{ fork: place.fork, branch: place.branch, line }] : [{ call: place.call, line }];
     });
   }
+}
+
+const changesState: ReadonlySet<string> = new Set(["message", "edit", "storage", "settings"]);
+
+function placeOf(record: CheckpointRecord): Pick<RecordedCheckpoint, "iteration" | "within"> {
+  const { iteration, visit } = record;
+  return { iteration, ...((visit !== undefined || isForeseen(record)) && { within: true }) };
 }
 
 /** Returns whether a running node made a checkpoint that continues with another visit. */

@@ -9,7 +9,7 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type {
   RecordedInput,
-  RecordedLine,
+  LineRecording,
   RecordedOutcome,
   RecordedReply,
   RecordedResponse,
@@ -63,7 +63,7 @@ export class LineResults {
     return results.some((result) => isSame(result.visit, visit));
   }
 
-  read(): Pick<RecordedLine, "answers" | "calls" | "requests"> {
+  read(): Pick<LineRecording, "answers" | "calls" | "requests"> {
     const { index } = this.#log;
     const answers = [...this.#answers.values()].map((answer) => this.#response(answer));
     const asked = new Map(answers.flatMap(({ message }) => callsIn(message).map((part) => [part.toolCallId, part])));

@@ -15,7 +15,7 @@ export interface Recording {
   readonly end: RecordedEnd;
   /** The tokens of all model requests of the run. `undefined` if unknown. */
   readonly usage?: ModelUsage;
-  readonly line: RecordedLine;
+  readonly line: LineRecording;
 }
 
 /** The end of the recording. A run without an end was in progress, waiting or paused, or its process crashed. */
@@ -28,7 +28,7 @@ export interface RecordedEnd {
 }
 
 /** The line of a run, a branch or a sub-agent. */
-export interface RecordedLine {
+export interface LineRecording {
   /** The lanes of the line, each without its abandoned end. Never empty. */
   readonly parts: readonly RecordedPart[];
   readonly answers: readonly RecordedResponse[];
@@ -100,7 +100,7 @@ export interface RecordedNested {
   readonly fork?: number;
   readonly branch?: string;
   readonly call?: string;
-  readonly line: RecordedLine;
+  readonly line: LineRecording;
 }
 
 /** A response of a model, by the place of its request. */

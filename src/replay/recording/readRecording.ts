@@ -1,6 +1,7 @@
 import { RecordingPrunedError, RunNotFoundError } from "../../errors/replayErrors.ts";
 import { NotSupportedError } from "../../errors/storageErrors.ts";
 import { lineValue } from "../../checkpoint/state/lineValue.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
@@ -22,44 +23,49 @@ export async function readRecording(log: RecordLog, agentId: string, runId?: str
 }
 
 /** Like {@link readRecording}, from a log that was read from its start. */
-export function recordingOf(log: AgentLog, runId: string | undefined = log.index.run?.run): Recording {
+export function recordingOf(log: AgentLog, runId: string | undefined): Recording {
   const { index, agentId } = log;
-  const run = runId === undefined ? undefined : index.runRecords.get(runId);
-  const head = run && headOf(index, run.run);
-  if (!run || !head) throw new RunNotFoundError(agentId, runId ?? "", [...index.runRecords.keys()]);
-  if (index.pruned) throw new RecordingPrunedError(agentId, run.run);
+  const asked = runId ?? index.run?.run ?? "";
+  const run = index.runRecords.get(asked);
+  const head = headOf(index, asked);
+  if (!run || !head) throw new RunNotFoundError(agentId, asked, [...index.runRecords.keys()]);
+  if (index.pruned) throw new RecordingPrunedError(agentId, asked);
   const line = new LineReader(log, head).read();
-  const generation = index.checkpoints.get(line.parts.at(-1)?.checkpoints.at(-1)?.version ?? 0)?.generation ?? 1;
   return withoutUndefined({
     agentId,
-    runId: run.run,
-    generation,
+    runId: asked,
+    generation: index.latest?.generation ?? 1,
     input: log.readValue(run.input),
-    end: endOf(log, run.run),
-    usage: index.usageOf(run.run),
+    end: endOf(log, asked),
+    usage: index.usageOf(asked),
     line,
   });
 }
 
 function headOf(index: LogProjection, runId: string): { readonly lane: number; readonly upTo: number } | undefined {
-  const [version] = index.runs.get(runId) ?? [];
-  const end = version === undefined ? undefined : index.checkpoints.get(version);
+  const end = endPoint(index, runId);
   if (end) return { lane: end.record.lane, upTo: end.order };
   const { mainLane } = index.lines;
   return runId === index.run?.run && mainLane !== 0 ? { lane: mainLane, upTo: Infinity } : undefined;
 }
 
+function endPoint({ runs, checkpoints }: LogProjection, runId: string): CheckpointPoint | undefined {
+  const [version] = runs.get(runId) ?? [];
+  return version === undefined ? undefined : checkpoints.get(version);
+}
+
 function endOf(log: AgentLog, runId: string): RecordedEnd {
   const { index } = log;
-  const [version] = index.runs.get(runId) ?? [];
-  const end = version === undefined ? undefined : index.checkpoints.get(version);
-  if (end && index.cancelled.has(runId)) return { status: "cancelled" };
-  if (end) {
-    const { lane, input } = end.record;
-    return { status: "completed", output: log.readValue(lineValue(index, lane, input, end.order)) };
-  }
-  const { current } = index.statusState;
-  const { name, message, code } = current?.record?.error ?? {};
-  const error = name !== undefined && message !== undefined && { error: withoutUndefined({ name, message, code }) };
-  return { status: current?.status ?? "in_progress", ...error };
+  const end = endPoint(index, runId);
+  if (!end) return statusOf(index);
+  if (index.cancelled.has(runId)) return { status: "cancelled" };
+  const { lane, input } = end.record;
+  return { status: "completed", output: log.readValue(lineValue(index, lane, input, end.order)) };
+}
+
+function statusOf({ statusState: { current } }: LogProjection): RecordedEnd {
+  const { status = "in_progress", record } = current ?? {};
+  if (!record?.error) return { status };
+  const { name, message, code } = record.error;
+  return { status, error: withoutUndefined({ name, message, code }) };
 }

@@ -37,4 +37,4 @@ export interface MessageDifference {
 }
 
 /** A difference before its place is known. */
-export type Found = Pick<Divergence, "what" | "expected" | "actual"> & Partial<Pick<Divergence, "messages">>;
+export type FoundDifference = Pick<Divergence, "what" | "expected" | "actual"> & Partial<Pick<Divergence, "messages">>;

@@ -9,11 +9,11 @@ import type { Visit } from "../../checkpoint/records/Visit.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
 import { ExecutionMovedError } from "../../errors/runErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import type { RecordedLine, RecordedToolCall, Recording } from "../recording/Recording.ts";
-import type { Divergence, Found } from "./Divergence.ts";
+import type { LineRecording, RecordedToolCall, Recording } from "../recording/Recording.ts";
+import type { Divergence, FoundDifference } from "./Divergence.ts";
 import { LineReplay } from "./LineReplay.ts";
 import { messageDifferences } from "./messageDifferences.ts";
-import { OpenLine, OpenLines } from "./OpenLines.ts";
+import { ReplayedLine, LinesAtRest } from "./LinesAtRest.ts";
 import { ReplayStop } from "./ReplayStop.ts";
 import type { PersistenceAnswers } from "./ReplayedPersistence.ts";
 import { sameValue } from "./sameValue.ts";
@@ -28,7 +28,7 @@ export class ExactReplay implements PersistenceAnswers {
   isAtEnd = false;
   readonly #controller = new AbortController();
   readonly #stop = new ReplayStop();
-  readonly #lines: OpenLines;
+  readonly #lines: LinesAtRest;
   readonly #byStart = new WeakMap<RunStart, LineReplay>();
   readonly #byRun = new WeakMap<AgentRun, LineReplay>();
 
@@ -36,7 +36,7 @@ export class ExactReplay implements PersistenceAnswers {
     this.recording = recording;
     this.sha256 = sha256;
     this.root = new LineReplay(recording.line, sha256);
-    this.#lines = new OpenLines(
+    this.#lines = new LinesAtRest(
       () => this.root,
       () => this.#onRest(),
     );
@@ -57,13 +57,13 @@ export class ExactReplay implements PersistenceAnswers {
     return start;
   }
 
-  nested(parent: LineReplay, recorded: RecordedLine): LineReplay {
+  nested(parent: LineReplay, recorded: LineRecording): LineReplay {
     return new LineReplay(recorded, this.sha256, parent);
   }
 
   /** Returns a line for a branch that has not started in the recorded run. */
-  placeholder(parent: LineReplay): OpenLine {
-    return new OpenLine(parent);
+  placeholder(parent: LineReplay): ReplayedLine {
+    return new ReplayedLine(parent);
   }
 
   of(run: AgentRun): LineReplay {
@@ -75,7 +75,7 @@ export class ExactReplay implements PersistenceAnswers {
   }
 
   /** Waits at the end of the recording of a line. Resolves if the recorded run was moved from here. */
-  async hold(line: OpenLine): Promise<void> {
+  async hold(line: ReplayedLine): Promise<void> {
     if (this.signal.aborted) throw this.#stop;
     const held = line.hold();
     void this.#lines.watch();
@@ -90,7 +90,7 @@ export class ExactReplay implements PersistenceAnswers {
   }
 
   /** Ends the replay with its first divergence. */
-  diverge({ branch, agentPath }: AgentRun, nodeId: string, { messages = [], ...found }: Found): never {
+  diverge({ branch, agentPath }: AgentRun, nodeId: string, { messages = [], ...found }: FoundDifference): never {
     const at = { nodeId, ...(branch !== undefined && { branch }), agentPath: [...agentPath] };
     this.divergence ??= { ...found, ...at, messages };
     this.#end();
@@ -98,7 +98,7 @@ export class ExactReplay implements PersistenceAnswers {
   }
 
   /** Handles a request or call that is not recorded. */
-  unrecorded(context: AgentContext, found: Found): Promise<never> {
+  unrecorded(context: AgentContext, found: FoundDifference): Promise<never> {
     const run = runOf(context);
     const line = this.of(run);
     if (!line.isTail) return this.diverge(run, context.nodeId, found);
@@ -215,7 +215,7 @@ export class ExactReplay implements PersistenceAnswers {
 
   /** Continues the outermost line that was moved, or ends the replay. */
   #onRest(): void {
-    let lines: readonly OpenLine[] = [this.root];
+    let lines: readonly ReplayedLine[] = [this.root];
     while (lines.length > 0) {
       const moved = lines.find((line) => line instanceof LineReplay && line.run && line.nextPart);
       if (moved instanceof LineReplay && moved.run) return this.#jump(moved.run, moved);
@@ -236,7 +236,8 @@ export class ExactReplay implements PersistenceAnswers {
     const { run, nodeId, visit } = current;
     const [missing] = records.unasked(visit);
     if (!missing) return;
-    const [what, expected] = "message" in missing ? ["request", missing.message] as const : ["call", shownCall(missing)] as const;
+    const [what, expected] =
+      "message" in missing ? (["request", missing.message] as const) : (["call", shownCall(missing)] as const);
     this.diverge(run, nodeId, { what, expected, ...(unrecorded && { actual: unrecorded.actual }) });
   }
 
@@ -261,7 +262,7 @@ export function withinOf(context: AgentContext): string | undefined {
   return callOf(context)?.toolCallId;
 }
 
-function* allLines(line: OpenLine): Generator<OpenLine> {
+function* allLines(line: ReplayedLine): Generator<ReplayedLine> {
   yield line;
   for (const nested of line.nested) yield* allLines(nested);
 }

@@ -1,5 +1,5 @@
 import { answerKey, type Visit } from "../../checkpoint/records/Visit.ts";
-import type { RecordedInput, RecordedLine, RecordedResponse, RecordedToolCall } from "../recording/Recording.ts";
+import type { RecordedInput, LineRecording, RecordedResponse, RecordedToolCall } from "../recording/Recording.ts";
 
 interface End {
   readonly key: string;
@@ -26,7 +26,7 @@ export class LineRecords {
   readonly #refused = new Set<string>();
   readonly #asked = new Set<unknown>();
 
-  constructor({ answers, calls, requests }: RecordedLine) {
+  constructor({ answers, calls, requests }: LineRecording) {
     for (const answer of answers) this.#addResponse(answer);
     for (const call of calls) this.#addCall(call);
     for (const request of requests) this.#addInput(request);

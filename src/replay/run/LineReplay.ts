@@ -10,27 +10,27 @@ import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type {
   RecordedCheckpoint,
-  RecordedLine,
+  LineRecording,
   RecordedPart,
   RecordedResponse,
   RecordedStart,
   RecordedState,
 } from "../recording/Recording.ts";
-import type { Found } from "./Divergence.ts";
+import type { FoundDifference } from "./Divergence.ts";
 import { LineRecords } from "./LineRecords.ts";
-import { OpenLine } from "./OpenLines.ts";
+import { ReplayedLine } from "./LinesAtRest.ts";
 import { sameValue } from "./sameValue.ts";
 
 /** The position of a replayed line in its recording. */
-export class LineReplay extends OpenLine {
+export class LineReplay extends ReplayedLine {
   readonly records: LineRecords;
-  readonly recorded: RecordedLine;
+  readonly recorded: LineRecording;
   readonly digests: RequestDigest;
   run: AgentRun | undefined;
   /** The visit of the line. `undefined` before its first node. */
   current: { readonly run: AgentRun; readonly nodeId: string; readonly visit: Visit } | undefined;
   /** The first request of the visit that is not recorded. */
-  unrecorded: Found | undefined;
+  unrecorded: FoundDifference | undefined;
   /** The results of the parallel node that the line has joined last. */
   joined: ReadonlyMap<string, BranchResult> | undefined;
   /** The recorded history at the last checkpoint. */
@@ -48,7 +48,7 @@ export class LineReplay extends OpenLine {
   /** The length of the history at the last checkpoint. */
   #length = 0;
 
-  constructor(recorded: RecordedLine, sha256: Sha256, parent?: LineReplay) {
+  constructor(recorded: LineRecording, sha256: Sha256, parent?: LineReplay) {
     super(parent);
     this.recorded = recorded;
     this.records = new LineRecords(recorded);
@@ -172,14 +172,14 @@ export class LineReplay extends OpenLine {
   }
 
   /** Returns the recorded nested line of a branch of the parallel node that the line has reached. */
-  branch(key: string, run: AgentRun): RecordedLine | undefined {
+  branch(key: string, run: AgentRun): LineRecording | undefined {
     const { start, nested } = this.part;
     const forks = new Set([run.visitBase, ...(start ? [start.version, start.visit[0]] : [])]);
     const found = nested.findLast(({ branch, fork }) => branch === key && fork !== undefined && forks.has(fork));
     return found?.line;
   }
 
-  agent(toolCallId: string): RecordedLine | undefined {
+  agent(toolCallId: string): LineRecording | undefined {
     const parts = this.recorded.parts.slice(0, this.#part + 1).toReversed();
     for (const { nested } of parts) {
       const found = nested.find(({ call }) => call === toolCallId);

@@ -62,7 +62,12 @@ export function definitionOf(agent: AIAgent<never, unknown>): AgentDefinition {
   const known = definitions.get(agent);
   if (known) return known;
   // The tool of an agent is the only object that leads to its definition.
-  const tool = agent.asTool({ name: "replay", description: "", inputSchema: z.unknown(), input: () => undefined as never });
+  const tool = agent.asTool({
+    name: "replay",
+    description: "",
+    inputSchema: z.unknown(),
+    input: () => undefined as never,
+  });
   const { definition } = subAgentOf(tool) as { readonly definition: AgentDefinition };
   definitions.set(agent, definition);
   return definition;

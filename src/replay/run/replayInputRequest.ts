@@ -7,7 +7,7 @@ import { ToolRejectedError } from "../../errors/toolCallErrors.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import type { RecordedInput, RecordedReply } from "../recording/Recording.ts";
 import { type ExactReplay, visitIn, withinOf } from "./ExactReplay.ts";
-import { recordedCall } from "./replayToolCall.ts";
+import { callInRecording } from "./replayToolCall.ts";
 
 const approved = { approved: true };
 
@@ -15,7 +15,7 @@ const approved = { approved: true };
 export async function replayInputRequest(replay: ExactReplay, event: InputRequestEvent): Promise<unknown> {
   const { context, request, approval } = event;
   const recorded = recordedInput(replay, event);
-  if (approval && (!recorded?.reply || "answer" in recorded.reply) && recordedCall(replay, approval.call))
+  if (approval && (!recorded?.reply || "answer" in recorded.reply) && callInRecording(replay, approval.call))
     return approved;
   if (!recorded) {
     if (approval && (await approval.judge?.()) === false) return approved;
@@ -40,17 +40,14 @@ interface Replied {
   readonly isRefused?: true;
 }
 
-async function replied(
-  event: InputRequestEvent,
-  { requestId }: RecordedInput,
-  reply: RecordedReply,
-): Promise<Replied> {
+async function replied(event: InputRequestEvent, { requestId }: RecordedInput, reply: RecordedReply): Promise<Replied> {
   const { approval, timer, request, context } = event;
   const { agentId } = context;
   const { rejected, expiredAt, answer, by } = reply;
   if (approval) return { value: approvalOf(approval.call, reply) };
   if (rejected !== undefined) throw new RequestRejectedError(agentId, requestId, rejected, by);
-  if (timer) return { value: timer.event && expiredAt === undefined ? await payloadOf(timer.event, answer) : undefined };
+  if (timer)
+    return { value: timer.event && expiredAt === undefined ? await payloadOf(timer.event, answer) : undefined };
   if (expiredAt !== undefined) throw new RequestNotOpenError("request_expired", agentId, requestId, expiredAt);
   try {
     return { value: await checkSchemaAsync(request.schema, answer, `answer to request ${requestId}`) };

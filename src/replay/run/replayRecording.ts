@@ -95,13 +95,9 @@ function install(replay: ExactReplay, definitions: ReplayDefinitions, pipeline: 
   });
 }
 
-function ended(
-  replay: ExactReplay,
-  end: { readonly output?: unknown; readonly error?: unknown },
-): ReplayResult {
+function ended(replay: ExactReplay, end: { readonly output?: unknown; readonly error?: unknown }): ReplayResult {
   const { divergence, recording } = replay;
   if (divergence) return { matches: false, divergence, status: "diverged" };
   if ("error" in end && recording.end.status === "completed") throw end.error;
   return { matches: true, status: recording.end.status, ...("output" in end && { output: end.output }) };
 }
-

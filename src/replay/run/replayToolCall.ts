@@ -18,7 +18,7 @@ export async function replayToolCall(
 ): Promise<unknown> {
   const { context, tool, input, origin } = event;
   const actual = shownCall({ toolName: tool.name, input });
-  const recorded = recordedCall(replay, event);
+  const recorded = callInRecording(replay, event);
   if (!recorded) return replay.unrecorded(context, { what: "call", actual });
   if (recorded.toolName !== tool.name || !sameValue(recorded.input, input))
     replay.diverge(runOf(context), context.nodeId, { what: "call", expected: shownCall(recorded), actual });
@@ -44,7 +44,7 @@ async function replayAgent(
 }
 
 /** Returns the recorded call with the place of a call. */
-export function recordedCall(
+export function callInRecording(
   replay: ExactReplay,
   { origin, context, visit, toolCallId }: Pick<ToolCallEvent, "origin" | "context" | "visit" | "toolCallId">,
 ): RecordedToolCall | undefined {

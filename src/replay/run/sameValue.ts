@@ -9,13 +9,9 @@ export function sameValue(a: unknown, b: unknown): boolean {
 /** Returns `undefined` for values that are not plain data. */
 function samePlain(a: unknown, b: unknown): boolean | undefined {
   if (Object.is(a, b)) return true;
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null)
-    return typeof a === typeof b && typeof a !== "number" && typeof a !== "object" && typeof a !== "function"
-      ? false
-      : undefined;
-  if (Array.isArray(a)) return Array.isArray(b) ? sameItems(a, b) : undefined;
-  if (!isPlain(a) || !isPlain(b)) return undefined;
-  return sameFields(a, b);
+  if (typeof a === "string" && typeof b === "string") return false;
+  if (Array.isArray(a) && Array.isArray(b)) return sameItems(a, b);
+  return isPlain(a) && isPlain(b) ? sameFields(a, b) : undefined;
 }
 
 function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean | undefined {
@@ -41,7 +37,8 @@ function sameFields(a: Fields, b: Fields): boolean | undefined {
   return true;
 }
 
-function isPlain(value: object): value is Fields {
+function isPlain(value: unknown): value is Fields {
+  if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }

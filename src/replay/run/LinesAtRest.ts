@@ -6,11 +6,11 @@ interface Hold {
 }
 
 /** A line of the replayed run that has not ended. */
-export class OpenLine {
-  readonly nested = new Set<OpenLine>();
+export class ReplayedLine {
+  readonly nested = new Set<ReplayedLine>();
   #holds: Hold[] = [];
 
-  constructor(readonly parent?: OpenLine) {
+  constructor(readonly parent?: ReplayedLine) {
     parent?.nested.add(this);
   }
 
@@ -40,13 +40,13 @@ export class OpenLine {
 /**
  * Finds out when no line of a replayed run can continue, because each of them has reached the end of its recording.
  */
-export class OpenLines {
-  readonly #root: () => OpenLine | undefined;
+export class LinesAtRest {
+  readonly #root: () => ReplayedLine | undefined;
   readonly #onRest: () => void;
   #ticks = 0;
   #isWatching = false;
 
-  constructor(root: () => OpenLine | undefined, onRest: () => void) {
+  constructor(root: () => ReplayedLine | undefined, onRest: () => void) {
     this.#root = root;
     this.#onRest = onRest;
   }
@@ -59,7 +59,7 @@ export class OpenLines {
   async watch(): Promise<void> {
     if (this.#isWatching) return;
     this.#isWatching = true;
-    for (let seen = -1; this.#root()?.isAtRest && seen !== this.#ticks; ) {
+    for (let seen = -1; this.#root()?.isAtRest && seen !== this.#ticks;) {
       seen = this.#ticks;
       await nextTurn();
       await nextTurn();
