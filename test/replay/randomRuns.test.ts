@@ -20,6 +20,6 @@ it("any chain of nodes replays exactly after random crashes, rollbacks and moves
       expect(random.world.done).toEqual(done);
       expect(await recordsOf(opened())).toEqual(before);
     }),
-    { numRuns: cases(30, 2_000) },
+    { numRuns: cases(15, 2_000) },
   );
 });
