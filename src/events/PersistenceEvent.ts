@@ -142,6 +142,11 @@ interface AgentEvents {
    * not list the agents.
    */
   readonly pruning_failed: { readonly error: unknown };
+  /**
+   * A stream store failed, or did not answer within `storeTimeoutMs`. Clients receive the missing chunks with the
+   * complete response. The run is not affected. Emitted once for each outage.
+   */
+  readonly stream_store_failed: { readonly operation: "append" | "remove"; readonly error: unknown };
   /** A step of a recovery has finished. */
   readonly recovery_step: {
     readonly step: RecoveryStepName;

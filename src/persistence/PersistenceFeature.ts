@@ -146,7 +146,7 @@ export class PersistenceFeature {
     assertPrunable(this.#setup.log, "deleteAgent()");
     const { log } = this.#setup;
     await makingRoom(log, () => drop(log, agentId));
-    await (await this.#setup.inbox()).drop(agentId);
+    await this.#setup.dropBeside(agentId);
   }
 
   /**

@@ -8,6 +8,7 @@ import { FeatureNotInstalledError, InvalidInputError } from "../errors/agentErro
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { clockSchema, integerFrom } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
+import { extendPersistence } from "../persistence/extendPersistence.ts";
 import { persistence } from "../persistence/Persistence.ts";
 import { type AttachStreamOptions, attachStream, type StreamChunk, streamStoreSchema } from "./follow/attachStream.ts";
 import { type StreamsConfig, StreamWriters } from "./write/StreamWriters.ts";
@@ -16,6 +17,7 @@ const configSchema = strictOptions({
   store: streamStoreSchema,
   batchDelayMs: integerFrom(0).optional(),
   batchChunks: integerFrom(1).optional(),
+  storeTimeoutMs: integerFrom(1).optional(),
   clock: clockSchema.optional(),
 });
 
@@ -34,7 +36,7 @@ export const Streams: AgentFeature<StreamsConfig, StreamWriters> = {
   key: "Streams",
   install(pipeline, config) {
     checkSchema(configSchema, config, "options of install(Streams)");
-    const writers = new StreamWriters(config);
+    const writers = new StreamWriters(config, extendPersistence(pipeline));
     pipeline.aroundRun(async (request, next) => {
       const { agentId, start } = request;
       if (!start) throw new FeatureNotInstalledError("Persistence", "Streams", installFirst);

@@ -9,10 +9,12 @@ import { valueDigest } from "../../checkpoint/values/isSameValue.ts";
 import { type PersistenceConfig, RollbackToolRegistry } from "../../index.ts";
 import type { DurableAgent } from "../../persistence/DurableAgent.ts";
 import { ScopedValue } from "./ScopedValue.ts";
+import { extendPersistence } from "../../persistence/extendPersistence.ts";
+import type { AgentFeature } from "../../agent/feature/FeaturePipeline.ts";
 import { Persistence, persistence } from "../../persistence/Persistence.ts";
 import type { PersistenceFeature } from "../../persistence/PersistenceFeature.ts";
 import { runOf } from "../../agent/feature/ContextBinding.ts";
-import { StreamWriters } from "../../streams/write/StreamWriters.ts";
+import { type StreamsConfig, StreamWriters } from "../../streams/write/StreamWriters.ts";
 import type { StreamWriter } from "../../streams/write/StreamWriter.ts";
 import type { StreamStore } from "../../streams/store/StreamStore.ts";
 import type { HostedLoop } from "./HostedLoop.ts";
@@ -62,6 +64,12 @@ export const hostedShape = {
   clock: given,
 } satisfies Record<keyof HostedConfig, z.ZodType>;
 
+/** The streams of responses, which a loop writes itself. */
+const hostedStreams: AgentFeature<StreamsConfig, StreamWriters> = {
+  key: "HostedStreams",
+  install: (pipeline, config) => new StreamWriters(config, extendPersistence(pipeline)),
+};
+
 /** A call of {@link HostedAgents.run} or `resume` in this process. */
 interface RunningBody {
   readonly run: (context: AgentContext, input: unknown) => Promise<void>;
@@ -89,7 +97,6 @@ export class HostedAgents {
     tools: readonly HostedTool[],
   ) {
     this.#storage = logStorageOf(config.storage);
-    this.#streams = streams && new StreamWriters({ store: streams });
     for (const tool of tools) this.#register(tool);
     const body = (input: unknown, context: AgentContext) => this.#body(input, context);
     this.#agent = new AIAgent<unknown, null>({
@@ -108,6 +115,7 @@ export class HostedAgents {
       maxIterations: Number.POSITIVE_INFINITY,
     });
     this.#agent.install(Persistence, { ...config, rollbackToolRegistry: this.#registry });
+    this.#streams = streams && this.#agent.install(hostedStreams, { store: streams }).feature(hostedStreams);
   }
 
   /** @throws the errors of `AIAgent.run` and of the body */

@@ -56,6 +56,11 @@ const defaults = {
 
 const setups = new WeakMap<object, PersistenceSetup>();
 
+/** Returns the setup of an agent definition, or `undefined` without Persistence. */
+export function setupOf(pipeline: object): PersistenceSetup | undefined {
+  return setups.get(pipeline);
+}
+
 function ofCaller(caller: PersistenceSetup | undefined) {
   return caller && { clock: caller.clock, participants: caller.participants, inverseRetry: caller.inverseRetry };
 }
@@ -109,6 +114,8 @@ export class PersistenceSetup {
   readonly migrations: Migrations;
   readonly askedSchemas: RequestSchemas;
   readonly tell: EmitEvent;
+  /** Remove what other features keep beside the log of a deleted agent. */
+  readonly removals: ((agentId: string) => Promise<void>)[] = [];
   readonly #emit: EmitEvent | undefined;
   readonly #config: PersistenceConfig;
   readonly #isStored: boolean;
@@ -175,6 +182,12 @@ export class PersistenceSetup {
   /** Returns the inboxes of the storage. Their code is loaded on first use. */
   async inbox(): Promise<Inbox> {
     return (await import("../../journal/inbox/Inbox.ts")).Inbox.of(this.storage);
+  }
+
+  /** Deletes the data beside the log of a deleted agent. */
+  async dropBeside(agentId: string): Promise<void> {
+    await (await this.inbox()).drop(agentId);
+    for (const remove of this.removals) await remove(agentId);
   }
 
   code(sha256: Sha256): Code {

@@ -178,7 +178,7 @@ async function carryOut(
   if (record) await journal.prune(record);
   else {
     await journal.drop();
-    await (await setup.inbox()).drop(journal.agentId);
+    await setup.dropBeside(journal.agentId);
   }
   setup.tell({ type: "checkpoint_pruned", ...pruned });
   return record ? await remove(journal, pruned, record.blobs) : pruned;

@@ -1,9 +1,8 @@
 import type { RunDelta } from "../../agent/feature/RunRequest.ts";
 import type { Clock } from "../../internal/Clock.ts";
-import { reasonOf } from "../../internal/reasonOf.ts";
-import { warnOnce } from "../../internal/warn.ts";
 import type { StoredChunk } from "./StoredChunk.ts";
-import type { StreamEntry, StreamPlace, StreamStore } from "../store/StreamStore.ts";
+import type { StreamCalls } from "./StreamCalls.ts";
+import type { StreamEntry, StreamPlace } from "../store/StreamStore.ts";
 
 /** When buffered chunks are appended. */
 export interface StreamBatching {
@@ -32,8 +31,7 @@ interface OpenResponse {
  * The run never waits for an append, and a failing store does not fail it.
  */
 export class StreamWriter {
-  readonly #store: StreamStore;
-  readonly #streamId: string;
+  readonly #calls: StreamCalls;
   readonly #clock: Clock;
   readonly #batching: StreamBatching;
   readonly #open = new Map<string, OpenResponse>();
@@ -47,13 +45,11 @@ export class StreamWriter {
   #work: Promise<void> | undefined;
 
   constructor(
-    store: StreamStore,
-    streamId: string,
+    calls: StreamCalls,
     next: StreamPlace,
     { clock, ...batching }: StreamBatching & { readonly clock: Clock },
   ) {
-    this.#store = store;
-    this.#streamId = streamId;
+    this.#calls = calls;
     this.#next = next;
     this.#clock = clock;
     this.#batching = batching;
@@ -93,13 +89,13 @@ export class StreamWriter {
     const first = Math.min(number, ...[...this.#open.values()].map((open) => open.first));
     if (first === number) this.#clear();
     await this.#settle();
-    await this.#attempt("remove", () => this.#store.remove(this.#streamId, { writer, number: first - 1 }));
+    await this.#calls.remove({ writer, number: first - 1 });
   }
 
-  /** Ends the stream, whose run is over or waits. */
+  /** Ends the stream, whose run is over or waits. A store that does not answer delays the end by one timeout. */
   async end(): Promise<void> {
     this.#clear();
-    await this.remove(this.openRequests);
+    await this.#calls.inTime(this.remove(this.openRequests));
   }
 
   #opened(requestId: string): OpenResponse {
@@ -159,7 +155,7 @@ export class StreamWriter {
     const failed = this.#entry;
     const merged = failed ? [failed, entry] : [entry];
     for (const each of merged) {
-      if (await this.#attempt("append", () => this.#store.append(this.#streamId, each))) continue;
+      if (await this.#calls.append(each)) continue;
       const rest = merged.slice(merged.indexOf(each));
       const { writer, first } = each;
       this.#entry = { writer, first, chunks: rest.flatMap(({ chunks }) => chunks) };
@@ -170,19 +166,5 @@ export class StreamWriter {
 
   async #settle(): Promise<void> {
     while (this.#work) await this.#work;
-  }
-
-  async #attempt(operation: string, call: () => Promise<void>): Promise<boolean> {
-    try {
-      await call();
-      return true;
-    } catch (error) {
-      const reason = reasonOf(error);
-      warnOnce(
-        "stream_store_failed",
-        `${operation} of a stream store failed. Clients see the stored responses: ${reason}`,
-      );
-      return false;
-    }
   }
 }

@@ -1,6 +1,8 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import type { StreamPlace, StreamStore } from "../store/StreamStore.ts";
+import type { PersistenceExtension } from "../../persistence/extendPersistence.ts";
+import { type StreamCallOptions, StreamCalls } from "./StreamCalls.ts";
 import { StreamWriter } from "./StreamWriter.ts";
 
 /** Options of `install(Streams)`. */
@@ -13,6 +15,11 @@ export interface StreamsConfig {
    * batch. Defaults to 64.
    */
   readonly batchChunks?: number | undefined;
+  /**
+   * How long a call of the store may take, in milliseconds. A later answer counts as a failure. The end of a run waits
+   * no longer than this. Defaults to 5,000.
+   */
+  readonly storeTimeoutMs?: number | undefined;
   /** Defaults to the system clock. */
   readonly clock?: Clock | undefined;
 }
@@ -24,13 +31,17 @@ const mostPlaces = 1_000;
 export class StreamWriters {
   readonly store: StreamStore;
   readonly #config: StreamsConfig;
+  readonly #tell: PersistenceExtension["tell"] | undefined;
   readonly #writers = new Map<string, StreamWriter>();
   /** The next places of agents, because an owner can make several runs. */
   readonly #places = new Map<string, StreamPlace>();
 
-  constructor(config: StreamsConfig) {
+  /** @param extension removes the streams of deleted agents, and reports failures of the store as events. */
+  constructor(config: StreamsConfig, extension: PersistenceExtension | undefined) {
     this.#config = config;
     this.store = config.store;
+    this.#tell = extension?.tell;
+    extension?.onAgentDeleted((agentId) => this.#drop(agentId));
   }
 
   of({ agentId }: Pick<AgentRun, "agentId">): StreamWriter | undefined {
@@ -42,10 +53,10 @@ export class StreamWriters {
     generation: number,
     run: (writer: StreamWriter) => Promise<Result>,
   ): Promise<Result> {
-    const { store, batchDelayMs: delayMs = 250, batchChunks: chunks = 64, clock = systemClock } = this.#config;
+    const { batchDelayMs: delayMs = 250, batchChunks: chunks = 64, clock = systemClock } = this.#config;
     const last = this.#places.get(agentId);
     const next = last?.writer === generation ? last : { writer: generation, number: 1 };
-    const writer = new StreamWriter(store, agentId, next, { delayMs, chunks, clock });
+    const writer = new StreamWriter(this.#calls(agentId), next, { delayMs, chunks, clock });
     this.#writers.set(agentId, writer);
     try {
       return await run(writer);
@@ -54,6 +65,18 @@ export class StreamWriters {
       this.#remember(agentId, writer.next);
       await writer.end();
     }
+  }
+
+  #calls(agentId: string): StreamCalls {
+    const { clock = systemClock, storeTimeoutMs: timeoutMs = 5_000 } = this.#config;
+    const onFailure: StreamCallOptions["onFailure"] = (failure) =>
+      this.#tell?.({ type: "stream_store_failed", agentId, ...failure });
+    return new StreamCalls(this.store, agentId, { clock, timeoutMs, onFailure });
+  }
+
+  async #drop(agentId: string): Promise<void> {
+    this.#places.delete(agentId);
+    await this.#calls(agentId).remove();
   }
 
   #remember(agentId: string, place: StreamPlace): void {

@@ -86,7 +86,7 @@ export class DurableModel implements ProviderModel {
       }).then(async (given) => {
         if (given.replayed) resolve({ stream: replayedStream(generationOf(given)) });
         else await this.#run.loop.durable();
-        await shown?.remove();
+        void shown?.remove();
       });
       recorded.catch(reject);
     });

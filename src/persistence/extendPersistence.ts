@@ -1,0 +1,17 @@
+import type { FeaturePipeline } from "../agent/feature/FeaturePipeline.ts";
+import type { EmitEvent } from "../events/eventEmitter.ts";
+import { setupOf } from "./config/PersistenceSetup.ts";
+
+/** What a feature that keeps data beside the log of an agent uses of Persistence. */
+export interface PersistenceExtension {
+  /** Passes an event to `onEvent`. */
+  readonly tell: EmitEvent;
+  /** Adds a function that deletes the other data of a deleted agent. */
+  onAgentDeleted(remove: (agentId: string) => Promise<void>): void;
+}
+
+/** Returns the extension of an agent definition, or `undefined` if Persistence is not installed before. */
+export function extendPersistence(pipeline: FeaturePipeline): PersistenceExtension | undefined {
+  const setup = setupOf(pipeline);
+  return setup && { tell: setup.tell, onAgentDeleted: (remove) => void setup.removals.push(remove) };
+}
