@@ -191,13 +191,13 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
   }
 }
 
-const asToolSchema = strictOptions({
+const asToolSchema = strictOptions(() => ({
   name: z.unknown(),
   description: z.unknown(),
   inputSchema: z.unknown(),
   input: functionSchema(),
   needsApproval: z.unknown().optional(),
-});
+}));
 
 const featureSchema = z.object({ key: nonEmptyString, install: functionSchema() });
 
@@ -219,7 +219,7 @@ function defineAgent<Input, Output>(
   feature: AgentDefinition["feature"],
 ): AgentDefinition {
   checkSchema(agentConfigSchema, config, "configuration of the agent");
-  const graph = new StrategyGraph(config.strategy ?? defaultStrategy);
+  const graph = new StrategyGraph(config.strategy ?? defaultStrategy());
   const tools = toolsByName(config.tools ?? []);
   const { id: agentId = defaultAgentId, maxIterations = defaultMaxIterations } = config;
   assertAgentId(agentId);
@@ -297,7 +297,7 @@ export interface AIAgentConfig<Input, Output> {
   readonly maxIterations?: number | undefined;
 }
 
-export const agentConfigSchema: z.ZodType = strictOptions({
+export const agentConfigSchema: z.ZodType = strictOptions(() => ({
   // assertAgentId validates this value.
   id: z.unknown().optional(),
   promptExecutor: objectWithMethods<PromptExecutor>("execute"),
@@ -312,4 +312,4 @@ export const agentConfigSchema: z.ZodType = strictOptions({
   acceptCutAnswers: z.boolean().optional(),
   maxToolCallsPerAnswer: integerFrom(1).optional(),
   maxIterations: integerFrom(1).optional(),
-});
+}));

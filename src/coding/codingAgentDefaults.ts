@@ -24,7 +24,7 @@ export interface CodingAgentOptions {
   readonly storage?: PersistenceStorageProvider | undefined;
 }
 
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   workspace: customSchema("a Workspace", (value) => value instanceof Workspace).optional(),
   directory: nonEmptyString.optional(),
   storage: objectWithMethods<PersistenceStorageProvider>(
@@ -32,7 +32,7 @@ const optionsSchema = strictOptions({
     "saveCheckpoint",
     "getLatestCheckpoint",
   ).optional(),
-});
+}));
 
 /**
  * Returns a configuration for an agent that works on files for hours. All options have defaults. You can replace any

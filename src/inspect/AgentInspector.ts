@@ -89,9 +89,12 @@ export interface FollowOptions {
 const defaultMaxValueLength = 100_000;
 const defaultPollMs = 500;
 
-const optionsSchema = strictOptions({ maxValueLength: integerFrom(0).optional(), clock: clockSchema.optional() });
+const optionsSchema = strictOptions(() => ({
+  maxValueLength: integerFrom(0).optional(),
+  clock: clockSchema.optional(),
+}));
 const agentStatusSchema = z.enum(agentStatuses);
-const filterSchema = strictOptions({
+const filterSchema = strictOptions(() => ({
   status: z
     .union([agentStatusSchema, z.array(agentStatusSchema)], {
       error: `expected one or several of ${agentStatuses.map((status) => JSON.stringify(status)).join(", ")}`,
@@ -100,26 +103,26 @@ const filterSchema = strictOptions({
   after: nonEmptyString.optional(),
   limit: integerFrom(0).optional(),
   explain: z.boolean().optional(),
-});
-const pageSchema = strictOptions({
+}));
+const pageSchema = strictOptions(() => ({
   before: z.number().optional(),
   after: z.number().optional(),
   limit: integerFrom(1).optional(),
-});
-const recordsSchema = strictOptions({
+}));
+const recordsSchema = strictOptions(() => ({
   after: integerFrom(0).optional(),
   upTo: integerFrom(0).optional(),
   limit: integerFrom(0).optional(),
-});
-const contentSchema = strictOptions({
+}));
+const contentSchema = strictOptions(() => ({
   messagesLimit: integerFrom(0).optional(),
   messagesBefore: integerFrom(0).optional(),
-});
-const followSchema = strictOptions({
+}));
+const followSchema = strictOptions(() => ({
   after: integerFrom(0).optional(),
   signal: abortSignalSchema.optional(),
   everyMs: numberFrom(1).optional(),
-});
+}));
 
 /**
  * Shows the content of a storage without the code of its agents. It neither owns agents nor writes, and works while

@@ -53,14 +53,14 @@ const defaultAnswerTimeoutMs = 5_000;
 const defaultCancelTimeoutMs = 30_000;
 
 const timeoutMs = numberFrom(0).optional();
-const timeoutSchema = strictOptions({ timeoutMs });
+const timeoutSchema = strictOptions(() => ({ timeoutMs }));
 const rejectShape = { by: nonEmptyString.optional(), timeoutMs };
-const rejectSchema = strictOptions(rejectShape);
-const answerSchema = strictOptions({ ...rejectShape, digest: nonEmptyString.optional() });
-const stopSchema = strictOptions({ reason: nonEmptyString, timeoutMs });
-const sendSchema = strictOptions({ name: nonEmptyString, key: nonEmptyString.optional() });
-const forkSchema = strictOptions({ checkpointId: nonEmptyString.optional() });
-const messagesSchema = strictOptions({ original: z.boolean().optional() });
+const rejectSchema = strictOptions(() => rejectShape);
+const answerSchema = strictOptions(() => ({ ...rejectShape, digest: nonEmptyString.optional() }));
+const stopSchema = strictOptions(() => ({ reason: nonEmptyString, timeoutMs }));
+const sendSchema = strictOptions(() => ({ name: nonEmptyString, key: nonEmptyString.optional() }));
+const forkSchema = strictOptions(() => ({ checkpointId: nonEmptyString.optional() }));
+const messagesSchema = strictOptions(() => ({ original: z.boolean().optional() }));
 
 /** Options of {@link DurableAgent.answer}. */
 export interface AnswerOptions {

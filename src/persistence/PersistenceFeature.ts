@@ -65,8 +65,8 @@ export interface UnfinishedOptions {
 }
 
 const selectionShape = { only: functionSchema().optional(), signal: abortSignalSchema.optional() };
-const checkSchemaOptions = strictOptions(selectionShape);
-const unfinishedSchema = strictOptions({ includeFailed: z.boolean().optional(), ...selectionShape });
+const checkSchemaOptions = strictOptions(() => selectionShape);
+const unfinishedSchema = strictOptions(() => ({ includeFailed: z.boolean().optional(), ...selectionShape }));
 
 /**
  * The methods that `install(Persistence)` adds to an agent definition. Get it with `persistence(agent)`.

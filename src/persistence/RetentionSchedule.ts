@@ -34,7 +34,7 @@ const defaultSchedule = "0 3 * * *";
 /** The maximum number of scheduled times that wait for a running pruning. Further times are skipped. */
 const mostWaiting = 2;
 
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   schedule: customSchema('a cron expression of five fields such as "0 3 * * *", or false', isSchedule).optional(),
   diskUsage: functionSchema().optional(),
   diskUsageAbove: z.number().gt(0).max(1).optional(),
@@ -44,7 +44,7 @@ const optionsSchema = strictOptions({
     .max(2 ** 31 - 1)
     .optional(),
   clock: clockSchema.optional(),
-});
+}));
 
 /**
  * Parses a cron expression. The result starts no timer, because it has no function. @throws Error for an invalid

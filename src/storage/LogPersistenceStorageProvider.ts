@@ -40,7 +40,7 @@ export const logProviderShape: Readonly<Record<keyof LogProviderOptions, z.ZodTy
   sha256: sha256Schema.optional(),
 };
 
-const optionsSchema = strictOptions(logProviderShape);
+const optionsSchema = strictOptions(() => logProviderShape);
 
 interface KnownLog {
   readonly agentId: string;

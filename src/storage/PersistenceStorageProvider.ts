@@ -14,11 +14,11 @@ export interface CheckpointFilter {
   readonly limit?: number | undefined;
 }
 
-const filterSchema = strictOptions({
+const filterSchema = strictOptions(() => ({
   nodeId: z.string().optional(),
   afterVersion: z.number().optional(),
   limit: integerFrom(0).optional(),
-});
+}));
 
 /**
  * The simple storage contract with three methods. The library passes checkpoints as plain JSON with encoded values, and

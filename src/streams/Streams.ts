@@ -13,13 +13,13 @@ import { persistence } from "../persistence/Persistence.ts";
 import { type AttachStreamOptions, attachStream, type StreamChunk, streamStoreSchema } from "./follow/attachStream.ts";
 import { type StreamsConfig, StreamWriters } from "./write/StreamWriters.ts";
 
-const configSchema = strictOptions({
+const configSchema = strictOptions(() => ({
   store: streamStoreSchema,
   batchDelayMs: integerFrom(0).optional(),
   batchChunks: integerFrom(1).optional(),
   storeTimeoutMs: integerFrom(1).optional(),
   clock: clockSchema.optional(),
-});
+}));
 
 /**
  * The feature that stores the chunks of responses while models write them, so that clients in any process can

@@ -1,4 +1,4 @@
-import { defaultStrategy } from "../agent/defaultStrategy.ts";
+import { defaultStrategyName } from "../agent/defaultStrategy.ts";
 import type { AgentRun } from "../agent/feature/AgentRun.ts";
 import { runOf } from "../agent/feature/ContextBinding.ts";
 import type { FeaturePipeline } from "../agent/feature/FeaturePipeline.ts";
@@ -51,7 +51,7 @@ export class AgentTelemetry {
     { agentId, input }: RunRequest,
     action: (span: ActiveSpan) => Promise<RunResult<unknown>>,
   ): Promise<RunResult<unknown>> {
-    const nameOfStrategy = graph.name === defaultStrategy.name ? undefined : graph.name;
+    const nameOfStrategy = graph.name === defaultStrategyName ? undefined : graph.name;
     const agentName = hasDefaultId ? nameOfStrategy : ownId;
     const definitionId = hasDefaultId ? undefined : ownId;
     return within(this.#begin({ kind: "invoke_agent", agentId, agentName, definitionId }), async (span) => {

@@ -26,11 +26,11 @@ export interface TimelineServer {
   close(): Promise<void>;
 }
 
-const schema = strictOptions({
+const schema = strictOptions(() => ({
   ...timelineOptionShape,
   port: z.int().min(0).max(65_535).optional(),
   everyMs: z.int().positive().optional(),
-});
+}));
 
 /**
  * Serves the timelines of all agents of a storage to browsers on this machine and pushes updates to open pages. Listens

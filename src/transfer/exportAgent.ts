@@ -48,11 +48,11 @@ const encoder = new TextEncoder();
 /** Small parts are combined. */
 const yieldedBytes = 256 * 1024;
 
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   move: z.boolean().optional(),
   fromCheckpoint: nonEmptyString.optional(),
   gzip: z.boolean().optional(),
-}).refine(({ move, fromCheckpoint }) => move !== true || fromCheckpoint === undefined, {
+})).refine(({ move, fromCheckpoint }) => move !== true || fromCheckpoint === undefined, {
   path: ["fromCheckpoint"],
   error: "expected no checkpoint with move: true, because a move exports the whole agent",
 });

@@ -13,12 +13,12 @@ import { strictOptions } from "../internal/options/strictOptions.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import type { ArchiveHeader } from "./archiveFormat.ts";
 
-const moveReceiptSchema = strictOptions({
+const moveReceiptSchema = strictOptions(() => ({
   from: z.string(),
-  to: strictOptions({ agentId: z.string(), folder: z.string().optional() }),
+  to: strictOptions(() => ({ agentId: z.string(), folder: z.string().optional() })),
   move: z.string().optional(),
   digest: z.string(),
-});
+}));
 
 /**
  * Finishes a move at the source. Afterwards the agent is `moved`, and `run`, `resume` and `answer` report its new

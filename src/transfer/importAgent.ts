@@ -62,11 +62,11 @@ const streamSchema = customSchema<AsyncIterable<Uint8Array>>(
   "an async iterable of bytes, such as a Readable",
   (value) => typeof (value as AsyncIterable<Uint8Array> | undefined)?.[Symbol.asyncIterator] === "function",
 );
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   agentId: z.unknown().optional(),
   trustApprovals: z.boolean().optional(),
   maxPartBytes: numberFrom(1).optional(),
-});
+}));
 
 /**
  * Imports an agent from an archive of `exportAgent`. The archive is verified while it arrives. The code of the agent is

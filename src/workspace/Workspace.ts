@@ -70,7 +70,7 @@ export interface WorkspaceOptions {
   readonly restoreGitState?: boolean | undefined;
 }
 
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   root: nonEmptyString,
   onConflict: functionSchema().optional(),
   conflictResolver: objectWithMethods<ConflictResolver>("resolve").optional(),
@@ -78,18 +78,18 @@ const optionsSchema = strictOptions({
   ignore: z.array(z.string()).optional(),
   maximumFiles: integerFrom(0).optional(),
   restoreGitState: z.boolean().optional(),
-});
+}));
 
 const previewSchema = z.object({
   checkpointId: z.string(),
-  options: strictOptions({ agentId: z.string().optional() }),
+  options: strictOptions(() => ({ agentId: z.string().optional() })),
 });
 
 const fileAtSchema = previewSchema.extend({ path: nonEmptyString });
 
 const contentSchema = z.object({
   hash: z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256, 64 lower-case hex characters"),
-  options: strictOptions({ agentId: z.string().optional() }),
+  options: strictOptions(() => ({ agentId: z.string().optional() })),
 });
 
 const captureSchema = z.object({ action: functionSchema() });

@@ -5,7 +5,7 @@ import { checkSchema } from "../../src/internal/options/checkSchema.ts";
 import { strictOptions } from "../../src/internal/options/strictOptions.ts";
 
 const schema = z.object({
-  nested: strictOptions({ storage: z.string().optional(), maxRetries: z.number().optional() }),
+  nested: strictOptions(() => ({ storage: z.string().optional(), maxRetries: z.number().optional() })),
 });
 const refusal = (options: unknown) => {
   try {

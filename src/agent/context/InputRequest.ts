@@ -36,19 +36,19 @@ export interface ReceiveOptions<Payload = unknown> {
   readonly timeoutMs?: number | undefined;
 }
 
-export const receiveSchema: z.ZodType = strictOptions({
+export const receiveSchema: z.ZodType = strictOptions(() => ({
   name: z.string().min(1),
   schema: zodSchema,
   timeoutMs: z.number().min(0).max(8e15).optional(),
-});
+}));
 
-export const inputRequestSchema: z.ZodType = strictOptions({
+export const inputRequestSchema: z.ZodType = strictOptions(() => ({
   id: z.string().optional(),
   prompt: z.string(),
   schema: zodSchema,
   waitingFor: z.enum(["user_input", "external_api", "human_approval"]).optional(),
   expiresAt: z.date().optional(),
-});
+}));
 
 export const sleepMsSchema: z.ZodType = customSchema(
   "a number of milliseconds from 0 to below 8e15",

@@ -117,7 +117,7 @@ export class Pipeline {
 
 const claimable = ["resume", "runId", "history", "unfinished", "whenBusy", "requestInput"] as const;
 const claimSchema = z.array(z.enum(claimable satisfies readonly ClaimableOption[]));
-const graceSchema = strictOptions({ ms: numberFrom(0), clock: clockSchema });
+const graceSchema = strictOptions(() => ({ ms: numberFrom(0), clock: clockSchema }));
 const hookSchema = functionSchema();
 
 function registrars(

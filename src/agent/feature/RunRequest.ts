@@ -99,7 +99,7 @@ const agentId = z.unknown().optional();
 
 export const whenBusySchema = z.enum(["reject", "queue", "join", "replace"] satisfies WhenBusy[]);
 
-export const runOptionsSchema: z.ZodType = strictOptions({
+export const runOptionsSchema: z.ZodType = strictOptions(() => ({
   agentId,
   runId: nonEmptyString.optional(),
   signal: abortSignalSchema.optional(),
@@ -108,9 +108,9 @@ export const runOptionsSchema: z.ZodType = strictOptions({
   unfinished: z.enum(["finish_first", "abandon"]).optional(),
   whenBusy: whenBusySchema.optional(),
   takeOver: z.boolean().optional(),
-});
+}));
 
-export const resumeOptionsSchema: z.ZodType = strictOptions({
+export const resumeOptionsSchema: z.ZodType = strictOptions(() => ({
   agentId,
   checkpointId: nonEmptyString.optional(),
   answers: z.record(z.string(), z.unknown()).optional(),
@@ -121,7 +121,7 @@ export const resumeOptionsSchema: z.ZodType = strictOptions({
   signal: abortSignalSchema.optional(),
   onDelta: functionSchema<OnDelta>().optional(),
   takeOver: z.boolean().optional(),
-}).refine(({ checkpointId, answers }) => checkpointId === undefined || answers === undefined, {
+})).refine(({ checkpointId, answers }) => checkpointId === undefined || answers === undefined, {
   path: ["checkpointId"],
   error: "answers go with the latest state, so expected none beside a checkpointId",
 });

@@ -26,11 +26,11 @@ export type FullModelRetry = { readonly [Name in keyof ModelRetry]-?: number };
 
 export const modelRetrySchema: z.ZodType = z.union([
   z.literal(false),
-  strictOptions({
+  strictOptions(() => ({
     retries: integerFrom(0).optional(),
     delayMs: numberFrom(0).optional(),
     maxDelayMs: numberFrom(0).optional(),
-  }),
+  })),
 ]);
 
 export function fullModelRetry(retry: ModelRetry | false = {}): FullModelRetry {

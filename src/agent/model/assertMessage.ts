@@ -2,40 +2,42 @@ import { z } from "zod";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 
-const providerOptions = z.record(z.string(), z.unknown()).optional();
-const text = z.looseObject({ type: z.literal("text"), text: z.string(), providerOptions });
-const reasoning = z.looseObject({ type: z.literal("reasoning"), text: z.string(), providerOptions });
-const file = z.looseObject({
-  type: z.literal("file"),
-  data: z.union([z.string(), z.instanceof(Uint8Array)]),
-  mediaType: z.string(),
-  providerOptions,
+/** The first message that is not plain text makes the schema, because most programs need few of its parts. */
+const messageSchema = z.lazy(() => {
+  const providerOptions = z.record(z.string(), z.unknown()).optional();
+  const text = z.looseObject({ type: z.literal("text"), text: z.string(), providerOptions });
+  const reasoning = z.looseObject({ type: z.literal("reasoning"), text: z.string(), providerOptions });
+  const file = z.looseObject({
+    type: z.literal("file"),
+    data: z.union([z.string(), z.instanceof(Uint8Array)]),
+    mediaType: z.string(),
+    providerOptions,
+  });
+  const call = z.looseObject({
+    type: z.literal("tool-call"),
+    toolCallId: z.string(),
+    providerToolCallId: z.string().optional(),
+    toolName: z.string(),
+    providerOptions,
+  });
+  const result = z.looseObject({
+    type: z.literal("tool-result"),
+    toolCallId: z.string(),
+    providerToolCallId: z.string().optional(),
+    toolName: z.string(),
+    isError: z.boolean().optional(),
+    providerOptions,
+  });
+  const custom = z.looseObject({ type: z.literal("custom"), kind: z.string(), providerOptions });
+  const parts = z.array(z.discriminatedUnion("type", [text, reasoning, file, call, result, custom]));
+  const textOrParts = z.union([z.string(), parts]);
+  return z.discriminatedUnion("role", [
+    z.looseObject({ role: z.literal("system"), content: z.string() }),
+    z.looseObject({ role: z.literal("user"), content: textOrParts }),
+    z.looseObject({ role: z.literal("assistant"), content: textOrParts }),
+    z.looseObject({ role: z.literal("tool"), content: parts }),
+  ]);
 });
-const call = z.looseObject({
-  type: z.literal("tool-call"),
-  toolCallId: z.string(),
-  providerToolCallId: z.string().optional(),
-  toolName: z.string(),
-  providerOptions,
-});
-const result = z.looseObject({
-  type: z.literal("tool-result"),
-  toolCallId: z.string(),
-  providerToolCallId: z.string().optional(),
-  toolName: z.string(),
-  isError: z.boolean().optional(),
-  providerOptions,
-});
-const custom = z.looseObject({ type: z.literal("custom"), kind: z.string(), providerOptions });
-const parts = z.array(z.discriminatedUnion("type", [text, reasoning, file, call, result, custom]));
-const textOrParts = z.union([z.string(), parts]);
-
-const messageSchema = z.discriminatedUnion("role", [
-  z.looseObject({ role: z.literal("system"), content: z.string() }),
-  z.looseObject({ role: z.literal("user"), content: textOrParts }),
-  z.looseObject({ role: z.literal("assistant"), content: textOrParts }),
-  z.looseObject({ role: z.literal("tool"), content: parts }),
-]);
 
 /**
  * Checks that a value is a message before it is stored, because models return untyped data.

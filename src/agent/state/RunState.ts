@@ -13,11 +13,11 @@ const progressSchema = z.object({
   percent: customSchema("a number from 0 to 100", (value) => typeof value === "number" && value >= 0 && value <= 100),
   summary: z.string().optional(),
 });
-const decisionSchema = strictOptions({ decision: z.string(), reason: z.string().optional() });
-const requirementsSchema = strictOptions({
+const decisionSchema = strictOptions(() => ({ decision: z.string(), reason: z.string().optional() }));
+const requirementsSchema = strictOptions(() => ({
   files: z.array(z.string()).optional(),
   environment: z.record(z.string(), z.string()).optional(),
-});
+}));
 
 /**
  * The state of a run, which checkpoints store. It tracks changes, so that the cost of a save depends only on the size

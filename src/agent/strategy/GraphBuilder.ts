@@ -29,18 +29,18 @@ type EachOptions = ParallelOptions & Partial<Pick<EachBranchesPlan, "key" | "con
 type Rest<Options> = readonly [merge: Merge] | readonly [options: Options, merge: Merge];
 
 // The graph validates these values, so that its errors can name the node or the edge.
-const schemasSchema = strictOptions({ input: z.unknown().optional(), output: z.unknown().optional() });
-const edgeSchema = strictOptions({ when: z.unknown().optional(), map: z.unknown().optional() });
+const schemasSchema = strictOptions(() => ({ input: z.unknown().optional(), output: z.unknown().optional() }));
+const edgeSchema = strictOptions(() => ({ when: z.unknown().optional(), map: z.unknown().optional() }));
 const parallelShape = {
   history: z.enum(["fork", "fresh"]).optional(),
   onFailure: z.enum(["finish", "stop"]).optional(),
 };
-const parallelSchema = strictOptions(parallelShape);
-const eachSchema = strictOptions({
+const parallelSchema = strictOptions(() => parallelShape);
+const eachSchema = strictOptions(() => ({
   ...parallelShape,
   key: functionSchema().optional(),
   concurrency: integerFrom(1).optional(),
-});
+}));
 
 /** Implements the methods of `Graph` without their types. */
 export class GraphBuilder {

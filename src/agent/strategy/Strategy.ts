@@ -28,11 +28,11 @@ export interface StrategyVersion {
 
 type Schemas<Input, Output> = { readonly input: z.core.$ZodType<Input>; readonly output: z.core.$ZodType<Output> };
 
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   version: customSchema("a whole number from 0 on", isVersion).optional(),
   input: z.unknown().optional(),
   output: z.unknown().optional(),
-});
+}));
 
 function isVersion(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;

@@ -140,7 +140,7 @@ const shape = {
   probe: functionSchema().optional(),
 };
 
-const definitionSchema = strictOptions(shape);
+const definitionSchema = strictOptions(() => shape);
 
 /** Accepts tools of other libraries, which can have additional members. */
 export const toolSchema: z.ZodType = z

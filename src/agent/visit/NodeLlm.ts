@@ -24,11 +24,11 @@ const requestShape = {
   model: nonEmptyString.optional(),
   tools: z.array(z.looseObject({ name: z.string() })).optional(),
 };
-const requestSchema = strictOptions(requestShape);
-const configurationSchema = strictOptions({
+const requestSchema = strictOptions(() => requestShape);
+const configurationSchema = strictOptions(() => ({
   ...requestShape,
   parameters: z.record(z.string(), z.unknown()).optional(),
-});
+}));
 
 type Configuration = Parameters<AgentLlm["configure"]>[0];
 type RequestOptions = NonNullable<Parameters<AgentLlm["request"]>[0]>;

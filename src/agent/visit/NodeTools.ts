@@ -36,7 +36,7 @@ const calledSchema = z.custom((tool) => toolSchema.safeParse(tool).success, {
 });
 
 const verdictSchema = z.union(
-  [z.boolean(), strictOptions({ prompt: z.string().optional(), expiresAt: z.date().optional() })],
+  [z.boolean(), strictOptions(() => ({ prompt: z.string().optional(), expiresAt: z.date().optional() }))],
   { error: "expected true, false, or { prompt, expiresAt }: a text and a valid Date" },
 );
 

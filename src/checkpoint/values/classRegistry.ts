@@ -7,10 +7,10 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 // Any arguments are allowed, because the constructor is never called.
 export type StorableClass = new (...args: never) => object;
 
-const argumentsSchema = strictOptions({
+const argumentsSchema = strictOptions(() => ({
   name: z.string(),
   class: customSchema("a class", (value) => typeof value === "function"),
-});
+}));
 
 const byName = new Map<string, StorableClass>();
 const byPrototype = new Map<object, string>();

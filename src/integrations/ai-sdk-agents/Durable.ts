@@ -134,7 +134,11 @@ export class DurableDefinition {
     checkSchema(plainObject, settings, "settings of durable.tools()");
     // Prevents a tool named `constructor` from matching the inherited property.
     const own: AiSdkToolsSettings<Tools> = { __proto__: null, ...settings };
-    checkSchema(strictOptions(shape), own, "settings of durable.tools()");
+    checkSchema(
+      strictOptions(() => shape),
+      own,
+      "settings of durable.tools()",
+    );
     const wrapped = names.map((name) => {
       const hosted = this.#named(name, own[name]);
       return [name, durableTool(tools[name] ?? {}, hosted, this)];

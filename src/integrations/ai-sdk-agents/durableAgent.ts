@@ -43,11 +43,11 @@ export interface DurableAgents<Agent extends AnyAgent> {
   deleteAgent(agentId: string): Promise<void>;
 }
 
-const boundOptionsSchema = strictOptions({
+const boundOptionsSchema = strictOptions(() => ({
   runId: nonEmptyString.optional(),
   unfinished: z.enum(["finish_first", "abandon"]).optional(),
   whenBusy: whenBusySchema.optional(),
-});
+}));
 
 /**
  * Makes agents of the AI SDK 6 or 7 durable. After a crash, a run continues from its records: recorded model responses

@@ -20,7 +20,7 @@ const modelsSchema = customSchema(
   "a language model of the AI SDK, or a function from a name to one",
   (models) => typeof models === "function" || objectWithMethods("doGenerate").safeParse(models).success,
 );
-const optionsSchema = strictOptions({ onWarning: functionSchema().optional() });
+const optionsSchema = strictOptions(() => ({ onWarning: functionSchema().optional() }));
 
 /** A prompt executor that supports streaming and always reports a finish reason. */
 export interface AiSdkExecutor extends PromptExecutor {

@@ -46,11 +46,11 @@ export interface HostedTool {
   readonly settings: HostedToolSettings;
 }
 
-export const hostedToolSettingsSchema: z.ZodType = strictOptions({
+export const hostedToolSettingsSchema: z.ZodType = strictOptions(() => ({
   effect: z.enum(["none", "idempotent", "reversible", "irreversible"]).optional(),
   rollback: functionSchema().optional(),
   probe: functionSchema().optional(),
-});
+}));
 
 /** @throws InvalidInputError for a name that models do not accept */
 export function hostedTool(name: string, settings: HostedToolSettings = {}): HostedTool {

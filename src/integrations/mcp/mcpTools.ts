@@ -34,12 +34,12 @@ export interface McpToolsOptions {
 }
 
 const clientSchema = objectWithMethods<McpClient>("listTools", "callTool");
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   prefix: z.string().optional(),
   tools: z
     .record(
       z.string(),
-      strictOptions({
+      strictOptions(() => ({
         name: z.string().optional(),
         effect: z.string().optional(),
         dangerous: z.boolean().optional(),
@@ -48,10 +48,10 @@ const optionsSchema = strictOptions({
         timeoutMs: z.number().optional(),
         needsApproval: z.union([z.boolean(), functionSchema()]).optional(),
         probe: functionSchema().optional(),
-      }),
+      })),
     )
     .optional(),
-});
+}));
 const listedSchema = z.object({
   tools: z.array(
     z.looseObject({

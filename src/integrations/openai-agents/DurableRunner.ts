@@ -83,11 +83,11 @@ const optionsSchema = z.looseObject({
 const inputSchema = z.union([z.string(), z.array(z.looseObject({}))], {
   error: "expected a text, a list of items or a RunState",
 });
-const runnerSchema = strictOptions({
+const runnerSchema = strictOptions(() => ({
   ...hostedShape,
   tools: z.record(z.string(), hostedToolSettingsSchema).optional(),
   config: z.looseObject({}).optional(),
-});
+}));
 
 interface Asked {
   readonly agent: AnySdkAgent;

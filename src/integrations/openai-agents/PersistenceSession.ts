@@ -30,17 +30,17 @@ export interface PersistenceSessionOptions {
   readonly telemetry?: Telemetry | undefined;
 }
 
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   storage: z.instanceof(LogPersistenceStorageProvider, {
     error: "expected a storage with a log, such as FilePersistenceStorageProvider",
   }),
   sessionId: nonEmptyString,
   telemetry: telemetrySchema.optional(),
-});
+}));
 
 const items = z.array(z.looseObject({}));
 const replacement = z.looseObject({ type: z.literal("function_call") });
-const mutation = strictOptions({ type: z.literal("replace_function_call"), callId: z.string(), replacement });
+const mutation = strictOptions(() => ({ type: z.literal("replace_function_call"), callId: z.string(), replacement }));
 const mutationsSchema = z.looseObject({ mutations: z.array(mutation) });
 
 /**

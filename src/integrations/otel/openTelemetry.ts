@@ -31,13 +31,13 @@ export interface OpenTelemetryOptions {
   readonly provider?: string | undefined;
 }
 
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   tracer: objectWithMethods<Tracer>("startSpan").optional(),
   meter: objectWithMethods<Meter>("createHistogram", "createCounter").optional(),
   spans: z.enum(["all", "persistence"]).optional(),
   content: z.boolean().optional(),
   provider: nonEmptyString.optional(),
-});
+}));
 
 /** Operations that frameworks may report themselves. */
 const ofFrameworks: ReadonlySet<TelemetryKind> = new Set(["invoke_agent", "chat", "execute_tool"]);

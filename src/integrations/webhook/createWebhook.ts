@@ -43,11 +43,11 @@ export interface Webhook {
   readonly handler: (request: Request) => Promise<Response>;
 }
 
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   agent: customSchema("an AIAgent", (value) => value instanceof AIAgent),
   secret: z.string().min(32),
   maxBodyBytes: integerFrom(0).optional(),
-});
+}));
 
 /**
  * Returns a webhook for servers with `Request` and `Response`, such as Next.js, Hono or Deno. Install `Persistence` in

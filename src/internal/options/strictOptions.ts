@@ -3,9 +3,15 @@ import { plainObject } from "./optionSchemas.ts";
 
 /**
  * Returns the schema of a plain object of options. It rejects unknown keys and suggests the most similar option, so
- * that a misspelled option is never ignored.
+ * that a misspelled option is never ignored. The first check makes the shape, because most programs check few options.
  */
 export function strictOptions<Shape extends z.ZodRawShape>(
+  shape: () => Shape,
+): z.ZodType<z.output<z.ZodObject<Shape, z.core.$strict>>> {
+  return z.lazy(() => strictObject(shape()));
+}
+
+function strictObject<Shape extends z.ZodRawShape>(
   shape: Shape,
 ): z.ZodType<z.output<z.ZodObject<Shape, z.core.$strict>>> {
   const names = Object.keys(shape);

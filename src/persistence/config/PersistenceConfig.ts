@@ -174,7 +174,7 @@ const environment = z.object({
   lookUp: functionSchema(),
 });
 
-export const persistenceConfigSchema: z.ZodType = strictOptions({
+export const persistenceConfigSchema: z.ZodType = strictOptions(() => ({
   storage: providerSchema.optional(),
   enableAutomaticPersistence: z.boolean().optional(),
   triggers: z.array(trigger).optional(),
@@ -197,4 +197,4 @@ export const persistenceConfigSchema: z.ZodType = strictOptions({
   migrations: z.array(migrationSchema).optional(),
   telemetry: telemetrySchema.optional(),
   clock: clockSchema.optional(),
-});
+}));

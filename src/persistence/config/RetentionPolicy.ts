@@ -37,12 +37,12 @@ export const defaultRetention: FullRetentionPolicy = {
   maxCheckpointsPaused: 20,
 };
 
-export const retentionPolicySchema: z.ZodType<RetentionPolicy> = strictOptions({
+export const retentionPolicySchema: z.ZodType<RetentionPolicy> = strictOptions(() => ({
   completedDays: numberFrom(0).optional(),
   failedDays: numberFrom(0).optional(),
   maxCheckpoints: numberFrom(2).optional(),
   maxCheckpointsPaused: numberFrom(2).optional(),
-});
+}));
 
 /** Returns the policy with its defaults. @throws InvalidInputError for an invalid number. */
 export function fullRetention(policy: RetentionPolicy = {}): FullRetentionPolicy {

@@ -31,8 +31,8 @@ export interface TrimmingPolicy {
   readonly summarize?: Summarizer | undefined;
 }
 
-export const trimmingPolicySchema: z.ZodType<TrimmingPolicy> = strictOptions({
+export const trimmingPolicySchema: z.ZodType<TrimmingPolicy> = strictOptions(() => ({
   toolOutputs: integerFrom(0).optional(),
   messages: integerFrom(0).optional(),
   summarize: functionSchema<Summarizer>().optional(),
-});
+}));

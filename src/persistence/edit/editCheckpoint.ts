@@ -190,11 +190,11 @@ const statement = z.custom<string>((value) => typeof value === "string" && value
 });
 
 /** `nodeId` accepts any value here. The graph resolves and checks it. */
-export const editSchema: z.ZodType = strictOptions({
+export const editSchema: z.ZodType = strictOptions(() => ({
   by: statement,
   reason: statement,
   nodeId: nodeReferenceSchema.optional(),
   lastInput: z.unknown().optional(),
   messageHistory: functionSchema().optional(),
   storage: functionSchema().optional(),
-});
+}));

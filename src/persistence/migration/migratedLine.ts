@@ -29,14 +29,14 @@ export interface LinePlan {
   readonly keepsVisit: boolean;
 }
 
-const lineSchema = strictOptions({
+const lineSchema = strictOptions(() => ({
   nodeId: nonEmptyString,
   lastInput: z.unknown().optional(),
   messageHistory: z.array(z.unknown()),
   storage: plainObject,
   tools: z.array(z.string()),
   branch: z.string().optional(),
-});
+}));
 
 /**
  * Migrates copies of a line's values, and checks the result.

@@ -21,12 +21,12 @@ import { structureReference, structureRecord } from "../record/strategyRecord.ts
 import { z } from "zod";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
-export const executionPointSchema: z.ZodType = strictOptions({
+export const executionPointSchema: z.ZodType = strictOptions(() => ({
   agentContext: z.unknown().optional(),
   nodeId: nodeReferenceSchema,
   input: z.unknown().optional(),
   messageHistory: z.array(z.unknown()).optional(),
-});
+}));
 
 export interface ExecutionPoint {
   readonly node: string;

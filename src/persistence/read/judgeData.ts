@@ -80,7 +80,7 @@ function withBranches(value: unknown, field: string): unknown {
 }
 
 function shapeProblem(field: string, value: unknown): readonly string[] {
-  const outcome = checkpointFields[field]?.safeParse(value);
+  const outcome = checkpointFields()[field]?.safeParse(value);
   return outcome?.success === false ? [`the field "${field}" is not as it must be: ${outcome.error.message}`] : [];
 }
 

@@ -32,11 +32,11 @@ export const nodeReferenceSchema: z.ZodType = customSchema(
   (value) => typeof (typeof value === "object" ? (value as Node | null)?.name : value) === "string",
 );
 
-export const createCheckpointSchema: z.ZodType = strictOptions({
+export const createCheckpointSchema: z.ZodType = strictOptions(() => ({
   agentContext: z.unknown().optional(),
   nodeId: nodeReferenceSchema.optional(),
   lastInput: z.unknown().optional(),
   lastInputType: zodSchema.optional(),
   checkpointId: z.string().optional(),
   version: z.number().optional(),
-});
+}));

@@ -13,11 +13,11 @@ export interface NewNote {
   readonly contents?: ReadonlyMap<string, Uint8Array> | undefined;
 }
 
-export const newNoteSchema: z.ZodType = strictOptions({
+export const newNoteSchema: z.ZodType = strictOptions(() => ({
   key: nonEmptyString,
   value: z.unknown().optional(),
   contents: z.instanceof(Map).optional(),
-});
+}));
 
 /** Returns the record of a note. It includes only contents that the log does not have. @throws NotSerializableError */
 export function noteRecord(

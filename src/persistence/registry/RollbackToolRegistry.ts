@@ -33,7 +33,7 @@ const registrationSchema = z.object({
     "a function or a tool",
     (value) => typeof value === "function" || toolSchema.safeParse(value).success,
   ),
-  options: strictOptions({ effect: z.enum(["none", "idempotent", "reversible", "irreversible"]).optional() }),
+  options: strictOptions(() => ({ effect: z.enum(["none", "idempotent", "reversible", "irreversible"]).optional() })),
 });
 
 /**
@@ -100,10 +100,10 @@ export interface InverseRetry {
   readonly delayMs?: number | undefined;
 }
 
-export const inverseRetrySchema: z.ZodType<InverseRetry> = strictOptions({
+export const inverseRetrySchema: z.ZodType<InverseRetry> = strictOptions(() => ({
   attempts: integerFrom(1).optional(),
   delayMs: numberFrom(0).optional(),
-});
+}));
 
 type InverseAttempt =
   | { readonly failed: false; readonly output: unknown }

@@ -35,12 +35,12 @@ export interface PruneOptions {
   readonly policy?: RetentionPolicy | undefined;
 }
 
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   agentId: nonEmptyString.optional(),
   dryRun: z.boolean().optional(),
   now: z.number().optional(),
   policy: retentionPolicySchema.optional(),
-});
+}));
 
 /** The deleted data. With `dryRun`, the data that would be deleted. */
 export interface PruneReport {

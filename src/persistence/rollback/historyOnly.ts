@@ -28,11 +28,11 @@ export interface RollbackOptions {
   readonly onFailure?: OnRevertFailure | undefined;
 }
 
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   agentContext: z.unknown().optional(),
   rollbackStrategy: z.enum(["default", "message_history_only"]).optional(),
   onFailure: z.enum(["stop", "leave"]).optional(),
-});
+}));
 
 /**
  * Returns whether only the messages are rolled back.

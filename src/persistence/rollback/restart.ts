@@ -22,9 +22,9 @@ export interface RestartOptions {
   readonly prepareStorage?: ((storage: AgentStorage, agentId: string) => PromiseLike<void> | void) | undefined;
 }
 
-export const restartSchema: z.ZodType<RestartOptions> = strictOptions({
+export const restartSchema: z.ZodType<RestartOptions> = strictOptions(() => ({
   prepareStorage: functionSchema<RestartOptions["prepareStorage"]>().optional(),
-});
+}));
 
 export function restart(
   setup: PersistenceSetup,

@@ -6,8 +6,8 @@ import type { CheckpointTrigger, TriggerMoment } from "./CheckpointTrigger.ts";
 const fiveMinutesMs = 5 * 60 * 1_000;
 const tenKilobytes = 10 * 1_024;
 
-const intervalSchema = strictOptions({ everyMs: numberFrom(0).optional() });
-const contextDeltaSchema = strictOptions({ bytes: numberFrom(0).optional() });
+const intervalSchema = strictOptions(() => ({ everyMs: numberFrom(0).optional() }));
+const contextDeltaSchema = strictOptions(() => ({ bytes: numberFrom(0).optional() }));
 
 /** Makes a checkpoint after each node. Priority: high. */
 function afterNode(): CheckpointTrigger {

@@ -156,10 +156,10 @@ const version = customSchema<number>(
 );
 
 /** Validates the form of `migrations`. `Migrations` checks that they match each other and the strategy. */
-export const migrationSchema: z.ZodType = strictOptions({
+export const migrationSchema: z.ZodType = strictOptions(() => ({
   from: version,
   to: version,
   nodes: names,
   tools: names,
   migrate: functionSchema().optional(),
-});
+}));

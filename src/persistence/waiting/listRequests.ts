@@ -23,10 +23,10 @@ export interface RequestFilter {
 /** An open request with its agent. */
 export type AgentRequest = PendingRequest & { readonly agentId: string };
 
-export const requestFilterSchema: z.ZodType = strictOptions({
+export const requestFilterSchema: z.ZodType = strictOptions(() => ({
   waitingFor: z.enum(["user_input", "external_api", "human_approval", "timer", "event"]).optional(),
   signal: abortSignalSchema.optional(),
-});
+}));
 
 /** The statuses of agents that can have open requests. A line can wait while other lines are in progress. */
 const asking = ["waiting", "in_progress"] as const;

@@ -14,7 +14,7 @@ export interface CompareRunsOptions {
   readonly prices?: TokenPrices | undefined;
 }
 
-const schema = strictOptions({ prices: tokenPricesSchema.optional() });
+const schema = strictOptions(() => ({ prices: tokenPricesSchema.optional() }));
 
 export const runTraceSchema = customSchema<RunTrace>("a run of readRunTrace() with version 1", (value) => {
   const { version, visits } = Object(value) as Partial<RunTrace>;

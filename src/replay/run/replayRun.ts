@@ -20,12 +20,12 @@ export interface ReplayRunOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   storage: providerSchema,
   agentId: z.unknown(),
   runId: nonEmptyString.optional(),
   signal: abortSignalSchema.optional(),
-});
+}));
 
 /**
  * Runs a stored run again in memory with its recorded model responses, tool outcomes and answers. Calls no model,

@@ -25,11 +25,11 @@ export interface RunTraceOptions {
   readonly at?: string | undefined;
 }
 
-const schema = strictOptions({
+const schema = strictOptions(() => ({
   agentId: nonEmptyString,
   runId: nonEmptyString.optional(),
   at: nonEmptyString.optional(),
-});
+}));
 
 /**
  * Reads a stored run as plain JSON. It neither owns the agent nor writes.

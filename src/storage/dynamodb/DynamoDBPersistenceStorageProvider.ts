@@ -26,7 +26,7 @@ export interface DynamoDBProviderOptions extends TableRecordLogOptions, LogProvi
   readonly expireDroppedAfterDays?: number | undefined;
 }
 
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   ...tableRecordLogShape,
   ...logProviderShape,
   client: objectWithMethods<DynamoDBClient>(
@@ -40,7 +40,7 @@ const optionsSchema = strictOptions({
   ),
   tableName: nonEmptyString,
   expireDroppedAfterDays: numberFrom(1).optional(),
-});
+}));
 
 /**
  * Stores agents in a DynamoDB table that many processes on many machines can share. A resolved save is durable. All

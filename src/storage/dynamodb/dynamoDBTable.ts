@@ -15,7 +15,7 @@ export interface DynamoDBTableDefinition {
   BillingMode: "PAY_PER_REQUEST";
 }
 
-const optionsSchema = strictOptions({ tableName: nonEmptyString });
+const optionsSchema = strictOptions(() => ({ tableName: nonEmptyString }));
 
 /**
  * Returns the table definition for `createTable` or for infrastructure code. The table has a partition key `pk` of type

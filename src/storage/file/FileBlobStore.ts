@@ -92,7 +92,7 @@ export interface FileBlobStoreOptions {
   readonly sha256?: Sha256 | undefined;
 }
 
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   directory: nonEmptyString,
   fileSystem: objectWithMethods<FileSystem>(
     "create",
@@ -105,7 +105,7 @@ const optionsSchema = strictOptions({
   ).optional(),
   clock: clockSchema.optional(),
   sha256: sha256Schema.optional(),
-});
+}));
 
 /**
  * Stores blobs as files for a log in another storage. Pass it as the option `blobs` of an SQLite storage. A stored blob

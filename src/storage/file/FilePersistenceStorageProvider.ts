@@ -11,7 +11,7 @@ import { FileRecordLog, fileRecordLogShape, type FileRecordLogOptions } from "./
 /** Options of {@link FilePersistenceStorageProvider}. */
 export interface FileProviderOptions extends FileRecordLogOptions, Omit<LogProviderOptions, "sha256"> {}
 
-const optionsSchema = strictOptions({ ...fileRecordLogShape, ...logProviderShape });
+const optionsSchema = strictOptions(() => ({ ...fileRecordLogShape, ...logProviderShape }));
 
 /**
  * Stores agents in a local directory. A resolved save survives crashes and power loss. Several processes may share the

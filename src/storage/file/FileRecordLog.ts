@@ -96,7 +96,7 @@ export const fileRecordLogShape: Readonly<Record<keyof FileRecordLogOptions, z.Z
   sha256: sha256Schema.optional(),
 };
 
-const optionsSchema = strictOptions(fileRecordLogShape);
+const optionsSchema = strictOptions(() => fileRecordLogShape);
 const targetSchema = customSchema("a FileRecordLog, such as `storage.log`", (to) => to instanceof FileRecordLog);
 
 /**

@@ -9,11 +9,11 @@ export const logArguments = {
     nonce: nonEmptyString,
     incarnation: z.string().optional(),
   }) as z.ZodType,
-  read: strictOptions({
+  read: strictOptions(() => ({
     after: integerFrom(0).optional(),
     upTo: integerFrom(0).optional(),
     sinceSnapshot: z.boolean().optional(),
-  }) as z.ZodType,
-  encodedAppends: strictOptions({ upTo: integerFrom(0).optional() }) as z.ZodType,
+  })) as z.ZodType,
+  encodedAppends: strictOptions(() => ({ upTo: integerFrom(0).optional() })) as z.ZodType,
   reason: z.string() as z.ZodType,
 } as const;

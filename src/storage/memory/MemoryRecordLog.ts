@@ -28,7 +28,7 @@ import { ReleasableLog } from "../ReleasableLog.ts";
 import { MemoryAgentLog } from "./MemoryAgentLog.ts";
 import { compareSummaries, isAmong, isSelected } from "../summaries.ts";
 
-const optionsSchema = strictOptions({ sha256: sha256Schema.optional() });
+const optionsSchema = strictOptions(() => ({ sha256: sha256Schema.optional() }));
 
 /** The retry delay for a busy agent, in milliseconds. In memory, ownership is never taken over. */
 const retryAfterMs = 1000;

@@ -37,7 +37,7 @@ export interface PostgresProviderOptions extends TableRecordLogOptions, LogProvi
   readonly listen?: PostgresListen | undefined;
 }
 
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   ...tableRecordLogShape,
   ...logProviderShape,
   client: objectWithMethods<PostgresClient>("query"),
@@ -45,7 +45,7 @@ const optionsSchema = strictOptions({
   migrate: z.boolean().optional(),
   preparedStatements: z.boolean().optional(),
   listen: functionSchema<PostgresListen>().optional(),
-});
+}));
 
 /**
  * Stores agents in a Postgres database, for any number of processes and machines. A resolved save is as durable as a

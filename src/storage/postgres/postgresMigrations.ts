@@ -16,7 +16,7 @@ export const postgresVersion = 3;
 /** The key of the advisory lock during a migration, which is the text `agent_pe` as a number. */
 const migrationLock = "x'6167656e745f7065'::bigint";
 
-const optionsSchema = strictOptions({ schema: schemaName.optional() });
+const optionsSchema = strictOptions(() => ({ schema: schemaName.optional() }));
 
 /**
  * Returns the migrations that `migrate()` runs. Use this if the role of the storage may not create tables. Run the

@@ -34,12 +34,12 @@ export interface S3BlobStoreOptions {
   readonly sha256?: Sha256 | undefined;
 }
 
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   client: objectWithMethods<S3Client>("putObject", "getObject", "deleteObject"),
   bucket: nonEmptyString,
   prefix: z.string().max(512).optional(),
   sha256: sha256Schema.optional(),
-});
+}));
 
 /**
  * Stores large values of agents in an S3 bucket. Pass it as the option `blobs` of a storage. The key of a blob consists

@@ -20,11 +20,11 @@ export interface SqliteProviderOptions extends TableRecordLogOptions, LogProvide
   readonly database: SqliteDatabase;
 }
 
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   ...tableRecordLogShape,
   ...logProviderShape,
   database: objectWithMethods<SqliteDatabase>("exec", "prepare"),
-});
+}));
 
 /**
  * Stores agents in an SQLite database, in tables with the prefix `agent_persistence`. A resolved save survives crashes

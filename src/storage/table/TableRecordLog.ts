@@ -64,7 +64,7 @@ export const tableRecordLogShape: Readonly<Record<keyof TableRecordLogOptions, z
   sha256: sha256Schema.optional(),
 };
 
-const optionsSchema = strictOptions(tableRecordLogShape);
+const optionsSchema = strictOptions(() => tableRecordLogShape);
 const tableSchema = objectWithMethods<LogTable>(
   ...(["head", "claim", "renew", "release", "requestStop", "append"] as const),
   ...(["rows", "pruned", "remove", "drop", "list"] as const),

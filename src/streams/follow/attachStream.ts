@@ -40,12 +40,12 @@ export interface StreamSource {
 }
 
 export const streamStoreSchema: z.ZodType<StreamStore> = objectWithMethods<StreamStore>("append", "read", "remove");
-const sourceSchema = strictOptions({ storage: providerSchema, store: streamStoreSchema });
-const optionsSchema = strictOptions({
+const sourceSchema = strictOptions(() => ({ storage: providerSchema, store: streamStoreSchema }));
+const optionsSchema = strictOptions(() => ({
   after: z.string().optional(),
   signal: abortSignalSchema.optional(),
   pollMs: integerFrom(1).optional(),
-});
+}));
 
 /**
  * Yields the responses of the run in progress, in any process: first what the client has missed, then each chunk when

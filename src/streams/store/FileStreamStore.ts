@@ -23,7 +23,7 @@ export interface FileStreamStoreOptions {
   readonly directory?: string | undefined;
 }
 
-const optionsSchema = strictOptions({ directory: nonEmptyString.optional() });
+const optionsSchema = strictOptions(() => ({ directory: nonEmptyString.optional() }));
 const entryName = /^([0-9]+)-([0-9]+)-([0-9]+)\.json$/;
 /** The content of an entry before it has its name. A killed writer can leave one. */
 const temporaryName = /^([0-9]+)-.*\.tmp$/;

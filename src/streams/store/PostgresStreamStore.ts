@@ -24,12 +24,12 @@ export interface PostgresStreamStoreOptions {
   readonly listen?: PostgresListen | undefined;
 }
 
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   client: objectWithMethods<PostgresClient>("query"),
   schema: schemaName.optional(),
   migrate: z.boolean().optional(),
   listen: functionSchema<PostgresListen>().optional(),
-});
+}));
 
 interface Row {
   readonly writer: string | number;

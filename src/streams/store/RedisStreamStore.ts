@@ -21,10 +21,10 @@ export interface RedisStreamStoreOptions {
   readonly prefix?: string | undefined;
 }
 
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   client: objectWithMethods<RedisStreamClient>("call"),
   prefix: z.string().optional(),
-});
+}));
 
 /** A reply of XRANGE: the id of each entry, and its fields and values. */
 type RangeReply = readonly (readonly [id: string, fields: readonly string[]])[];

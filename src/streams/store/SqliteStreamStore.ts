@@ -16,7 +16,7 @@ export interface SqliteStreamStoreOptions {
   readonly database: SqliteDatabase;
 }
 
-const optionsSchema = strictOptions({ database: objectWithMethods<SqliteDatabase>("exec", "prepare") });
+const optionsSchema = strictOptions(() => ({ database: objectWithMethods<SqliteDatabase>("exec", "prepare") }));
 
 const table = "agent_persistence_streams";
 const schema = `CREATE TABLE IF NOT EXISTS ${table} (

@@ -26,10 +26,10 @@ export interface NodeEnvironmentOptions {
   readonly versions?: Readonly<Record<string, () => string | undefined | Promise<string | undefined>>> | undefined;
 }
 
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   workingDirectory: nonEmptyString.optional(),
   versions: z.record(z.string(), functionSchema()).optional(),
-});
+}));
 
 /**
  * Returns the environment of this process.

@@ -15,9 +15,9 @@ export interface QueueLimits {
 
 export const queuesSchema: z.ZodType = z.record(
   queueName,
-  strictOptions({
+  strictOptions(() => ({
     concurrency: integerFrom(1).optional(),
     keyConcurrency: integerFrom(1).optional(),
-    rateLimit: strictOptions({ max: z.int().positive(), perMs: z.int().positive() }).optional(),
-  }),
+    rateLimit: strictOptions(() => ({ max: z.int().positive(), perMs: z.int().positive() })).optional(),
+  })),
 );

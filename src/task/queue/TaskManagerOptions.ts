@@ -72,34 +72,37 @@ const timeoutMs = numberFrom(0).optional();
 const isCursor = (value: unknown) => typeof value === "string" && isSummaryOrder(value);
 
 export const taskManagerSchemas = {
-  options: strictOptions({
+  options: strictOptions(() => ({
     storage: providerSchema,
     maxCheckpointBytes: numberFrom(1).optional(),
     clock: clockSchema.optional(),
     onEvent: functionSchema().optional(),
     onListenerError: functionSchema().optional(),
     telemetry: telemetrySchema.optional(),
-  }) as z.ZodType,
-  filter: strictOptions({
+  })) as z.ZodType,
+  filter: strictOptions(() => ({
     status: z.enum(TaskStatus).optional(),
     queue: queueName.optional(),
     limit: integerFrom(0).optional(),
     after: customSchema("the cursor of a task", isCursor).optional(),
-  }) as z.ZodType,
+  })) as z.ZodType,
   pause: z.object({
     reason: z.string(),
-    options: strictOptions({
+    options: strictOptions(() => ({
       resumeInstructions: z.string().optional(),
       interrupt: z.boolean().optional(),
       timeoutMs,
-    }),
+    })),
   }) as z.ZodType,
-  wait: strictOptions({
+  wait: strictOptions(() => ({
     waitingFor: z.enum(["user_input", "external_api", "human_approval"]),
     promptShownToUser: z.string(),
     timeoutAt: z.iso.datetime({ offset: true }).optional(),
-  }) as z.ZodType,
-  complete: strictOptions({ output: z.unknown(), verificationResults: z.array(z.unknown()).optional() }) as z.ZodType,
-  fail: strictOptions({ recoverable: z.boolean().optional() }) as z.ZodType,
-  cancel: z.object({ reason: z.string().optional(), options: strictOptions({ timeoutMs }) }) as z.ZodType,
+  })) as z.ZodType,
+  complete: strictOptions(() => ({
+    output: z.unknown(),
+    verificationResults: z.array(z.unknown()).optional(),
+  })) as z.ZodType,
+  fail: strictOptions(() => ({ recoverable: z.boolean().optional() })) as z.ZodType,
+  cancel: z.object({ reason: z.string().optional(), options: strictOptions(() => ({ timeoutMs })) }) as z.ZodType,
 } as const;

@@ -71,7 +71,7 @@ const handlers = {
 
 /** Returns the schema of options with {@link RecoveryHandlers} and additional fields. */
 export function handlerOptions(shape: z.ZodRawShape): z.ZodType {
-  return strictOptions({ ...handlers, ...shape }).refine(
+  return strictOptions(() => ({ ...handlers, ...shape })).refine(
     ({ confirm, onConfirm }) => confirm !== "always" || onConfirm !== undefined,
     { path: ["onConfirm"], error: 'expected a function, since confirm is "always"' },
   );

@@ -90,7 +90,7 @@ function hasTicks(expression: string, timezone: string): boolean {
 
 export const scheduleId: z.ZodType<string> = z.string().min(1).max(200);
 
-export const newScheduleSchema: z.ZodType<NewSchedule> = strictOptions({
+export const newScheduleSchema: z.ZodType<NewSchedule> = strictOptions(() => ({
   scheduleId,
   cron: customSchema<string>('a cron expression such as "0 3 * * *"', isCron),
   timezone: customSchema<string>('an IANA time zone such as "Europe/Paris"', isTimezone).optional(),
@@ -103,4 +103,4 @@ export const newScheduleSchema: z.ZodType<NewSchedule> = strictOptions({
   key: queueName.optional(),
   retries: z.int().nonnegative().optional(),
   retryDelayMs: z.number().nonnegative().optional(),
-});
+}));

@@ -79,7 +79,7 @@ export interface NewTask {
 export const complexitySchema: z.ZodType<"low" | "medium" | "high"> = z.enum(["low", "medium", "high"]);
 
 export const reservationsSchema: z.ZodType<FileReservation[]> = z.array(
-  strictOptions({ path: nonEmptyString, operation: z.enum(["read", "write"]) }),
+  strictOptions(() => ({ path: nonEmptyString, operation: z.enum(["read", "write"]) })),
 );
 
 const longestRetryDelayMs = 7 * 86_400_000;
@@ -99,7 +99,7 @@ function isTime(value: unknown): boolean {
   return time >= 0 && time < lastTime;
 }
 
-const taskFields = strictOptions({
+const taskFields = strictOptions(() => ({
   taskId: z.string().optional(),
   taskName: nonEmptyString,
   inputRequest: z.unknown(),
@@ -116,7 +116,7 @@ const taskFields = strictOptions({
     .optional(),
   deduplicationId: nonEmptyString.optional(),
   deduplicationWindowMs: z.int().positive().optional(),
-});
+}));
 
 export const newTaskSchema: z.ZodType<NewTask> = taskFields
   .refine(({ queue, key }) => key === undefined || queue !== undefined, { path: ["key"], error: "needs a queue" })

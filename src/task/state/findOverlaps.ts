@@ -14,7 +14,7 @@ export interface FileOverlap<Planned> {
 
 const planned = z.object({ reserves: reservationsSchema.optional() });
 const plannedSchema = z.array(planned.extend({ data: planned.optional() }));
-const optionsSchema = strictOptions({ root: nonEmptyString.optional() });
+const optionsSchema = strictOptions(() => ({ root: nonEmptyString.optional() }));
 
 /**
  * A task with reservations: a new task, or a queued task from `TaskManager.list`. Tasks with other statuses reserve no

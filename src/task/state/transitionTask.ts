@@ -24,11 +24,11 @@ export const taskStatusSchema: z.ZodObject = z.object({ status, data: z.looseObj
 
 const taskSchema = taskStatusSchema.extend({ taskId: z.string() });
 
-const transitionSchema = strictOptions({
+const transitionSchema = strictOptions(() => ({
   to: status,
   at: z.iso.datetime({ offset: true }),
   data: z.unknown().optional(),
-});
+}));
 
 /**
  * Returns the task after a status change. A pure function that stores no data.

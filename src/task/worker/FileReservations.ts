@@ -34,7 +34,7 @@ export interface FileReservations {
 
 const argumentsSchema = z.object({
   files: reservationsSchema,
-  options: strictOptions({ owner: z.string(), keepAlive: z.boolean().optional() }),
+  options: strictOptions(() => ({ owner: z.string(), keepAlive: z.boolean().optional() })),
 });
 
 /** Options of {@link InProcessReservations}. */
@@ -43,7 +43,7 @@ export interface InProcessReservationsOptions {
   readonly root?: string | undefined;
 }
 
-const optionsSchema = strictOptions({ root: nonEmptyString.optional() });
+const optionsSchema = strictOptions(() => ({ root: nonEmptyString.optional() }));
 
 /**
  * Reservations among the tasks of one process. Workers that share this object share its reservations. Different

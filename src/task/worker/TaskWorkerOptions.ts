@@ -92,10 +92,10 @@ export const workerSchema: z.ZodType = handlerOptions({
   onEvent: functionSchema().optional(),
 });
 
-export const workSchema: z.ZodType = strictOptions({
+export const workSchema: z.ZodType = strictOptions(() => ({
   signal: abortSignalSchema.optional(),
   pollMs: numberFrom(0).optional(),
-});
+}));
 
 function isAgents(value: unknown): boolean {
   if (value instanceof AIAgent) return true;

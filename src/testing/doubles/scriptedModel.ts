@@ -27,15 +27,15 @@ export interface ScriptedModelOptions {
   readonly toolCallIds?: "repeating" | "unique" | undefined;
 }
 
-const toolCallSchema = strictOptions({ toolName: z.string(), input: z.unknown() });
-const callsSchema = strictOptions({ text: z.string().optional(), toolCalls: z.array(toolCallSchema) });
+const toolCallSchema = strictOptions(() => ({ toolName: z.string(), input: z.unknown() }));
+const callsSchema = strictOptions(() => ({ text: z.string().optional(), toolCalls: z.array(toolCallSchema) }));
 const turnsSchema = z.array(
   customSchema("a turn: text, tool calls, or a function that returns one", (turn) => {
     if (typeof turn === "string" || typeof turn === "function") return true;
     return Array.isArray((turn as { readonly toolCalls?: unknown } | null | undefined)?.toolCalls);
   }),
 );
-const optionsSchema = strictOptions({ toolCallIds: z.enum(["repeating", "unique"]).optional() });
+const optionsSchema = strictOptions(() => ({ toolCallIds: z.enum(["repeating", "unique"]).optional() }));
 
 /**
  * Creates a prompt executor that responds from a script. It is stateless and counts the responses in the message

@@ -19,11 +19,11 @@ export interface Fault {
   readonly fromThenOn?: boolean;
 }
 
-export const faultSchema: z.ZodType<Fault> = strictOptions({
+export const faultSchema: z.ZodType<Fault> = strictOptions(() => ({
   kind: z.enum(["EIO", "ENOSPC", "EMFILE", "EACCES", "short write", "lying sync"]),
   call: integerFrom(1),
   fromThenOn: z.boolean().exactOptional(),
-});
+}));
 
 /** The calls of a `FileSystem` and of its open files. */
 export type FileSystemOperation = keyof FileSystem | Exclude<keyof OpenFile, "writeSynced">;

@@ -183,9 +183,9 @@ export interface CrashOptions {
   readonly seed?: number | undefined;
 }
 
-export const crashOptionsSchema: z.ZodType<CrashOptions> = strictOptions({
+export const crashOptionsSchema: z.ZodType<CrashOptions> = strictOptions(() => ({
   models: z.array(z.enum(["kill", "amnesia", "metadata first", "data first", "weak"])).optional(),
   exhaustiveUpTo: integerFrom(0).optional(),
   samples: integerFrom(0).optional(),
   seed: z.number().optional(),
-});
+}));

@@ -9,7 +9,7 @@ export interface LeftOut {
   readonly leftOut: string;
 }
 
-const leftOutSchema = strictOptions({ leftOut: nonEmptyString });
+const leftOutSchema = strictOptions(() => ({ leftOut: nonEmptyString }));
 
 export const functionOrLeftOut: z.ZodType = customSchema(
   "a function, or { leftOut: the reason }",

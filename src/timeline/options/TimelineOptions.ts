@@ -6,15 +6,15 @@ import { functionSchema } from "../../internal/options/optionSchemas.ts";
 import { type HiddenValues, Redaction, redactedPath } from "./Redaction.ts";
 
 const amount = z.number().nonnegative();
-const price = strictOptions({ input: amount, output: amount, cachedInput: amount.optional() });
+const price = strictOptions(() => ({ input: amount, output: amount, cachedInput: amount.optional() }));
 
-export const tokenPricesSchema = strictOptions({
+export const tokenPricesSchema = strictOptions(() => ({
   currency: z
     .string()
     .regex(/^[A-Z]{3}$/, { error: 'expected the code of a currency, such as "USD"' })
     .optional(),
   models: z.record(z.string(), price),
-});
+}));
 
 /** Options of a timeline. */
 export interface TimelineOptions {
@@ -47,7 +47,7 @@ export const timelineOptionShape = {
   onHidden: functionSchema().optional(),
 };
 
-const schema = strictOptions(timelineOptionShape);
+const schema = strictOptions(() => timelineOptionShape);
 
 /** @throws InvalidInputError for an unknown option or an invalid value */
 export function checkTimelineOptions(options: TimelineOptions): TimelineOptions {

@@ -79,15 +79,15 @@ export interface ConflictResolverOptions {
     | undefined;
 }
 
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   automation: z.enum(["merge", "model", "ask"]).optional(),
-  model: strictOptions({
+  model: strictOptions(() => ({
     promptExecutor: objectWithMethods<PromptExecutor>("execute"),
     name: nonEmptyString,
-  }).optional(),
+  })).optional(),
   askPerson: functionSchema().optional(),
   check: functionSchema().optional(),
-}).refine(({ automation, model }) => automation !== "model" || model !== undefined, {
+})).refine(({ automation, model }) => automation !== "model" || model !== undefined, {
   path: ["model"],
   error: 'expected a model, because `automation: "model"` applies what a model proposes',
 });

@@ -20,11 +20,11 @@ export interface ContentConflict {
   readonly externalIntent?: string | undefined;
 }
 
-export const conflictSchema: z.ZodType<ContentConflict> = strictOptions({
+export const conflictSchema: z.ZodType<ContentConflict> = strictOptions(() => ({
   path: z.string(),
   base: z.string(),
   ours: z.string(),
   theirs: z.string(),
   agentIntent: z.string().optional(),
   externalIntent: z.string().optional(),
-});
+}));

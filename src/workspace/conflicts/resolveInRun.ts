@@ -12,7 +12,7 @@ import { conflictSchema, type ContentConflict } from "./ContentConflict.ts";
 const callSchema = z.object({
   resolver: objectWithMethods<ConflictResolver>("resolve"),
   conflict: conflictSchema,
-  options: strictOptions({ root: nonEmptyString.optional() }),
+  options: strictOptions(() => ({ root: nonEmptyString.optional() })),
 });
 
 /**

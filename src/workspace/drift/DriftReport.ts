@@ -110,11 +110,11 @@ export function driftResponse(report: DriftReport): DriftResponse {
 /** Whether to restart the task or to merge the changes and continue. */
 export type RestartAdvice = "restart" | "merge_and_continue";
 
-const taskSchema = strictOptions({
+const taskSchema = strictOptions(() => ({
   progress: z.number().min(0).max(100),
   severity: severitySchema,
   preference: z.enum(["restart", "merge_and_continue"]).optional(),
-});
+}));
 
 /** Below this progress in percent, a restart costs less than resolving a hard conflict. */
 const littleProgress = 20;

@@ -96,22 +96,22 @@ export interface DriftWatchConfig {
   readonly preference?: RestartAdvice | undefined;
 }
 
-const configSchema = strictOptions({
+const configSchema = strictOptions(() => ({
   root: nonEmptyString,
   upstream: nonEmptyString.optional(),
   fetch: functionSchema().optional(),
   onDrift: functionSchema().optional(),
   intervalMs: numberFrom(0).optional(),
   clock: clockSchema.optional(),
-  rebase: strictOptions({
+  rebase: strictOptions(() => ({
     test: functionSchema(),
     committer: authorSchema,
     testTimeoutMs: numberFrom(0).optional(),
     permission: functionSchema().optional(),
-  }).optional(),
+  })).optional(),
   autoRebase: z.boolean().optional(),
   preference: z.enum(["restart", "merge_and_continue"]).optional(),
-}).refine(
+})).refine(
   (config) => {
     const { autoRebase, rebase } = config as DriftWatchConfig;
     return autoRebase !== true || rebase?.permission !== undefined;
@@ -125,7 +125,7 @@ export const driftAnswerSchema: z.ZodEnum<{ user_handled: "user_handled"; ignore
   "ignored",
 ]);
 
-const driftNowSchema = strictOptions({ signal: abortSignalSchema.optional() });
+const driftNowSchema = strictOptions(() => ({ signal: abortSignalSchema.optional() }));
 
 const defaultIntervalMs = 600_000;
 

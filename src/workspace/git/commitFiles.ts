@@ -48,16 +48,16 @@ export interface GitCommitResult {
   readonly branch?: string | undefined;
 }
 
-export const authorSchema: z.ZodType<CommitAuthor> = strictOptions({ name: nonEmptyString, email: z.string() });
+export const authorSchema: z.ZodType<CommitAuthor> = strictOptions(() => ({ name: nonEmptyString, email: z.string() }));
 
 const requestShape = { message: nonEmptyString, paths: z.array(z.string()), author: authorSchema };
 
 /** The schema of a request in a run, which provides the signal. */
-export const commitInRunSchema: z.ZodType = strictOptions(requestShape);
+export const commitInRunSchema: z.ZodType = strictOptions(() => requestShape);
 
 const commitSchema = z.object({
   root: nonEmptyString,
-  request: strictOptions({ ...requestShape, signal: abortSignalSchema.optional() }),
+  request: strictOptions(() => ({ ...requestShape, signal: abortSignalSchema.optional() })),
 });
 
 const maximumFileBytes = 64 * 1024 * 1024;

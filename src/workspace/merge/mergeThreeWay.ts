@@ -25,10 +25,10 @@ const mergeSchema = z.object({
   base: z.string(),
   ours: z.string(),
   theirs: z.string(),
-  options: strictOptions({
-    labels: strictOptions({ ours: z.string(), theirs: z.string() }).optional(),
+  options: strictOptions(() => ({
+    labels: strictOptions(() => ({ ours: z.string(), theirs: z.string() })).optional(),
     lineEndings: z.enum(["exact", "merge"]).optional(),
-  }),
+  })),
 });
 
 /**

@@ -93,13 +93,13 @@ const shape = {
 };
 
 /** Checks the options of a rebase in a run. The run supplies the other options. */
-export const rebaseInRunSchema: z.ZodType = strictOptions(shape);
+export const rebaseInRunSchema: z.ZodType = strictOptions(() => shape);
 
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   ...shape,
   knownUpstreamHead: commitIdSchema.optional(),
   signal: abortSignalSchema.optional(),
-});
+}));
 
 const defaultTestTimeoutMs = 1_800_000;
 const maximumFileBytes = 64 * 1024 * 1024;

@@ -60,12 +60,12 @@ export interface OptimisticLockOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   root: nonEmptyString,
   reservations: objectWithMethods<Reservations>("acquire"),
   owner: z.string().optional(),
   timeoutMs: numberFrom(0).optional(),
-});
+}));
 
 const pathSchema = z.object({ path: z.string() });
 

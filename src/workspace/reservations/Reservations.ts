@@ -40,12 +40,12 @@ export interface ReservationsOptions {
   readonly identity?: ProcessIdentity | undefined;
 }
 
-const optionsSchema = strictOptions({
+const optionsSchema = strictOptions(() => ({
   directory: z.string().optional(),
   root: nonEmptyString.optional(),
   clock: clockSchema.optional(),
   identity: objectWithMethods<ProcessIdentity>("isRunning").optional(),
-});
+}));
 
 /** The system clock with monotonic time since boot, which all processes of the machine share. */
 const machineClock: Clock = { ...systemClock, monotonic: () => Number(process.hrtime.bigint()) / 1e6 };
@@ -77,13 +77,13 @@ export interface AcquireOptions {
 
 const requestSchema = z.object({
   files: z.array(z.object({ path: z.string(), operation: z.enum(["read", "write"]) })),
-  options: strictOptions({
+  options: strictOptions(() => ({
     owner: z.string(),
     ttlMs: z.number().gt(0).max(longestTtlMs).optional(),
     timeoutMs: numberFrom(0).optional(),
     keepAlive: z.boolean().optional(),
     signal: abortSignalSchema.optional(),
-  }),
+  })),
 });
 
 const pathSchema = z.object({ path: z.string() });

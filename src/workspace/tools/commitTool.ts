@@ -21,7 +21,7 @@ export interface CommitToolInput {
   readonly paths: readonly string[];
 }
 
-const optionsSchema = strictOptions({ root: nonEmptyString, author: authorSchema });
+const optionsSchema = strictOptions(() => ({ root: nonEmptyString, author: authorSchema }));
 
 const inputSchema = z.object({
   message: z.string().min(1),

@@ -43,13 +43,13 @@ export interface ThreadPruneOptions {
   readonly keep: number;
 }
 
-const schema = strictOptions({
+const schema = strictOptions(() => ({
   storage: providerSchema,
   serde: objectWithMethods<SerializerProtocol>("dumpsTyped", "loadsTyped").optional(),
   compare: z.enum(["fields", "deep"]).optional(),
   onToolCallInDoubt: onToolCallInDoubtSchema.optional(),
   telemetry: telemetrySchema.optional(),
-});
+}));
 
 /**
  * @throws InvalidInputError
@@ -63,7 +63,7 @@ export function checkedOptions(options: PersistenceSaverOptions): PersistenceSav
   return options;
 }
 
-const pruneSchema = strictOptions({ keep: integerFrom(1) });
+const pruneSchema = strictOptions(() => ({ keep: integerFrom(1) }));
 
 /** @throws InvalidInputError */
 export function checkedPruning(options: ThreadPruneOptions): ThreadPruneOptions {

@@ -7,10 +7,10 @@ import { functionSchema } from "../../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../../internal/options/strictOptions.ts";
 import type { HostedProbe } from "../../hosted/HostedTool.ts";
 
-export const graphToolSettingsSchema: z.ZodType = strictOptions({
+export const graphToolSettingsSchema: z.ZodType = strictOptions(() => ({
   effect: z.enum(["none", "idempotent", "reversible", "irreversible"]).optional(),
   probe: functionSchema().optional(),
-});
+}));
 
 export type ToolConfig = RunnableConfig<Record<string, unknown>> & {
   readonly toolCall?: { readonly id?: string } | undefined;

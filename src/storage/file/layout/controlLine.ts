@@ -46,32 +46,35 @@ export interface ControlLines {
   readonly seen: Sighting;
 }
 
-const count = z.int().nonnegative();
-const generations = z
-  .array(z.tuple([z.int().positive(), count]))
-  .refine((base) => base.every(([generation], at) => generation > (base[at - 1]?.[0] ?? 0)));
-
 /** Validates the fields, because a process that can write the file can also forge the checksum. */
-const contents = {
-  claim: z.object({
-    format: count,
-    agentId: z.string(),
-    generation: z.int().positive(),
-    host: z.string(),
-    bootId: z.string(),
-    pidNamespace: z.string(),
-    processId: count,
-    processStart: z.string(),
-    nonce: z.string(),
-    timeNamespace: z.string().optional(),
-    leaseMs: z.number().positive().optional(),
-    after: z.int().positive().optional(),
-  }),
-  open: z.object({ from: count, base: generations, carried: z.string() }),
-  closed: z.object({ position: count.optional(), checksum: z.string().optional() }),
-  dropped: z.object({ position: count }),
-  seen: z.object({ seen: z.string(), atMs: z.number(), bootId: z.string(), timeNamespace: z.string() }),
-} as const satisfies Readonly<Record<keyof ControlLines, z.ZodType>>;
+const contents = z.lazy(() => {
+  const count = z.int().nonnegative();
+  const generations = z
+    .array(z.tuple([z.int().positive(), count]))
+    .refine((base) => base.every(([generation], at) => generation > (base[at - 1]?.[0] ?? 0)));
+  return z
+    .object({
+      claim: z.object({
+        format: count,
+        agentId: z.string(),
+        generation: z.int().positive(),
+        host: z.string(),
+        bootId: z.string(),
+        pidNamespace: z.string(),
+        processId: count,
+        processStart: z.string(),
+        nonce: z.string(),
+        timeNamespace: z.string().optional(),
+        leaseMs: z.number().positive().optional(),
+        after: z.int().positive().optional(),
+      }),
+      open: z.object({ from: count, base: generations, carried: z.string() }),
+      closed: z.object({ position: count.optional(), checksum: z.string().optional() }),
+      dropped: z.object({ position: count }),
+      seen: z.object({ seen: z.string(), atMs: z.number(), bootId: z.string(), timeNamespace: z.string() }),
+    })
+    .partial();
+});
 
 const tail = /,"checksum":"([A-Za-z0-9_-]{43})"\}$/;
 
@@ -101,7 +104,7 @@ export function decodeControl<Kind extends keyof ControlLines>(
   if (sha256.base64url(line.subarray(0, line.length - tailLength)) !== checksum) return undefined;
   try {
     const content = (JSON.parse(text) as Readonly<Record<string, unknown>>)[kind];
-    return contents[kind].safeParse(content).data as ControlLines[Kind] | undefined;
+    return contents.safeParse({ [kind]: content }).data?.[kind] as ControlLines[Kind] | undefined;
   } catch {
     return undefined;
   }

@@ -15,41 +15,59 @@ export interface StoredSummary {
 
 const version = "1.0";
 
-/** The key in `state.json` and the schema of each summary field, in file order. */
-const summaryFields = {
-  agentId: ["task_id", z.string()],
-  status: ["status", z.string()],
-  createdAt: ["created_at", z.string()],
-  updatedAt: ["updated_at", z.string()],
-  data: ["data", z.unknown()],
-  taskName: ["task_name", z.string().optional()],
-  priority: ["priority", z.int().optional()],
-  inputRequest: ["input_request", z.unknown().optional()],
-  order: ["order", z.string()],
-  dueAt: ["due_at", z.string().optional()],
-  requestIds: ["request_ids", z.array(z.string())],
-  runId: ["run_id", z.string().optional()],
-  position: ["position", z.int().nonnegative()],
-  reserves: ["reserves", z.array(z.object({ path: z.string(), operation: z.enum(["read", "write"]) })).optional()],
-  controls: ["controls", z.record(z.string(), z.unknown()).optional()],
-  attempts: ["attempts", z.int().nonnegative().optional()],
-  checkpoints: ["checkpoints", z.int().nonnegative().optional()],
-} as const satisfies Readonly<Record<keyof AgentSummary, readonly [key: string, schema: z.ZodType]>>;
+/** The key of each summary field in `state.json`, in file order. */
+const storedNames = {
+  agentId: "task_id",
+  status: "status",
+  createdAt: "created_at",
+  updatedAt: "updated_at",
+  data: "data",
+  taskName: "task_name",
+  priority: "priority",
+  inputRequest: "input_request",
+  order: "order",
+  dueAt: "due_at",
+  requestIds: "request_ids",
+  runId: "run_id",
+  position: "position",
+  reserves: "reserves",
+  controls: "controls",
+  attempts: "attempts",
+  checkpoints: "checkpoints",
+} as const satisfies Readonly<Record<keyof AgentSummary, string>>;
 
 // Validates the fields, because a process that can write the file can also forge the checksum.
-const stateSchema = z.object({
-  ...Object.fromEntries<z.ZodType>(Object.values(summaryFields)),
-  version: z.literal(version),
-  generation: z.int().positive(),
-  changing: z.boolean(),
-  end: z.object({ position: z.int().nonnegative(), checksum: z.string() }).optional(),
-});
+const stateSchema = z.lazy(() =>
+  z.object({
+    task_id: z.string(),
+    status: z.string(),
+    created_at: z.string(),
+    updated_at: z.string(),
+    data: z.unknown(),
+    task_name: z.string().optional(),
+    priority: z.int().optional(),
+    input_request: z.unknown().optional(),
+    order: z.string(),
+    due_at: z.string().optional(),
+    request_ids: z.array(z.string()),
+    run_id: z.string().optional(),
+    position: z.int().nonnegative(),
+    reserves: z.array(z.object({ path: z.string(), operation: z.enum(["read", "write"]) })).optional(),
+    controls: z.record(z.string(), z.unknown()).optional(),
+    attempts: z.int().nonnegative().optional(),
+    checkpoints: z.int().nonnegative().optional(),
+    version: z.literal(version),
+    generation: z.int().positive(),
+    changing: z.boolean(),
+    end: z.object({ position: z.int().nonnegative(), checksum: z.string() }).optional(),
+  } satisfies Readonly<Record<(typeof storedNames)[keyof AgentSummary], z.ZodType>> & z.ZodRawShape),
+);
 const tail = /,"checksum":"([0-9a-f]{64})"\}\n$/;
 
 /** Returns the content of `state.json`. Other programs rely on these keys. */
 export function encodeState({ summary, generation, changing, end }: StoredSummary, sha256: Sha256): string {
   const stored: Readonly<Record<string, unknown>> = { ...summary, data: renamed(summary.data ?? null, storedKeys) };
-  const fields = Object.entries(summaryFields).map(([name, [key]]) => [key, stored[name]]);
+  const fields = Object.entries(storedNames).map(([name, key]) => [key, stored[name]]);
   const covered = JSON.stringify({ version, ...Object.fromEntries(fields), generation, changing, end }).slice(0, -1);
   return `${covered},"checksum":"${sha256.hex(covered)}"}\n`;
 }
@@ -64,7 +82,7 @@ export function decodeState(text: string, sha256: Sha256): StoredSummary | undef
   const state = stateSchema.safeParse(parse(text)).data;
   if (state === undefined) return undefined;
   const { generation, changing, end, ...stored }: Omit<StoredSummary, "summary"> & { [key: string]: unknown } = state;
-  const fields = Object.entries(summaryFields).flatMap(([name, [key]]) =>
+  const fields = Object.entries(storedNames).flatMap(([name, key]) =>
     stored[key] === undefined ? [] : [[name, name === "data" ? renamed(stored[key], namedKeys) : stored[key]]],
   );
   return { summary: Object.fromEntries(fields) as AgentSummary, generation, changing, ...(end && { end }) };

@@ -48,7 +48,7 @@ export function checkLogHarness(made: unknown): asserts made is RecordLogHarness
   const { durable, processes } = (Object(log) as Partial<RecordLog>).capabilities ?? ({} as Partial<LogCapabilities>);
   const many = processes === "many" && 'a function, as capabilities.processes is "many"';
   const kept = durable === true && "a function, as capabilities.durable is true";
-  const harness = strictOptions({
+  const harness = strictOptions(() => ({
     log: objectWithMethods<RecordLog>("open", "read", "list", "owner", "requestStop", "close"),
     reopen: required(kept || many) ?? functionOrLeftOut,
     advance: functionOrLeftOut,
@@ -56,7 +56,7 @@ export function checkLogHarness(made: unknown): asserts made is RecordLogHarness
     alter: functionOrLeftOut,
     alterBlob: functionOrLeftOut.optional(),
     loseAnswer: functionOrLeftOut,
-  });
+  }));
   checkSchema(harness, made, "harness of a log");
 }
 

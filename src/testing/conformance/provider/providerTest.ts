@@ -76,10 +76,10 @@ function comparable(data: AgentCheckpointData | undefined): object | undefined {
   return rest;
 }
 
-const harnessSchema = strictOptions({
+const harnessSchema = strictOptions(() => ({
   provider: providerSchema,
   reopen: functionOrLeftOut.optional(),
-});
+}));
 
 function harnessOf(made: PersistenceStorageProvider | ProviderHarness | undefined): ProviderHarness {
   const harness = (made as Partial<PersistenceStorageProvider> | undefined)?.saveCheckpoint ? { provider: made } : made;
