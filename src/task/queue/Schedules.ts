@@ -144,14 +144,14 @@ export class Schedules {
     if (!current || current.paused) return;
     const { runs, missed, next } = planTicks(current, this.#logs.clock.now());
     let state: ScheduleRecord = { ...current, ...withMissed(current, missed, "late") };
+    const before = current.waiting.length;
     for (const [at, tick] of [...current.waiting, ...runs].entries()) {
-      const isWaiting = at < current.waiting.length;
-      state = await this.#decide(log, state, { tick, isWaiting });
+      const undecided = withoutUndefined({ ...state, next: runs[Math.max(0, at + 1 - before)] ?? next });
+      state = await this.#decide(log, undecided, { tick, isWaiting: at < before });
     }
-    const { next: _next, ...rest } = state;
+    const { next: _next, starting: _starting, ...rest } = state;
     const after: ScheduleRecord = withoutUndefined({ ...rest, next });
-    if (isSameValue(after, current)) return;
-    await storeAndPrune(log, after);
+    if (!isSameValue(after, current)) await storeAndPrune(log, after);
   }
 
   /** Returns the schedule after a tick. */
@@ -161,18 +161,22 @@ export class Schedules {
     { tick, isWaiting }: { readonly tick: number; readonly isWaiting: boolean },
   ): Promise<ScheduleRecord> {
     const { id: scheduleId } = log;
-    const taskId = `${scheduleId}@${new Date(tick).toISOString()}`;
-    const { lastTaskId, overlap, waiting } = state;
-    const isFree = lastTaskId === taskId || !(await this.#isUnfinished(lastTaskId));
+    const lastTaskId = `${scheduleId}@${new Date(tick).toISOString()}`;
+    const { lastTaskId: before, overlap, waiting } = state;
+    const isFree = before === lastTaskId || !(await this.#isUnfinished(before));
     if (!isFree && overlap === "skip" && !isWaiting) return { ...state, ...withMissed(state, [tick], "overlap") };
     if (!isFree && overlap !== "cancel") {
       if (isWaiting) return state;
       if (waiting.length >= mostWaiting) return { ...state, ...withMissed(state, [tick], "overlap") };
       return { ...state, waiting: [...waiting, tick] };
     }
-    if (!isFree && lastTaskId !== undefined) await this.#cancel(lastTaskId, scheduleId);
-    await this.#start(log, state, taskId);
-    return { ...state, last: tick, lastTaskId: taskId, waiting: waiting.filter((other) => other !== tick) };
+    if (!isFree && before !== undefined) await this.#cancel(before, scheduleId);
+    const left = waiting.filter((other) => other !== tick);
+    const started: ScheduleRecord = { ...state, last: tick, lastTaskId, starting: true, waiting: left };
+    // An owner that has lost the schedule must not start a task, because the next owner may decide otherwise.
+    await storeAndPrune(log, started);
+    await this.#start(log, started);
+    return started;
   }
 
   async #isUnfinished(taskId: string | undefined): Promise<boolean> {
@@ -193,12 +197,13 @@ export class Schedules {
     }
   }
 
-  async #start(log: ScheduleLog, { task, input }: ScheduleRecord, taskId: string): Promise<void> {
+  /** Creates the task of the last tick. */
+  async #start(log: ScheduleLog, { task, input, lastTaskId }: ScheduleRecord): Promise<void> {
     const [inputRequest] = await log.read([input]);
     try {
-      await this.#tasks.create({ ...task, inputRequest, taskId });
+      await this.#tasks.create({ ...task, inputRequest, taskId: lastTaskId });
     } catch (error) {
-      // A worker that was killed before it recorded the tick has created the task.
+      // A worker that was killed before it recorded the start has created the task.
       if (!(error instanceof AlreadyExistsError)) throw error;
     }
   }
@@ -222,9 +227,21 @@ export class Schedules {
     return await work(log as ScheduleLog);
   }
 
-  #open(scheduleId: string): Promise<ScheduleLog> {
+  /** Owns a schedule. If the owner before was killed while it started a task, starts the task. */
+  async #open(scheduleId: string): Promise<ScheduleLog> {
     const { storage, clock } = this.#logs;
-    return ShapedLog.open(scheduleShape, { storage, id: scheduleId, clock });
+    const log = await ShapedLog.open(scheduleShape, { storage, id: scheduleId, clock });
+    try {
+      const { starting, ...current } = log.state.current ?? {};
+      if (starting) {
+        await this.#start(log, current as ScheduleRecord);
+        await log.store([current as ScheduleRecord]);
+      }
+      return log;
+    } catch (error) {
+      await log[Symbol.asyncDispose]().catch(() => undefined);
+      throw error;
+    }
   }
 
   /** Reads the whole list first, because a tick changes it. */

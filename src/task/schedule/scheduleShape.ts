@@ -19,6 +19,8 @@ export interface ScheduleRecord extends LogRecord {
   readonly next?: number;
   readonly last?: number;
   readonly lastTaskId?: string;
+  /** True while an owner creates the last task. */
+  readonly starting?: true;
   readonly missedCount: number;
   readonly missed: readonly MissedTick[];
   readonly waiting: readonly number[];
@@ -51,6 +53,7 @@ export const scheduleShape: ShapeDefinition<ScheduleRecord, ScheduleState> = {
       next: optional(time),
       last: optional(time),
       lastTaskId: optional(text),
+      starting: optional((value) => value === true),
       missedCount: count,
       missed: listOf(object),
       waiting: listOf(time),
@@ -58,5 +61,10 @@ export const scheduleShape: ShapeDefinition<ScheduleRecord, ScheduleState> = {
   },
   values: ({ input }) => [input],
   begin: () => new ScheduleState(),
-  dueAt: ({ current }) => (current?.paused ? undefined : (current?.waiting[0] ?? current?.next)),
+  dueAt: ({ current }) => (current?.paused ? undefined : dueAt(current)),
 };
+
+/** The last tick if a killed owner may not have created its task. */
+function dueAt({ starting, last, waiting = [], next }: Partial<ScheduleRecord> = {}): number | undefined {
+  return starting ? last : (waiting[0] ?? next);
+}

@@ -10,6 +10,7 @@ export interface ScheduleProcessOptions {
   readonly startedAt: number;
   /** How much faster the simulated time passes. */
   readonly speed: number;
+  readonly leaseMs: number;
 }
 
 /** A clock of all processes, which is faster than real time. */
@@ -27,7 +28,7 @@ export function fastClock({ startedAt, speed }: Pick<ScheduleProcessOptions, "st
 const [, , told] = process.argv;
 if (told !== undefined && told.startsWith("{")) {
   const options = JSON.parse(told) as ScheduleProcessOptions;
-  const storage = await storageAt(options.place, { leaseMs: 500 });
+  const storage = await storageAt(options.place, { leaseMs: options.leaseMs });
   const echo = strategy<string, string>("echo", (g) => {
     const only = g.node("only", (input: string) => input);
     g.edge(g.start, only);

@@ -1,6 +1,6 @@
 import { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { type NewSchedule, type Task, TaskManager, TaskWorker } from "agent-persistence/task";
-import { SimulatedClock } from "agent-persistence/testing";
+import { crashAfter, SimulatedClock } from "agent-persistence/testing";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { OwnershipLostError } from "../../../src/errors/storageErrors.ts";
@@ -47,10 +47,41 @@ describe.each(queueStorages)("$name: schedules", (storage) => {
     await schedules.tick();
     expect(lost).toHaveBeenCalledOnce();
     lost.mockRestore();
+    // The next owner may decide otherwise.
+    expect(await list()).toEqual([]);
     await schedules.tick();
     await schedules.tick();
     expect(ticksOf(await list())).toEqual([at(1)]);
     expect(await schedules.get("s")).toMatchObject({ nextAt: at(2), missedCount: 0 });
+  });
+
+  it("start the task of each tick once and in order, at whatever save a worker is killed", async () => {
+    for (let saves = 0; saves < 10; saves++) {
+      const { clock, opened, tasks, list } = await setup({ catchUp: "all", overlap: "cancel" });
+      clock.advance(3 * hour);
+      const killed = new TaskManager({ storage: crashAfter(opened(), saves), clock: settableClock(clock) });
+      await killed.schedules.tick().catch(() => undefined);
+      // The worker stores the tick, its task, and the cancellation of the task.
+      expect(await tasks.schedules.get("s")).toMatchObject(saves < 1 ? { nextAt: at(1) } : { missedCount: 0 });
+      if (saves > 0 && saves < 4) expect(await tasks.schedules.get("s")).toMatchObject({ nextAt: at(2) });
+      await tasks.schedules.tick();
+      expect(await tasks.schedules.get("s")).toMatchObject({ lastAt: at(3), nextAt: at(4), missedCount: 0 });
+      expect((await list()).map(({ taskId, status }) => `${taskId} ${status}`).toSorted()).toEqual([
+        `s@${at(1)} cancelled`,
+        `s@${at(2)} cancelled`,
+        `s@${at(3)} queued`,
+      ]);
+    }
+  });
+
+  it("start a task that a killed worker has recorded, even if the schedule is paused next", async () => {
+    const { clock, opened, schedules, list } = await setup();
+    clock.advance(hour);
+    const killed = new TaskManager({ storage: crashAfter(opened(), 1), clock: settableClock(clock) });
+    await expect(killed.schedules.tick()).rejects.toMatchObject({ code: "simulated_crash" });
+    expect(await list()).toEqual([]);
+    await schedules.pause("s");
+    expect(ticksOf(await list())).toEqual([at(1)]);
   });
 
   it("start one task at each tick with several workers", async () => {
