@@ -11,7 +11,7 @@ export interface PostgresMigration {
 }
 
 /** The newest version. */
-export const postgresVersion = 3;
+export const postgresVersion = 4;
 
 /** The key of the advisory lock during a migration, which is the text `agent_pe` as a number. */
 const migrationLock = "x'6167656e745f7065'::bigint";
@@ -35,6 +35,7 @@ export function postgresMigrations(options: { readonly schema?: string | undefin
     { version: 1, statements: [schemaStatement(schema, names), ...firstTables(names), record(1)] },
     { version: 2, statements: [appendFunction(names), record(2)] },
     { version: 3, statements: [streamTable(names), record(3)] },
+    { version: 4, statements: [dueIndex(names), record(4)] },
   ];
 }
 
@@ -155,6 +156,11 @@ export function putSummary({ summaries }: PostgresNames, row: string): string {
   return `INSERT INTO ${summaries} (agent, name, status, place, due, updated, summary) ${row}
     ON CONFLICT (agent) DO UPDATE SET status = excluded.status, place = excluded.place, name = excluded.name,
       due = excluded.due, updated = excluded.updated, summary = excluded.summary`;
+}
+
+/** Finds the agents that are due among many that are not. */
+function dueIndex({ summaries }: PostgresNames): string {
+  return `CREATE INDEX agent_persistence_dues ON ${summaries} (due) WHERE due IS NOT NULL`;
 }
 
 /** The chunks of responses that models are writing. `chunks` is a JSON array. */

@@ -46,6 +46,7 @@ CREATE TABLE IF NOT EXISTS agent_persistence_summaries (
 );
 CREATE INDEX IF NOT EXISTS agent_persistence_places ON agent_persistence_summaries (place, name);
 CREATE INDEX IF NOT EXISTS agent_persistence_statuses ON agent_persistence_summaries (status, place, name);
+CREATE INDEX IF NOT EXISTS agent_persistence_dues ON agent_persistence_summaries (due) WHERE due IS NOT NULL;
 CREATE TABLE IF NOT EXISTS agent_persistence_blobs (
   agent INTEGER NOT NULL,
   reference TEXT NOT NULL,
@@ -72,15 +73,17 @@ function pageOf(
   const place = utf8(after?.order ?? "");
   // An omitted id starts after all agents with this order.
   const name = after && (after.agentId === undefined ? behindAll : utf8(after.agentId));
+  // The plus keeps SQLite from using another index than that of the due times.
+  const own = dueBefore === undefined ? "" : "+";
   const conditions: readonly (readonly [sql: string, ...values: (SqliteValue | undefined)[]])[] = [
-    [`(place, name) > (${bytesParameter}, ${bytesParameter})`, place, name ?? new Uint8Array()],
-    ["status = ?", status],
+    [`(${own}place, ${own}name) > (${bytesParameter}, ${bytesParameter})`, place, name ?? new Uint8Array()],
+    [`${own}status = ?`, status],
     ["due <= ?", dueBefore],
     ["updated <= ?", updatedBefore],
   ];
   const asked = conditions.filter(([, ...values]) => !values.includes(undefined));
   const where = asked.map(([text]) => text).join(" AND ");
   const sql = `SELECT agent, place, name, summary FROM agent_persistence_summaries
-    WHERE ${where} ORDER BY place, name LIMIT ?`;
+    WHERE ${where} ORDER BY ${own}place, ${own}name LIMIT ?`;
   return { sql, values: [...asked.flatMap(([, ...values]) => values as SqliteValue[]), limit] };
 }

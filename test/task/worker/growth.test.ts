@@ -127,6 +127,33 @@ describe.each(["completed", "dropped"] as const)("among many agents that are %s"
   });
 });
 
+it("a poll and a due task cost little more among many sleeping agents than among few", async () => {
+  const costOf = async (sleeping: number) => {
+    const store = new Store();
+    const { log } = store.storage();
+    const add = async (agentId: string, dueAt: string) => {
+      const owned = await log.open(agentId, nextOwner());
+      const summary = { ...summaryOf(agentId, "waiting", agentId), taskName: "t", dueAt };
+      await append(owned, "x", { summary });
+      await owned.release();
+    };
+    for (let n = 0; n < sleeping; n++) await add(`sleeping ${n}`, `2030-01-01T00:00:${10 + (n % 50)}.000Z`);
+    await collect(log.list({ status: "queued" }));
+    const poll = (found: readonly string[]) =>
+      store.cost(async () =>
+        expect((await collect(store.tasks().claimable())).map(({ taskId }) => taskId)).toEqual(found),
+      );
+    const empty = await poll([]);
+    await add("due", "2020-01-01T00:00:00.000Z");
+    return { empty, due: await poll(["due"]) };
+  };
+  const [small, large] = [await costOf(few), await costOf(many)];
+  // The names of a directory of the index, which has about 256 entries, and the names of the directories.
+  const most = (256 + 64 + many / 128) / namesACall;
+  expect(large.empty - small.empty).toBeLessThan(most);
+  expect(large.due - small.due).toBeLessThan(most);
+});
+
 it("a list of all agents reads deleted ones once and never again", async () => {
   const costOf = async (count: number) => {
     const store = await Store.of(count, "dropped");
