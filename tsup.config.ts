@@ -30,6 +30,7 @@ export default defineConfig({
     "src/streams.ts",
     "src/testing.ts",
     "src/webhook.ts",
+    "src/encryption.ts",
     "src/cli/bin.ts",
   ],
   format: "esm",

@@ -22,6 +22,7 @@ export {
   type RedoObstacle,
   type UnresolvedMismatch,
 } from "./errors/checkpointErrors.ts";
+export { AuthenticationFailedError, KeyMissingError } from "./errors/encryptionErrors.ts";
 export { SessionConflictError, ThreadChangedError, ToolOutsideThreadError } from "./errors/integrationErrors.ts";
 export {
   InvalidModelParametersError,

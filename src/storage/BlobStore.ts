@@ -40,6 +40,16 @@ export interface BlobStore {
   copy?(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean>;
   /** Deletes a blob. Does nothing if the blob is missing. */
   delete(agentId: string, reference: string): Promise<void>;
+  /**
+   * Stores bytes under a reference that the caller chooses, as durably as `put`. Replaces existing bytes. The caller
+   * checks the bytes itself, because the reference does not contain their hash. If {@link putNamed} or {@link getNamed}
+   * is missing, the storage cannot be encrypted.
+   *
+   * @param reference - has the form of the references that `put` returns.
+   */
+  putNamed?(agentId: string, reference: string, bytes: Uint8Array): Promise<void>;
+  /** Returns the bytes without checking them. `undefined` if the agent has no such blob. */
+  getNamed?(agentId: string, reference: string): Promise<Uint8Array | undefined>;
 }
 
 /** The number of blobs of an agent that are put, read or deleted concurrently. Such calls mostly wait. */

@@ -1,8 +1,7 @@
 import type { AgentSummary, ListOptions, RecordLog } from "./RecordLog.ts";
 import { mergeSorted } from "../internal/mergeSorted.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
-import type { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
-import { CorruptLogError, UnsupportedFormatError, UnsupportedRecordError } from "../errors/storedDataErrors.ts";
+import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
 import { StorageError } from "../errors/storageErrors.ts";
 
 /** The list options that a summary alone can answer. `free` also requires the owner. */
@@ -121,5 +120,7 @@ export function unreadableSummary(agentId: string, { code, message }: AgentPersi
 /** Whether an error concerns a single agent instead of the whole storage. */
 export function isAboutOneAgent(error: unknown): error is AgentPersistenceError {
   if (error instanceof StorageError) return error.reason === "permission" || error.reason === "io";
-  return [CorruptLogError, UnsupportedFormatError, UnsupportedRecordError].some((kind) => error instanceof kind);
+  return AgentPersistenceError.isInstance(error) && codesOfOneAgent.test(error.code);
 }
+
+const codesOfOneAgent = /^(corrupt_log|unsupported_format|unsupported_record|key_missing|authentication_failed)$/;

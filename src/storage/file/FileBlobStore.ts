@@ -24,22 +24,30 @@ export class AgentBlobs implements BlobStore {
   }
 
   async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
-    const folder = this.#folder(agentId);
     const reference = formatBlobReference({ hash: this.#backend.sha256.hex(bytes), generation, encoding });
-    await this.makeFolders(this.#backend.disk, folder);
-    // Rewrites an existing file, because an earlier put may have failed before its sync.
-    const path = pathOf(folder, reference) ?? folder.blobs;
-    await replaceAtomically(this.#backend.disk, folder, path, generation, bytes, true);
+    await this.putNamed(agentId, reference, bytes);
     return reference;
   }
 
   async get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
-    const path = pathOf(this.#folder(agentId), reference);
-    const bytes = path === undefined ? undefined : await this.#backend.disk.readFile(path);
-    if (bytes === undefined) return undefined;
-    if (this.#backend.sha256.hex(bytes) !== parseBlobReference(reference)?.hash)
-      throw new CorruptBlobError(agentId, reference, undefined, { place: path });
+    const bytes = await this.getNamed(agentId, reference);
+    if (bytes && this.#backend.sha256.hex(bytes) !== parseBlobReference(reference)?.hash)
+      throw new CorruptBlobError(agentId, reference, undefined, { place: pathOf(this.#folder(agentId), reference) });
     return bytes;
+  }
+
+  async putNamed(agentId: string, reference: string, bytes: Uint8Array): Promise<void> {
+    const folder = this.#folder(agentId);
+    await this.makeFolders(this.#backend.disk, folder);
+    // Rewrites an existing file, because an earlier put may have failed before its sync.
+    const path = pathOf(folder, reference) ?? folder.blobs;
+    const { generation = 1 } = parseBlobReference(reference) ?? {};
+    await replaceAtomically(this.#backend.disk, folder, path, generation, bytes, true);
+  }
+
+  async getNamed(agentId: string, reference: string): Promise<Uint8Array | undefined> {
+    const path = pathOf(this.#folder(agentId), reference);
+    return path === undefined ? undefined : this.#backend.disk.readFile(path);
   }
 
   async copy(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean> {

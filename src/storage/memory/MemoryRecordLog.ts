@@ -231,25 +231,30 @@ export class MemoryBlobStore implements BlobStore {
   async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
     const copy = bytes.slice();
     const reference = formatBlobReference({ hash: (await this.#sha256()).hex(copy), generation, encoding });
-    const ofAgent = this.#blobs.get(agentId) ?? new Map<string, Uint8Array>();
-    this.#blobs.set(agentId, ofAgent.set(reference, copy));
+    this.#set(agentId, reference, copy);
     return reference;
   }
 
   async get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
-    const bytes = this.#blobs.get(agentId)?.get(reference);
-    if (bytes === undefined) return undefined;
-    if ((await this.#sha256()).hex(bytes) !== parseBlobReference(reference)?.hash)
+    const bytes = await this.getNamed(agentId, reference);
+    if (bytes && (await this.#sha256()).hex(bytes) !== parseBlobReference(reference)?.hash)
       throw new CorruptBlobError(agentId, reference);
-    return bytes.slice();
+    return bytes;
+  }
+
+  async putNamed(agentId: string, reference: string, bytes: Uint8Array): Promise<void> {
+    this.#set(agentId, reference, bytes.slice());
+  }
+
+  async getNamed(agentId: string, reference: string): Promise<Uint8Array | undefined> {
+    return this.#blobs.get(agentId)?.get(reference)?.slice();
   }
 
   async copy(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean> {
     const bytes = this.#blobs.get(fromAgentId)?.get(reference);
     if (bytes === undefined) return false;
     // Both agents may share the bytes, because blobs never change.
-    const ofAgent = this.#blobs.get(toAgentId) ?? new Map<string, Uint8Array>();
-    this.#blobs.set(toAgentId, ofAgent.set(reference, bytes));
+    this.#set(toAgentId, reference, bytes);
     return true;
   }
 
@@ -259,5 +264,10 @@ export class MemoryBlobStore implements BlobStore {
 
   clear(agentId: string): void {
     this.#blobs.delete(agentId);
+  }
+
+  #set(agentId: string, reference: string, bytes: Uint8Array): void {
+    const ofAgent = this.#blobs.get(agentId) ?? new Map<string, Uint8Array>();
+    this.#blobs.set(agentId, ofAgent.set(reference, bytes));
   }
 }

@@ -77,7 +77,7 @@ export class S3BlobStore implements BlobStore {
     // The caller may change its bytes after this method returns.
     const copy = new Uint8Array(bytes);
     const reference = formatBlobReference({ hash: (await this.#sha256()).hex(copy), generation, encoding });
-    await this.#putAt(agentId, reference, copy);
+    await this.putNamed(agentId, reference, copy);
     return reference;
   }
 
@@ -86,21 +86,31 @@ export class S3BlobStore implements BlobStore {
    * @throws StorageError if the object cannot be read.
    */
   async get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
-    assertAgentId(agentId);
-    const hash = parseBlobReference(reference)?.hash;
-    if (hash === undefined) return undefined;
+    const bytes = await this.getNamed(agentId, reference);
+    if (!bytes || (await this.#sha256()).hex(bytes) === parseBlobReference(reference)?.hash) return bytes;
     const at = await this.#at(agentId, reference);
-    const bytes = await this.#ask("get of a blob", agentId, () => this.#read(at));
-    if (!bytes || (await this.#sha256()).hex(bytes) === hash) return bytes;
     const place = `the object ${at.Key} of the bucket ${at.Bucket}`;
     throw new CorruptBlobError(agentId, reference, undefined, { place });
+  }
+
+  async putNamed(agentId: string, reference: string, bytes: Uint8Array): Promise<void> {
+    assertAgentId(agentId);
+    const at = await this.#at(agentId, reference);
+    await this.#ask("put of a blob", agentId, () => this.#client.putObject({ ...at, Body: bytes }));
+  }
+
+  async getNamed(agentId: string, reference: string): Promise<Uint8Array | undefined> {
+    assertAgentId(agentId);
+    if (parseBlobReference(reference) === undefined) return undefined;
+    const at = await this.#at(agentId, reference);
+    return this.#ask("get of a blob", agentId, () => this.#read(at));
   }
 
   /** Reads the blob and puts it. Throws like `get` and `put`. */
   async copy(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean> {
     assertAgentId(toAgentId);
     const bytes = await this.get(fromAgentId, reference);
-    if (bytes) await this.#putAt(toAgentId, reference, bytes);
+    if (bytes) await this.putNamed(toAgentId, reference, bytes);
     return bytes !== undefined;
   }
 
@@ -110,11 +120,6 @@ export class S3BlobStore implements BlobStore {
     if (parseBlobReference(reference) === undefined) return;
     const at = await this.#at(agentId, reference);
     await this.#ask("delete of a blob", agentId, () => this.#client.deleteObject(at));
-  }
-
-  async #putAt(agentId: string, reference: string, bytes: Uint8Array): Promise<void> {
-    const at = await this.#at(agentId, reference);
-    await this.#ask("put of a blob", agentId, () => this.#client.putObject({ ...at, Body: bytes }));
   }
 
   async #read(at: object): Promise<Uint8Array | undefined> {

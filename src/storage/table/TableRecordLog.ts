@@ -299,22 +299,29 @@ class TableBlobStore implements BlobStore {
   }
 
   async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
-    assertAgentId(agentId);
     // Copies the bytes, because a slice of a Node Buffer shares its memory.
     const copy = new Uint8Array(bytes);
     const reference = formatBlobReference({ hash: (await this.#sha256()).hex(copy), generation, encoding });
-    await this.#ask("put of a blob", agentId, () => this.#blobs.put(agentId, reference, copy));
+    await this.putNamed(agentId, reference, copy);
     return reference;
   }
 
   async get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
-    assertAgentId(agentId);
-    const parsed = parseBlobReference(reference);
-    if (parsed === undefined) return undefined;
-    const bytes = await this.#ask("get of a blob", agentId, () => this.#blobs.get(agentId, reference));
-    if (bytes === undefined) return undefined;
-    if ((await this.#sha256()).hex(bytes) === parsed.hash) return new Uint8Array(bytes);
+    const bytes = await this.getNamed(agentId, reference);
+    if (!bytes || (await this.#sha256()).hex(bytes) === parseBlobReference(reference)?.hash) return bytes;
     throw new CorruptBlobError(agentId, reference, undefined, { place: this.#retried.table.name });
+  }
+
+  async putNamed(agentId: string, reference: string, bytes: Uint8Array): Promise<void> {
+    assertAgentId(agentId);
+    await this.#ask("put of a blob", agentId, () => this.#blobs.put(agentId, reference, bytes));
+  }
+
+  async getNamed(agentId: string, reference: string): Promise<Uint8Array | undefined> {
+    assertAgentId(agentId);
+    if (parseBlobReference(reference) === undefined) return undefined;
+    const bytes = await this.#ask("get of a blob", agentId, () => this.#blobs.get(agentId, reference));
+    return bytes && new Uint8Array(bytes);
   }
 
   async copy(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean> {

@@ -1,0 +1,68 @@
+import { z } from "zod";
+import { NotSupportedError } from "../errors/storageErrors.ts";
+import { checkSchema } from "../internal/options/checkSchema.ts";
+import { strictOptions } from "../internal/options/strictOptions.ts";
+import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
+import { type LogStorage, offersLog } from "../storage/LogStorage.ts";
+import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";
+import { DataKeys } from "./keys/DataKeys.ts";
+import { KeyLog } from "./keys/KeyLog.ts";
+import { type KeySource, keySourceSchema } from "./keys/KeySource.ts";
+import { EncryptedRecordLog } from "./log/EncryptedRecordLog.ts";
+import { defaultPlainFields, type PlainField, plainFields } from "./log/sealedSummary.ts";
+
+/** Options of {@link encrypted}. */
+export interface EncryptionOptions {
+  /** The keys that encrypt the data key of each agent. */
+  readonly keys: KeySource;
+  /**
+   * The fields of summaries that stay readable in the storage, for queries of your own. The status, the times and the
+   * sort key always stay readable. Defaults to `["priority", "attempts", "checkpoints"]`.
+   */
+  readonly plain?: readonly PlainField[] | undefined;
+  /**
+   * The storage of the encrypted data keys. A separate storage, with separate backups, makes destroyed keys
+   * unrecoverable. Defaults to the encrypted storage.
+   */
+  readonly keyStorage?: PersistenceStorageProvider | undefined;
+}
+
+const optionsSchema = strictOptions(() => ({
+  keys: keySourceSchema,
+  plain: z.array(z.enum(plainFields)).optional(),
+  keyStorage: providerSchema.optional(),
+}));
+
+/**
+ * Encrypts all data of a storage with AES-256-GCM, below the serializer. Each agent has a data key of its own, which a
+ * key of `keys` encrypts. Data that was changed, moved or stored by someone without the key is rejected.
+ *
+ * @throws InvalidInputError if an option is unknown or invalid.
+ * @throws NotSupportedError if the storage has no log, or its blobs cannot have chosen names.
+ *
+ * @example
+ * ```ts
+ * const key = Buffer.from(process.env.AGENT_KEY ?? "", "base64");
+ * const keys = { current: "2026-11", get: (keyId: string) => (keyId === "2026-11" ? key : undefined) };
+ * const storage = encrypted(new FilePersistenceStorageProvider(), { keys });
+ * ```
+ */
+export function encrypted(
+  storage: PersistenceStorageProvider,
+  options: EncryptionOptions,
+): LogPersistenceStorageProvider {
+  checkSchema(providerSchema, storage, "storage of encrypted()");
+  checkSchema(optionsSchema, options, "options of encrypted()");
+  const { keys, plain = defaultPlainFields, keyStorage = storage } = options;
+  const [stored, ofKeys] = [withLog(storage), withLog(keyStorage)];
+  const sha256 = () => stored.sha256();
+  const dataKeys = new DataKeys(new KeyLog(ofKeys.log, sha256), keys);
+  const log = new EncryptedRecordLog(stored.log, { keys: dataKeys, plain, sha256 });
+  const { inlineThresholdBytes, compressThresholdBytes } = stored;
+  return new LogPersistenceStorageProvider(log, { inlineThresholdBytes, compressThresholdBytes });
+}
+
+function withLog(storage: PersistenceStorageProvider): LogStorage {
+  if (offersLog(storage) && storage.log.capabilities.keeps === undefined) return storage;
+  throw new NotSupportedError("encrypted()", "a log of all records");
+}

@@ -1,0 +1,162 @@
+import { AuthenticationFailedError, KeyMissingError } from "../../errors/encryptionErrors.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
+import { StorageError } from "../../errors/storageErrors.ts";
+import { quoted } from "../../errors/quoted.ts";
+import { randomId } from "../../internal/randomId.ts";
+import { decodeBytes, encodeBytes } from "./base64.ts";
+import { DataKey, decryptWith, encryptWith, importKey, keyBytes } from "./DataKey.ts";
+import type { KeyLog, StoredKey } from "./KeyLog.ts";
+import type { EncryptionKey, KeySource } from "./KeySource.ts";
+
+interface KnownKey {
+  readonly stored: StoredKey;
+  readonly key: DataKey;
+}
+
+/** The number of data keys that a process keeps. */
+const mostKeys = 5_000;
+
+/** The data keys of the agents of a storage. Each agent has one data key, which the key source encrypts. */
+export class DataKeys {
+  readonly #log: KeyLog;
+  readonly #source: KeySource;
+  readonly #known = new Map<string, Promise<KnownKey | undefined>>();
+
+  constructor(log: KeyLog, source: KeySource) {
+    this.#log = log;
+    this.#source = source;
+  }
+
+  /** Returns the key of an agent. `undefined` if the agent has no key. @throws KeyMissingError */
+  async find(agentId: string): Promise<DataKey | undefined> {
+    return (await this.#find(agentId))?.key;
+  }
+
+  /**
+   * Returns the key that encrypted data of an agent, or `undefined` if it is not the key of this agent.
+   *
+   * @param id - the id that is stored with the data.
+   * @throws KeyMissingError if the agent has no key.
+   */
+  async reading(agentId: string, id: string): Promise<DataKey | undefined> {
+    const known = await this.find(agentId);
+    if (known?.id === id) return known;
+    this.#known.delete(agentId);
+    const found = await this.find(agentId);
+    if (!found) throw new KeyMissingError(agentId, undefined);
+    return found.id === id ? found : undefined;
+  }
+
+  /**
+   * Returns the key for new data of an agent.
+   *
+   * @param hasData - returns whether the agent has encrypted data. Its key then existed, and is not created again.
+   * @throws KeyMissingError
+   */
+  async writing(agentId: string, hasData: () => Promise<boolean>): Promise<DataKey> {
+    const known = await this.find(agentId);
+    if (known) return known;
+    if (await hasData()) throw new KeyMissingError(agentId, undefined);
+    await this.#log.create(agentId, () => this.#create(agentId));
+    this.#known.delete(agentId);
+    const created = await this.find(agentId);
+    if (created) return created;
+    throw new KeyMissingError(agentId, undefined);
+  }
+
+  /**
+   * Reads the key of an agent again, because another process may have destroyed or replaced it. A key that the current
+   * key of the source did not encrypt is encrypted with the current key.
+   *
+   * @returns whether the key was encrypted again.
+   * @throws KeyMissingError
+   */
+  async refresh(agentId: string): Promise<boolean> {
+    this.#known.delete(agentId);
+    const found = await this.#find(agentId);
+    if (!found || found.stored.keyId === this.#source.current) return false;
+    await this.#log.replace(found.stored, async () => this.#wrapped(found.stored, await this.#unwrapped(found.stored)));
+    this.#known.delete(agentId);
+    return true;
+  }
+
+  async destroy(agentId: string): Promise<void> {
+    await this.#log.destroy(agentId);
+    this.#known.delete(agentId);
+  }
+
+  #find(agentId: string): Promise<KnownKey | undefined> {
+    const known = this.#known.get(agentId);
+    if (known) return known;
+    const loading = this.#load(agentId);
+    this.#known.set(agentId, loading);
+    // A missing key may be stored soon, and a failure may be temporary.
+    const forget = () => {
+      if (this.#known.get(agentId) === loading) this.#known.delete(agentId);
+    };
+    loading.then((found) => found ?? forget(), forget);
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= mostKeys) break;
+      this.#known.delete(oldest);
+    }
+    return loading;
+  }
+
+  async #load(agentId: string): Promise<KnownKey | undefined> {
+    const stored = await this.#log.read(agentId);
+    return stored && { stored, key: await DataKey.of(stored.id, await this.#unwrapped(stored)) };
+  }
+
+  async #create(agentId: string): Promise<StoredKey> {
+    const bytes = globalThis.crypto.getRandomValues(new Uint8Array(keyBytes));
+    return this.#wrapped({ kind: "data_key", agentId, id: randomId() }, bytes);
+  }
+
+  async #wrapped(
+    { kind, agentId, id }: Pick<StoredKey, "kind" | "agentId" | "id">,
+    bytes: Uint8Array,
+  ): Promise<StoredKey> {
+    const { current: keyId } = this.#source;
+    const key = await this.#key(agentId, keyId);
+    const context = contextOf(agentId, id);
+    const wrapped =
+      key instanceof Uint8Array
+        ? await encryptWith(await importKey(key), bytes, context)
+        : await asked("wrap", keyId, () => key.wrap(bytes, context));
+    return { kind, agentId, id, keyId, wrapped: encodeBytes(wrapped) };
+  }
+
+  async #unwrapped({ agentId, id, keyId, wrapped }: StoredKey): Promise<Uint8Array> {
+    const key = await this.#key(agentId, keyId);
+    const context = contextOf(agentId, id);
+    const stored = decodeBytes(wrapped) ?? new Uint8Array();
+    const bytes =
+      key instanceof Uint8Array
+        ? await decryptWith(await importKey(key), stored, context)
+        : await asked("unwrap", keyId, () => key.unwrap(stored, context));
+    if (bytes?.length === keyBytes) return bytes;
+    const found = `the key ${quoted(keyId)} of the key source did not encrypt its data key`;
+    throw new AuthenticationFailedError(agentId, undefined, found);
+  }
+
+  async #key(agentId: string, keyId: string): Promise<EncryptionKey> {
+    const key = await this.#source.get(keyId);
+    if (key === undefined) throw new KeyMissingError(agentId, keyId);
+    if (key instanceof Uint8Array ? key.length === keyBytes : typeof key.unwrap === "function") return key;
+    const expected = `expected ${keyBytes} bytes, or an object with wrap and unwrap`;
+    throw new InvalidInputError("keys.get()", [{ path: keyId, expected }]);
+  }
+}
+
+/** Binds a data key to its agent. */
+function contextOf(agentId: string, id: string): string {
+  return JSON.stringify(["agent-persistence data key", agentId, id]);
+}
+
+async function asked<Result>(operation: string, keyId: string, call: () => Promise<Result>): Promise<Result> {
+  try {
+    return await call();
+  } catch (cause) {
+    throw new StorageError("unavailable", `${operation} of a data key`, `the key ${quoted(keyId)}`, { cause });
+  }
+}

@@ -1,0 +1,158 @@
+import { z } from "zod";
+import { AuthenticationFailedError } from "../../errors/encryptionErrors.ts";
+import { systemClock } from "../../internal/Clock.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import { whileBusy } from "../../journal/shape/whileBusy.ts";
+import { processOwner } from "../../storage/ReleasableLog.ts";
+import { orderBehindAgents } from "../../storage/summaries.ts";
+import type { AgentSummary, OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
+
+/** The encrypted data key of an agent. */
+export interface StoredKey {
+  readonly kind: "data_key";
+  readonly agentId: string;
+  /** The id of the data key. */
+  readonly id: string;
+  /** The id of the key in the key source that encrypted the data key. */
+  readonly keyId: string;
+  /** The encrypted data key, in base64url. */
+  readonly wrapped: string;
+}
+
+const storedKeySchema = z.object({
+  kind: z.literal("data_key"),
+  agentId: z.string(),
+  id: z.string().min(1),
+  keyId: z.string().min(1),
+  wrapped: z.string().min(1),
+});
+
+/** The status of the logs with data keys in the lists of the storage. */
+export const keyStatus = "data_key";
+/** Sorts behind all agents, threads and sessions, so that lists can stop at the first key. */
+const orderBehindAll = `${orderBehindAgents}~`;
+/** The maximum time to wait for the log of a key. It exceeds the lease of a process that was killed elsewhere. */
+const waitMs = 30_000;
+const prefix = "data_key:";
+const longestId = 1_024;
+
+/** Whether a log with this id would contain a data key. */
+export function isKeyLogId(agentId: string): boolean {
+  return agentId.startsWith(prefix);
+}
+
+/**
+ * The encrypted data keys of a storage. The key of each agent has a log of its own, because a key must be replaced and
+ * destroyed without the data, and a log loses its bytes when it is dropped or pruned.
+ */
+export class KeyLog {
+  readonly #log: RecordLog;
+  readonly #sha256: () => Promise<Sha256>;
+
+  constructor(log: RecordLog, sha256: () => Promise<Sha256>) {
+    this.#log = log;
+    this.#sha256 = sha256;
+  }
+
+  /** Returns the key of an agent, or `undefined` if it has none. @throws AuthenticationFailedError for damaged keys */
+  async read(agentId: string): Promise<StoredKey | undefined> {
+    let found: unknown;
+    for await (const { records } of this.#log.read(await this.#idOf(agentId)))
+      found = records.findLast(({ kind }) => kind === keyStatus) ?? found;
+    return found === undefined ? undefined : storedKeyOf(agentId, found);
+  }
+
+  /** Stores the key of an agent, unless it has one. Returns the stored key. */
+  async create(agentId: string, make: () => Promise<StoredKey>): Promise<StoredKey> {
+    const isThere = async () => (await this.read(agentId)) !== undefined;
+    const added = await this.#owning(agentId, isThere, async (owned) => {
+      const found = await this.read(agentId);
+      if (found) return found;
+      const made = await make();
+      await owned.append({ id: idOf(owned), records: [made], summary: await this.#summary(agentId) }, owned.position);
+      return made;
+    });
+    return added ?? this.create(agentId, make);
+  }
+
+  /** Replaces a key, and removes the bytes of the earlier one. Does nothing if the agent has another key by now. */
+  async replace(before: StoredKey, make: () => Promise<StoredKey>): Promise<void> {
+    const { agentId } = before;
+    await this.#owning(agentId, neverDone, async (owned) => {
+      const entries = [];
+      for await (const entry of this.#log.read(await this.#idOf(agentId))) entries.push(entry);
+      const [first, last] = [entries[0], entries.at(-1)];
+      if (!first || !last || (await this.read(agentId))?.wrapped !== before.wrapped) return;
+      const made = await make();
+      const gap = { first: first.position, last: last.position, before: first.prev, after: last.checksum };
+      const records = [made, { kind: "pruned", gaps: [gap] }];
+      await owned.append({ id: idOf(owned), records, summary: await this.#summary(agentId) }, owned.position);
+      await owned.prune();
+    });
+  }
+
+  /** Removes the key of an agent and its bytes. */
+  async destroy(agentId: string): Promise<void> {
+    await this.#owning(agentId, neverDone, (owned) => owned.drop());
+  }
+
+  /** Returns the ids of all agents with a key. */
+  async *agentIds(): AsyncGenerator<string> {
+    for await (const { agentId, status } of this.#log.list({ status: keyStatus })) {
+      let found: unknown;
+      if (status !== keyStatus) continue;
+      for await (const { records } of this.#log.read(agentId)) found = records[0] ?? found;
+      const parsed = storedKeySchema.safeParse(found);
+      if (parsed.success) yield parsed.data.agentId;
+    }
+  }
+
+  async #owning<Result>(
+    agentId: string,
+    isDone: () => Promise<boolean>,
+    work: (owned: OwnedLog) => Promise<Result>,
+  ): Promise<Result | undefined> {
+    const id = await this.#idOf(agentId);
+    const options = { clock: systemClock, timeoutMs: waitMs };
+    const owned = await whileBusy(() => this.#log.open(id, processOwner()), options, isDone);
+    if (!owned) return undefined;
+    try {
+      return await work(owned);
+    } finally {
+      await owned.release();
+    }
+  }
+
+  async #summary(agentId: string): Promise<AgentSummary> {
+    const unknown = new Date(0).toISOString();
+    return {
+      agentId: await this.#idOf(agentId),
+      status: keyStatus,
+      order: `${orderBehindAll} ${agentId}`,
+      requestIds: [],
+      position: 0,
+      createdAt: unknown,
+      updatedAt: unknown,
+      data: {},
+    };
+  }
+
+  async #idOf(agentId: string): Promise<string> {
+    const id = `${prefix}${agentId}`;
+    return new TextEncoder().encode(id).length <= longestId ? id : `${prefix}#${(await this.#sha256()).hex(agentId)}`;
+  }
+}
+
+async function neverDone(): Promise<boolean> {
+  return false;
+}
+
+function idOf({ generation, position }: OwnedLog): string {
+  return `${generation}-${position + 1}`;
+}
+
+function storedKeyOf(agentId: string, found: unknown): StoredKey {
+  const parsed = storedKeySchema.safeParse(found);
+  if (parsed.success && parsed.data.agentId === agentId) return parsed.data;
+  throw new AuthenticationFailedError(agentId, undefined, "the record of its data key was changed");
+}

@@ -1,0 +1,166 @@
+import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
+import type { TornTail } from "../../checkpoint/records/Entry.ts";
+import { StopRequestedError } from "../../errors/runErrors.ts";
+import { PositionConflictError } from "../../errors/storageErrors.ts";
+import type { CorruptLogError } from "../../errors/storedDataErrors.ts";
+import { Mutex } from "../../internal/Mutex.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import { encodeAppend } from "../../storage/lease/encodeAppend.ts";
+import type { LogAppend, OwnedLog, RebuiltSummary } from "../../storage/RecordLog.ts";
+import { encryptedKind } from "./sealedRecords.ts";
+
+/** The parts of an encrypted log that its owner uses. */
+export interface OwnedLogContext {
+  readonly sha256: Sha256;
+  /** Returns the append to store. */
+  readonly seal: (append: LogAppend, place: SealedPlace) => Promise<LogAppend>;
+  /** Returns the last decrypted append, or `undefined` for an empty log. */
+  readonly last: (position: number) => Promise<ChainLink | undefined>;
+  readonly openReason: (reason: string) => Promise<string>;
+  readonly dropped: () => Promise<void>;
+  readonly onEnd: () => void;
+}
+
+export interface SealedPlace {
+  readonly encoded: Uint8Array;
+  readonly generation: number;
+  readonly position: number;
+  readonly summary: LogAppend["summary"];
+}
+
+/**
+ * An encrypted log that this process owns. It numbers and chains the plain appends like the log below, so that both
+ * have the same positions.
+ */
+export class EncryptedOwnedLog implements OwnedLog {
+  readonly #agentId: string;
+  readonly #owned: OwnedLog;
+  readonly #context: OwnedLogContext;
+  readonly #turns = new Mutex();
+  readonly #lost = new AbortController();
+  #telling: Promise<void> | undefined;
+  /** The end of the plain log after all queued appends. `undefined` until it was read. */
+  #expectedEnd: ChainLink | undefined;
+  #failed: { readonly error: unknown } | undefined;
+
+  constructor(agentId: string, owned: OwnedLog, context: OwnedLogContext, end?: ChainLink) {
+    this.#agentId = agentId;
+    this.#owned = owned;
+    this.#context = context;
+    this.#expectedEnd = end ?? (owned.position === 0 ? { position: 0, checksum: "" } : undefined);
+    const tell = () => void (this.#telling ??= this.#tellLost());
+    if (owned.lost.aborted) tell();
+    else owned.lost.addEventListener("abort", tell, { once: true });
+  }
+
+  get position(): number {
+    return this.#owned.position;
+  }
+
+  get generation(): number {
+    return this.#owned.generation;
+  }
+
+  get tornTail(): TornTail | undefined {
+    return this.#owned.tornTail;
+  }
+
+  get damage(): CorruptLogError | undefined {
+    return this.#owned.damage;
+  }
+
+  get rebuilt(): RebuiltSummary | undefined {
+    return this.#owned.rebuilt;
+  }
+
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  /** Notes the last plain append that a read found, so that the first append does not read it again. */
+  noteEnd(end: ChainLink): void {
+    if (this.#expectedEnd === undefined && end.position === this.#owned.position) this.#expectedEnd = end;
+  }
+
+  async checkStop(): Promise<void> {
+    await this.#owned.checkStop?.();
+    await this.#telling;
+  }
+
+  async append(entry: LogAppend, expectedPosition: number): Promise<number> {
+    if (this.damage) throw this.damage;
+    const end = this.#expectedEnd;
+    if (end) return this.#appendAfter(end, entry, expectedPosition);
+    // Copies the entry before the first await, because the caller may change it afterwards.
+    const copy = JSON.parse(JSON.stringify(entry)) as LogAppend;
+    await this.#turns.runExclusive(async () => {
+      const { position } = this.#owned;
+      this.#expectedEnd ??= (await this.#context.last(position)) ?? { position, checksum: "" };
+    });
+    return this.append(copy, expectedPosition);
+  }
+
+  prune(): Promise<void> {
+    return this.#turns.runExclusive(() => this.#owned.prune());
+  }
+
+  drop(): Promise<void> {
+    return this.#turns.runExclusive(async () => {
+      await this.#owned.drop();
+      this.#context.onEnd();
+      await this.#context.dropped();
+    });
+  }
+
+  release(): Promise<void> {
+    return this.#turns.runExclusive(async () => {
+      this.#context.onEnd();
+      await this.#owned.release();
+    });
+  }
+
+  async #appendAfter(end: ChainLink, entry: LogAppend, expectedPosition: number): Promise<number> {
+    if (expectedPosition !== end.position)
+      return this.#turns.runExclusive(() => this.#acknowledgeAgain(entry.id, expectedPosition));
+    const { generation } = this;
+    const appended = encodeAppend(this.#agentId, entry, generation, end, this.#context.sha256);
+    const encoded = appended.encoded.subarray(0, -1);
+    const { id, snapshot } = entry;
+    const gaps = entry.records.some(({ kind }) => kind === "pruned") ? structuredClone(entry.records) : [];
+    this.#expectedEnd = appended.end;
+    return this.#turns.runExclusive(() =>
+      this.#orFail(async () => {
+        const { position } = appended.end;
+        const place = { encoded, generation, position, summary: appended.summary };
+        const sealed = await this.#context.seal({ id, records: gaps, ...(snapshot && { snapshot }) }, place);
+        return this.#owned.append(sealed, expectedPosition);
+      }),
+    );
+  }
+
+  /** The log below stores no append at another position, and acknowledges a repeated one by its id. */
+  async #acknowledgeAgain(id: string, expectedPosition: number): Promise<number> {
+    if (this.#failed) throw this.#failed.error;
+    if (expectedPosition === this.position)
+      throw new PositionConflictError(this.#agentId, expectedPosition, this.position);
+    return this.#owned.append({ id, records: [{ kind: encryptedKind }] }, expectedPosition);
+  }
+
+  /** After a failure, the end of the log is unknown, and no later append may be stored. */
+  async #orFail<Result>(action: () => Promise<Result>): Promise<Result> {
+    if (this.#failed) throw this.#failed.error;
+    try {
+      return await action();
+    } catch (error) {
+      this.#failed = { error };
+      throw error;
+    }
+  }
+
+  async #tellLost(): Promise<void> {
+    const reason: unknown = this.#owned.lost.reason;
+    if (!(reason instanceof StopRequestedError)) return this.#lost.abort(reason);
+    const text = await this.#context.openReason(reason.reason);
+    this.#lost.abort(new StopRequestedError(this.#agentId, text));
+  }
+}

@@ -1,0 +1,216 @@
+import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
+import { noteVerified } from "../../checkpoint/format/verifiedAppends.ts";
+import type { Entry } from "../../checkpoint/records/Entry.ts";
+import { prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
+import { InvalidAgentIdError } from "../../errors/agentErrors.ts";
+import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import type { BlobStore } from "../../storage/BlobStore.ts";
+import type {
+  AgentSummary,
+  ListOptions,
+  LogAppend,
+  LogCapabilities,
+  LogOwner,
+  OwnedLog,
+  ReadOptions,
+  RecordLog,
+} from "../../storage/RecordLog.ts";
+import { isSelected, unreadable } from "../../storage/summaries.ts";
+import type { DataKeys } from "../keys/DataKeys.ts";
+import { isKeyLogId, keyStatus } from "../keys/KeyLog.ts";
+import { AuthenticatedChain } from "./AuthenticatedChain.ts";
+import { EncryptedBlobs } from "./EncryptedBlobs.ts";
+import { EncryptedOwnedLog, type SealedPlace } from "./EncryptedOwnedLog.ts";
+import { inParallel } from "./inParallel.ts";
+import { type OpenedAppend, openRecords, sealRecords } from "./sealedRecords.ts";
+import { openReason, sealReason } from "./sealedReason.ts";
+import { openSummary, type PlainField, sealSummary } from "./sealedSummary.ts";
+import { type ReceiveArguments, SealedReceive } from "./SealedReceive.ts";
+import { translatedGaps } from "./translatedGaps.ts";
+
+export interface EncryptedRecordLogOptions {
+  readonly keys: DataKeys;
+  readonly plain: readonly PlainField[];
+  readonly sha256: () => Promise<Sha256>;
+}
+
+/** How many appends of a read are decrypted concurrently. */
+const decryptedAtOnce = 16;
+
+/**
+ * Encrypts everything that a log stores about its agents, except ids, positions, sizes and the fields of lists. The log
+ * below sees only encrypted appends, summaries, blobs and reasons, so this works for every storage.
+ */
+export class EncryptedRecordLog implements RecordLog {
+  readonly version = "v1";
+  readonly blobs: BlobStore;
+  readonly keys: DataKeys;
+  readonly receive?: NonNullable<RecordLog["receive"]>;
+  readonly unremovedBytes?: NonNullable<RecordLog["unremovedBytes"]>;
+  readonly end?: NonNullable<RecordLog["end"]>;
+  readonly watch?: NonNullable<RecordLog["watch"]>;
+  readonly makeRoom?: NonNullable<RecordLog["makeRoom"]>;
+  readonly #log: RecordLog;
+  readonly #plain: readonly PlainField[];
+  readonly #sha256: () => Promise<Sha256>;
+  readonly #owned = new Map<string, EncryptedOwnedLog>();
+
+  constructor(log: RecordLog, { keys, plain, sha256 }: EncryptedRecordLogOptions) {
+    this.#log = log;
+    this.#plain = plain;
+    this.#sha256 = sha256;
+    this.keys = keys;
+    this.blobs = new EncryptedBlobs(log.blobs, keys, (agentId) => this.#hasData(agentId), sha256);
+    if (log.receive) this.receive = (...given) => this.#receive(...given);
+    if (log.unremovedBytes) this.unremovedBytes = (agentId) => log.unremovedBytes?.(agentId) ?? Promise.resolve(0);
+    if (log.end) this.end = log.end.bind(log);
+    if (log.watch) this.watch = log.watch.bind(log);
+    if (log.makeRoom) this.makeRoom = log.makeRoom.bind(log);
+  }
+
+  get capabilities(): LogCapabilities {
+    return this.#log.capabilities;
+  }
+
+  /** Also encrypts the data key of the agent with the current key, if another key encrypted it. */
+  async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
+    assertNoKeyLog(agentId);
+    const sha256 = await this.#sha256();
+    const owned = await this.#log.open(agentId, owner);
+    // A missing key is reported by the call that needs it, because a log without its key can still be dropped.
+    await this.keys.refresh(agentId).catch(unlessStorageFailed);
+    return this.#own(agentId, owned, sha256);
+  }
+
+  async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
+    for await (const { entry } of this.#decrypted(agentId, options)) yield entry;
+  }
+
+  async *encodedAppends(agentId: string, options: { readonly upTo?: number } = {}): AsyncGenerator<Uint8Array> {
+    for await (const { encoded, entry } of this.#decrypted(agentId, options)) {
+      noteVerified(encoded, entry);
+      yield encoded;
+    }
+  }
+
+  async *list(options: ListOptions = {}): AsyncGenerator<AgentSummary> {
+    const { limit = Infinity, free: _free, readOnly: _readOnly, after: start, ...selected } = options;
+    // The log below does not know which agents cannot be decrypted.
+    const { status, ...unselected } = options;
+    const asked = status === unreadable ? unselected : options;
+    const open = (stored: AgentSummary) =>
+      stored.status === keyStatus ? Promise.resolve(stored) : openSummary(this.keys, stored);
+    let left = limit;
+    let after = start;
+    for (let isMore = left > 0; isMore;) {
+      let found = 0;
+      const page = { ...asked, ...(after !== undefined && { after }), ...(left < Infinity && { limit: left }) };
+      isMore = false;
+      for await (const summary of inParallel(this.#log.list(page), decryptedAtOnce, open)) {
+        after = summary.order;
+        isMore = ++found === page.limit;
+        if (summary.status === keyStatus || !isSelected(summary, selected)) continue;
+        yield summary;
+        left--;
+      }
+      isMore &&= left > 0;
+    }
+  }
+
+  owner(agentId: string): ReturnType<RecordLog["owner"]> {
+    return this.#log.owner(agentId);
+  }
+
+  async requestStop(agentId: string, reason: string): Promise<void> {
+    if ((await this.#log.owner(agentId)) === undefined) return;
+    const key = await this.keys.writing(agentId, () => this.#hasData(agentId));
+    await this.#log.requestStop(agentId, await sealReason(key, agentId, reason));
+  }
+
+  async close(): Promise<void> {
+    await this.#log.close();
+  }
+
+  async *#decrypted(agentId: string, options: ReadOptions): AsyncGenerator<OpenedAppend> {
+    assertNoKeyLog(agentId);
+    const sha256 = await this.#sha256();
+    const chain = new AuthenticatedChain(agentId, options);
+    const open = (entry: Entry) => openRecords(this.keys, agentId, entry, sha256);
+    for await (const opened of inParallel(this.#log.read(agentId, options), decryptedAtOnce, open)) {
+      chain.accept(opened.entry, opened.isSnapshot);
+      yield opened;
+    }
+    const { end } = chain;
+    if (chain.hasUnexplainedGap && end && options.upTo !== undefined)
+      for await (const { entry } of inParallel(this.#log.read(agentId, { after: end.position }), decryptedAtOnce, open))
+        chain.note(entry);
+    chain.assertWhole();
+    if (end) this.#owned.get(agentId)?.noteEnd(end);
+  }
+
+  async #receive(...[agentId, owner, received, last]: ReceiveArguments): Promise<OwnedLog> {
+    assertNoKeyLog(agentId);
+    const sha256 = await this.#sha256();
+    const key = await this.keys.writing(agentId, () => this.#hasData(agentId));
+    const sealed = new SealedReceive({ agentId, key, plain: this.#plain, sha256 });
+    const appends = { generation: received.generation, appends: sealed.lines(received.appends, received.generation) };
+    const owned = await this.#log.receive?.(agentId, owner, appends, (end) => sealed.last(end, last));
+    return this.#own(agentId, owned as OwnedLog, sha256, sealed.end);
+  }
+
+  #own(agentId: string, owned: OwnedLog, sha256: Sha256, end?: ChainLink): EncryptedOwnedLog {
+    const encrypted: EncryptedOwnedLog = new EncryptedOwnedLog(
+      agentId,
+      owned,
+      {
+        sha256,
+        seal: (append, place) => this.#seal(agentId, append, place),
+        last: (position) => this.#last(agentId, position),
+        openReason: (reason) => openReason(this.keys, agentId, reason),
+        dropped: () => this.keys.destroy(agentId),
+        onEnd: () => {
+          if (this.#owned.get(agentId) === encrypted) this.#owned.delete(agentId);
+        },
+      },
+      end,
+    );
+    this.#owned.set(agentId, encrypted);
+    return encrypted;
+  }
+
+  async #seal(agentId: string, { id, records, snapshot }: LogAppend, place: SealedPlace): Promise<LogAppend> {
+    const { encoded, generation, position, summary } = place;
+    const key = await this.keys.writing(agentId, () => this.#hasData(agentId));
+    const gaps = prunedGapsOf(records);
+    const stored = gaps.length > 0 ? await translatedGaps(gaps, this.#log.read(agentId)) : [];
+    const sealed = await sealRecords(key, { agentId, generation, position, id }, encoded, stored);
+    return {
+      id,
+      records: sealed,
+      ...(snapshot && { snapshot }),
+      ...(summary && { summary: await sealSummary(key, summary, this.#plain) }),
+    };
+  }
+
+  async #last(agentId: string, position: number): Promise<ChainLink | undefined> {
+    let last: ChainLink | undefined;
+    for await (const { entry } of this.#decrypted(agentId, { after: position - 1 })) last = entry;
+    return last && { position: last.position, checksum: last.checksum };
+  }
+
+  async #hasData(agentId: string): Promise<boolean> {
+    for await (const _ of this.#log.read(agentId)) return true;
+    return false;
+  }
+}
+
+/** @throws InvalidAgentIdError for an id that belongs to a data key. */
+function assertNoKeyLog(agentId: string): void {
+  if (isKeyLogId(agentId)) throw new InvalidAgentIdError(agentId, "the id of a data key");
+}
+
+function unlessStorageFailed(error: unknown): void {
+  const isMissing = AgentPersistenceError.isInstance(error) && !error.code.startsWith("storage_");
+  if (!isMissing) throw error;
+}

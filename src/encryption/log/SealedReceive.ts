@@ -1,0 +1,118 @@
+import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
+import { decodeEntry, encodeEntry } from "../../checkpoint/format/entryCodec.ts";
+import { ReceivedAppends } from "../../checkpoint/format/ReceivedAppends.ts";
+import { type PrunedGap, prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
+import { CorruptLogError } from "../../errors/storedDataErrors.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import { encodeAppend } from "../../storage/lease/encodeAppend.ts";
+import type { AgentSummary, LogAppend, RecordLog } from "../../storage/RecordLog.ts";
+import type { DataKey } from "../keys/DataKey.ts";
+import { sealRecords } from "./sealedRecords.ts";
+import { type PlainField, sealSummary } from "./sealedSummary.ts";
+
+export type ReceiveArguments = Parameters<NonNullable<RecordLog["receive"]>>;
+
+export interface SealedReceiveOptions {
+  readonly agentId: string;
+  readonly key: DataKey;
+  readonly plain: readonly PlainField[];
+  readonly sha256: Sha256;
+}
+
+/** Encrypts the appends of another log while they arrive. Positions, ids and generations stay, checksums are new. */
+export class SealedReceive {
+  readonly #options: SealedReceiveOptions;
+  /** The end of the plain appends. */
+  #end: ChainLink = { position: 0, checksum: "" };
+  /** The end of the stored appends. */
+  #stored: ChainLink = { position: 0, checksum: "" };
+  /** The gaps between the stored appends. */
+  readonly #gaps: PrunedGap[] = [];
+
+  constructor(options: SealedReceiveOptions) {
+    this.#options = options;
+  }
+
+  get end(): ChainLink {
+    return this.#end;
+  }
+
+  /** Verifies and encrypts appends. @throws CorruptLogError */
+  async *lines(
+    appends: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+    generation: number,
+  ): AsyncGenerator<Uint8Array> {
+    const { agentId, sha256 } = this.#options;
+    const checked = new ReceivedAppends(agentId, generation, sha256);
+    for await (const given of appends) {
+      const encoded = new Uint8Array(given);
+      const link = checked.accept(encoded);
+      yield await this.#sealed(encoded, checked.count);
+      this.#end = { position: link.position, checksum: link.checksum };
+    }
+    checked.end();
+  }
+
+  /** Returns the encrypted append that follows the received ones. */
+  async last(
+    end: { readonly generation: number; readonly position: number },
+    append: ReceiveArguments[3],
+  ): Promise<LogAppend> {
+    const { agentId, key, plain, sha256 } = this.#options;
+    const given = await append(end);
+    const appended = encodeAppend(agentId, given, end.generation, this.#end, sha256);
+    const encoded = appended.encoded.subarray(0, -1);
+    const { generation } = end;
+    const { position } = appended.end;
+    const { id, snapshot } = given;
+    const records = await sealRecords(key, { agentId, generation, position, id }, encoded, this.#gapsIn(given.records));
+    this.#end = appended.end;
+    const { summary } = appended;
+    return {
+      id,
+      records,
+      ...(snapshot && { snapshot }),
+      ...(summary && { summary: await sealSummary(key, summary, plain) }),
+    };
+  }
+
+  async #sealed(encoded: Uint8Array, line: number): Promise<Uint8Array> {
+    const { agentId, key, plain, sha256 } = this.#options;
+    const decoded = decodeEntry(encoded, sha256);
+    if (!decoded.ok) throw new CorruptLogError(agentId, { file: "received lines", line }, "the line is not readable");
+    const { entry, snapshot, summary } = decoded;
+    const { position, generation, id } = entry;
+    this.#noteJumpTo(position, entry.prev);
+    const records = await sealRecords(key, { agentId, generation, position, id }, encoded, this.#gapsIn(entry.records));
+    const stored = { ...(summary as AgentSummary), agentId, position };
+    const sealed = {
+      position,
+      generation,
+      id,
+      records,
+      snapshot,
+      prev: this.#stored.checksum,
+      ...(summary && { summary: withoutPlace(await sealSummary(key, stored, plain)) }),
+    };
+    const { encoded: bytes, checksum } = encodeEntry(sealed, sha256);
+    this.#stored = { position, checksum };
+    return bytes.slice(0, -1);
+  }
+
+  /** Notes that appends before a position are missing, because they were pruned in the other log. */
+  #noteJumpTo(position: number, prev: string): void {
+    const { position: end, checksum } = this.#stored;
+    if (end === 0 || position === end + 1) return;
+    this.#gaps.push({ first: end + 1, last: position - 1, before: checksum, after: prev });
+    // The missing append has no stored form. Any checksum can stand for it, because nobody has its content.
+    this.#stored = { position: position - 1, checksum: prev };
+  }
+
+  #gapsIn(records: LogAppend["records"]): readonly PrunedGap[] {
+    return prunedGapsOf(records).length > 0 ? [...this.#gaps] : [];
+  }
+}
+
+function withoutPlace({ agentId: _agentId, position: _position, ...summary }: AgentSummary): object {
+  return summary;
+}

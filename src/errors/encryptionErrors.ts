@@ -1,0 +1,47 @@
+import { AgentPersistenceError, type ErrorCause } from "./AgentPersistenceError.ts";
+import { quoted } from "./quoted.ts";
+
+/** The stored data of an agent is encrypted with a key that is not available. The data is unchanged. */
+export class KeyMissingError extends AgentPersistenceError {
+  override readonly code = "key_missing";
+
+  constructor(
+    /** The id of the agent, thread or session. */
+    readonly agentId: string,
+    /** The id of the missing key in the key source. `undefined` if the data key of the agent is missing. */
+    readonly keyId: string | undefined,
+  ) {
+    super(
+      keyId === undefined
+        ? `The data of agent ${quoted(agentId)} is encrypted, and its data key is not in the storage. ` +
+            `If the key was destroyed, the data is lost and the agent can only be deleted. Otherwise restore the log of its key from a backup.`
+        : `The data of agent ${quoted(agentId)} is encrypted with the key ${quoted(keyId)}, which the key source does not have. ` +
+            `Make keys.get() return that key.`,
+    );
+  }
+}
+
+/**
+ * Stored data was not encrypted by this library for this place with this key. It was changed, moved, or stored by
+ * someone without the key.
+ */
+export class AuthenticationFailedError extends AgentPersistenceError {
+  override readonly code = "authentication_failed";
+
+  constructor(
+    /** The id of the agent, thread or session. */
+    readonly agentId: string,
+    /** The position of the append. `undefined` for data outside of the log. */
+    readonly position: number | undefined,
+    /** A description of the data and the problem. */
+    readonly found: string,
+    options?: ErrorCause,
+  ) {
+    const place = position === undefined ? "" : ` at position ${position}`;
+    super(
+      `The stored data of agent ${quoted(agentId)}${place} cannot be authenticated: ${found}. ` +
+        `Find out who changed the storage, and restore it from a backup.`,
+      options,
+    );
+  }
+}

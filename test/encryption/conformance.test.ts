@@ -1,0 +1,23 @@
+import { describe, it } from "vitest";
+import { recordLogConformance } from "../../src/testing.ts";
+import { engines } from "../storage/engines/engines.ts";
+import { encryptedHarness } from "./encryptedHarness.ts";
+
+/** An encrypted log has no table of its own, and copies of blobs are encrypted with another key. */
+const leftOut = ["a table: the log is not over a LogTable", "blobs.copy: the log has no such method"];
+
+/** The others follow with SOAK, because the suite takes most of a minute on all of them. */
+const tested = engines.filter(({ name }) => process.env["SOAK"] || name === "in memory" || name === "in files");
+
+for (const { name, harness } of tested) {
+  describe(`an encrypted log ${name}`, () => {
+    it.each(recordLogConformance)("$name", (test) =>
+      test.run(
+        async () => encryptedHarness(await harness()),
+        (part) => {
+          if (name !== "in memory" && !leftOut.includes(part)) throw new Error(`it leaves out ${part}`);
+        },
+      ),
+    );
+  });
+}
