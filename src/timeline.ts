@@ -1,3 +1,4 @@
+export { comparisonPage } from "./timeline/comparisonPage.ts";
 export { timelinePage } from "./timeline/timelinePage.ts";
 export { serveTimeline, type ServeTimelineOptions, type TimelineServer } from "./timeline/serveTimeline.ts";
 export type { HiddenValues } from "./timeline/options/Redaction.ts";

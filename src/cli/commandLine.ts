@@ -45,6 +45,7 @@ export function commandLine(io: CommandIo, isForPrograms: boolean, onEnd: (reaso
       getErrHasColors: () => false,
     });
   readingCommands(program, lazily);
+  runCommands(program, lazily);
   writingCommands(program, lazily);
   absentCommands(program);
   completionCommands(program, lazily);
@@ -105,14 +106,6 @@ function readingCommands(program: Command, lazily: Lazily): void {
     .argument("<from>", "a checkpoint")
     .argument("[to]", "another checkpoint; default: the newest")
     .action(lazily(async () => (await import("./reading/diff.ts")).diff));
-  common(program.command("compare"))
-    .description("show what differs between two runs: steps, calls, messages, tokens, time")
-    .argument("<agent>")
-    .argument("[other]", "another agent; default: the same, with --other-run")
-    .option("--run <run>", "the run of <agent>; default: its newest")
-    .option("--other-run <run>", "the run of [other]; default: its newest")
-    .option("--prices <file>", "show costs, by a JSON file with the prices of a million tokens")
-    .action(lazily(async () => (await import("./reading/compare.ts")).compare));
   common(program.command("verify"))
     .description("read everything of every agent, and name what is damaged")
     .argument("[agent...]", "default: every agent")
@@ -132,6 +125,18 @@ function readingCommands(program: Command, lazily: Lazily): void {
     .description("serve the agents to an assistant, as an MCP server on standard input and output")
     .option("--allow-changes", "let the assistant answer requests and fork agents")
     .action(lazily(async () => (await import("./mcp/mcpCommand.ts")).mcp));
+}
+
+function runCommands(program: Command, lazily: Lazily): void {
+  common(program.command("compare"))
+    .description("show what differs between two runs: steps, calls, messages, tokens, time")
+    .argument("<agent>")
+    .argument("[other]", "another agent; default: the same, with --other-run")
+    .option("--run <run>", "the run of <agent>; default: its newest")
+    .option("--other-run <run>", "the run of [other]; default: its newest")
+    .option("-o, --out <file>", "write a web page, too; a page that is there is replaced")
+    .option("--prices <file>", "show costs, by a JSON file with the prices of a million tokens")
+    .action(lazily(async () => (await import("./reading/compare.ts")).compare));
 }
 
 function writingCommands(program: Command, lazily: Lazily): void {

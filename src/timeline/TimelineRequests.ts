@@ -4,7 +4,7 @@ import { pipeline } from "node:stream/promises";
 import { InvalidAgentIdError, InvalidInputError } from "../errors/agentErrors.ts";
 import type { AgentInspector } from "../inspect/AgentInspector.ts";
 import { TimelineReader } from "./data/TimelineReader.ts";
-import { pageAssets, contentSecurityPolicy, inertJson, listHtml, pageHtml } from "./pageHtml.ts";
+import { pageAssets, contentSecurityPolicy, inertJson, pageHtml, valueHtml } from "./pageHtml.ts";
 import { redactionOf, type TimelineOptions } from "./options/TimelineOptions.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TimelineItem, TimelineNews } from "./data/TimelineData.ts";
@@ -78,7 +78,7 @@ export class TimelineRequests {
       agents.push({ id: agentId, status: shown, at: updatedAt, reason: texts.text(reason), url: this.urlOf(agentId) });
     }
     const assets = await pageAssets();
-    await send(response, contentSecurityPolicy(assets), listHtml(assets, agents));
+    await send(response, contentSecurityPolicy(assets), valueHtml(assets, "Agents", { agents }));
   }
 
   async #sendPage(agentId: string, response: ServerResponse): Promise<void> {

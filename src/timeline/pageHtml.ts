@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { ComparisonData } from "./data/ComparisonData.ts";
 import type { TimelineAgent, TimelineItem, ListedPage } from "./data/TimelineData.ts";
 import { readFile } from "node:fs/promises";
 
@@ -98,9 +99,13 @@ function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 }
 
-/** Yields the list of agents as a page, in pieces. */
-export async function* listHtml(assets: PageAssets, agents: readonly ListedPage[]): AsyncGenerator<string, void> {
-  yield* documentHtml({ ...assets, title: "Agents" }, [inertJson({ agents })]);
+/** Yields a page of one value, in pieces. */
+export async function* valueHtml(
+  assets: PageAssets,
+  title: string,
+  value: ComparisonData | { readonly agents: readonly ListedPage[] },
+): AsyncGenerator<string, void> {
+  yield* documentHtml({ ...assets, title }, [inertJson(value)]);
 }
 
 interface PageAssets {

@@ -45,6 +45,7 @@ export const floors: readonly (readonly string[])[] = [
   ["timeline/layout"],
   ["timeline/page/list"],
   ["timeline/page/details"],
+  ["timeline/page/comparison"],
   ["timeline/page"],
   ["timeline"],
   ["agent/context"],

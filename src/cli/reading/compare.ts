@@ -1,8 +1,10 @@
 import { resolve } from "node:path";
 import { compareRuns, readRunTrace } from "../../replay.ts";
+import { comparisonPage } from "../../timeline.ts";
 import { findAgent } from "../ids/findLog.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
 import { CommandFailure, type ExitReason } from "../terminal/CommandFailure.ts";
+import { writeOver } from "../storage/commandFiles.ts";
 import { comparisonLines } from "./comparisonLines.ts";
 import { pricesIn } from "./pricesIn.ts";
 
@@ -10,12 +12,13 @@ export interface CompareCommandOptions extends CommonOptions {
   readonly run?: string | undefined;
   readonly otherRun?: string | undefined;
   readonly prices?: string | undefined;
+  readonly out?: string | undefined;
 }
 
 /** `compare <agent> [other]`: shows what differs between two runs. */
 export async function compare(
   session: Session,
-  { run, otherRun, prices: file }: CompareCommandOptions,
+  { run, otherRun, prices: file, out }: CompareCommandOptions,
   given: string,
   other?: string,
 ): Promise<ExitReason | void> {
@@ -29,6 +32,7 @@ export async function compare(
   const before = await readRunTrace(storage, { agentId, runId: run });
   const after = await readRunTrace(storage, { agentId: otherId, runId: otherRun });
   const comparison = compareRuns(before, after, { prices });
+  if (out !== undefined) await writeOver(resolve(io.cwd, out), comparisonPage(before, after, { prices }));
   if (output.json) await output.document(comparison);
   else await comparisonLines(output, comparison);
   return comparison.isSame ? undefined : "differs";

@@ -89,7 +89,7 @@ async function stepLines(output: Output, step: ComparedStep, index: number): Pro
   }
   for (const { change, item } of step.waits)
     await signed(output, change, `${item.kind} ${item.state}: ${shortValue(item.prompt, longest)}`);
-  if (step.output && step.messages.length === 0) await changedLines(output, "output", step.output);
+  if (step.output && step.messages.length + step.calls.length === 0) await changedLines(output, "output", step.output);
 }
 
 async function callLines(output: Output, { change, tool, before, after, input, isOutcomeChanged }: ComparedCall) {

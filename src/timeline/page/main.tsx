@@ -1,17 +1,25 @@
 import { render } from "preact";
 import type { TimelineData, TimelineNews, ListedPage } from "../data/TimelineData.ts";
+import type { ComparisonData } from "../data/ComparisonData.ts";
+import { ComparisonApp } from "./comparison/ComparisonApp.tsx";
 import { TimelineApp } from "./TimelineApp.tsx";
 import "./page.css";
 import { dateText } from "../layout/durations.ts";
 
 const root = document.getElementById("timeline") as HTMLElement;
 const given = document.getElementById("timeline-data")?.textContent ?? "";
-const parsed = JSON.parse(given) as TimelineData | AgentListData;
+const parsed = JSON.parse(given) as TimelineData | AgentListData | ComparisonData;
 let data = parsed as TimelineData;
 let live: boolean | undefined;
 
 function draw(): void {
-  render("agents" in parsed ? <AgentList agents={parsed.agents} /> : <TimelineApp data={data} live={live} />, root);
+  render(<Page />, root);
+}
+
+function Page() {
+  if ("agents" in parsed) return <AgentList agents={parsed.agents} />;
+  if ("comparison" in parsed) return <ComparisonApp data={parsed} />;
+  return <TimelineApp data={data} live={live} />;
 }
 
 /** Subscribes a served page to updates. */

@@ -1,0 +1,116 @@
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import { compareRuns } from "../../replay/compare/compareRuns.ts";
+import type {
+  ChangedPart,
+  ComparedCall,
+  ComparedStep,
+  RunSummary,
+  StepSummary,
+} from "../../replay/compare/RunComparison.ts";
+import type { RunTrace, TraceVisit } from "../../replay/trace/RunTrace.ts";
+import { redactionOf, type TimelineOptions } from "../options/TimelineOptions.ts";
+import type { ComparedRow, ComparedRun, ComparedSide, ComparisonData, TextChange } from "./ComparisonData.ts";
+import { ShownTexts } from "./ShownTexts.ts";
+
+/** Returns the data of a page that compares two runs. */
+export function comparedRuns(before: RunTrace, after: RunTrace, options: TimelineOptions): ComparisonData {
+  const redaction = redactionOf(options);
+  const texts = new ShownTexts(redaction);
+  const comparison = compareRuns(before, after, { prices: options.prices });
+  const { isSame, status, output, error, steps } = comparison;
+  const shown = {
+    isSame,
+    before: comparedRun(comparison.before, texts),
+    after: comparedRun(comparison.after, texts),
+    first: comparison.firstDivergence,
+    steps: steps.map((step) => comparedRow(step, { before, after }, texts)),
+    parts: [
+      ...textChanges("Status", status, [], texts),
+      ...textChanges("Output", output, ["output"], texts),
+      ...textChanges("Error", error, [], texts),
+    ],
+  };
+  const { hidden } = redaction;
+  options.onHidden?.(hidden);
+  return { comparison: withoutUndefined({ ...shown, hidden }) };
+}
+
+function comparedRun(summary: RunSummary, texts: ShownTexts): ComparedRun {
+  const { agentId, runId, status, models, modelRequests, calls, usage, cost, durationMs } = summary;
+  return withoutUndefined({
+    agent: texts.text(agentId),
+    run: texts.text(runId),
+    status,
+    models: models.join(", "),
+    requests: modelRequests,
+    calls,
+    tokens: usage.totalTokens,
+    cost,
+    took: durationMs,
+  });
+}
+
+interface Runs {
+  readonly before: RunTrace;
+  readonly after: RunTrace;
+}
+
+function comparedRow(step: ComparedStep, runs: Runs, texts: ShownTexts): ComparedRow {
+  const { change, node, branch, agentPath, calls, messages, waits, output } = step;
+  return withoutUndefined({
+    change,
+    title: [...(agentPath ?? []), branch, node].filter((name) => name !== undefined).join(" / "),
+    before: comparedSide(step.before, runs.before.visits, texts),
+    after: comparedSide(step.after, runs.after.visits, texts),
+    messages: messages.map(({ change: changed, item }, number) => ({
+      change: changed,
+      message: texts.message({ number, message: { value: item } }),
+    })),
+    parts: [
+      ...calls.flatMap((call) => callChanges(call, texts)),
+      ...waits.flatMap(({ change: changed, item }) =>
+        textChanges(`Wait: ${item.kind}`, changed === "added" ? { after: item } : { before: item }, ["wait"], texts),
+      ),
+      ...(messages.length + calls.length === 0 ? textChanges("Output", output, ["output"], texts) : []),
+    ],
+  });
+}
+
+function comparedSide(
+  summary: StepSummary | undefined,
+  visits: readonly TraceVisit[],
+  texts: ShownTexts,
+): ComparedSide | undefined {
+  if (!summary) return undefined;
+  const { index, durationMs, totalTokens } = summary;
+  const calls = (visits[index]?.calls ?? []).map(({ tool }) => texts.text(tool));
+  return withoutUndefined({ calls, tokens: totalTokens, took: durationMs });
+}
+
+function callChanges({ change, tool, before, after, input, isOutcomeChanged }: ComparedCall, texts: ShownTexts) {
+  const isInput = change !== "changed" || input.length > 0;
+  return [
+    ...(isInput ? textChanges(`${tool}: input`, sidesOf(before, after, "input"), [tool, "input"], texts) : []),
+    ...(change !== "changed" || isOutcomeChanged
+      ? textChanges(`${tool}: outcome`, sidesOf(before, after, "output"), [tool, "output"], texts)
+      : []),
+  ];
+}
+
+/** Returns the inputs, or the outputs or errors, of the calls of both runs. */
+function sidesOf(before: ComparedCall["before"], after: ComparedCall["after"], part: "input" | "output"): ChangedPart {
+  const of = (call: ComparedCall["before"]) =>
+    part === "input" ? call?.input : (call?.output ?? call?.error ?? call?.state);
+  return { ...(before && { before: of(before) }), ...(after && { after: of(after) }) };
+}
+
+function textChanges(
+  name: string,
+  change: ChangedPart | undefined,
+  path: readonly string[],
+  texts: ShownTexts,
+): readonly TextChange[] {
+  if (!change) return [];
+  const textOf = (value: unknown) => (value === undefined ? undefined : texts.plain(value, path));
+  return [withoutUndefined({ name, before: textOf(change.before), after: textOf(change.after) })];
+}

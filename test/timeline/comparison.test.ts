@@ -1,0 +1,141 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { InMemoryPersistenceStorageProvider } from "agent-persistence";
+import { readRunTrace, type RunTrace } from "agent-persistence/replay";
+import type { ScriptedTurn } from "agent-persistence/testing";
+import { comparisonPage, type HiddenValues, type TimelineOptions } from "agent-persistence/timeline";
+import axe from "axe-core";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openBrowser } from "./browser/openBrowser.ts";
+import { agentOn, hostileText } from "./picturedAgents.ts";
+
+let browser: Browser;
+let page: Page;
+let files = 0;
+const scratch = mkdtempSync(join(tmpdir(), "agent-persistence-comparison-"));
+
+beforeAll(async () => {
+  browser = await openBrowser();
+  page = await browser.newPage();
+});
+afterAll(async () => {
+  await browser.close();
+  rmSync(scratch, { recursive: true, force: true });
+});
+
+const signUp = (name: string, apiKey?: string) => ({
+  toolName: "signUp",
+  input: { name, ...(apiKey !== undefined && { apiKey }) },
+});
+
+async function traceOf(agentId: string, turns: readonly ScriptedTurn[]): Promise<RunTrace> {
+  const storage = new InMemoryPersistenceStorageProvider();
+  const usage = { inputTokens: 1_000, outputTokens: 200, totalTokens: 1_200 };
+  await agentOn(storage, { turns, usage }).run("Sign up people.", { agentId });
+  return readRunTrace(storage, { agentId });
+}
+
+const [alex, maria, jo] = [signUp("Alex"), signUp("Maria"), signUp("Jo")];
+const before = () => traceOf("monday", [{ text: "I begin.", toolCalls: [alex, maria] }, "Two are in."]);
+const after = () =>
+  traceOf("tuesday", [
+    { text: "I begin.", toolCalls: [alex, jo] },
+    { toolCalls: [maria] },
+    `All are in. ${hostileText}`,
+  ]);
+
+async function open(one: RunTrace, other: RunTrace, options: TimelineOptions = {}, width = 1200, dark = false) {
+  const file = join(scratch, `${++files}.html`);
+  const pieces: string[] = [];
+  for await (const piece of comparisonPage(one, other, options)) pieces.push(piece);
+  writeFileSync(file, pieces.join(""));
+  for (const event of ["pageerror", "console", "request"] as const) page.removeAllListeners(event);
+  page.on("pageerror", (error) => expect.unreachable(error.message));
+  page.on("console", (message) => expect(`${message.type()}: ${message.text()}`).not.toMatch(/^error/));
+  page.on("request", (request) => expect(request.url()).toMatch(/^file:/));
+  await page.setViewportSize({ width, height: 800 });
+  await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
+  await page.goto(`file://${file}`);
+  return pieces.join("");
+}
+
+const rows = () =>
+  page
+    .locator(".pair")
+    .evaluateAll((all) => all.map((row) => (row as HTMLElement).innerText.replaceAll(/\s+/g, " ").trim()));
+
+describe("the page of two runs", () => {
+  it("shows aligned steps with tokens, the first difference, and changed messages and calls side by side", async () => {
+    const prices = { models: { scripted: { input: 3, output: 15 } } };
+    await open(await before(), await after(), { prices });
+    await expect
+      .poll(() => rows())
+      .toEqual([
+        expect.stringMatching(/^callModel 1.2K tokens.* callModel 1.2K tokens.* changed, first difference$/),
+        expect.stringMatching(/^callTools signUp, signUp callTools signUp, signUp changed$/),
+        expect.stringMatching(/^callModel 1.2K tokens.* callModel 1.2K tokens.* changed$/),
+        expect.stringMatching(/^– callTools signUp added$/),
+        expect.stringMatching(/^– callModel 1.2K tokens.* added$/),
+      ]);
+    const figures = await page.locator("table").innerText();
+    expect(figures).toMatch(/tokens\s+2,400\s+3,600/);
+    expect(figures).toMatch(/cost\s+\$0\.012\s+\$0\.018/);
+    const open1 = page.locator(".differences").first();
+    await expect.poll(() => open1.innerText()).toMatch(/Maria[\s\S]*Jo/);
+    const [left, right] = await open1
+      .locator(".sides > div")
+      .evaluateAll((sides) => sides.map((side) => side.getBoundingClientRect()));
+    expect(left?.y).toBe(right?.y);
+    expect(left?.right).toBeLessThanOrEqual(right?.x ?? 0);
+    await page.getByText("callTools").first().click();
+    await expect
+      .poll(() => page.locator(".differences").nth(1).innerText())
+      .toMatch(/signUp: input[\s\S]*− .*Maria[\s\S]*\+ .*Jo/);
+    await page.getByRole("button", { name: "Go to the first difference" }).click();
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toContain("first difference");
+    expect(await page.evaluate(() => (globalThis as { hacked?: unknown }).hacked)).toBeUndefined();
+  });
+
+  it("says that two runs of the same code are the same", async () => {
+    await open(await before(), await before());
+    await expect.poll(() => page.locator("header").innerText()).toContain("The runs are the same.");
+    await expect.poll(() => page.locator("details").count()).toBe(0);
+  });
+
+  it("hides secrets and redacted paths, and counts them", async () => {
+    const key = "sk-abcdefghijklmnopqrstuvwxyz";
+    const secret = await traceOf("a", [{ toolCalls: [signUp("Alex", key)] }, "done"]);
+    let hidden: HiddenValues | undefined;
+    const options = { redact: ["signUp.input.name"], onHidden: (found: HiddenValues) => (hidden = found) };
+    const html = await open(await before(), secret, options);
+    expect(html).not.toContain(key);
+    expect(html).not.toContain("Maria");
+    expect(hidden).toMatchObject({ paths: ["signUp.input.name"], idle: [] });
+    expect(hidden?.secrets).toBeGreaterThan(0);
+  });
+
+  it("has no accessibility defects at two widths, light and dark", async () => {
+    const [one, other] = [await before(), await after()];
+    for (const [width, dark] of [
+      [1200, false],
+      [1200, true],
+      [400, false],
+      [400, true],
+    ] as const) {
+      await open(one, other, {}, width, dark);
+      for (const row of await page.locator("summary").all()) if (width === 1200) await row.click();
+      await page.evaluate(axe.source);
+      const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
+      expect(
+        violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`),
+        `${width}, dark: ${dark}`,
+      ).toEqual([]);
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      expect(overflow).toBeLessThanOrEqual(0);
+      if (process.env["PICTURES"])
+        await page.screenshot({ path: join(process.env["PICTURES"], `comparison-${width}-${dark}.png`) });
+    }
+  });
+});
