@@ -3,6 +3,7 @@ import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord
 import { linesTo } from "../../checkpoint/lines/linesTo.ts";
 import { visitAt } from "../../checkpoint/state/AgentState.ts";
 import { foldTo, foldUpTo } from "../../checkpoint/state/foldTo.ts";
+import { byValue } from "../../checkpoint/state/leanState.ts";
 import { lineValue } from "../../checkpoint/state/lineValue.ts";
 import type { RunLine } from "../../checkpoint/toolCallId.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
@@ -53,7 +54,9 @@ export class LineReader {
     const records = (index.laneRecords.get(lane) ?? []).filter(({ order }) => order <= upTo);
     const begun = { line, checkpoints: [], nested: this.#nestedIn({ lane, upTo, record: start }) };
     if (isFirst) {
-      this.#history.begin(foldUpTo(index, lane, undefined, records[0]?.order ?? -1)?.history ?? []);
+      const state = foldUpTo(index, lane, undefined, records[0]?.order ?? -1);
+      const entries = state?.history.map(({ number, message }) => ({ number, message: byValue(message, state) }));
+      this.#history.begin(entries ?? []);
       this.#parts.push(begun);
     }
     for (const { record, order } of records)
@@ -95,10 +98,12 @@ export class LineReader {
   }
 
   #startAt(record: CheckpointRecord, own: Omit<RecordedStart, "move" | "visit">): RecordedStart {
-    const { move = "branch", joined, version } = record;
+    const { move = "branch", version } = record;
+    const visit = visitAt(pointOf(version, record));
+    const joined = record.joined ?? this.#log.index.checkpoints.get(visit[0])?.record.joined;
     const isKept = this.#last && !this.#isChanged && this.#isSamePoint(record, this.#last, own.input);
     const state = isKept ? undefined : this.#stateAt(version);
-    return { ...own, ...withoutUndefined({ move, joined, visit: visitAt(pointOf(version, record)), state }) };
+    return { ...own, ...withoutUndefined({ move, joined, visit, state }) };
   }
 
   /** Returns whether a part starts with the state and the position of the checkpoint before it. */

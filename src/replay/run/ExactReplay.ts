@@ -2,10 +2,11 @@ import { callOf, endsOf, runOf, visitOf } from "../../agent/feature/ContextBindi
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
-import type { NodeVisit, PipelineEvents } from "../../agent/feature/PipelineEvents.ts";
+import type { NodeEvent, NodeVisit, PipelineEvents } from "../../agent/feature/PipelineEvents.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { NextStep } from "../../agent/strategy/NextStep.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
+import type { Message } from "../../checkpoint/messages/Message.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
 import { ExecutionMovedError } from "../../errors/runErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
@@ -113,15 +114,24 @@ export class ExactReplay implements PersistenceAnswers {
     pipeline.onNodeStarting((event) => this.#enter(event));
     pipeline.onNodeCompleted((event) => this.#complete(event));
     pipeline.onNodeFailed((event) => this.#fail(event));
-    pipeline.onForkStarting(({ run, nodeId, input }) => void this.#cross(run, { nodeId, input }, nodeId));
+    pipeline.onForkStarting(({ run, nodeId, input, keys }) => {
+      this.#cross(run, { nodeId, input }, nodeId);
+      const missing = this.of(run)
+        .branchesAt(run)
+        .find((key) => !keys.includes(key));
+      if (missing !== undefined) this.diverge(run, nodeId, { what: "branches", expected: missing });
+    });
     pipeline.onBranchesJoined(({ run, nodeId, input, results }) => {
-      this.of(run).joined = results;
+      const line = this.of(run);
+      line.joined = results;
+      line.isJoining = true;
       this.#cross(run, { nodeId, input }, nodeId);
     });
-    pipeline.onBranchCompleted(({ run }) => this.of(run).end());
-    pipeline.onBranchFailed(({ run }) => this.of(run).end());
-    pipeline.onStrategyCompleted(({ run }) => this.of(run).end());
-    pipeline.onStrategyFailed(({ run }) => this.of(run).end());
+    pipeline.aroundNode((event, next) => this.#visit(event, next));
+    pipeline.onBranchCompleted(({ run }) => this.#endLine(run));
+    pipeline.onBranchFailed(({ run }) => this.#endLine(run));
+    pipeline.onStrategyCompleted(({ run }) => this.#endLine(run));
+    pipeline.onStrategyFailed(({ run }) => this.#endLine(run));
   }
 
   async move(context: AgentContext, actual: unknown): Promise<void> {
@@ -144,6 +154,16 @@ export class ExactReplay implements PersistenceAnswers {
     line.begin(run);
     this.#cross(run, next, next.nodeId);
     this.#leavePart(run, line);
+  }
+
+  async #visit(event: NodeEvent, next: (event: NodeEvent) => Promise<unknown>): Promise<unknown> {
+    const run = runOf(event.context);
+    const line = this.of(run);
+    if (!line.isJoining) return next(event);
+    line.isJoining = false;
+    if (!line.isAtEndOfPart || !line.nextPart) return next(event);
+    this.#jump(run, line);
+    return undefined;
   }
 
   #enter({ run, nodeId, context }: PipelineEvents["nodeStarting"]): void {
@@ -194,15 +214,20 @@ export class ExactReplay implements PersistenceAnswers {
   }
 
   /** @throws a stop if the history differs from the recorded one */
-  assertHistory(run: AgentRun, nodeId: string, what: "messages" | "request"): void {
-    const { expected, differs } = this.of(run);
-    if (!differs) return;
+  assertHistory(
+    run: AgentRun,
+    nodeId: string,
+    what: "messages" | "request",
+    expected: readonly Message[] = this.of(run).expected,
+  ): void {
+    if (!this.of(run).differs) return;
     const actual = run.state.history.messages;
     this.diverge(run, nodeId, { what, expected, actual, messages: messageDifferences(expected, actual) });
   }
 
   #leavePart(run: AgentRun, line: LineReplay): void {
-    if (line.isAtEndOfPart && line.nextPart) this.#jump(run, line);
+    // A line that joins its branches can leave only from its next visit.
+    if (line.isAtEndOfPart && line.nextPart && !line.isJoining) this.#jump(run, line);
   }
 
   #jump(run: AgentRun, line: LineReplay): void {
@@ -211,6 +236,12 @@ export class ExactReplay implements PersistenceAnswers {
     run.moveTo(start);
     for (const each of allLines(line)) each.release();
     line.nested.clear();
+  }
+
+  #endLine(run: AgentRun): void {
+    this.of(run).end();
+    // The other lines can all be held.
+    void this.#lines.watch();
   }
 
   /** Continues the outermost line that was moved, or ends the replay. */

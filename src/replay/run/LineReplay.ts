@@ -11,6 +11,7 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type {
   RecordedCheckpoint,
   LineRecording,
+  RecordedNested,
   RecordedPart,
   RecordedResponse,
   RecordedStart,
@@ -33,6 +34,8 @@ export class LineReplay extends ReplayedLine {
   unrecorded: FoundDifference | undefined;
   /** The results of the parallel node that the line has joined last. */
   joined: ReadonlyMap<string, BranchResult> | undefined;
+  /** True from the end of the branches until the node that joins them starts. */
+  isJoining = false;
   /** The recorded history at the last checkpoint. */
   expected: Message[] = [];
   /** True if the history differs from the recorded one. */
@@ -173,10 +176,18 @@ export class LineReplay extends ReplayedLine {
 
   /** Returns the recorded nested line of a branch of the parallel node that the line has reached. */
   branch(key: string, run: AgentRun): LineRecording | undefined {
+    return this.#branchesAt(run).findLast(({ branch }) => branch === key)?.line;
+  }
+
+  /** Returns the recorded branches of the parallel node that the line has reached. */
+  branchesAt(run: AgentRun): readonly string[] {
+    return this.#branchesAt(run).flatMap(({ branch }) => branch ?? []);
+  }
+
+  #branchesAt({ visitBase }: AgentRun): readonly RecordedNested[] {
     const { start, nested } = this.part;
-    const forks = new Set([run.visitBase, ...(start ? [start.version, start.visit[0]] : [])]);
-    const found = nested.findLast(({ branch, fork }) => branch === key && fork !== undefined && forks.has(fork));
-    return found?.line;
+    const forks = new Set([visitBase, ...(start ? [start.version, start.visit[0]] : [])]);
+    return nested.filter(({ fork }) => fork !== undefined && forks.has(fork));
   }
 
   agent(toolCallId: string): LineRecording | undefined {

@@ -29,7 +29,7 @@ function assertSameRequest(replay: ExactReplay, event: ModelRequestEvent, record
   const run = runOf(context);
   const line = replay.of(run);
   const isOfNode = withinOf(context) === undefined;
-  if (isOfNode) replay.assertHistory(run, context.nodeId, "request");
+  if (isOfNode && line.differs) replay.assertHistory(run, context.nodeId, "request", line.expectedAt(recorded.message));
   const asked = line.digests.of(event, isOfNode ? run.state.history : undefined);
   const attempt = line.nextAttempt(recorded);
   const failure = recorded.failed[attempt];
