@@ -11,7 +11,7 @@ beforeAll(async () => {
   await agent.run("Today?", { runId: "r" });
   const durable = persistence(agent).agent();
   for (const { requestId } of await durable.getRequests()) await durable.answer(requestId, "yes");
-  await expect(agent.resume()).resolves.toMatchObject({ status: "completed", output: "fine friendly" });
+  await agent.resume();
 });
 
 type Row = readonly [change: string, parts: Partial<ProgramParts>, divergence: Partial<Divergence> | undefined];
