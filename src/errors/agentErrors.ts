@@ -104,7 +104,7 @@ export class InvalidInputError extends AgentPersistenceError {
     /** All problems, at least one. */
     readonly problems: readonly InputProblem[],
   ) {
-    super(`Invalid ${subject}: ${summaryOf(problems)}.`);
+    super(`Invalid ${subject}: ${summaryOf(problems)}.`.replace(/\?\.$/, "?"));
   }
 }
 

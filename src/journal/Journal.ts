@@ -36,6 +36,8 @@ export interface JournalOptions {
   readonly maxCheckpointBytes: number;
   /** `take_over` allows a copy to run. `move` opens an agent that is being moved. Defaults to neither. */
   readonly custody?: CustodyUse | undefined;
+  /** Set if the caller refuses an empty log, so that the storage need not create files. */
+  readonly mustExist?: boolean | undefined;
 }
 
 /**
@@ -129,7 +131,7 @@ export class Journal implements AsyncDisposable {
   static async open(options: JournalOptions): Promise<Journal> {
     const { agentId, storage } = options;
     const sha256 = await storage.sha256();
-    const owned = await own(storage.log, agentId);
+    const owned = await own(storage.log, agentId, options.mustExist);
     try {
       if (owned.damage) throw owned.damage;
       const journal = new Journal(options, sha256, owned, await readHead(storage.log, agentId));
@@ -323,9 +325,9 @@ export class Journal implements AsyncDisposable {
   }
 }
 
-async function own(log: RecordLog, agentId: string): Promise<OwnedLog> {
+async function own(log: RecordLog, agentId: string, mustExist?: boolean): Promise<OwnedLog> {
   try {
-    return await log.open(agentId, processOwner());
+    return await log.open(agentId, { ...processOwner(), mustExist });
   } catch (error) {
     throw await withLastCheckpoint(error, log, agentId);
   }

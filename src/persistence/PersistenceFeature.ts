@@ -267,7 +267,7 @@ async function assertAgentOrDamaged(log: RecordLog, agentId: string): Promise<vo
 }
 
 async function drop(log: RecordLog, agentId: string): Promise<void> {
-  const owned = await log.open(agentId, processOwner());
+  const owned = await log.open(agentId, { ...processOwner(), mustExist: true });
   try {
     await assertAgentOrDamaged(log, agentId);
     await owned.drop();

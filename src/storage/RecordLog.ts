@@ -45,6 +45,11 @@ export interface LogOwner {
    * storage reads the information from the system if possible. Otherwise a takeover waits until the lease expires.
    */
   readonly incarnation?: string;
+  /**
+   * Set if the caller refuses an agent that does not exist. The storage may then return an empty log that rejects
+   * appends, instead of creating files for the agent. Ignored by default.
+   */
+  readonly mustExist?: boolean | undefined;
 }
 
 /**

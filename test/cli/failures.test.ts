@@ -1,5 +1,6 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { persistence } from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import { writeOver } from "../../src/cli/storage/commandFiles.ts";
@@ -60,6 +61,17 @@ describe("a failing command", () => {
     await using desk = await Desk.open();
     await desk.waits("order-1");
     expect(await desk.command(args)).toMatchObject({ code, out: "", err: expect.stringMatching(message) });
+  });
+
+  it("names the given file, and no temporary one, if a page cannot be written", async () => {
+    await using desk = await Desk.open();
+    const page = join(desk.folder, "x".repeat(256));
+    const pieces = Readable.from(["page"]) as AsyncIterable<string>;
+    const error: unknown = await writeOver(page, pieces).catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ message: `ENAMETOOLONG: name too long, write '${page}'`, path: page });
+    expect(await readdir(desk.folder)).not.toContainEqual(expect.stringMatching(/^\.\w+\.tmp$/));
+    // A name of the longest length can be written.
+    await writeOver(join(desk.folder, "x".repeat(255)), Readable.from(["page"]) as AsyncIterable<string>);
   });
 
   it("keeps the existing page if another cannot be written completely", async () => {

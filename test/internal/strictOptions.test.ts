@@ -19,7 +19,7 @@ describe("strictOptions", () => {
   it("names an unknown option and the nearest known option", () => {
     expect(refusal({ storge: "memory" })).toMatchObject({
       code: "invalid_input",
-      message: 'Invalid test options: at "nested": unknown option "storge"; did you mean "storage".',
+      message: 'Invalid test options: at "nested": unknown option "storge"; did you mean "storage"?',
     });
   });
 
@@ -35,7 +35,7 @@ describe("strictOptions", () => {
         {
           path: "nested",
           expected:
-            'unknown option "storge"; did you mean "storage", unknown option "maxRetry"; did you mean "maxRetries"',
+            'unknown option "storge"; did you mean "storage"?, unknown option "maxRetry"; did you mean "maxRetries"?',
         },
       ],
     });

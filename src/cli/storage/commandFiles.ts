@@ -52,12 +52,20 @@ export async function writeOver(file: string, pieces: AsyncIterable<string>): Pr
   // A pipe or a terminal is written directly, because it cannot be replaced.
   if (found && !found.isFile()) return pipeline(pieces, createWriteStream(file));
   await assertFolderOf(file);
-  const scratch = join(dirname(file), `.${basename(file)}.${randomBytes(6).toString("hex")}`);
-  await writeNew(scratch, pieces);
+  const scratch = join(dirname(file), `.${randomBytes(6).toString("hex")}.tmp`);
   try {
+    await writeNew(scratch, pieces);
     await rename(scratch, file);
   } catch (error) {
     await rm(scratch, { force: true });
-    throw error;
+    throw aboutFile(error, file);
   }
+}
+
+/** Names the file of the user in an error of Node instead of the temporary file. */
+function aboutFile(error: unknown, file: string): unknown {
+  const { syscall, message } = Object(error) as NodeJS.ErrnoException;
+  if (syscall === undefined) return error;
+  const [reason = ""] = message.split(`, ${syscall}`);
+  return Object.assign(error as Error, { message: `${reason}, write '${file}'`, path: file });
 }

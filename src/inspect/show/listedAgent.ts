@@ -3,6 +3,7 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
 import { unreadable } from "../../storage/summaries.ts";
 import type { AgentStatus, AgentView, ListedAgent } from "../view/AgentView.ts";
+import type { CallView } from "../view/CallView.ts";
 import type { Problem } from "../view/ShownValue.ts";
 
 export const agentStatuses = [
@@ -50,12 +51,18 @@ export function listedAgent(summary: AgentSummary): ListedAgent {
 }
 
 export function withStuck(listed: ListedAgent, agent: AgentView): ListedAgent {
-  const { owner, inDoubt, openRollback, counts, head } = agent;
+  const { owner, openRollback, counts, head } = agent;
+  const inDoubt = agent.inDoubt.filter((call) => !isRepeated(call));
   const state = owner === undefined || owner.state === "alive" ? "none" : owner.state;
   const stuck = { owner: state, inDoubt: inDoubt.length, openRollback: openRollback !== undefined } as const;
   const doubt = inDoubt.length === 0 ? "" : `${inDoubt.length} call${inDoubt.length === 1 ? "" : "s"} in doubt`;
   const reason = [ownerTexts[state], openRollback && "rollback not finished", doubt].filter(Boolean).join(", ");
   return { ...listed, ...(head && { updatedAt: head.at }), checkpoints: counts.checkpoints, reason, stuck };
+}
+
+/** Whether a resume executes an interrupted call again without a decision. */
+function isRepeated({ state, effect }: CallView): boolean {
+  return state === "to_repeat" || (state === "in_doubt" && effect === "idempotent");
 }
 
 const ownerTexts = { none: "no owner", gone: "owner ended", silent: "owner silent" } as const;

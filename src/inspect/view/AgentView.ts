@@ -42,7 +42,7 @@ export interface ListedAgent {
      * `gone` if the owner's process exited, `silent` if the owner stopped renewing its lease, `none` without an owner.
      */
     readonly owner: "gone" | "silent" | "none";
-    /** The number of tool calls that possibly took effect. */
+    /** The number of calls in doubt that need a decision. A resume repeats the others, such as idempotent calls. */
     readonly inDoubt: number;
     /** Whether a rollback is unfinished. */
     readonly openRollback: boolean;

@@ -57,9 +57,7 @@ const defaults = {
 const setups = new WeakMap<object, PersistenceSetup>();
 
 /** Returns the setup of an agent definition, or `undefined` without Persistence. */
-export function setupOf(pipeline: object): PersistenceSetup | undefined {
-  return setups.get(pipeline);
-}
+export const setupOf = (pipeline: object): PersistenceSetup | undefined => setups.get(pipeline);
 
 function ofCaller(caller: PersistenceSetup | undefined) {
   return caller && { clock: caller.clock, participants: caller.participants, inverseRetry: caller.inverseRetry };
@@ -210,18 +208,19 @@ export class PersistenceSetup {
     defaultIdentities.set(this.storageKey, first);
   }
 
-  openJournal(agentId: string, custody?: JournalOptions["custody"]): Promise<Journal> {
-    const open = () => this.#openJournal(agentId, custody);
+  /** @param mustExist false if the caller also accepts a new agent. */
+  openJournal(agentId: string, custody?: JournalOptions["custody"], mustExist = true): Promise<Journal> {
+    const open = () => this.#openJournal(agentId, custody, mustExist);
     return this.telemetry ? this.telemetry.open(agentId, open) : open();
   }
 
-  async #openJournal(agentId: string, custody: JournalOptions["custody"]): Promise<Journal> {
+  async #openJournal(agentId: string, custody: JournalOptions["custody"], mustExist: boolean): Promise<Journal> {
     const { storage, clock, maxCheckpointBytes } = this;
     // A sub-agent uses the storage of its caller, so only other agents get the warning.
     if (!this.#isStored) warnOnce("no_storage", noStorage);
     this.lastAgentId = agentId;
     const listener = this.#hasListener() ? emitAppended(agentId, (event) => this.#tellAlong(event)) : undefined;
-    const options = { storage, agentId, clock, maxCheckpointBytes, custody };
+    const options = { storage, agentId, clock, maxCheckpointBytes, custody, mustExist };
     const journal = await Journal.open({ ...options, ...(listener && { listener }) });
     if (this.#emit) emitOpened(journal, this.#emit);
     return journal;

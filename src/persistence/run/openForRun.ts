@@ -28,7 +28,7 @@ export async function openForRun(
 ): Promise<OpenedForRun> {
   const { agentId, options } = request;
   const { whenBusy = "reject" } = options as RunOptions;
-  const open = () => setup.openJournal(agentId, options.takeOver ? "take_over" : undefined);
+  const open = () => setup.openJournal(agentId, options.takeOver ? "take_over" : undefined, request.kind === "resume");
   if (whenBusy === "reject") {
     const journal = await open().catch((error: unknown) => refuse(error, turns.other(own) !== undefined));
     return { journal, request, replaces: false };

@@ -37,6 +37,7 @@ import { isOwned } from "../summaries.ts";
 import { logArguments } from "../lease/logArguments.ts";
 import { Watchers } from "../lease/Watchers.ts";
 import { AgentBlobs } from "./FileBlobStore.ts";
+import { AbsentFileLog } from "./AbsentFileLog.ts";
 import { FileOwnedLog } from "./FileOwnedLog.ts";
 import { StatusIndex } from "./index/StatusIndex.ts";
 import type { FileBackend } from "./owner/FileBackend.ts";
@@ -142,7 +143,9 @@ export class FileRecordLog implements RecordLog {
     return { durable: true, processes, machines: "one", listing: "exact", narrows: true, folder: this.#directory };
   }
 
-  open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
+  async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
+    if (owner.mustExist && !(await this.#backend.disk.stat(this.#folder(agentId).path)))
+      return new AbsentFileLog(agentId);
     return this.#open(agentId, owner);
   }
 

@@ -86,6 +86,7 @@ describe("reading commands", () => {
     const { out } = await desk.command(["show", "looker"]);
     expect(out).toMatch(/Interrupted calls, which a resume executes again\n.*\n.*look +in_doubt/);
     expect(out).not.toContain("Calls in doubt");
+    expect((await desk.command(["list"])).out).toMatch(/\nlooker +in_progress .* no owner: resume it\n$/);
   });
 
   it("tree names createCheckpoint() as the maker of a checkpoint", async () => {
