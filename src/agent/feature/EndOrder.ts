@@ -18,6 +18,8 @@ export class EndOrder {
   /** The work that has settled and waits for its turn. */
   readonly #ready = new Map<string, { readonly go: () => void; readonly group: unknown }>();
   readonly #work: VisitWork;
+  /** The key of the newest recorded result. */
+  last: string | undefined;
   #isDelivering = false;
   #isResting = false;
 
@@ -29,6 +31,7 @@ export class EndOrder {
   add(key: string): void {
     this.#left.delete(key);
     this.#left.add(key);
+    this.last = key;
   }
 
   /** Removes the results that the node has not requested, because the node takes another path. */

@@ -67,7 +67,11 @@ const checkpoint = {
   joined: optional(count),
 };
 const call = { visit: pair, call: text };
-const failedRequest = like({ asked: text, error: like({ name: text, message: text, code: optional(text) }) });
+const failedRequest = like({
+  asked: text,
+  after: optional(text),
+  error: like({ name: text, message: text, code: optional(text) }),
+});
 const error = optional(like({ message: text }));
 const thrown = optional(like({ message: text, name: optional(text) }));
 const packs = optional(listOf(like({ blob: text, contents: listOf(sized) })));

@@ -26,6 +26,8 @@ export interface ModelFailure {
 
 export interface FailedRequest {
   readonly asked: string;
+  /** The key of the last recorded result before the failure. Omitted if no result was recorded before. */
+  readonly after?: string;
   readonly error: ModelFailure;
 }
 

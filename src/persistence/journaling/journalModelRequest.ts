@@ -2,10 +2,11 @@ import { callOf, endsOf, runOf } from "../../agent/feature/ContextBinding.ts";
 import type { ModelRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
 import { ReplayedModelError } from "../../agent/model/ReplayedModelError.ts";
-import type { FailedRequest } from "../../checkpoint/records/callRecords.ts";
+import type { FailedRequest, ModelFailure } from "../../checkpoint/records/callRecords.ts";
 import { answerKey, type Visit } from "../../checkpoint/records/Visit.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
+import { failureKey } from "../replay/recordedEnds.ts";
 import { discardReplay } from "../replay/discardReplay.ts";
 import type { AskedDigest } from "../../agent/model/RequestDigest.ts";
 import { modelFailure } from "./modelFailure.ts";
@@ -34,11 +35,23 @@ export async function journalModelRequest(
   // These values must be read now, because a move closes the context while the model responds.
   const node = event.context.nodeId;
   const request: PlacedRequest = { event, visit: [event.visit.base, event.visit.ordinal], within, node, asked };
-  const answer = replayed(recorder, request) ?? (await ask(recorder, request, next));
+  const known = replayed(recorder, request);
+  if (known && "error" in known) return fail(request, known.number, new ReplayedModelError(known.error));
+  const answer = known ?? (await ask(recorder, request, next));
   return endsOf(event.context).deliver(placeOf(request), () => answer);
 }
 
-function replayed(recorder: RunRecorder, { event, visit, within, asked }: PlacedRequest): PromptAnswer | undefined {
+/** Throws an error when the results that were recorded before it are delivered. */
+function fail(request: PlacedRequest, number: number, error: unknown): Promise<never> {
+  return endsOf(request.event.context).deliver(failureKey(placeOf(request), number), () => {
+    throw error;
+  });
+}
+
+function replayed(
+  recorder: RunRecorder,
+  { event, visit, within, asked }: PlacedRequest,
+): PromptAnswer | { readonly error: ModelFailure; readonly number: number } | undefined {
   const recorded = recorder.recording?.answer(visit, event.ordinal, within);
   if (!recorded) return undefined;
   if (recorded.asked === undefined || asked.matches(recorded.asked)) {
@@ -46,8 +59,9 @@ function replayed(recorder: RunRecorder, { event, visit, within, asked }: Placed
     recorder.journal.writer.noteAnswer(answer.message, visit, event.ordinal, within, recorder.lane);
     return answer;
   }
-  const failure = recorded.failed.find((failed) => asked.matches(failed.asked));
-  if (failure) throw new ReplayedModelError(failure.error);
+  const number = recorded.failed.findIndex((failed) => asked.matches(failed.asked));
+  const failure = recorded.failed[number];
+  if (failure) return { error: failure.error, number };
   discardReplay(recorder, event.context, visit, { recorded: "another model request", found: "a model request" });
   return undefined;
 }
@@ -64,8 +78,15 @@ async function ask(recorder: RunRecorder, request: PlacedRequest, next: Next): P
   try {
     answer = await next(event);
   } catch (error) {
-    recorder.calls.failedRequests.set(place, [...failed, { asked, error: modelFailure(error) }]);
-    throw error;
+    const { ends } = recorder;
+    const after = ends?.last;
+    recorder.calls.failedRequests.set(place, [
+      ...failed,
+      withoutUndefined({ asked, after, error: modelFailure(error) }),
+    ]);
+    if (event.context.signal.aborted) throw error;
+    ends?.add(failureKey(place, failed.length));
+    return await fail(request, failed.length, error);
   } finally {
     recorder.journal.usage = run.usage;
   }

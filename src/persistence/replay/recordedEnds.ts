@@ -2,7 +2,7 @@ import { callFacts } from "../../checkpoint/data/toolCalls.ts";
 import { isOver } from "../../checkpoint/records/callRecords.ts";
 import { isRefusal } from "../../checkpoint/records/requestRecords.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
-import type { AgentState, RecordedCall } from "../../checkpoint/state/AgentState.ts";
+import type { AgentState, RecordedAnswer, RecordedCall } from "../../checkpoint/state/AgentState.ts";
 
 type Recorded = Pick<AgentState, "answers" | "calls" | "requests">;
 
@@ -26,7 +26,21 @@ export function recordedEnds(recorded: Recorded, [base, ordinal]: Visit): readon
   };
   const isOwn = ({ visit, around }: End) => visit[0] === base && visit[1] === ordinal && !around.some(isFinished);
   const own = allEnds(recorded).filter(isOwn);
-  return own.sort((a, b) => a.order - b.order).map(({ key }) => key);
+  const keys = own.sort((a, b) => a.order - b.order).map(({ key }) => key);
+  for (const { key } of own) addFailures(keys, key, recorded.answers.get(key));
+  return keys;
+}
+
+/** The key of a failed model request. Its response, to a later request, has the key `place`. */
+export const failureKey = (place: string, number: number): string => `${place} ${number}`;
+
+/** Adds the failed requests before a response. A failed request that was repeated is skipped, because its response is known. */
+function addFailures(keys: string[], place: string, response: RecordedAnswer | undefined): void {
+  for (const [number, { asked, after }] of (response?.failed ?? []).entries()) {
+    if (asked === response?.asked) continue;
+    const at = after === undefined ? 0 : keys.indexOf(after) + 1 || keys.indexOf(place);
+    keys.splice(at, 0, failureKey(place, number));
+  }
 }
 
 function allEnds({ answers, calls, requests }: Recorded): readonly End[] {

@@ -1,5 +1,6 @@
 import { strategy, type AgentContext, type PromptExecutor, type PromptRequest } from "agent-persistence";
 import { describe, expect, it } from "vitest";
+import { gate } from "../../agent/gate.ts";
 import { durableAgent, Fault } from "../support/durableAgent.ts";
 import { logStorages } from "../support/storages.ts";
 import { World } from "../support/World.ts";
@@ -25,7 +26,10 @@ function refusing(...refused: readonly number[]) {
 
 describe.each(logStorages)("$name: failed model requests, when their node runs again", (storage) => {
   /** Runs a node that is interrupted at its end, and then again. */
-  async function twice(model: ReturnType<typeof refusing>, body: (context: AgentContext) => Promise<unknown>) {
+  async function twice(
+    model: ReturnType<typeof refusing>,
+    body: (context: AgentContext, book: ReturnType<World["adder"]>) => Promise<unknown>,
+  ) {
     const world = new World();
     const opened = await storage.open();
     const book = world.adder("book");
@@ -33,7 +37,7 @@ describe.each(logStorages)("$name: failed model requests, when their node runs a
     const outputs: unknown[] = [];
     const graph = strategy<string, string>("s", (g) => {
       const only = g.node("only", async (input: string, context: AgentContext) => {
-        outputs.push(await body(context));
+        outputs.push(await body(context, book));
         await context.tools.call(book, { item: "room" });
         fault.strike();
         return input;
@@ -106,6 +110,61 @@ describe.each(logStorages)("$name: failed model requests, when their node runs a
       [failure, failure, "three 2"],
     ]);
     expect(askedAgain).toEqual([]);
+  });
+
+  /** Races a request that fails against two calls, and books the winner. The request fails after the calls have ended. */
+  function racing(model: ReturnType<typeof refusing>) {
+    const ended = gate();
+    let holds = true;
+    const promptExecutor: PromptExecutor = {
+      execute: async (request) => {
+        if (holds && request.model === "one") await ended.opened;
+        return model.promptExecutor.execute(request);
+      },
+    };
+    const race = async ({ llm, tools }: AgentContext, book: ReturnType<World["adder"]>) => {
+      const failed = llm.request({ model: "one" }).catch(() => "failed");
+      const called = tools
+        .call(book, { item: "first" })
+        .then(() => tools.call(book, { item: "second" }))
+        .then(() => "called");
+      const winner = await Promise.race([failed, called]);
+      await tools.call(book, { item: winner as string });
+      ended.open();
+      holds = false;
+      return { failed, winner };
+    };
+    return { model: { ...model, promptExecutor }, race };
+  }
+
+  it("lose the race that they lost before, if another request followed", async () => {
+    const { model, race } = racing(refusing(0));
+    const { result, outputs, world, askedAgain } = await twice(model, async (context, book) => {
+      const { failed, winner } = await race(context, book);
+      return [winner, await failed, (await context.llm.request({ model: "two" })).content];
+    });
+    expect(result).toMatchObject({ status: "completed" });
+    expect(outputs).toEqual([
+      ["called", "failed", "two 1"],
+      ["called", "failed", "two 1"],
+    ]);
+    expect(world.done).toEqual(["book first", "book second", "book called", "book room"]);
+    expect(askedAgain).toEqual([]);
+  });
+
+  it("lose the race that they lost before, if they are made again and fail at once", async () => {
+    const { model, race } = racing(refusing(0, 1));
+    let isFirst = true;
+    const { result, outputs, world } = await twice(model, async (context, book) => {
+      const { failed, winner } = await race(context, book);
+      // The first process ends before the failure.
+      if (!isFirst) return [winner, await failed];
+      isFirst = false;
+      return [winner];
+    });
+    expect(result).toMatchObject({ status: "completed" });
+    expect(outputs).toEqual([["called"], ["called", "failed"]]);
+    expect(world.done).toEqual(["book first", "book second", "book called", "book room"]);
   });
 
   it("that failed their node are made again by a resume", async () => {
