@@ -16,6 +16,8 @@ export interface OpenBook {
   readonly storage: LogPersistenceStorageProvider;
   /** Returns everything that is stored, with the names of files. */
   readonly bytes: () => Promise<Buffer>;
+  /** Overwrites removed rows, which a database keeps in unused pages. */
+  readonly tidy?: () => void;
 }
 
 export const openBooks: Readonly<Record<string, () => Promise<OpenBook>>> = {
@@ -29,8 +31,9 @@ export const openBooks: Readonly<Record<string, () => Promise<OpenBook>>> = {
   },
   "in SQLite": async () => {
     const directory = await testDirectory();
-    const storage = new SqlitePersistenceStorageProvider({ database: libsql(join(directory, "agents.db")) });
-    return { storage, bytes: () => bytesUnder(directory) };
+    const database = libsql(join(directory, "agents.db"));
+    const tidy = () => void database.exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
+    return { storage: new SqlitePersistenceStorageProvider({ database }), bytes: () => bytesUnder(directory), tidy };
   },
   "in Postgres": async () => {
     const [client, schema] = [await pool(), newSchema()];

@@ -80,6 +80,11 @@ export class DataKeys {
     return true;
   }
 
+  /** Returns the ids of all agents with a key. */
+  agentIds(): AsyncIterable<string> {
+    return this.#log.agentIds();
+  }
+
   async destroy(agentId: string): Promise<void> {
     await this.#log.destroy(agentId);
     this.#known.delete(agentId);

@@ -16,7 +16,9 @@ import type {
   ReadOptions,
   RecordLog,
 } from "../../storage/RecordLog.ts";
+import { processOwner } from "../../storage/ReleasableLog.ts";
 import { isSelected, unreadable } from "../../storage/summaries.ts";
+import type { DataKey } from "../keys/DataKey.ts";
 import type { DataKeys } from "../keys/DataKeys.ts";
 import { isKeyLogId, keyStatus } from "../keys/KeyLog.ts";
 import { AuthenticatedChain } from "./AuthenticatedChain.ts";
@@ -124,12 +126,28 @@ export class EncryptedRecordLog implements RecordLog {
 
   async requestStop(agentId: string, reason: string): Promise<void> {
     if ((await this.#log.owner(agentId)) === undefined) return;
-    const key = await this.keys.writing(agentId, () => this.#hasData(agentId));
+    const key = await this.keyForWriting(agentId);
     await this.#log.requestStop(agentId, await sealReason(key, agentId, reason));
   }
 
   async close(): Promise<void> {
     await this.#log.close();
+  }
+
+  /** Returns the key for new data of an agent. @throws KeyMissingError */
+  keyForWriting(agentId: string): Promise<DataKey> {
+    return this.keys.writing(agentId, () => this.#hasData(agentId));
+  }
+
+  /** Destroys the key of an agent that no process runs. @throws AgentBusyError */
+  async destroyKey(agentId: string): Promise<void> {
+    assertNoKeyLog(agentId);
+    const owned = await this.#log.open(agentId, processOwner());
+    try {
+      await this.keys.destroy(agentId);
+    } finally {
+      await owned.release();
+    }
   }
 
   async *#decrypted(agentId: string, options: ReadOptions): AsyncGenerator<OpenedAppend> {
@@ -152,7 +170,7 @@ export class EncryptedRecordLog implements RecordLog {
   async #receive(...[agentId, owner, received, last]: ReceiveArguments): Promise<OwnedLog> {
     assertNoKeyLog(agentId);
     const sha256 = await this.#sha256();
-    const key = await this.keys.writing(agentId, () => this.#hasData(agentId));
+    const key = await this.keyForWriting(agentId);
     const sealed = new SealedReceive({ agentId, key, plain: this.#plain, sha256 });
     const appends = { generation: received.generation, appends: sealed.lines(received.appends, received.generation) };
     const owned = await this.#log.receive?.(agentId, owner, appends, (end) => sealed.last(end, last));
@@ -181,7 +199,7 @@ export class EncryptedRecordLog implements RecordLog {
 
   async #seal(agentId: string, { id, records, snapshot }: LogAppend, place: SealedPlace): Promise<LogAppend> {
     const { encoded, generation, position, summary } = place;
-    const key = await this.keys.writing(agentId, () => this.#hasData(agentId));
+    const key = await this.keyForWriting(agentId);
     const gaps = prunedGapsOf(records);
     const stored = gaps.length > 0 ? await translatedGaps(gaps, this.#log.read(agentId)) : [];
     const sealed = await sealRecords(key, { agentId, generation, position, id }, encoded, stored);

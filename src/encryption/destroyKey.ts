@@ -1,0 +1,22 @@
+import { assertAgentId } from "../internal/options/assertAgentId.ts";
+import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
+import { encryptedLogOf } from "./encryptedLogOf.ts";
+
+/** The prefix of the log with the events that were sent to an agent. */
+const inboxPrefix = "inbox:";
+
+/**
+ * Destroys the data key of an agent and of its inbox, so that nobody can read their data again, also in backups that
+ * do not contain the keys. Ids, statuses and times stay until the agent is deleted. A process that has used the agent
+ * keeps the key in memory until it opens the agent again or ends. Call it again if it was interrupted.
+ *
+ * @param agentId - the id of an agent. A graph thread has the id `thread:<id>`, a session `session:<id>`.
+ * @throws AgentBusyError while the agent runs. Its key is unchanged.
+ * @throws NotSupportedError if `encrypted()` did not make the storage.
+ */
+export async function destroyKey(storage: PersistenceStorageProvider, agentId: string): Promise<void> {
+  assertAgentId(agentId);
+  const log = encryptedLogOf(storage, "destroyKey()");
+  await log.destroyKey(agentId);
+  await log.destroyKey(`${inboxPrefix}${agentId}`);
+}

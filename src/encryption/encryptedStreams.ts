@@ -1,0 +1,73 @@
+import { AuthenticationFailedError } from "../errors/encryptionErrors.ts";
+import { checkSchema } from "../internal/options/checkSchema.ts";
+import { objectWithMethods } from "../internal/options/optionSchemas.ts";
+import { fromUtf8, utf8 } from "../internal/bytes.ts";
+import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
+import type { StreamEntry, StreamPlace, StreamStore } from "../streams/store/StreamStore.ts";
+import { decodeBytes, encodeBytes } from "./keys/base64.ts";
+import type { DataKey } from "./keys/DataKey.ts";
+import { encryptedLogOf } from "./encryptedLogOf.ts";
+import type { EncryptedRecordLog } from "./log/EncryptedRecordLog.ts";
+
+const storeSchema = objectWithMethods<StreamStore>("append", "read", "remove");
+
+/**
+ * Encrypts the chunks of streams with the data keys of an encrypted storage. Their number and size stay readable.
+ *
+ * @param storage - the storage of the agents, which `encrypted()` returned.
+ * @throws NotSupportedError if `encrypted()` did not make the storage.
+ *
+ * @example
+ * ```ts
+ * const store = encryptedStreams(new RedisStreamStore({ client }), storage);
+ * ```
+ */
+export function encryptedStreams(store: StreamStore, storage: PersistenceStorageProvider): StreamStore {
+  checkSchema(storeSchema, store, "store of encryptedStreams()");
+  return new EncryptedStreamStore(store, encryptedLogOf(storage, "encryptedStreams()"));
+}
+
+/** Keeps the numbers of chunks: the first chunk of an entry contains all of them, encrypted, and the others are empty. */
+class EncryptedStreamStore implements StreamStore {
+  readonly watch?: NonNullable<StreamStore["watch"]>;
+  readonly #store: StreamStore;
+  readonly #log: EncryptedRecordLog;
+
+  constructor(store: StreamStore, log: EncryptedRecordLog) {
+    this.#store = store;
+    this.#log = log;
+    if (store.watch) this.watch = store.watch.bind(store);
+  }
+
+  async append(streamId: string, { writer, first, chunks }: StreamEntry): Promise<void> {
+    const text = JSON.stringify(chunks);
+    const entry = { writer, first, chunks: chunks.map(() => "") };
+    const key = await this.#log.keyForWriting(streamId);
+    const data = encodeBytes(await key.encrypt(utf8(text), contextOf(streamId, entry, key.id)));
+    entry.chunks[0] = `${key.id}:${data}`;
+    await this.#store.append(streamId, entry);
+  }
+
+  async read(streamId: string, after?: StreamPlace): Promise<readonly StreamEntry[]> {
+    const entries = await this.#store.read(streamId, after);
+    return Promise.all(entries.map((entry) => this.#opened(streamId, entry)));
+  }
+
+  remove(streamId: string, upTo?: StreamPlace): Promise<void> {
+    return this.#store.remove(streamId, upTo);
+  }
+
+  async #opened(streamId: string, entry: StreamEntry): Promise<StreamEntry> {
+    const { writer, first } = entry;
+    const [id = "", data = ""] = entry.chunks[0]?.split(":") ?? [];
+    const key: DataKey | undefined = await this.#log.keys.reading(streamId, id);
+    const bytes = decodeBytes(data);
+    const text = bytes && (await key?.decrypt(bytes, contextOf(streamId, entry, id)));
+    if (text) return { writer, first, chunks: JSON.parse(fromUtf8(text)) as string[] };
+    throw new AuthenticationFailedError(streamId, undefined, "an entry of its stream was changed or moved");
+  }
+}
+
+function contextOf(streamId: string, { writer, first, chunks }: StreamEntry, keyId: string): string {
+  return JSON.stringify(["agent-persistence stream", 1, streamId, writer, first, chunks.length, keyId]);
+}

@@ -1,0 +1,36 @@
+import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
+import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
+import { encryptedLogOf } from "./encryptedLogOf.ts";
+
+/** The result of {@link reencrypt} for one agent. */
+export interface ReencryptedKey {
+  /** The id of the agent, thread, session or inbox. */
+  readonly agentId: string;
+  /** Whether the data key was encrypted again. `false` if the current key had encrypted it already. */
+  readonly changed: boolean;
+  /** Why the data key could not be encrypted again, for example because its key is missing. Omitted otherwise. */
+  readonly error?: AgentPersistenceError;
+}
+
+/**
+ * Encrypts the data keys of all agents with the current key of the key source, also while agents run. Afterwards,
+ * other keys are not needed for results without an error. The data itself is not written again.
+ *
+ * @throws NotSupportedError if `encrypted()` did not make the storage.
+ *
+ * @example
+ * ```ts
+ * for await (const { agentId, error } of reencrypt(storage)) if (error) console.error(agentId, error.message);
+ * ```
+ */
+export async function* reencrypt(storage: PersistenceStorageProvider): AsyncGenerator<ReencryptedKey, void, undefined> {
+  const { keys } = encryptedLogOf(storage, "reencrypt()");
+  for await (const agentId of keys.agentIds()) {
+    try {
+      yield { agentId, changed: await keys.refresh(agentId) };
+    } catch (error) {
+      if (!AgentPersistenceError.isInstance(error) || error.code === "storage_closed") throw error;
+      yield { agentId, changed: false, error };
+    }
+  }
+}
