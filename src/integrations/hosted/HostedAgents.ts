@@ -158,7 +158,9 @@ export class HostedAgents {
     options: { readonly signal?: AbortSignal | undefined; readonly follow?: () => Promise<void> } = {},
   ): Promise<Result> {
     const sha256 = await this.#storage.sha256();
-    const loop = new RecordedLoop(records, { sha256, ...options, streams: this.#streams?.store });
+    const { store } = this.#streams ?? {};
+    const owner = async () => (await this.#storage.log.owner(records.agentId))?.generation ?? 0;
+    const loop = new RecordedLoop(records, { sha256, ...options, streams: store && { store, owner } });
     return settledBy(loop, () => body(loop, records.input));
   }
 

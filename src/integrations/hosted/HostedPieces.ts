@@ -45,16 +45,25 @@ export class ResponsePieces {
   }
 }
 
+export interface PieceSource {
+  readonly store: StreamStore;
+  /** Returns the generation of the process that owns the agent, or 0 without one. */
+  readonly owner: () => Promise<number>;
+}
+
 /** Reads the pieces of a response that another process receives. */
 export class HostedPieces {
   readonly #store: StreamStore;
   readonly #agentId: string;
   readonly #prefix: string;
   readonly #lengths = new Map<number, number>();
-  #place: StreamPlace = { writer: 0, number: 0 };
+  readonly #owner: () => Promise<number>;
+  #place: StreamPlace | undefined;
 
-  constructor(store: StreamStore, agentId: string, request: RequestOfRun) {
-    this.#store = store;
+  /** @param source.owner chunks that an earlier owner has left are skipped. */
+  constructor(source: PieceSource, agentId: string, request: RequestOfRun) {
+    this.#store = source.store;
+    this.#owner = source.owner;
     this.#agentId = agentId;
     this.#prefix = prefixOf(request);
   }
@@ -64,14 +73,15 @@ export class HostedPieces {
    * response was cut off.
    */
   async next(signal: AbortSignal): Promise<readonly HostedPiece[] | undefined> {
-    const entries = await this.#store.read(this.#agentId, this.#place);
+    let place = (this.#place ??= { writer: await this.#owner(), number: 0 });
+    const entries = await this.#store.read(this.#agentId, place);
     const pieces: HostedPiece[] = [];
     for (const { writer, first, chunks } of entries) {
-      if (writer > this.#place.writer && this.#lengths.size > 0) return this.#void();
+      if (writer > place.writer && this.#lengths.size > 0) return this.#void();
       for (const [index, text] of chunks.entries()) {
-        const isSeen = writer === this.#place.writer && first + index <= this.#place.number;
+        const isSeen = writer === place.writer && first + index <= place.number;
         if (isSeen) continue;
-        this.#place = { writer, number: first + index };
+        this.#place = place = { writer, number: first + index };
         const chunk = JSON.parse(text) as StoredChunk;
         if (!chunk.requestId.startsWith(this.#prefix)) continue;
         if (chunk.type === "restart") return this.#void();

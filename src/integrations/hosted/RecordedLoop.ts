@@ -6,8 +6,7 @@ import { NotSerializableError, UnreadableValueError } from "../../errors/storedD
 import { ToolFailedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import type { StreamStore } from "../../streams/store/StreamStore.ts";
-import { HostedPieces } from "./HostedPieces.ts";
+import { HostedPieces, type PieceSource } from "./HostedPieces.ts";
 import { ResponseCalls } from "./ResponseCalls.ts";
 import { hostedResponse } from "./responseMessage.ts";
 import type { ApprovableCall, GivenHostedResponse, HostedApproval, HostedCall, HostedLoop } from "./HostedLoop.ts";
@@ -26,7 +25,7 @@ export class RecordedLoop implements HostedLoop {
   readonly #records: RunRecords;
   readonly #sha256: Sha256;
   readonly #follow: Follow;
-  readonly #streams: StreamStore | undefined;
+  readonly #streams: PieceSource | undefined;
   readonly #calls = new ResponseCalls();
   #answers = 0;
   #steps = 0;
@@ -44,7 +43,7 @@ export class RecordedLoop implements HostedLoop {
       readonly sha256: Sha256;
       readonly signal?: AbortSignal | undefined;
       readonly follow?: Follow;
-      readonly streams?: StreamStore | undefined;
+      readonly streams?: PieceSource | undefined;
     },
   ) {
     this.#streams = options.follow && options.streams;

@@ -7,6 +7,7 @@ import {
   InMemoryPersistenceStorageProvider,
   Persistence,
   persistence,
+  RollbackToolRegistry,
 } from "agent-persistence";
 import { type McpClient, mcpTools } from "agent-persistence/mcp";
 import { scriptedModel, type ScriptedToolCall } from "agent-persistence/testing";
@@ -176,6 +177,35 @@ describe("tools of an MCP server", () => {
     ]);
     expect(given.timeout).toBe(2 ** 31 - 1);
   });
+
+  it.each([1, 2] as const)(
+    "are reverted by other tools of the server, found by name, with version %i of the client",
+    async (version) => {
+      const storage = new InMemoryPersistenceStorageProvider();
+      /** An agent of a process with its own connection. */
+      const connected = async () => {
+        const { client, deeds } = await desk(version);
+        const tools = await mcpTools(client);
+        const named = (name: string) => tools.find((tool) => tool.name === name) ?? expect.unreachable();
+        const rollbackToolRegistry = new RollbackToolRegistry().registerRollback(named("book"), named("tag"));
+        const calls = ["7", "8"].map((room) => ({ toolName: "book", input: { room } }));
+        const promptExecutor = scriptedModel([{ toolCalls: calls }, "done"]);
+        const agent = new AIAgent({ promptExecutor, llmModel: "m", tools });
+        return { deeds, agent: agent.install(Persistence, { storage, rollbackToolRegistry }) };
+      };
+      const first = await connected();
+      await first.agent.run("go", { agentId: "a" });
+      const later = await connected();
+      const durable = persistence(later.agent).agent("a");
+      const [start] = await durable.getCheckpoints();
+      const { reverted } = await durable.rollbackToCheckpoint(start!.checkpointId);
+      expect(reverted.map(({ toolName }) => toolName)).toEqual(["book", "book"]);
+      expect(first.deeds.map(({ tool }) => tool)).toEqual(["book", "book"]);
+      expect(later.deeds.map(({ tool }) => tool)).toEqual(["tag", "tag"]);
+      const ids = [...first.deeds, ...later.deeds].map(({ id }) => id);
+      expect(new Set(ids).size).toBe(4);
+    },
+  );
 
   it("include the tools of every page of the server's list", async () => {
     const client = listing((cursor) => (cursor === undefined ? page(["a"], "2") : page(["b"])));
