@@ -128,6 +128,19 @@ function readingCommands(program: Command, lazily: Lazily): void {
 }
 
 function runCommands(program: Command, lazily: Lazily): void {
+  withAgent(common(program.command("replay")), itsCode)
+    .description("run a stored run again in memory, without models and tools, and show the first difference")
+    .argument("<agent>")
+    .option("--run <run>", "the run; default: the newest")
+    .action(lazily(async () => (await import("./reading/replay.ts")).replay));
+  common(program.command("fixture"))
+    .description("write a run to a file for tests, with secrets hidden")
+    .argument("<agent>")
+    .option("--run <run>", "the run; default: the newest")
+    .option("-o, --out <file>", "the file; one that is there is replaced")
+    .option("--redact <path...>", "hide what is at these paths, such as user.email")
+    .option("--show-secrets", "keep what looks like a secret")
+    .action(lazily(async () => (await import("./reading/fixture.ts")).fixture));
   common(program.command("compare"))
     .description("show what differs between two runs: steps, calls, messages, tokens, time")
     .argument("<agent>")

@@ -23,6 +23,7 @@ const codes: Readonly<Partial<Record<ExitReason, readonly string[]>>> = {
     "not_supported",
     "nothing_to_resume",
     "pruning_not_supported",
+    "recording_pruned",
     "request_answered",
     "request_expired",
     "storage_not_listable",

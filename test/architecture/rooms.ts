@@ -69,6 +69,7 @@ export const floors: readonly (readonly string[])[] = [
   ["persistence"],
   ["replay/recording"],
   ["replay/run"],
+  ["replay/fixture"],
   ["streams/write"],
   ["streams/follow"],
   ["streams"],

@@ -135,12 +135,20 @@ export class Redaction {
     if (typeof value === "number" && isSecret) return this.#secret(String(value));
     if (typeof value !== "object" || value === null) return value;
     if (depth >= deepest) return "… deeper levels are not shown";
-    if (Array.isArray(value)) return this.#copyList(value, place, isSecret, depth + 1);
-    return this.#copyObject(value, place, isSecret, depth + 1);
+    return Array.isArray(value)
+      ? this.#copyList(value, place, isSecret, depth + 1)
+      : this.#copyInstance(value, place, isSecret, depth + 1);
+  }
+
+  #copyInstance(value: object, place: ValuePath, isSecret: boolean, depth: number): unknown {
+    if (value instanceof Map || value instanceof Set) return this.#copyCollection(value, place, isSecret, depth);
+    if (value instanceof URL) return new URL(this.text(value.href));
+    if (ArrayBuffer.isView(value) || value instanceof Date) return value;
+    return this.#copyObject(value, place, isSecret, depth);
   }
 
   /** Handles maps and headers, which are lists of pairs. */
-  #copyList(list: readonly unknown[], { whole, named }: ValuePath, isSecret: boolean, depth: number): unknown {
+  #copyList(list: readonly unknown[], { whole, named }: ValuePath, isSecret: boolean, depth: number): unknown[] {
     return list.map((item: unknown, index) => {
       const at = { whole: [...whole, String(index)], named };
       if (!isPair(item)) return this.#copy(item, at, isSecret, depth);
@@ -150,6 +158,18 @@ export class Redaction {
       const first = this.#copy(key, { whole: [...at.whole, "0"], named: [] }, isSecret, depth + 1);
       return [first, this.#copy(value, within, isSecret || this.#isSecret(key), depth + 1)];
     });
+  }
+
+  /** Handles the maps and sets of values that are not JSON. */
+  #copyCollection(
+    value: ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>,
+    place: ValuePath,
+    isSecret: boolean,
+    depth: number,
+  ): unknown {
+    const items = this.#copyList([...value], place, isSecret, depth);
+    if (value instanceof Set) return new Set(items);
+    return new Map(items.map((item) => (Array.isArray(item) ? item : [item, item]) as [unknown, unknown]));
   }
 
   #copyObject(value: object, { whole, named }: ValuePath, isSecret: boolean, depth: number): object {
@@ -164,7 +184,9 @@ export class Redaction {
         : { whole: [...whole, key], named: [...named, key] };
       return [key.length < shortestSecret ? key : this.text(key), this.#copy(item, place, hides, depth)] as const;
     });
-    return Object.fromEntries(entries);
+    const copy = Object.fromEntries(entries);
+    const prototype = Object.getPrototypeOf(value) as object | null;
+    return prototype === Object.prototype ? copy : (Object.assign(Object.create(prototype), copy) as object);
   }
 
   #secret(text: string): string {
