@@ -229,6 +229,9 @@ function dataCommands(program: Command, lazily: Lazily): void {
     .description("the agent has not arrived, and runs here again")
     .argument("<agent>")
     .action(lazily(async () => (await import("./writing/moveCommand.ts")).moveCancel));
+  writing(program.command("reencrypt"))
+    .description("encrypt the data keys of all agents with the current key of --keys")
+    .action(lazily(async () => (await import("./writing/reencryptCommand.ts")).reencryptCommand));
   writing(program.command("salvage"))
     .description("copy what is intact of a damaged agent in files into another folder")
     .argument("<agent>")
@@ -264,6 +267,7 @@ type Lazily = (load: () => Promise<Action>) => (...given: readonly unknown[]) =>
 function common(command: Command): Command {
   return command
     .option("-s, --storage <address>", "where the agents are")
+    .option("--keys <module#export>", "the keys of an encrypted storage")
     .option("--json", "answer in JSON, for programs")
     .option("--no-color", "answer without color");
 }

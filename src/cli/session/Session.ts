@@ -3,6 +3,8 @@ import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { findAddress } from "../storage/storageAddress.ts";
 import type { OpenedStorage, OpenOptions } from "../storage/OpenedStorage.ts";
 import { nameStorage } from "../ids/storageNames.ts";
+import type { KeySource } from "../../encryption.ts";
+import { loadExport } from "./loadExport.ts";
 import { openStorage } from "../storage/openStorage.ts";
 import type { CommandIo } from "../terminal/CommandIo.ts";
 import { Output } from "../terminal/Output.ts";
@@ -10,6 +12,7 @@ import type { Part } from "../terminal/painted.ts";
 
 export interface CommonOptions {
   readonly storage?: string | undefined;
+  readonly keys?: string | undefined;
   readonly json?: boolean | undefined;
   readonly color?: boolean | undefined;
 }
@@ -35,7 +38,12 @@ export class Session implements AsyncDisposable {
   /** Opens the storage from the options, the environment or the working directory. */
   async open(purpose: OpenOptions["purpose"] = "read"): Promise<OpenedStorage> {
     const { cwd } = this.io;
-    return this.keep(await openStorage(await findAddress(this.#options.storage, this.io), { cwd, purpose }));
+    const opened = await openStorage(await findAddress(this.#options.storage, this.io), { cwd, purpose });
+    const { keys } = this.#options;
+    if (keys === undefined) return this.keep(opened);
+    const { encrypted } = await import("../../encryption.ts");
+    const { value } = await loadExport(keys, this.io);
+    return this.keep({ ...opened, storage: encrypted(opened.storage, { keys: value as KeySource }) });
   }
 
   /** Registers a storage to close at the end of the command. */

@@ -6,9 +6,9 @@ import {
   type PersistenceStorageProvider,
 } from "../../index.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
+import { loadExport } from "./loadExport.ts";
 import type { Session, WritingOptions } from "./Session.ts";
 import { createRequire } from "node:module";
-import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import type { CommandIo } from "../terminal/CommandIo.ts";
@@ -78,36 +78,8 @@ interface Library {
  * @throws CommandFailure if the module, the export or the agent is missing
  */
 async function loadAgent(given: string, io: CommandIo): Promise<LoadedAgent> {
-  const at = given.lastIndexOf("#");
-  const [name, exported] = at < 0 ? [given, "default"] : [given.slice(0, at), given.slice(at + 1)];
-  const path = resolve(io.cwd, name);
-  io.divertOutput();
-  const module = await load(path);
-  const found = module[exported];
-  if (found === undefined)
-    throw new CommandFailure("usage", `${path} has no export "${exported}". It has ${Object.keys(module).join(", ")}.`);
-  const agent: unknown = typeof found === "function" ? await (found as () => unknown)() : found;
-  return featureOf(agent, path, exported);
-}
-
-async function load(path: string): Promise<Readonly<Record<string, unknown>>> {
-  try {
-    return (await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>;
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "ERR_UNKNOWN_FILE_EXTENSION" && /\.[mc]?tsx?$/.test(path))
-      throw new CommandFailure("usage", noLoader(path));
-    if (code === "ERR_MODULE_NOT_FOUND" && message.includes(path))
-      throw new CommandFailure("notFound", `There is no module ${path}.`);
-    throw error;
-  }
-}
-
-function noLoader(path: string): string {
-  return (
-    `Node ${process.versions.node} cannot load the TypeScript of ${path}. Use Node 22.18 or newer; or install a loader and ` +
-    `name it: NODE_OPTIONS="--import tsx" agent-persistence …; or give the compiled module.`
-  );
+  const { path, exported, value } = await loadExport(given, io);
+  return featureOf(value, path, exported);
 }
 
 /** Tries other copies of this library, because an agent is known only to the copy that its module uses. */

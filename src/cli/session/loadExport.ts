@@ -1,0 +1,48 @@
+import { CommandFailure } from "../terminal/CommandFailure.ts";
+import type { CommandIo } from "../terminal/CommandIo.ts";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+export interface LoadedExport {
+  readonly path: string;
+  readonly exported: string;
+  /** The export, or what it returns if it is a function. */
+  readonly value: unknown;
+}
+
+/**
+ * Loads `<module#export>`, by default the default export. Output of the module goes to standard error.
+ *
+ * @throws CommandFailure if the module or the export is missing
+ */
+export async function loadExport(given: string, io: CommandIo): Promise<LoadedExport> {
+  const at = given.lastIndexOf("#");
+  const [name, exported] = at < 0 ? [given, "default"] : [given.slice(0, at), given.slice(at + 1)];
+  const path = resolve(io.cwd, name);
+  io.divertOutput();
+  const module = await load(path);
+  const found = module[exported];
+  if (found === undefined)
+    throw new CommandFailure("usage", `${path} has no export "${exported}". It has ${Object.keys(module).join(", ")}.`);
+  return { path, exported, value: typeof found === "function" ? await (found as () => unknown)() : found };
+}
+
+async function load(path: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return (await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "ERR_UNKNOWN_FILE_EXTENSION" && /\.[mc]?tsx?$/.test(path))
+      throw new CommandFailure("usage", noLoader(path));
+    if (code === "ERR_MODULE_NOT_FOUND" && message.includes(path))
+      throw new CommandFailure("notFound", `There is no module ${path}.`);
+    throw error;
+  }
+}
+
+function noLoader(path: string): string {
+  return (
+    `Node ${process.versions.node} cannot load the TypeScript of ${path}. Use Node 22.18 or newer; or install a loader and ` +
+    `name it: NODE_OPTIONS="--import tsx" agent-persistence …; or give the compiled module.`
+  );
+}
