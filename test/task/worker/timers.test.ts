@@ -3,13 +3,13 @@ import { TaskManager, TaskWorker, type TaskOutcome } from "agent-persistence/tas
 import { SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { durableAgent } from "../../persistence/support/durableAgent.ts";
-import { timerStorages } from "../../persistence/waiting/timers/timerStorages.ts";
+import { queueStorages } from "../queue/queueStorages.ts";
 import { oneNode } from "./oneNode.ts";
 
 const hour = 3_600_000;
 const day = 24 * hour;
 
-describe.each(timerStorages)("$name: workers", (storage) => {
+describe.each(queueStorages)("$name: workers", (storage) => {
   async function setup(count: number) {
     const opened = await storage.open();
     const clock = new SimulatedClock();
