@@ -191,6 +191,43 @@ describe("a client of a run", () => {
     await resumed.rest();
   });
 
+  it("that reconnects 200 times sees each chunk once and in order", async () => {
+    const { model, agent } = desk();
+    const run = agent.run("go", { agentId: "a" });
+    const turns = 4;
+    const write = async () => {
+      for (let turn = 0; turn < turns; turn++) {
+        const request = await model.request(turn);
+        for (let token = 0; token < 100; token++) {
+          request.write(`${turn}:${token} `);
+          if (token % 7 === 0) await new Promise((resolve) => setImmediate(resolve));
+        }
+        request.end(turn < turns - 1 ? ["look"] : []);
+      }
+      await run;
+    };
+    await model.request(0);
+    const written = write();
+    const view = new ClientView();
+    let after: string | undefined = ClientView.start;
+    for (let connected = 0; connected < 200; connected++) {
+      const client = streams(agent).attach("a", { after, pollMs: 1 });
+      for (let left = 1 + (connected % 3); left > 0; left--) {
+        const { value } = await client.next();
+        if (value) view.add(value);
+        after = value?.position ?? after;
+      }
+      await client.return(undefined);
+    }
+    await written;
+    for await (const chunk of streams(agent).attach("a", { after })) view.add(chunk);
+    expect(view.restarts).toBe(0);
+    const words = Array.from({ length: turns }, (_turn, turn) =>
+      Array.from({ length: 100 }, (_token, token) => `${turn}:${token} `).join(""),
+    );
+    expect([...view.texts.values()]).toEqual(words);
+  });
+
   it("ends when its signal aborts", async () => {
     const { model, agent } = desk();
     const run = agent.run("go", { agentId: "a" });

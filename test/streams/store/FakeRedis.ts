@@ -12,6 +12,7 @@ export class FakeRedis implements RedisStreamClient {
       case "XADD": {
         const [id = "", ...fields] = values;
         const [high, low] = idOf(id);
+        if (high === 0 && low === 0) throw new Error("ERR The ID specified in XADD must be greater than 0-0");
         if (high < stream.last[0] || (high === stream.last[0] && low <= stream.last[1]))
           throw new Error("ERR The ID specified in XADD is equal or smaller than the target stream top item");
         this.#streams.set(key, { last: [high, low], entries: [...stream.entries, [id, fields]] });
@@ -19,9 +20,13 @@ export class FakeRedis implements RedisStreamClient {
       }
       case "XRANGE":
         return structuredClone(stream.entries);
-      case "XDEL":
-        stream.entries = stream.entries.filter(([id]) => !values.includes(id));
-        return values.length;
+      case "XDEL": {
+        // The stream and its last id remain, also without entries.
+        const kept = stream.entries.filter(([id]) => !values.includes(id));
+        const deleted = stream.entries.length - kept.length;
+        stream.entries = kept;
+        return deleted;
+      }
       case "DEL":
         return Number(this.#streams.delete(key));
       default:
