@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { stripVTControlCharacters } from "node:util";
@@ -6,11 +6,15 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { persistence } from "agent-persistence";
+import { PostgresPersistenceStorageProvider } from "agent-persistence/postgres";
+import { SqlitePersistenceStorageProvider } from "agent-persistence/sqlite";
 import textWidth from "fast-string-truncated-width";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { buildCode, type BuiltPackage } from "../package/builtPackage.ts";
 import { repository } from "../package/compile.ts";
 import { wholeSoak } from "../soak/cases.ts";
+import { databaseUrl, newSchema, pool } from "../storage/postgres/database.ts";
+import { libsql } from "../storage/sqlite/libsql.ts";
 import { CommandProcess, type Ended } from "./support/CommandProcess.ts";
 import { TerminalProcess, terminalKinds } from "./support/TerminalProcess.ts";
 import { deskOn } from "./support/desk/desk.mjs";
@@ -63,6 +67,40 @@ describe("the command line as a process", () => {
     const { content } = await client.callTool({ name: "list_agents" });
     expect(content).toMatchObject([{ type: "text", text: expect.stringContaining("order-1") }]);
     await client.close();
+  });
+
+  it.each(["SQLite", "Postgres"] as const)("serves agents in %s to a client of MCP", async (database) => {
+    const schema = newSchema();
+    const url = new URL(await databaseUrl());
+    url.searchParams.set("schema", schema);
+    const [address, there] =
+      database === "SQLite"
+        ? ["sqlite:agents.db", new SqlitePersistenceStorageProvider({ database: libsql(join(built.app, "agents.db")) })]
+        : [url.href, new PostgresPersistenceStorageProvider({ client: await pool(), schema })];
+    await deskOn(there).run("an order", { agentId: "order-9" });
+    const client = new Client({ name: "assistant", version: "1.0.0" });
+    const args = [`${built.root}${built.bin}`, "mcp", "--storage", address];
+    await client.connect(new StdioClientTransport({ command: process.execPath, args, cwd: built.app }));
+    const { content: listed } = await client.callTool({ name: "list_agents" });
+    expect(listed).toMatchObject([{ type: "text", text: expect.stringMatching(/"order-9".*"waiting"/s) }]);
+    const { content: shown } = await client.callTool({ name: "show_agent", arguments: { agentId: "order-9" } });
+    expect(shown).toMatchObject([{ type: "text", text: expect.stringContaining('"approval"') }]);
+    await client.close();
+  });
+
+  it("names the SDK that is missing for MCP", async () => {
+    const sdk = `${built.app}node_modules/@modelcontextprotocol/server`;
+    const target = readlinkSync(sdk);
+    rmSync(sdk);
+    try {
+      const { code, err } = await command("mcp");
+      expect({ code, err }).toEqual({
+        code: 1,
+        err: expect.stringContaining("install its SDK: npm install @modelcontextprotocol/server") as string,
+      });
+    } finally {
+      symlinkSync(target, sdk);
+    }
   });
 
   it("accepts agents of another copy of the library", async () => {
