@@ -1,3 +1,11 @@
+export {
+  replayRuns,
+  type ReplayedRuns,
+  type ReplayRunsOptions,
+  type RunSelection,
+  type SelectedRun,
+} from "./replay/batch/replayRuns.ts";
+export type { ReplayedRun, ReplayReport } from "./replay/batch/ReplayReport.ts";
 export { createFixture, type FixtureOptions } from "./replay/fixture/createFixture.ts";
 export { replayFixture, type ReplayFixtureOptions } from "./replay/fixture/replayFixture.ts";
 export type { RunFixture } from "./replay/fixture/RunFixture.ts";

@@ -69,7 +69,7 @@ export const floors: readonly (readonly string[])[] = [
   ["persistence"],
   ["replay/recording"],
   ["replay/run"],
-  ["replay/fixture"],
+  ["replay/fixture", "replay/batch"],
   ["streams/write"],
   ["streams/follow"],
   ["streams"],

@@ -1,0 +1,158 @@
+import { z } from "zod";
+import type { AIAgent } from "../../agent/AIAgent.ts";
+import { inspect } from "../../inspect/AgentInspector.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { abortSignalSchema, integerFrom, numberFrom, plainObject } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
+import type { ReplayResult } from "../run/replayRecording.ts";
+import { replayRun, type ReplayRunOptions } from "../run/replayRun.ts";
+import type { ReplayedRun, ReplayReport } from "./ReplayReport.ts";
+import { ReplayTotals } from "./ReplayTotals.ts";
+
+/** A stored run. */
+export interface SelectedRun {
+  readonly agentId: string;
+  /** Defaults to the newest run of the agent. */
+  readonly runId?: string | undefined;
+}
+
+/** The runs to replay. */
+export interface RunSelection {
+  readonly storage: PersistenceStorageProvider;
+  /** Defaults to the newest run of each agent of the storage. */
+  readonly runs?: Iterable<SelectedRun> | AsyncIterable<SelectedRun> | undefined;
+}
+
+/** Options of {@link replayRuns}. */
+export interface ReplayRunsOptions {
+  /** The number of replays at the same time. Defaults to 4. */
+  readonly concurrency?: number | undefined;
+  /** Starts no replay after live requests have used this number of tokens. Defaults to no limit. */
+  readonly budget?: { readonly tokens: number } | undefined;
+  /** Stops the replays with the signal's reason. Defaults to no signal. */
+  readonly signal?: AbortSignal | undefined;
+  /** The further options of each `replayRun`. Defaults to an exact replay. */
+  readonly replay?: Omit<ReplayRunOptions, "storage" | "agentId" | "runId" | "signal"> | undefined;
+}
+
+/** Replays in progress. Iterating starts them, and leaving the loop stops them. */
+export interface ReplayedRuns extends AsyncIterable<ReplayedRun> {
+  /** The sums of the replays so far. */
+  readonly report: ReplayReport;
+}
+
+const selectionSchema = strictOptions(() => ({ storage: providerSchema, runs: z.unknown().optional() }));
+const optionsSchema = strictOptions(() => ({
+  concurrency: integerFrom(1).optional(),
+  budget: strictOptions(() => ({ tokens: numberFrom(0) })).optional(),
+  signal: abortSignalSchema.optional(),
+  replay: plainObject.optional(),
+}));
+
+/**
+ * Replays many stored runs with one agent, some at the same time, and sums the results. Runs are yielded in the order in
+ * which their replays end. A run that cannot be replayed is yielded with its error.
+ *
+ * @throws InvalidInputError if an argument is invalid.
+ * @throws StorageNotListableError while iterating, without `runs`, if the storage cannot list agents.
+ *
+ * @example
+ * ```ts
+ * const replays = replayRuns(agent, { storage }, { concurrency: 8 });
+ * for await (const { agentId, result } of replays) console.log(agentId, result?.matches, replays.report.replayed);
+ * console.log(replays.report.divergences);
+ * ```
+ */
+export function replayRuns(
+  agent: AIAgent<never, unknown>,
+  selection: RunSelection,
+  options: ReplayRunsOptions = {},
+): ReplayedRuns {
+  checkSchema(selectionSchema, selection, "selection of replayRuns()");
+  checkSchema(optionsSchema, options, "options of replayRuns()");
+  const { replay = {} } = options;
+  const totals = new ReplayTotals("model" in replay && replay.model === "live");
+  return {
+    get report() {
+      return totals.report;
+    },
+    [Symbol.asyncIterator]: () => replayed(agent, selection, options, totals),
+  };
+}
+
+async function* replayed(
+  agent: AIAgent<never, unknown>,
+  { storage, runs = newestRuns(storage) }: RunSelection,
+  { concurrency = 4, budget, signal, replay = {} }: ReplayRunsOptions,
+  totals: ReplayTotals,
+): AsyncGenerator<ReplayedRun, void> {
+  const stop = new AbortController();
+  const signals = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
+  const open = new OpenReplays((run) => replayRun(agent, { ...replay, ...run, storage, signal: signals }));
+  const next = async (): Promise<ReplayedRun> => {
+    const run = await open.next();
+    signal?.throwIfAborted();
+    totals.add(run);
+    return run;
+  };
+  const isSpent = () => totals.tokens >= (budget?.tokens ?? Infinity);
+  let ended: ReplayReport["ended"] = "all";
+  try {
+    for await (const run of runs) {
+      signal?.throwIfAborted();
+      if (isSpent()) {
+        ended = "budget";
+        break;
+      }
+      open.add(run);
+      if (open.size >= concurrency) yield await next();
+    }
+    while (open.size > 0) yield await next();
+    totals.ended = ended;
+  } finally {
+    totals.ended ??= "stopped";
+    stop.abort();
+    await open.settled();
+  }
+}
+
+/** The replays in progress. */
+class OpenReplays {
+  readonly #open = new Map<Promise<unknown>, Promise<ReplayedRun>>();
+  readonly #replay: (run: SelectedRun) => Promise<ReplayResult>;
+
+  constructor(replay: (run: SelectedRun) => Promise<ReplayResult>) {
+    this.#replay = replay;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  add({ agentId, runId }: SelectedRun): void {
+    const named = { agentId, ...(runId !== undefined && { runId }) };
+    const result = this.#replay(named);
+    const run = result.then(
+      (replayed) => ({ ...named, result: replayed }),
+      (error: unknown) => ({ ...named, error }),
+    );
+    this.#open.set(result, run);
+  }
+
+  /** Returns the first replay that ends. */
+  async next(): Promise<ReplayedRun> {
+    const [key, run] = await Promise.race([...this.#open].map(async ([at, each]) => [at, await each] as const));
+    this.#open.delete(key);
+    return run;
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all(this.#open.values());
+  }
+}
+
+async function* newestRuns(storage: PersistenceStorageProvider): AsyncGenerator<SelectedRun> {
+  for await (const { agentId, shape, runId } of inspect(storage).agents())
+    if (shape === "agent" && runId !== undefined) yield { agentId, runId };
+}
