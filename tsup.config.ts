@@ -9,6 +9,7 @@ export default defineConfig({
     "src/index.ts",
     "src/errors.ts",
     "src/transfer.ts",
+    "src/backup.ts",
     "src/file.ts",
     "src/sqlite.ts",
     "src/postgres.ts",

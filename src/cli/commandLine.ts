@@ -219,6 +219,17 @@ function dataCommands(program: Command, lazily: Lazily): void {
     .option("--trust-approvals", "let approvals in the file count; default: the agent asks for them again")
     .option("--max-part-bytes <n>", "the largest line or value of the file; default: 16777216", count)
     .action(lazily(async () => (await import("./writing/importCommand.ts")).importCommand));
+  common(program.command("backup"))
+    .description("copy all agents, threads and sessions into a folder")
+    .argument("<folder>", "a new folder, or one with an earlier backup")
+    .action(lazily(async () => (await import("./writing/backupCommands.ts")).backup));
+  writing(program.command("restore"))
+    .description("copy the agents of a backup into a storage")
+    .argument("<folder>", "a folder that backup wrote")
+    .action(lazily(async () => (await import("./writing/backupCommands.ts")).restore));
+  writing(program.command("mark-restored"))
+    .description("mark all agents as copies, after a restore with other tools")
+    .action(lazily(async () => (await import("./writing/backupCommands.ts")).markAllRestored));
   const move = program.command("move").description("end a move that export --move began");
   writing(move.command("finish"))
     .description("the agent has arrived elsewhere")

@@ -1,3 +1,4 @@
+import { type LogShapeName, logShapes } from "../errors/storedDataErrors.ts";
 import type { AgentSummary, ListOptions, RecordLog } from "./RecordLog.ts";
 import { mergeSorted } from "../internal/mergeSorted.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
@@ -124,3 +125,7 @@ export function isAboutOneAgent(error: unknown): error is AgentPersistenceError 
 }
 
 const codesOfOneAgent = /^(corrupt_log|unsupported_format|unsupported_record|key_missing|authentication_failed)$/;
+/** Returns the kind of a log from its status. The status of other logs is their kind, possibly with a suffix. */
+export function shapeOfStatus(status: string): LogShapeName {
+  return logShapes.find((shape) => status === shape || status.startsWith(`${shape}_`)) ?? "agent";
+}

@@ -98,6 +98,24 @@ export async function* exportAgent(
   yield* options.gzip ? gzipped(parts) : parts;
 }
 
+/**
+ * Exports the log of an agent, a thread, a session or an inbox as it is stored, for a backup. Resolves to `undefined`
+ * for an unknown or a moved agent.
+ *
+ * @throws CorruptLogError, CorruptBlobError
+ * @throws UnreadableValueError if a blob is missing, or if the log is deleted or pruned during the export.
+ */
+export async function exportLog(
+  source: TransferStorage<"encodedAppends">,
+  logId: string,
+): Promise<AsyncIterable<Uint8Array> | undefined> {
+  const sha256 = await source.sha256();
+  const log = await keptAppends(source.log, logId, sha256);
+  const survey = await surveyLog(log, logId, { sha256, ofAgent: false });
+  if (survey.last === undefined || survey.custody?.state === "moved") return undefined;
+  return inLargeParts(archiveOf({ source: source.log, log, sha256 }, factsOf(logId, survey), survey), yieldedBytes);
+}
+
 function factsOf(agentId: string, survey: LogSurvey): Omit<ArchiveHeader, "checkpoint" | "move"> {
   const { position, generation } = lastOf(agentId, survey);
   return { archive: 1, format: formatVersion, library: "agent-persistence", agentId, position, generation };

@@ -12,7 +12,6 @@ import { checkSchema } from "../internal/options/checkSchema.ts";
 import { customSchema, numberFrom } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
-import { Pace } from "../internal/nextTurn.ts";
 import { agentSummary } from "../journal/agentSummary.ts";
 import type { LogStorage } from "../storage/LogStorage.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
@@ -20,11 +19,11 @@ import { processOwner } from "../storage/ReleasableLog.ts";
 import { readEntries } from "../storage/readEntries.ts";
 import type { LogAppend } from "../storage/RecordLog.ts";
 import { ArchiveReader } from "./ArchiveReader.ts";
-import { type ArchiveHeader, type ArchivePart, defaultMaxPartBytes } from "./archiveFormat.ts";
+import { type ArchiveHeader, defaultMaxPartBytes } from "./archiveFormat.ts";
 import { forkAppend, type ForkedLog, recordsOfFork } from "./forkAppend.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
 import { type MoveReceipt, receiptOf } from "./finishMove.ts";
-import { ReceivedBlobs } from "./transferredBlobs.ts";
+import { receivedLines } from "./receivedLines.ts";
 import { quoted } from "../errors/quoted.ts";
 
 /** The result of `importAgent`. */
@@ -125,7 +124,7 @@ async function importFrom(
     const place = { forkId: agentId, at: systemClock.now(), sha256, log: target.log, blobsOf: agentId, asksAgain };
     return forkAppend(await recordsOfFork(source, place), source, agentId, at);
   };
-  const lines = linesIn(reader.parts(), target, agentId, imported);
+  const lines = receivedLines(reader.parts(), target, agentId, imported);
   try {
     const owned = await target.log.receive(agentId, processOwner(), { appends: lines, generation }, last);
     await owned.release();
@@ -155,37 +154,10 @@ async function importedBefore({ log }: LogStorage, { agentId, move }: ArchiveHea
   return custody?.state === "here" && custody.move === move ? index.checkpoints.size : undefined;
 }
 
-function refusalOf(error: unknown): unknown {
+export function refusalOf(error: unknown): unknown {
   if (error instanceof CorruptLogError && error.file === "received lines")
     return new InvalidArchiveError(error.found, { cause: error });
   return error instanceof UnreadableValueError ? new InvalidArchiveError(error.message, { cause: error }) : error;
-}
-
-/** Stores blobs before the line that refers to them. */
-async function* linesIn(
-  parts: AsyncIterable<ArchivePart>,
-  { log }: TransferStorage<"receive">,
-  agentId: string,
-  imported: ImportedLog,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  const pace = new Pace();
-  const blobs = new ReceivedBlobs(log.blobs, agentId);
-  try {
-    for await (const part of parts) {
-      await pace.after(part.bytes.length);
-      if (part.kind === "line") {
-        imported.addLine(part.bytes);
-        await blobs.stored();
-        yield part.bytes;
-      } else {
-        imported.addBlob(part.reference);
-        await blobs.put(part.reference, part.bytes);
-      }
-    }
-    await blobs.stored();
-  } finally {
-    await blobs.ended();
-  }
 }
 
 interface ArchiveEnd {

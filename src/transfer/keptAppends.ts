@@ -84,6 +84,13 @@ export interface LogSurvey {
   readonly prunedUpTo: number;
 }
 
+export interface SurveyOptions {
+  readonly sha256: Sha256;
+  readonly upTo?: number;
+  /** Whether the log must belong to an agent. Defaults to `true`. */
+  readonly ofAgent?: boolean;
+}
+
 /**
  * Reads the lines of a log and parses only the relevant ones. The log verifies the lines.
  *
@@ -92,19 +99,23 @@ export interface LogSurvey {
 export async function surveyLog(
   log: Pick<CopiedLog, "encodedAppends">,
   agentId: string,
-  { sha256, ...options }: { readonly sha256: Sha256; readonly upTo?: number },
+  { sha256, ofAgent = true, ...options }: SurveyOptions,
 ): Promise<LogSurvey> {
   const pace = new Pace();
   const marked: Entry[] = [];
   let last: Uint8Array | undefined;
   for await (const line of log.encodedAppends(agentId, options)) {
-    if (last === undefined) assertOfAgent(agentId, entryOf(line, sha256) ?? { records: [] });
+    if (ofAgent && last === undefined) assertOfAgent(agentId, entryOf(line, sha256) ?? { records: [] });
     await pace.after(line.length);
-    const entry = marks.some((mark) => includesText(line, mark)) ? entryOf(line, sha256) : undefined;
+    const entry = markedEntry(line, sha256);
     if (entry) marked.push(entry);
     if (!entry || entry.records.some(isAboutMore)) last = line;
   }
   return { last: last && placeOf(last, sha256), custody: custodyIn(marked), prunedUpTo: pruningIn(marked)?.upTo ?? 0 };
+}
+
+function markedEntry(line: Uint8Array, sha256: Sha256): Entry | undefined {
+  return marks.some((mark) => includesText(line, mark)) ? entryOf(line, sha256) : undefined;
 }
 
 function placeOf(line: Uint8Array, sha256: Sha256): LogSurvey["last"] {

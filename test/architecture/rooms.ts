@@ -35,6 +35,7 @@ export const floors: readonly (readonly string[])[] = [
   ["encryption/keys"],
   ["encryption/log"],
   ["encryption"],
+  ["backup"],
   ["inspect/view"],
   ["inspect/log"],
   ["inspect/show"],

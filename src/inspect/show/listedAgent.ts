@@ -1,7 +1,6 @@
-import { type LogShapeName, logShapes } from "../../errors/storedDataErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
-import { unreadable } from "../../storage/summaries.ts";
+import { shapeOfStatus, unreadable } from "../../storage/summaries.ts";
 import type { AgentStatus, AgentView, ListedAgent } from "../view/AgentView.ts";
 import type { CallView } from "../view/CallView.ts";
 import type { Problem } from "../view/ShownValue.ts";
@@ -20,11 +19,6 @@ export const agentStatuses = [
   "unreadable",
 ] as const satisfies readonly AgentStatus[];
 
-/** Returns the kind of a log from its status. The status of other logs is their kind, possibly with a suffix. */
-function shapeOf(status: string): LogShapeName {
-  return logShapes.find((shape) => status === shape || status.startsWith(`${shape}_`)) ?? "agent";
-}
-
 function agentStatus(status: string): AgentStatus {
   return agentStatuses.find((known) => known === status) ?? "unknown";
 }
@@ -34,7 +28,7 @@ export function listedAgent(summary: AgentSummary): ListedAgent {
   const isUnreadable = summary.status === unreadable;
   return withoutUndefined({
     agentId,
-    shape: shapeOf(summary.status),
+    shape: shapeOfStatus(summary.status),
     status: agentStatus(summary.status),
     reason: isUnreadable ? undefined : reasonIn(data),
     problem: isUnreadable ? problemIn(data) : undefined,

@@ -1,0 +1,162 @@
+import { createReadStream } from "node:fs";
+import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { z } from "zod";
+import { InvalidInputError } from "../errors/agentErrors.ts";
+import { quoted } from "../errors/quoted.ts";
+import { StorageError } from "../errors/storageErrors.ts";
+import { nodeSha256 } from "../internal/sha256/nodeSha256.ts";
+import { storageFailure, systemCode } from "../node/storageFailure.ts";
+
+/** The kind of a log in a backup. Agents are restored as copies, and other logs as they are. */
+export type BackedUpKind = "agent" | "log";
+
+/** One archive in a backup. */
+export interface BackedUpLog {
+  readonly logId: string;
+  readonly kind: BackedUpKind;
+  /** The position of the last append in the archive. */
+  readonly position: number;
+  readonly file: string;
+}
+
+const mark = { backup: 1, library: "agent-persistence" } as const;
+const markSchema = z.lazy(() => z.object({ backup: z.literal(mark.backup), library: z.literal(mark.library) }));
+const headerSchema = z.lazy(() => z.object({ agentId: z.string(), position: z.int().positive() }));
+const archiveName = /^[0-9a-f]{40}\.(agent|log)$/;
+/** More than the size of the first line of an archive. */
+const headerBytes = 16 * 1024;
+
+/**
+ * The directory of a backup: a file that marks it, and one archive for each log. Failures of the file system throw
+ * StorageError.
+ */
+export class BackupFolder {
+  readonly #path: string;
+  readonly #mark: string;
+  readonly #logs: string;
+
+  constructor(directory: string) {
+    this.#path = resolve(directory);
+    this.#mark = join(this.#path, "backup.json");
+    this.#logs = join(this.#path, "logs");
+  }
+
+  /**
+   * Creates the directory, or continues a backup in it. Removes unfinished files of an earlier process.
+   *
+   * @throws InvalidInputError if the directory has other content.
+   */
+  async begin(): Promise<void> {
+    const found = await names(this.#path);
+    if (found.length > 0) await this.assertBackup();
+    await onDisk("mkdir", this.#logs, () => mkdir(this.#logs, { recursive: true, mode: 0o700 }));
+    if (found.length === 0) await write(this.#mark, [Buffer.from(`${JSON.stringify(mark)}\n`)]);
+    for (const name of await names(this.#logs)) if (!archiveName.test(name)) await this.remove(join(this.#logs, name));
+  }
+
+  /** @throws InvalidInputError if the directory has no backup of this version. */
+  async assertBackup(): Promise<void> {
+    const text = await onDisk("read", this.#mark, () => readFile(this.#mark, "utf8").catch(orMissing));
+    if (markSchema.safeParse(parsed(text)).success) return;
+    const expected = `expected a backup of this version in ${quoted(this.#path)}, found other content`;
+    throw new InvalidInputError("options of a backup", [{ path: "directory", expected }]);
+  }
+
+  /** Returns the archives by the id of their log, and the files whose first line is damaged. */
+  async read(): Promise<{ readonly archives: ReadonlyMap<string, BackedUpLog>; readonly damaged: readonly string[] }> {
+    const archives = new Map<string, BackedUpLog>();
+    const damaged: string[] = [];
+    for (const name of await names(this.#logs)) {
+      const kind = archiveName.exec(name)?.[1] as BackedUpKind | undefined;
+      if (kind === undefined) continue;
+      const file = join(this.#logs, name);
+      const header = headerSchema.safeParse(parsed(await firstLine(file))).data;
+      if (header) archives.set(header.agentId, { logId: header.agentId, kind, position: header.position, file });
+      else damaged.push(file);
+    }
+    return { archives, damaged };
+  }
+
+  /** Replaces the archive of a log when all its bytes are durable. */
+  async store(logId: string, kind: BackedUpKind, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+    await write(join(this.#logs, `${nodeSha256.hex(logId).slice(0, 40)}.${kind}`), bytes);
+  }
+
+  async remove(file: string): Promise<void> {
+    await onDisk("rm", file, () => rm(file, { force: true }));
+  }
+
+  /** Yields the bytes of an archive. */
+  async *bytesOf(file: string): AsyncGenerator<Uint8Array> {
+    try {
+      yield* createReadStream(file) as AsyncIterable<Uint8Array>;
+    } catch (error) {
+      throw typed("read", file, error);
+    }
+  }
+
+  /** Makes the names of all files durable. */
+  async sync(): Promise<void> {
+    for (const path of [this.#logs, this.#path])
+      await onDisk("fsync", path, async () => {
+        await using directory = await open(path, "r");
+        await directory.sync();
+      });
+  }
+}
+
+async function write(file: string, bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
+  const unfinished = `${file}.unfinished`;
+  await onDisk("write", file, async () => {
+    await rm(unfinished, { force: true });
+    const opened = await open(unfinished, "wx", 0o600);
+    try {
+      await pipeline(bytes, opened.createWriteStream({ flush: true }));
+      await rename(unfinished, file);
+    } catch (error) {
+      await rm(unfinished, { force: true });
+      throw error;
+    }
+  });
+}
+
+/** Returns the sorted names in a directory. Returns no names if it does not exist. */
+async function names(path: string): Promise<readonly string[]> {
+  return onDisk("readdir", path, async () => ((await readdir(path).catch(orMissing)) ?? []).toSorted());
+}
+
+function firstLine(file: string): Promise<string> {
+  return onDisk("read", file, async () => {
+    await using opened = await open(file, "r");
+    const { buffer, bytesRead } = await opened.read(Buffer.alloc(headerBytes), 0, headerBytes, 0);
+    return buffer.toString("utf8", 0, Math.max(0, buffer.subarray(0, bytesRead).indexOf("\n")));
+  });
+}
+
+async function onDisk<Result>(operation: string, path: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw typed(operation, path, error);
+  }
+}
+
+/** Other errors come from the storage that is copied. */
+function typed(operation: string, path: string, error: unknown): unknown {
+  const isOfNode = error instanceof Error && "syscall" in error && systemCode(error) !== "";
+  return isOfNode ? new StorageError(storageFailure(error), operation, path, { cause: error }) : error;
+}
+
+function parsed(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? "");
+  } catch {
+    return undefined;
+  }
+}
+
+function orMissing(error: unknown): undefined {
+  if (systemCode(error) !== "ENOENT") throw error;
+}

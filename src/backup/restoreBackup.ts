@@ -1,0 +1,67 @@
+import { AlreadyExistsError } from "../errors/storageErrors.ts";
+import { InvalidArchiveError } from "../errors/storedDataErrors.ts";
+import { checkSchema } from "../internal/options/checkSchema.ts";
+import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
+import { importAgent } from "../transfer/importAgent.ts";
+import { logOf } from "../transfer/logOf.ts";
+import { receiveLog } from "../transfer/receiveLog.ts";
+import { backupOptionsSchema, type BackupOptions, type FailedLog } from "./backupStorage.ts";
+import { BackupFolder, type BackedUpLog } from "./BackupFolder.ts";
+import { isAboutOneLog } from "./isAboutOneLog.ts";
+
+/** The result of {@link restoreBackup}. */
+export interface RestoreReport {
+  /** The restored logs. */
+  readonly restored: readonly string[];
+  /** The logs that the storage already has, for example from an interrupted restore. They are unchanged. */
+  readonly existing: readonly string[];
+  /** The logs whose archives cannot be read, or the file of an archive without an id. The others were restored. */
+  readonly failed: readonly FailedLog[];
+}
+
+/**
+ * Restores a backup of `backupStorage` into a storage of any kind. Existing logs stay unchanged, so an interrupted
+ * restore can be repeated.
+ *
+ * A restored agent has the status `copied`, because it may have made calls after the backup. `run` and `resume` reject
+ * with `agent_copied` until you check these effects and pass `takeOver: true`. Approvals are requested again. Threads and
+ * sessions have no such status: check their effects before you continue them.
+ *
+ * @throws InvalidInputError if the directory has no backup.
+ * @throws NotSupportedError if the storage cannot receive logs.
+ */
+export async function restoreBackup(
+  storage: PersistenceStorageProvider,
+  options: BackupOptions,
+): Promise<RestoreReport> {
+  checkSchema(backupOptionsSchema, options, "options of restoreBackup()");
+  const target = logOf(storage, "receive", "restoreBackup()");
+  const folder = new BackupFolder(options.directory);
+  await folder.assertBackup();
+  const { archives, damaged } = await folder.read();
+  const report = {
+    restored: [] as string[],
+    existing: [] as string[],
+    failed: damaged.map((logId): FailedLog => ({ logId, error: new InvalidArchiveError("its first line is damaged") })),
+  };
+  let finished = 0;
+  const restore = async ({ kind, file }: BackedUpLog): Promise<void> => {
+    const stream = folder.bytesOf(file);
+    if (kind === "agent") await importAgent(storage, stream);
+    else await receiveLog(target, stream);
+  };
+  for (const archive of archives.values()) {
+    options.signal?.throwIfAborted();
+    const { logId } = archive;
+    try {
+      await restore(archive);
+      report.restored.push(logId);
+    } catch (error) {
+      if (error instanceof AlreadyExistsError) report.existing.push(logId);
+      else if (isAboutOneLog(error)) report.failed.push({ logId, error });
+      else throw error;
+    }
+    options.onProgress?.(++finished);
+  }
+  return report;
+}

@@ -1,0 +1,56 @@
+import { resolve } from "node:path";
+import { backupStorage, type FailedLog, markRestored, restoreBackup } from "../../backup.ts";
+import type { ExitReason } from "../terminal/CommandFailure.ts";
+import type { Session, WritingOptions } from "../session/Session.ts";
+import { type Output, withProgress } from "../terminal/Output.ts";
+import { counted } from "../terminal/shortTexts.ts";
+
+/** `backup <directory>`: copies the storage into a directory. */
+export async function backup(session: Session, _options: WritingOptions, given: string): Promise<ExitReason | void> {
+  const { output, io } = session;
+  const storage = await session.storage("read");
+  const directory = resolve(io.cwd, given);
+  const { written, unchanged, removed, failed } = await withProgress(output, "Backing up", (tell) =>
+    backupStorage(storage, { directory, onProgress: (finished) => tell(counted(finished, "log")) }),
+  );
+  return print(output, { directory, written, unchanged, removed }, failed, [
+    `Backed up into ${directory}: ${counted(written.length, "log")} written, `,
+    `${unchanged.length} unchanged, ${removed.length} removed.`,
+  ]);
+}
+
+/** `restore <directory>`: copies a backup into the storage. */
+export async function restore(session: Session, _options: WritingOptions, given: string): Promise<ExitReason | void> {
+  const { output, io } = session;
+  const directory = resolve(io.cwd, given);
+  const { storage, name } = await session.open("make");
+  await session.confirm([`The agents in ${directory} will be copied into ${name}. They run only after a takeover.`]);
+  const { restored, existing, failed } = await withProgress(output, "Restoring", (tell) =>
+    restoreBackup(storage, { directory, onProgress: (finished) => tell(counted(finished, "log")) }),
+  );
+  return print(output, { directory, restored, existing }, failed, [
+    `Restored ${counted(restored.length, "log")}. ${counted(existing.length, "log")} already existed.`,
+  ]);
+}
+
+/** `mark-restored`: marks all agents as copies. */
+export async function markAllRestored(session: Session): Promise<ExitReason | void> {
+  const { output } = session;
+  const { storage, name } = await session.open("write");
+  await session.confirm([`All agents in ${name} will be marked as copies. They run only after a takeover.`]);
+  const { marked, failed } = await markRestored(storage);
+  return print(output, { marked }, failed, [`Marked ${counted(marked.length, "agent")} as copied.`]);
+}
+
+async function print(
+  output: Output,
+  report: Readonly<Record<string, unknown>>,
+  failed: readonly FailedLog[],
+  text: readonly string[],
+): Promise<ExitReason | void> {
+  const failures = failed.map(({ logId, error }) => ({ logId, message: (error as Error).message }));
+  if (output.json) await output.document({ ...report, failed: failures });
+  else await output.line(...text);
+  for (const { logId, message } of output.json ? [] : failures) await output.note(`${logId} failed: ${message}`);
+  if (failures.length > 0) return "damaged";
+}

@@ -1,0 +1,176 @@
+import { access, cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { persistence } from "agent-persistence";
+import { backupStorage, markRestored, restoreBackup } from "agent-persistence/backup";
+import { FilePersistenceStorageProvider } from "agent-persistence/file";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
+import { describe, expect, it } from "vitest";
+import { testDirectory } from "../storage/file/support/fixture.ts";
+import { finish, payer, storages, waitingPayer } from "../transfer/movedAgents.ts";
+
+const newDirectory = async () => join(await testDirectory(), "backup");
+
+async function recordsOf({ log }: LogPersistenceStorageProvider, agentId: string) {
+  const records = [];
+  for await (const entry of log.read(agentId)) records.push(...entry.records);
+  return records;
+}
+
+/** Waits for an answer, and has an event in its inbox. */
+async function twoAgents(storage: LogPersistenceStorageProvider) {
+  const waiting = await waitingPayer(storage, "waiting");
+  await waiting.durable.send("news", { at: 1 });
+  await waitingPayer(storage, "finished");
+  await finish(waiting, "finished");
+  return waiting;
+}
+
+for (const [name, open] of Object.entries(storages))
+  describe(`a backup of a storage in ${name}`, () => {
+    it("restores agents as copies that run after a takeover", async () => {
+      const [source, target, directory] = [await open(), await open(), await newDirectory()];
+      const { paid } = await twoAgents(source);
+      const logs = ["finished", "inbox:waiting", "waiting"];
+      const made = await backupStorage(source, { directory });
+      expect({ ...made, written: made.written.toSorted() }).toEqual({
+        written: logs,
+        unchanged: [],
+        removed: [],
+        failed: [],
+      });
+      const restored = await restoreBackup(target, { directory });
+      expect({ ...restored, restored: restored.restored.toSorted() }).toEqual({
+        restored: logs,
+        existing: [],
+        failed: [],
+      });
+      for (const id of logs) {
+        const records = await recordsOf(source, id);
+        expect((await recordsOf(target, id)).slice(0, records.length)).toEqual(records);
+      }
+      const there = payer(target, paid);
+      await expect(there.agent.resume({ agentId: "waiting" })).rejects.toMatchObject({ code: "agent_copied" });
+      await expect(there.agent.run("bob", { agentId: "finished" })).rejects.toMatchObject({ code: "agent_copied" });
+      expect(paid).toHaveLength(2);
+      await there.feature.agent("waiting").takeOver();
+      await finish(there, "waiting");
+      expect(paid).toHaveLength(3);
+    });
+
+    it("writes only changed logs again, and removes deleted ones", async () => {
+      const [source, directory] = [await open(), await newDirectory()];
+      const made = await twoAgents(source);
+      await backupStorage(source, { directory });
+      const sorted = (ids: readonly string[]) => ids.toSorted();
+      const second = await backupStorage(source, { directory });
+      expect(sorted(second.unchanged)).toEqual(["finished", "inbox:waiting", "waiting"]);
+      await finish(made, "waiting");
+      await persistence(made.agent).deleteAgent("finished");
+      const third = await backupStorage(source, { directory });
+      expect(third).toEqual({ written: ["waiting"], unchanged: ["inbox:waiting"], removed: ["finished"], failed: [] });
+      const target = await open();
+      expect(sorted((await restoreBackup(target, { directory })).restored)).toEqual(["inbox:waiting", "waiting"]);
+    });
+
+    it("keeps existing logs when a restore is repeated", async () => {
+      const [source, target, directory] = [await open(), await open(), await newDirectory()];
+      await waitingPayer(source, "a");
+      await backupStorage(source, { directory });
+      await restoreBackup(target, { directory });
+      const before = await recordsOf(target, "a");
+      expect(await restoreBackup(target, { directory })).toEqual({ restored: [], existing: ["a"], failed: [] });
+      expect(await recordsOf(target, "a")).toEqual(before);
+    });
+
+    it("marks all agents as copies after a restore with other tools", async () => {
+      const source = await open();
+      const { agent, feature } = await twoAgents(source);
+      const marked = await markRestored(source);
+      expect({ ...marked, marked: marked.marked.toSorted() }).toEqual({ marked: ["finished", "waiting"], failed: [] });
+      expect(await markRestored(source)).toEqual({ marked: [], failed: [] });
+      await expect(agent.resume({ agentId: "waiting" })).rejects.toMatchObject({ code: "agent_copied" });
+      for await (const { agentId } of feature.unfinished()) expect(agentId).toBe("none");
+    });
+  });
+
+describe("a backup", () => {
+  it("copies the log of a running agent up to its last append", async () => {
+    const [source, target] = [
+      await (storages["files"] as () => Promise<LogPersistenceStorageProvider>)(),
+      await newDirectory(),
+    ];
+    const directory = await newDirectory();
+    const { durable } = await waitingPayer(source, "a");
+    const owned = await source.log.open("b", { host: "h", processId: 1, nonce: "n" });
+    await durable.answer((await durable.getRequests())[0]?.requestId ?? "", true);
+    expect((await backupStorage(source, { directory })).written).toEqual(["a"]);
+    await owned.release();
+    const there = new FilePersistenceStorageProvider({ directory: target });
+    await restoreBackup(there, { directory });
+    expect(await there.getLatestCheckpoint("a")).toEqual(await source.getLatestCheckpoint("a"));
+  });
+
+  it("finds damage in an archive, and restores the others", async () => {
+    const [source, target, directory] = [await memory(), await memory(), await newDirectory()];
+    for (const id of ["a", "b"]) await waitingPayer(source, id);
+    await backupStorage(source, { directory });
+    const [first = "", second = ""] = (await readdir(join(directory, "logs"))).map((name) =>
+      join(directory, "logs", name),
+    );
+    const bytes = await readFile(first);
+    bytes.writeUInt8(bytes.readUInt8(bytes.length - 300) ^ 1, bytes.length - 300);
+    await writeFile(first, bytes);
+    const one = await restoreBackup(target, { directory });
+    expect(one).toMatchObject({ existing: [], failed: [{ error: { code: "invalid_archive" } }] });
+    expect(one.restored).toHaveLength(1);
+    await writeFile(second, "{");
+    expect(await restoreBackup(await memory(), { directory })).toMatchObject({
+      restored: [],
+      failed: [{ logId: second }, { error: { code: "invalid_archive" } }],
+    });
+  });
+
+  it("refuses a directory with other content, and leaves it unchanged", async () => {
+    const directory = await testDirectory();
+    await writeFile(join(directory, "mine"), "x");
+    const refused = { code: "invalid_input", message: expect.stringContaining("expected a backup of this version") };
+    await expect(backupStorage(await memory(), { directory })).rejects.toMatchObject(refused);
+    await expect(restoreBackup(await memory(), { directory })).rejects.toMatchObject(refused);
+    expect(await readdir(directory)).toEqual(["mine"]);
+    await expect(restoreBackup(await memory(), { directory: join(directory, "none") })).rejects.toMatchObject(refused);
+    await expect(access(join(directory, "none"))).rejects.toThrow("ENOENT");
+  });
+
+  it("names misspelled options", async () => {
+    const options = { directory: "d", onProgres: () => {} } as never;
+    await expect(backupStorage(await memory(), options)).rejects.toThrow('did you mean "onProgress"');
+  });
+
+  it("stops with the reason of its signal, and stays a backup", async () => {
+    const [source, directory] = [await memory(), await newDirectory()];
+    for (const id of ["a", "b"]) await waitingPayer(source, id);
+    const stop = new AbortController();
+    const stopped = backupStorage(source, {
+      directory,
+      signal: stop.signal,
+      onProgress: () => stop.abort(new Error("full")),
+    });
+    await expect(stopped).rejects.toThrow("full");
+    expect((await restoreBackup(await memory(), { directory })).restored).toHaveLength(1);
+  });
+
+  it("detects a directory that was restored with another tool only after it is marked", async () => {
+    const [directory, copy] = [await testDirectory(), await newDirectory()];
+    const source = new FilePersistenceStorageProvider({ directory });
+    const { paid } = await waitingPayer(source, "a");
+    await cp(directory, copy, { recursive: true });
+    await rm(directory, { recursive: true });
+    const restored = new FilePersistenceStorageProvider({ directory: copy });
+    expect(await markRestored(restored)).toEqual({ marked: ["a"], failed: [] });
+    await expect(payer(restored, paid).agent.resume({ agentId: "a" })).rejects.toMatchObject({ code: "agent_copied" });
+  });
+});
+
+function memory(): Promise<LogPersistenceStorageProvider> {
+  return (storages["memory"] as () => Promise<LogPersistenceStorageProvider>)();
+}
