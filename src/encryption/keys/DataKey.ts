@@ -1,41 +1,10 @@
-import { concatenated, utf8 } from "../../internal/bytes.ts";
+import { utf8 } from "../../internal/bytes.ts";
+import { decryptWith, encryptWith, own } from "./aesGcm.ts";
 
-const nonceBytes = 12;
 const mostNames = 20_000;
 
 /** The number of bytes of a data key. */
 export const keyBytes = 32;
-
-/** Encrypts with AES-256-GCM under a random nonce, which precedes the result. */
-export async function encryptWith(key: CryptoKey, bytes: Uint8Array, context: string): Promise<Uint8Array> {
-  const iv = globalThis.crypto.getRandomValues(new Uint8Array(nonceBytes));
-  const encrypted = await globalThis.crypto.subtle.encrypt(algorithmWith(iv, context), key, own(bytes));
-  return concatenated([iv, new Uint8Array(encrypted)]);
-}
-
-/** Returns the bytes, or `undefined` if another key, context or content was encrypted. */
-export async function decryptWith(key: CryptoKey, bytes: Uint8Array, context: string): Promise<Uint8Array | undefined> {
-  const iv = bytes.slice(0, nonceBytes);
-  const encrypted = own(bytes.subarray(nonceBytes));
-  try {
-    return new Uint8Array(await globalThis.crypto.subtle.decrypt(algorithmWith(iv, context), key, encrypted));
-  } catch {
-    return undefined;
-  }
-}
-
-export function importKey(bytes: Uint8Array): Promise<CryptoKey> {
-  return globalThis.crypto.subtle.importKey("raw", own(bytes), "AES-GCM", false, ["encrypt", "decrypt"]);
-}
-
-function algorithmWith(iv: Uint8Array, context: string) {
-  return { name: "AES-GCM", iv: own(iv), additionalData: own(utf8(context)) };
-}
-
-/** The types of WebCrypto accept no bytes that may be shared. This library has no shared bytes. */
-function own(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  return bytes as Uint8Array<ArrayBuffer>;
-}
 
 /** The key of one agent. It encrypts the agent's data and computes the names of its blobs. */
 export class DataKey {
@@ -60,7 +29,7 @@ export class DataKey {
       info: own(utf8(`agent-persistence ${use}`)),
     });
     const [encryption, naming] = await Promise.all([
-      subtle.deriveKey(derivation("encryption"), source, { name: "AES-GCM", length: 256 }, false, [
+      subtle.deriveKey(derivation("encryption"), source, { name: "AES-GCM", length: 256 }, true, [
         "encrypt",
         "decrypt",
       ]),
@@ -69,8 +38,9 @@ export class DataKey {
     return new DataKey(id, encryption, naming);
   }
 
-  encrypt(bytes: Uint8Array, context: string): Promise<Uint8Array> {
-    return encryptWith(this.#encryption, bytes, context);
+  /** @param prefix - bytes before the result. Defaults to none. */
+  encrypt(bytes: Uint8Array, context: string, prefix?: Uint8Array): Promise<Uint8Array> {
+    return encryptWith(this.#encryption, bytes, context, prefix);
   }
 
   decrypt(bytes: Uint8Array, context: string): Promise<Uint8Array | undefined> {

@@ -4,7 +4,8 @@ import { StorageError } from "../../errors/storageErrors.ts";
 import { quoted } from "../../errors/quoted.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { decodeBytes, encodeBytes } from "./base64.ts";
-import { DataKey, decryptWith, encryptWith, importKey, keyBytes } from "./DataKey.ts";
+import { decryptWith, encryptWith, importKey } from "./aesGcm.ts";
+import { DataKey, keyBytes } from "./DataKey.ts";
 import type { KeyLog, StoredKey } from "./KeyLog.ts";
 import type { EncryptionKey, KeySource } from "./KeySource.ts";
 

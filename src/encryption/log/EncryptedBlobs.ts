@@ -1,6 +1,5 @@
 import { NotSupportedError } from "../../errors/storageErrors.ts";
 import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
-import { concatenated } from "../../internal/bytes.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../../storage/BlobStore.ts";
 import { formatBlobReference, parseBlobReference } from "../../storage/blobs.ts";
@@ -36,8 +35,8 @@ export class EncryptedBlobs implements BlobStore {
     const copy = bytes.slice();
     const reference = formatBlobReference({ hash: (await this.#sha256()).hex(copy), generation, encoding });
     const key = await this.#keys.writing(agentId, () => this.#hasData(agentId));
-    const encrypted = await key.encrypt(copy, contextOf(agentId, reference, key));
-    await this.#blobs.putNamed(agentId, await blobNameOf(key, reference), concatenated([version, encrypted]));
+    const encrypted = await key.encrypt(copy, contextOf(agentId, reference, key), version);
+    await this.#blobs.putNamed(agentId, await blobNameOf(key, reference), encrypted);
     return reference;
   }
 
