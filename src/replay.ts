@@ -10,6 +10,7 @@ export { createFixture, type FixtureOptions } from "./replay/fixture/createFixtu
 export { replayFixture, type ReplayFixtureOptions } from "./replay/fixture/replayFixture.ts";
 export type { RunFixture } from "./replay/fixture/RunFixture.ts";
 export { type MatcherResult, toMatchRecording } from "./replay/fixture/toMatchRecording.ts";
+export type { CallSimulator, Candidate, UnrecordedCall } from "./replay/run/Candidate.ts";
 export type { Divergence, MessageDifference } from "./replay/run/Divergence.ts";
 export { replayRun, type ReplayRunOptions } from "./replay/run/replayRun.ts";
 export type { ReplayResult } from "./replay/run/replayRecording.ts";

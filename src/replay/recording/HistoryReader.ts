@@ -31,7 +31,7 @@ export class HistoryReader {
       this.#added.push(this.#log.readValue(stored.message) as Message);
     }
     if (record.kind !== "edit") return;
-    if (record.trim) this.#untrimmed ??= this.#messages;
+    if (record.trim) this.#untrimmed ??= this.messages;
     else this.#isEdited = true;
     const insert = record.insert.map((entry) => this.#byValue(entry, record.lane, order));
     this.#history.edit({ ...record, insert });
@@ -42,8 +42,8 @@ export class HistoryReader {
     const untrimmed = this.#untrimmed;
     const changes: Changes = {
       added: this.#added,
-      ...(this.#isEdited && { history: untrimmed ?? this.#messages }),
-      ...(untrimmed && { trimmed: this.#messages }),
+      ...(this.#isEdited && { history: untrimmed ?? this.messages }),
+      ...(untrimmed && { trimmed: this.messages }),
     };
     this.#added = [];
     this.#isEdited = false;
@@ -51,7 +51,7 @@ export class HistoryReader {
     return changes;
   }
 
-  get #messages(): readonly Message[] {
+  get messages(): readonly Message[] {
     return this.#history.entries().map(({ message }) => this.#log.readValue(message) as Message);
   }
 

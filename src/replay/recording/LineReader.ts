@@ -1,8 +1,9 @@
+import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import { linesTo } from "../../checkpoint/lines/linesTo.ts";
 import { visitAt } from "../../checkpoint/state/AgentState.ts";
-import { foldTo, foldUpTo } from "../../checkpoint/state/foldTo.ts";
+import { foldUpTo } from "../../checkpoint/state/foldTo.ts";
 import { byValue } from "../../checkpoint/state/leanState.ts";
 import { lineValue } from "../../checkpoint/state/lineValue.ts";
 import type { RunLine } from "../../checkpoint/toolCallId.ts";
@@ -12,6 +13,7 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { HistoryReader } from "./HistoryReader.ts";
 import { type LaneSpan, lanesToHead } from "./lanesToHead.ts";
+import { recordedStateAt } from "./recordedStateAt.ts";
 import { LineResults } from "./LineResults.ts";
 import type { RecordedCheckpoint, LineRecording, RecordedNested, RecordedStart, RecordedState } from "./Recording.ts";
 
@@ -24,6 +26,8 @@ interface OpenPart {
 
 /** Reads the records of one line, from its start to a point. */
 export class LineReader {
+  /** The messages from the run before. `undefined` if the line started without them. */
+  keptHistory: readonly Message[] | undefined;
   readonly #log: AgentLog;
   readonly #parts: OpenPart[] = [];
   readonly #results: LineResults;
@@ -57,6 +61,7 @@ export class LineReader {
       const state = foldUpTo(index, lane, undefined, records[0]?.order ?? -1);
       const entries = state?.history.map(({ number, message }) => ({ number, message: byValue(message, state) }));
       this.#history.begin(entries ?? []);
+      if (start.keep === "history") this.keptHistory = this.#history.messages;
       this.#parts.push(begun);
     }
     for (const { record, order } of records)
@@ -115,21 +120,8 @@ export class LineReader {
   }
 
   #stateAt(version: number): RecordedState | undefined {
-    const { index } = this.#log;
-    const point = index.checkpoints.get(version);
-    const state = point && foldTo(index, point);
-    if (!state) return undefined;
-    const reader = this.#log.reader(state);
-    const { model, parameters, tools } = state.settings ?? {};
-    return withoutUndefined({
-      messages: state.history.map(({ message }) => reader.message(message)),
-      storage: [...state.storage].map(([key, slot]) => [key, reader.read(slot)] as const),
-      model,
-      parameters: parameters === undefined ? undefined : (reader.read(parameters) as Record<string, unknown>),
-      tools,
-      iteration: point.record.iteration,
-      decisions: state.decisions.map(({ decision, reason }) => withoutUndefined({ decision, reason })),
-    });
+    const point = this.#log.index.checkpoints.get(version);
+    return point && recordedStateAt(this.#log, point);
   }
 
   #read(slot: StoredValue, lane: number, order: number): unknown {

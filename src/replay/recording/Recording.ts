@@ -15,6 +15,8 @@ export interface Recording {
   readonly end: RecordedEnd;
   /** The tokens of all model requests of the run. `undefined` if unknown. */
   readonly usage?: ModelUsage;
+  /** The messages that the run took over from the run before. `undefined` if it started with a new history. */
+  readonly history?: readonly Message[];
   readonly line: LineRecording;
 }
 

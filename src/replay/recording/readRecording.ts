@@ -30,7 +30,8 @@ export function recordingOf(log: AgentLog, runId: string | undefined): Recording
   const head = headOf(index, asked);
   if (!run || !head) throw new RunNotFoundError(agentId, asked, [...index.runRecords.keys()]);
   if (index.pruned) throw new RecordingPrunedError(agentId, asked);
-  const line = new LineReader(log, head).read();
+  const reader = new LineReader(log, head);
+  const line = reader.read();
   return withoutUndefined({
     agentId,
     runId: asked,
@@ -38,6 +39,7 @@ export function recordingOf(log: AgentLog, runId: string | undefined): Recording
     input: log.readValue(run.input),
     end: endOf(log, asked),
     usage: index.usageOf(asked),
+    history: reader.keptHistory,
     line,
   });
 }

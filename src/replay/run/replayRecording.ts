@@ -1,27 +1,39 @@
 import type { AIAgent } from "../../agent/AIAgent.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
-import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import { executeRun } from "../../agent/run/executeRun.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
+import type { RunTrace } from "../trace/RunTrace.ts";
 import type { Recording } from "../recording/Recording.ts";
 import type { Divergence } from "./Divergence.ts";
 import { ExactReplay } from "./ExactReplay.ts";
+import { freshStart } from "./freshStart.ts";
 import { definitionOf, ReplayDefinitions } from "./replayDefinition.ts";
 import { ReplayedPersistence } from "./ReplayedPersistence.ts";
 import { replayInputRequest } from "./replayInputRequest.ts";
 import { replayModelRequest } from "./replayModelRequest.ts";
+import { TraceCollector } from "./TraceCollector.ts";
 import { replayToolCall } from "./replayToolCall.ts";
 
 /** The result of a replay. */
 export interface ReplayResult {
-  /** True if the run has made the recorded requests and calls on the recorded path, with the recorded output. */
+  /**
+   * True if the run has made the recorded requests and calls on the recorded path, with the recorded output. In a
+   * counterfactual replay, true if the run has completed with the recorded output.
+   */
   readonly matches: boolean;
   /** The first difference. `undefined` if the run matches its recording. */
   readonly divergence?: Divergence;
-  /** The end of the replayed run: the recorded status, or `diverged`. */
+  /**
+   * The end of the replayed run: the recorded status, or `diverged`. In a counterfactual replay, `stopped` if nothing
+   * is recorded for the request or call in `divergence`.
+   */
   readonly status: string;
   /** The output of a completed run. */
   readonly output?: unknown;
+  /** The error of a counterfactual run that failed. */
+  readonly error?: unknown;
+  /** The replayed run, for `compareRuns`. */
+  readonly trace: RunTrace;
 }
 
 /**
@@ -36,8 +48,12 @@ export async function replayRecording(
 ): Promise<ReplayResult> {
   signal?.throwIfAborted();
   const replay = new ExactReplay(recording, await platformSha256());
+  const trace = new TraceCollector(recording);
   const definitions: ReplayDefinitions = new ReplayDefinitions({
-    install: (pipeline) => install(replay, definitions, pipeline),
+    install: (pipeline) => {
+      trace.install(pipeline);
+      install(replay, definitions, pipeline);
+    },
     persistence: (context) => new ReplayedPersistence(context, replay),
     change: () => ({ maxIterations: Number.POSITIVE_INFINITY }),
   });
@@ -47,25 +63,11 @@ export async function replayRecording(
   const request = { kind: "run", agentId, input, options: { runId, signal: signals }, start } as const;
   try {
     const result = await executeRun(definitions.of(definitionOf(agent)), request);
-    return ended(replay, result.status === "completed" ? { output: result.output } : {});
+    return ended(replay, trace, result.status === "completed" ? { output: result.output } : {});
   } catch (error) {
     signal?.throwIfAborted();
-    return ended(replay, replay.isStop(error) ? {} : { error });
+    return ended(replay, trace, replay.isStop(error) ? {} : { error });
   }
-}
-
-function freshStart({ agentId, runId, input, generation, line }: Recording): RunStart {
-  const lane = line.parts[0]?.line.lane ?? 1;
-  return {
-    nodeId: "start",
-    input,
-    state: {},
-    line: { agentId, runId, lane },
-    generation,
-    visitBase: -lane,
-    visitOrdinal: 0,
-    runId,
-  };
 }
 
 function install(replay: ExactReplay, definitions: ReplayDefinitions, pipeline: FeaturePipeline): void {
@@ -95,9 +97,16 @@ function install(replay: ExactReplay, definitions: ReplayDefinitions, pipeline: 
   });
 }
 
-function ended(replay: ExactReplay, end: { readonly output?: unknown; readonly error?: unknown }): ReplayResult {
+function ended(
+  replay: ExactReplay,
+  collected: TraceCollector,
+  end: { readonly output?: unknown; readonly error?: unknown },
+): ReplayResult {
   const { divergence, recording } = replay;
-  if (divergence) return { matches: false, divergence, status: "diverged" };
+  if (divergence)
+    return { matches: false, divergence, status: "diverged", trace: collected.trace({ status: "in_progress" }) };
   if ("error" in end && recording.end.status === "completed") throw end.error;
-  return { matches: true, status: recording.end.status, ...("output" in end && { output: end.output }) };
+  const { status } = recording.end;
+  const trace = collected.trace({ ...end, status: status as RunTrace["status"] });
+  return { matches: true, status, ...("output" in end && { output: end.output }), trace };
 }

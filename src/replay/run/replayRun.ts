@@ -7,10 +7,13 @@ import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import { readRecording } from "../recording/readRecording.ts";
+import { type Candidate, candidateShape, isCandidate } from "./Candidate.ts";
+import { readCandidateStart } from "./readCandidateStart.ts";
+import { replayCandidate } from "./replayCandidate.ts";
 import { replayRecording, type ReplayResult } from "./replayRecording.ts";
 
 /** Options of {@link replayRun}. */
-export interface ReplayRunOptions {
+export interface ReplayRunOptions extends Candidate {
   /** The storage with the recorded run. It is only read. */
   readonly storage: PersistenceStorageProvider;
   readonly agentId: string;
@@ -25,14 +28,17 @@ const optionsSchema = strictOptions(() => ({
   agentId: z.unknown(),
   runId: nonEmptyString.optional(),
   signal: abortSignalSchema.optional(),
+  ...candidateShape(),
 }));
 
 /**
  * Runs a stored run again in memory with its recorded model responses, tool outcomes and answers. Calls no model,
- * executes no tool and writes nothing.
+ * executes no tool and writes nothing. With a {@link Candidate}, changed code, another model or another prompt runs with
+ * the recorded results that fit.
  *
  * @throws RunNotFoundError if the storage does not contain the run.
  * @throws RecordingPrunedError if its log was pruned.
+ * @throws CheckpointNotFoundError if the agent has no checkpoint `from`.
  * @throws NotSupportedError for a three-method storage.
  *
  * @example
@@ -42,7 +48,14 @@ const optionsSchema = strictOptions(() => ({
  */
 export async function replayRun(agent: AIAgent<never, unknown>, options: ReplayRunOptions): Promise<ReplayResult> {
   checkSchema(optionsSchema, options, "options of replayRun()");
-  const { storage, agentId, runId, signal } = options;
+  const { storage, agentId, runId, signal, ...candidate } = options;
   assertAgentId(agentId);
-  return replayRecording(agent, await readRecording(logStorageOf(storage).log, agentId, runId), { signal });
+  const { log } = logStorageOf(storage);
+  if (!isCandidate(candidate)) return replayRecording(agent, await readRecording(log, agentId, runId), { signal });
+  return replayCandidate(
+    agent,
+    await readCandidateStart(log, { agentId, runId, from: candidate.from }),
+    candidate,
+    signal,
+  );
 }

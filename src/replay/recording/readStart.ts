@@ -1,0 +1,96 @@
+import type { BranchResult } from "../../agent/feature/BranchResult.ts";
+import { linesTo } from "../../checkpoint/lines/linesTo.ts";
+import type { Message } from "../../checkpoint/messages/Message.ts";
+import { linesAt, type LineAt } from "../../checkpoint/moment/linesAt.ts";
+import { type AgentState, firstVisitOf, nextVisitOf } from "../../checkpoint/state/AgentState.ts";
+import { BranchChanges, joinedBranches } from "../../checkpoint/state/BranchChanges.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import { foldTo } from "../../checkpoint/state/foldTo.ts";
+import type { RunLine } from "../../checkpoint/toolCallId.ts";
+import type { LanePlace } from "../../checkpoint/records/lineRecords.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { Visit } from "../../checkpoint/records/Visit.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
+import { recordedStateAt } from "./recordedStateAt.ts";
+import type { RecordedState } from "./Recording.ts";
+
+/** The position of a line at a checkpoint. */
+export interface LinePosition {
+  readonly lane: number;
+  readonly place?: LanePlace;
+  readonly line: RunLine;
+  readonly visit: Visit;
+  readonly nodeId: string;
+  readonly input: unknown;
+  readonly unresolved?: true;
+  readonly state: RecordedState;
+  /** The results of the branches that the next node merges. */
+  readonly joined?: ReadonlyMap<string, BranchResult>;
+  /** The result of a finished branch. */
+  readonly ended?: BranchResult;
+}
+
+/** Returns the positions of all lines that were open at a checkpoint, the main line first. */
+export function readStart(log: AgentLog, point: CheckpointPoint): readonly LinePosition[] {
+  return linesAt(log.index, point).lines.flatMap((line) => positionOf(log, line) ?? []);
+}
+
+function positionOf(log: AgentLog, { lane, point }: LineAt): LinePosition | undefined {
+  const { index, agentId } = log;
+  const state = point && foldTo(index, point);
+  if (!point || !state) return undefined;
+  const [line = { agentId, runId: point.runId, lane }] = linesTo(index, agentId, lane);
+  const place = index.lanes.get(lane)?.record.place;
+  const { node: nodeId, unresolved, ended } = state.checkpoint?.record ?? point.record;
+  const input = log.reader(state).read(state.checkpoint?.record.input);
+  const own = withoutUndefined({
+    lane,
+    place,
+    line,
+    visit: visitOf(state),
+    nodeId,
+    unresolved,
+    state: recordedStateAt(log, point),
+  });
+  const nested = index.lines.nestedLine(lane);
+  const joined = joinedAt(log, point, own.state);
+  return {
+    ...own,
+    input,
+    ...(joined && { joined }),
+    ...(ended && nested && { ended: resultOf(log, new BranchChanges(index, nested), own.state) }),
+  };
+}
+
+function visitOf(state: AgentState): Visit {
+  return state.checkpoint ? nextVisitOf(state) : firstVisitOf(state.lane);
+}
+
+function joinedAt(
+  log: AgentLog,
+  point: CheckpointPoint,
+  state: RecordedState,
+): ReadonlyMap<string, BranchResult> | undefined {
+  const branches = joinedBranches(log.index, point);
+  return branches && new Map([...branches].map(([key, branch]) => [key, resultOf(log, branch, state)]));
+}
+
+function resultOf(log: AgentLog, branch: BranchChanges, { model = "", tools = [] }: RecordedState): BranchResult {
+  const read = ({ number, message }: (typeof branch.messages)[number]) => ({
+    number,
+    message: log.readValue(message) as Message,
+  });
+  const { history, settings } = branch;
+  return {
+    output: log.readValue(branch.output),
+    added: branch.messages.map(read),
+    ...(history && { history: history.map(read) }),
+    storage: new Map(
+      [...branch.storage].map(([key, change]) => [key, change && { value: log.readValue(change.value) }]),
+    ),
+    settings: { model: settings?.model ?? model, tools: settings?.tools ?? tools },
+    decisions: branch.decisions.map(({ decision, reason }) => withoutUndefined({ decision, reason })),
+    requirements: {},
+    iterations: branch.iterations,
+  };
+}

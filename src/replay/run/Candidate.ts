@@ -1,0 +1,62 @@
+import { z } from "zod";
+import { functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
+
+/** A call without a recorded outcome. */
+export interface UnrecordedCall {
+  readonly toolName: string;
+  readonly input: unknown;
+  /** The path of the node. */
+  readonly nodeId: string;
+  /** The branch of the node. `undefined` outside branches. */
+  readonly branch?: string;
+  /** The tool names that lead to the sub-agent of the call. */
+  readonly agentPath: readonly string[];
+}
+
+/** Returns the output of a call. The call fails with the error that it throws. */
+export type CallSimulator = (call: UnrecordedCall) => unknown;
+
+/** The changes that a counterfactual replay tries. Without any of them, the recorded run is repeated exactly. */
+export interface Candidate {
+  /**
+   * The id or name of the checkpoint at which the replay starts, on any line. Results that were recorded before it do
+   * not count. Defaults to the start of the run.
+   */
+  readonly from?: string | undefined;
+  /**
+   * `"recorded"` returns the recorded responses, node by node. `"live"` calls the model of the agent. Defaults to
+   * `"recorded"`.
+   */
+  readonly model?: "recorded" | "live" | undefined;
+  /** The name of the model in live requests. Defaults to the model of the agent or of the checkpoint. */
+  readonly llmModel?: string | undefined;
+  /** Replaces the system prompt. Defaults to the prompt of the agent, or of the history at the checkpoint. */
+  readonly systemPrompt?: string | undefined;
+  /**
+   * `"recorded"` returns the outcome of the recorded call with the same tool and an equal input. Each recorded call
+   * counts once. A function simulates all calls. Defaults to `"recorded"`.
+   */
+  readonly tools?: "recorded" | CallSimulator | undefined;
+  /**
+   * The handling of a call without a recording. `"stop"` ends the replay. A function simulates the call. `"execute"`
+   * runs tools with `effect: "none"`, and ends the replay at any other tool. Defaults to `"stop"`.
+   */
+  readonly onUnrecordedCall?: "stop" | "execute" | CallSimulator | undefined;
+}
+
+/** Returns the schemas of the options of {@link Candidate}. */
+export function candidateShape() {
+  return {
+    from: nonEmptyString.optional(),
+    model: z.enum(["recorded", "live"]).optional(),
+    llmModel: nonEmptyString.optional(),
+    systemPrompt: z.string().optional(),
+    tools: z.union([z.literal("recorded"), functionSchema()]).optional(),
+    onUnrecordedCall: z.union([z.enum(["stop", "execute"]), functionSchema()]).optional(),
+  } satisfies Record<keyof Candidate, z.ZodType>;
+}
+
+/** Returns whether a replay tries a change. */
+export function isCandidate({ from, model, llmModel, systemPrompt, tools, onUnrecordedCall }: Candidate): boolean {
+  return [from, model, llmModel, systemPrompt, tools, onUnrecordedCall].some((option) => option !== undefined);
+}

@@ -1,0 +1,191 @@
+import { callOf, runOf } from "../../agent/feature/ContextBinding.ts";
+import type { AgentContext } from "../../agent/context/AgentContext.ts";
+import { subAgentOf } from "../../agent/feature/AgentDefinition.ts";
+import type { AgentRun } from "../../agent/feature/AgentRun.ts";
+import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
+import type {
+  AgentCallEvent,
+  BranchBeginning,
+  BranchEvent,
+  InputRequestEvent,
+  ModelRequestEvent,
+  ToolCallEvent,
+} from "../../agent/feature/PipelineEvents.ts";
+import type { RunStart } from "../../agent/feature/RunRequest.ts";
+import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
+import { RequestDigest } from "../../agent/model/RequestDigest.ts";
+import { ToolFailedError } from "../../errors/toolCallErrors.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { LinePosition } from "../recording/readStart.ts";
+import type { CallSimulator, Candidate } from "./Candidate.ts";
+import type { Divergence, FoundDifference } from "./Divergence.ts";
+import { startAt } from "./startAt.ts";
+import type { ReplayDefinitions } from "./replayDefinition.ts";
+import { recordedOutcome } from "./recordedOutcome.ts";
+import type { PersistenceAnswers } from "./ReplayedPersistence.ts";
+import { ReplayStop } from "./ReplayStop.ts";
+import { repliedTo, unaskedApproval } from "./repliedTo.ts";
+import type { ResultPool } from "./ResultPool.ts";
+
+type Next<Event> = (event: Event) => Promise<unknown>;
+
+/** Runs changed code, or another model, with the recorded results that fit. Only tools without effects can execute. */
+export class CounterfactualReplay implements PersistenceAnswers {
+  /** Why the replay stopped. `undefined` if it ran to its end. */
+  stopped: Divergence | undefined;
+  readonly #candidate: Candidate;
+  readonly #pool: ResultPool;
+  readonly #sha256: Sha256;
+  readonly #positions: readonly LinePosition[];
+  readonly #controller = new AbortController();
+  readonly #stop = new ReplayStop();
+  readonly #digests = new WeakMap<AgentRun, RequestDigest>();
+  readonly #positionOf = new WeakMap<RunStart, LinePosition>();
+  readonly #used = new Set<LinePosition>();
+
+  constructor(
+    candidate: Candidate,
+    results: { readonly pool: ResultPool; readonly positions: readonly LinePosition[] },
+    sha256: Sha256,
+  ) {
+    this.#candidate = candidate;
+    this.#pool = results.pool;
+    this.#positions = results.positions;
+    this.#sha256 = sha256;
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  isStop(error: unknown): boolean {
+    return error === this.#stop;
+  }
+
+  /** Returns the start of the main line. */
+  starting(fresh: RunStart): RunStart {
+    const [main] = this.#positions;
+    if (!main) return fresh;
+    const start = startAt(fresh, main, this.#candidate);
+    this.#positionOf.set(start, main);
+    return start;
+  }
+
+  install(pipeline: FeaturePipeline, definitions: ReplayDefinitions): void {
+    pipeline.onNodeStarting(({ run }) => {
+      run.state.history.mark();
+      run.state.storage.mark();
+    });
+    pipeline.aroundModelRequest((event, next) =>
+      this.#candidate.model === "live" ? next(event) : this.#respond(event),
+    );
+    pipeline.aroundToolCall((event, next) => this.#call(event, next, definitions));
+    pipeline.aroundInputRequest((event) => this.#answer(event));
+    pipeline.aroundBranch(async (event, next) => {
+      const begun = await next(event);
+      return "result" in begun ? begun : this.#beginBranch(event, begun);
+    });
+    pipeline.aroundAgentCall(async (event, next) => {
+      const begun = await next(event);
+      return "output" in begun ? begun : { start: this.#beginAgent(event, begun.start) };
+    });
+  }
+
+  move(context: AgentContext, actual: unknown): Promise<never> {
+    return this.#end(context, { what: "path", actual });
+  }
+
+  save(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  async #respond(event: ModelRequestEvent): Promise<PromptAnswer> {
+    const { context } = event;
+    const run = runOf(context);
+    const digest = this.#digests.get(run) ?? new RequestDigest(this.#sha256);
+    this.#digests.set(run, digest);
+    const asked = digest.of(event, callOf(context) ? undefined : run.state.history);
+    const recorded = this.#pool.response(context.nodeId, asked);
+    if (!recorded) return this.#end(context, { what: "request", actual: { messages: event.messages } });
+    const { message, usage, finishReason } = recorded;
+    return withoutUndefined({ message, usage, finishReason });
+  }
+
+  async #call(event: ToolCallEvent, next: Next<ToolCallEvent>, definitions: ReplayDefinitions): Promise<unknown> {
+    const { tool, input, toolCallId } = event;
+    const agent = definitions.subAgent(tool);
+    if (agent) return next({ ...event, tool: agent });
+    const { tools = "recorded", onUnrecordedCall = "stop" } = this.#candidate;
+    if (typeof tools === "function") return this.#simulate(event, tools);
+    const recorded = this.#pool.call(tool.name, input);
+    if (recorded?.outcome) return recordedOutcome(tool, toolCallId, recorded.outcome);
+    if (typeof onUnrecordedCall === "function") return this.#simulate(event, onUnrecordedCall);
+    if (onUnrecordedCall === "execute" && tool.effect === "none") return next(event);
+    return this.#end(event.context, { what: "call", actual: { toolName: tool.name, input } });
+  }
+
+  async #simulate({ tool, toolCallId, input, context }: ToolCallEvent, simulate: CallSimulator): Promise<unknown> {
+    const { branch, agentPath } = runOf(context);
+    const at = { nodeId: context.nodeId, agentPath, ...(branch !== undefined && { branch }) };
+    try {
+      return await simulate({ toolName: tool.name, input, ...at });
+    } catch (cause) {
+      throw new ToolFailedError(tool.name, toolCallId, reasonOf(cause), { cause });
+    }
+  }
+
+  async #answer(event: InputRequestEvent): Promise<unknown> {
+    const { context, question, approval, timer, request } = event;
+    if (timer && !timer.event) return undefined;
+    const recorded = this.#pool.input(question, context.nodeId, approval !== undefined);
+    if (recorded?.reply) {
+      const { value, isRefused } = await repliedTo(event, recorded, recorded.reply);
+      if (!isRefused) return value;
+    } else if (approval && (await this.#mayStart(approval))) return unaskedApproval;
+    return this.#end(context, { what: "input", actual: { prompt: request.prompt } });
+  }
+
+  /** A call that a person has not approved starts only if it does not execute. */
+  async #mayStart({ call, judge }: NonNullable<InputRequestEvent["approval"]>): Promise<boolean> {
+    const { tools, onUnrecordedCall } = this.#candidate;
+    if (typeof tools === "function" || this.#pool.findCall(call.tool.name, call.input)) return true;
+    if (typeof onUnrecordedCall === "function" || onUnrecordedCall !== "execute") return true;
+    return subAgentOf(call.tool) !== undefined || (await judge?.()) === false;
+  }
+
+  #beginBranch({ run, key }: BranchEvent, { start }: Extract<BranchBeginning, { start: RunStart }>): BranchBeginning {
+    const found = this.#nested(run, (place) => "branch" in place && place.branch === key);
+    if (!found) return { start };
+    return found.ended ? { result: found.ended } : { start: this.#startAt(start, found) };
+  }
+
+  #beginAgent({ run, toolCallId }: AgentCallEvent, start: RunStart): RunStart {
+    const found = this.#nested(run, (place) => "call" in place && place.call === toolCallId);
+    return found && !found.ended ? this.#startAt(start, found) : start;
+  }
+
+  #startAt(start: RunStart, position: LinePosition): RunStart {
+    const begun = startAt(start, position, {});
+    this.#positionOf.set(begun, position);
+    return begun;
+  }
+
+  /** Returns the position of a line within a line that starts at the checkpoint. It counts once. */
+  #nested(run: AgentRun, isAt: (place: NonNullable<LinePosition["place"]>) => boolean): LinePosition | undefined {
+    const parent = run.start && this.#positionOf.get(run.start);
+    const isNested = ({ place }: LinePosition) => place !== undefined && place.parent === parent?.lane && isAt(place);
+    const found = this.#positions.find((each) => !this.#used.has(each) && isNested(each));
+    if (found) this.#used.add(found);
+    return found;
+  }
+
+  #end(context: AgentContext, found: FoundDifference): Promise<never> {
+    const { branch, agentPath } = runOf(context);
+    const at = { nodeId: context.nodeId, agentPath: [...agentPath], ...(branch !== undefined && { branch }) };
+    this.stopped ??= { ...found, ...at, messages: [] };
+    this.#controller.abort(this.#stop);
+    return Promise.reject(this.#stop);
+  }
+}
