@@ -11,7 +11,7 @@ export { replayFixture, type ReplayFixtureOptions } from "./replay/fixture/repla
 export type { RunFixture } from "./replay/fixture/RunFixture.ts";
 export { type MatcherResult, toMatchRecording } from "./replay/fixture/toMatchRecording.ts";
 export type { CallSimulator, Candidate, UnrecordedCall } from "./replay/run/Candidate.ts";
-export type { Divergence, MessageDifference } from "./replay/run/Divergence.ts";
+export type { Divergence, MessageDifference } from "./replay/results/Divergence.ts";
 export { replayRun, type ReplayRunOptions } from "./replay/run/replayRun.ts";
 export type { ReplayResult } from "./replay/run/replayRecording.ts";
 export { readRunTrace, type RunTraceOptions } from "./replay/trace/readRunTrace.ts";

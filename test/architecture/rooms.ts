@@ -69,6 +69,7 @@ export const floors: readonly (readonly string[])[] = [
   ["persistence/run", "persistence/edit"],
   ["persistence"],
   ["replay/recording"],
+  ["replay/results"],
   ["replay/run"],
   ["replay/fixture", "replay/batch"],
   ["streams/write"],

@@ -80,7 +80,7 @@ describe("replayRun with a candidate", () => {
         from: checkpointId,
         onUnrecordedCall: () => ({ made: "x" }),
       });
-      expect(result, checkpointId).toMatchObject({ status: "completed", output: "fine friendly" });
+      expect({ ...result, checkpointId }).toMatchObject({ status: "completed", output: "fine friendly", checkpointId });
     }
     expect(executed).toEqual([]);
   });
@@ -106,6 +106,7 @@ describe("the trace of a replay", () => {
     expect(trace.visits.map(({ calls }) => calls.map(({ tool, input, output }) => ({ tool, input, output })))).toEqual(
       stored.visits.map(({ calls }) => calls.map(({ tool, input, output }) => ({ tool, input, output }))),
     );
+    expect(comparison.steps.filter(({ change }) => change !== "same")).toEqual([]);
     expect(comparison).toMatchObject({ isSame: true });
   });
 });

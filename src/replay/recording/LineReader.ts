@@ -57,16 +57,18 @@ export class LineReader {
     const [line = { agentId, runId: "", lane }] = linesTo(index, agentId, lane);
     const records = (index.laneRecords.get(lane) ?? []).filter(({ order }) => order <= upTo);
     const begun = { line, checkpoints: [], nested: this.#nestedIn({ lane, upTo, record: start }) };
-    if (isFirst) {
-      const state = foldUpTo(index, lane, undefined, records[0]?.order ?? -1);
-      const entries = state?.history.map(({ number, message }) => ({ number, message: byValue(message, state) }));
-      this.#history.begin(entries ?? []);
-      if (start.keep === "history") this.keptHistory = this.#history.messages;
-      this.#parts.push(begun);
-    }
+    if (isFirst) this.#begin(start, begun, records[0]?.order ?? -1);
     for (const { record, order } of records)
       if (!index.requests.isForgotten(record, order)) this.#add(record, order, begun);
     if (this.#last && this.#results.hasVisit([this.#last.version, 0])) this.#resume(begun);
+  }
+
+  #begin({ lane, keep }: LaneSpan["record"], begun: OpenPart, order: number): void {
+    const state = foldUpTo(this.#log.index, lane, undefined, order);
+    const entries = state?.history.map(({ number, message }) => ({ number, message: byValue(message, state) }));
+    this.#history.begin(entries ?? []);
+    if (keep === "history") this.keptHistory = this.#history.messages;
+    this.#parts.push(begun);
   }
 
   #add(record: AgentRecord, order: number, lane: OpenPart): void {

@@ -20,14 +20,14 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { LinePosition } from "../recording/readStart.ts";
 import type { CallSimulator, Candidate } from "./Candidate.ts";
-import type { Divergence, FoundDifference } from "./Divergence.ts";
+import type { Divergence, FoundDifference } from "../results/Divergence.ts";
 import { startAt } from "./startAt.ts";
 import type { ReplayDefinitions } from "./replayDefinition.ts";
-import { recordedOutcome } from "./recordedOutcome.ts";
+import { recordedOutcome } from "../results/recordedOutcome.ts";
 import type { PersistenceAnswers } from "./ReplayedPersistence.ts";
-import { ReplayStop } from "./ReplayStop.ts";
-import { repliedTo, unaskedApproval } from "./repliedTo.ts";
-import type { ResultPool } from "./ResultPool.ts";
+import { ReplayStop } from "../results/ReplayStop.ts";
+import { repliedTo, unaskedApproval } from "../results/repliedTo.ts";
+import type { ResultPool } from "../results/ResultPool.ts";
 
 type Next<Event> = (event: Event) => Promise<unknown>;
 

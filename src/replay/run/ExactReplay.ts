@@ -11,13 +11,13 @@ import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
 import { ExecutionMovedError } from "../../errors/runErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { LineRecording, RecordedToolCall, Recording } from "../recording/Recording.ts";
-import type { Divergence, FoundDifference } from "./Divergence.ts";
+import type { Divergence, FoundDifference } from "../results/Divergence.ts";
 import { LineReplay } from "./LineReplay.ts";
-import { messageDifferences } from "./messageDifferences.ts";
+import { messageDifferences } from "../results/messageDifferences.ts";
 import { ReplayedLine, LinesAtRest } from "./LinesAtRest.ts";
-import { ReplayStop } from "./ReplayStop.ts";
+import { ReplayStop } from "../results/ReplayStop.ts";
 import type { PersistenceAnswers } from "./ReplayedPersistence.ts";
-import { sameValue } from "./sameValue.ts";
+import { sameValue } from "../results/sameValue.ts";
 
 /** Follows the recording of a run while its strategy runs again, up to the first divergence. */
 export class ExactReplay implements PersistenceAnswers {

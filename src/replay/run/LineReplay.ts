@@ -17,10 +17,10 @@ import type {
   RecordedStart,
   RecordedState,
 } from "../recording/Recording.ts";
-import type { FoundDifference } from "./Divergence.ts";
-import { LineRecords } from "./LineRecords.ts";
+import type { FoundDifference } from "../results/Divergence.ts";
+import { LineRecords } from "../results/LineRecords.ts";
 import { ReplayedLine } from "./LinesAtRest.ts";
-import { sameValue } from "./sameValue.ts";
+import { sameValue } from "../results/sameValue.ts";
 
 /** The position of a replayed line in its recording. */
 export class LineReplay extends ReplayedLine {

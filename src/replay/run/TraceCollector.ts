@@ -5,7 +5,7 @@ import type { InputRequestEvent, PipelineEvents, ToolCallEvent } from "../../age
 import type { NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Recording } from "../recording/Recording.ts";
-import { unaskedApproval } from "./repliedTo.ts";
+import { unaskedApproval } from "../results/repliedTo.ts";
 import type { RunTrace, TraceCall, TraceModelRequest, TraceVisit, TraceWait } from "../trace/RunTrace.ts";
 
 interface OpenVisit {
@@ -31,8 +31,12 @@ export class TraceCollector {
   /** The visits in branches of a parallel node, before its own visit starts. */
   readonly #waiting = new Map<AgentRun, OpenVisit[]>();
 
-  constructor(recording: Recording) {
+  readonly #promptOf: (event: InputRequestEvent) => string | undefined;
+
+  /** @param promptOf returns the recorded prompt of a request, because the prompt of a timer contains its time */
+  constructor(recording: Recording, promptOf: (event: InputRequestEvent) => string | undefined = () => undefined) {
     this.#recording = recording;
+    this.#promptOf = promptOf;
   }
 
   install(pipeline: FeaturePipeline): void {
@@ -115,10 +119,12 @@ export class TraceCollector {
     this.#open.get(runOf(context))?.calls.push({ ...call, ...end });
   }
 
-  #addWait({ context, approval, timer, request: { prompt } }: InputRequestEvent, answer: unknown): void {
+  #addWait(event: InputRequestEvent, answer: unknown): void {
+    const { context, approval, timer, request } = event;
     if (answer === unaskedApproval) return;
     const kind = approval ? "approval" : timer?.event ? "event" : timer ? "timer" : "input";
-    const state = timer && !timer.event ? "expired" : "answered";
+    const state = timer && !timer.event ? "fired" : "answered";
+    const prompt = this.#promptOf(event) ?? request.prompt;
     const wait = { kind, state, prompt, ...(approval && { tool: approval.call.tool.name }) } as const;
     this.#open.get(runOf(context))?.waits.push({ ...wait, ...(answer !== undefined && { answer }) });
   }

@@ -6,7 +6,7 @@ import { LineResults } from "../recording/LineResults.ts";
 import { recordingOf } from "../recording/readRecording.ts";
 import { readStart } from "../recording/readStart.ts";
 import type { CandidateStart } from "./replayCandidate.ts";
-import type { RecordedResults } from "./ResultPool.ts";
+import type { RecordedResults } from "../results/ResultPool.ts";
 
 /**
  * Reads the point at which a counterfactual replay starts.

@@ -10,8 +10,8 @@ import { freshStart } from "./freshStart.ts";
 import { definitionOf, ReplayDefinitions } from "./replayDefinition.ts";
 import { ReplayedPersistence } from "./ReplayedPersistence.ts";
 import type { ReplayResult } from "./replayRecording.ts";
-import { allResults, type RecordedResults, ResultPool } from "./ResultPool.ts";
-import { sameValue } from "./sameValue.ts";
+import { allResults, type RecordedResults, ResultPool } from "../results/ResultPool.ts";
+import { sameValue } from "../results/sameValue.ts";
 import { TraceCollector } from "./TraceCollector.ts";
 
 /** A recorded run, and the point at which its replay starts. */

@@ -3,7 +3,7 @@ import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { RecordedInput } from "../recording/Recording.ts";
 import { type ExactReplay, visitIn, withinOf } from "./ExactReplay.ts";
 import { callInRecording } from "./replayToolCall.ts";
-import { repliedTo, unaskedApproval } from "./repliedTo.ts";
+import { repliedTo, unaskedApproval } from "../results/repliedTo.ts";
 
 /** Returns the recorded answer to a request for input or an approval, or the recorded end of a timer or a receipt. */
 export async function replayInputRequest(replay: ExactReplay, event: InputRequestEvent): Promise<unknown> {
@@ -22,7 +22,8 @@ export async function replayInputRequest(replay: ExactReplay, event: InputReques
   return answer.value;
 }
 
-function recordedInput(replay: ExactReplay, event: InputRequestEvent): RecordedInput | undefined {
+/** Returns the recorded request with the place of a request. */
+export function recordedInput(replay: ExactReplay, event: InputRequestEvent): RecordedInput | undefined {
   const { context, request, question, ordinal, approval } = event;
   const place = { visit: visitIn(event.visit), id: request.id, question, ordinal, within: withinOf(context) };
   return replay.of(runOf(context)).records.input({ ...place, isApproval: approval !== undefined });

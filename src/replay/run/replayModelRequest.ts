@@ -6,7 +6,7 @@ import { answerKey } from "../../checkpoint/records/Visit.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RecordedResponse } from "../recording/Recording.ts";
 import { type ExactReplay, visitIn, withinOf } from "./ExactReplay.ts";
-import { messageDifferences } from "./messageDifferences.ts";
+import { messageDifferences } from "../results/messageDifferences.ts";
 
 /** Returns the recorded response to a request. Calls no model. */
 export async function replayModelRequest(replay: ExactReplay, event: ModelRequestEvent): Promise<PromptAnswer> {

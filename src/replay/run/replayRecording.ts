@@ -4,12 +4,12 @@ import { executeRun } from "../../agent/run/executeRun.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import type { RunTrace } from "../trace/RunTrace.ts";
 import type { Recording } from "../recording/Recording.ts";
-import type { Divergence } from "./Divergence.ts";
+import type { Divergence } from "../results/Divergence.ts";
 import { ExactReplay } from "./ExactReplay.ts";
 import { freshStart } from "./freshStart.ts";
 import { definitionOf, ReplayDefinitions } from "./replayDefinition.ts";
 import { ReplayedPersistence } from "./ReplayedPersistence.ts";
-import { replayInputRequest } from "./replayInputRequest.ts";
+import { recordedInput, replayInputRequest } from "./replayInputRequest.ts";
 import { replayModelRequest } from "./replayModelRequest.ts";
 import { TraceCollector } from "./TraceCollector.ts";
 import { replayToolCall } from "./replayToolCall.ts";
@@ -48,7 +48,7 @@ export async function replayRecording(
 ): Promise<ReplayResult> {
   signal?.throwIfAborted();
   const replay = new ExactReplay(recording, await platformSha256());
-  const trace = new TraceCollector(recording);
+  const trace = new TraceCollector(recording, (event) => recordedInput(replay, event)?.prompt);
   const definitions: ReplayDefinitions = new ReplayDefinitions({
     install: (pipeline) => {
       trace.install(pipeline);

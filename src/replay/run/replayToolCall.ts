@@ -3,9 +3,9 @@ import { subAgentOf } from "../../agent/feature/AgentDefinition.ts";
 import type { ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { RecordedToolCall } from "../recording/Recording.ts";
 import { type ExactReplay, shownCall, visitIn, withinOf } from "./ExactReplay.ts";
-import { recordedOutcome } from "./recordedOutcome.ts";
+import { recordedOutcome } from "../results/recordedOutcome.ts";
 import type { ReplayDefinitions } from "./replayDefinition.ts";
-import { sameValue } from "./sameValue.ts";
+import { sameValue } from "../results/sameValue.ts";
 
 type Next = (event: ToolCallEvent) => Promise<unknown>;
 
