@@ -29,4 +29,5 @@ export type Job =
   | { readonly kind: "capture" }
   | { readonly kind: "restore" }
   | { readonly kind: "prune" }
-  | { readonly kind: "queue" };
+  | { readonly kind: "queue" }
+  | { readonly kind: "waits" };

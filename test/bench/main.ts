@@ -26,6 +26,7 @@ import type { ResumeFigures } from "./ours/resumes.ts";
 import type { RestoreFigures } from "./workspace/restores.ts";
 import type { PrunedConversation } from "./ours/prunedConversations.ts";
 import type { QueueFigures } from "./ours/queues.ts";
+import type { WaitFigures } from "./ours/waits.ts";
 import type { PostgresFigures } from "./ours/postgres.ts";
 import type { SqliteFigures } from "./ours/sqlite.ts";
 import type { Talker } from "./conversations.ts";
@@ -63,6 +64,7 @@ import {
   sqliteTargets,
   turnTargets,
   queueTargets,
+  waitTargets,
   type Target,
 } from "./targets.ts";
 
@@ -159,6 +161,8 @@ if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...pruningTargets((await inOwnProcess({ kind: "prune" })) as PruningFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...queueTargets((await inOwnProcess({ kind: "queue" })) as QueueFigures));
+if (values.steps.includes("100") && chosen.some(isOurs))
+  targets.push(...waitTargets((await inOwnProcess({ kind: "waits" })) as WaitFigures));
 if (values.steps.includes("100") && chosen.some(isOurs)) targets.push(...importTargets(importTimes()));
 console.log(`\n${targets.map(targetLine).join("\n")}`);
 process.exitCode = targets.every(({ found, atMost }) => found <= atMost) ? 0 : 1;

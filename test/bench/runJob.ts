@@ -32,6 +32,7 @@ async function result(given: Job): Promise<unknown> {
   if (given.kind === "restore") return (await import("./workspace/restores.ts")).restores(await folder("run"));
   if (given.kind === "prune") return (await import("./ours/prunings.ts")).prunings(await folder("run"));
   if (given.kind === "queue") return (await import("./ours/queues.ts")).queues(await folder("run"));
+  if (given.kind === "waits") return (await import("./ours/waits.ts")).waits(await folder("run"));
   if (given.kind === "drift") return (await import("./workspace/drifts.ts")).drifts(await folder("run"));
   if (given.kind === "rebase") return (await import("./workspace/rebases.ts")).rebases(await folder("run"));
   if (given.kind === "sqlite") return (await import("./ours/sqlite.ts")).sqlite(given.steps, await folder("run"));

@@ -22,6 +22,7 @@ import type { RestoreFigures } from "./workspace/restores.ts";
 import type { PrunedConversation } from "./ours/prunedConversations.ts";
 import type { TurnFigures } from "./turns.ts";
 import type { QueueFigures } from "./ours/queues.ts";
+import type { WaitFigures } from "./ours/waits.ts";
 import type { PostgresFigures } from "./ours/postgres.ts";
 import type { SqliteFigures } from "./ours/sqlite.ts";
 
@@ -376,6 +377,21 @@ export function pruningTargets({ agents, save }: PruningFigures): Target[] {
       ];
     }),
     { name: "median save with retention ÷ without", found: save, atMost: 1.1, unit: "×" },
+  ];
+}
+
+/** The costs of a sleep, of a queued task and of a streamed response, in one run. */
+export function waitTargets({ runMs, sleepMs, taskMs, deltasMs, streamMs }: WaitFigures): Target[] {
+  const run = `a run of two nodes (${runMs.toFixed(1)} ms)`;
+  return [
+    { name: `a run that sleeps, and its resume, ÷ ${run}`, found: sleepMs / runMs, atMost: 3, unit: "×" },
+    { name: `a task that is created and run by a worker ÷ ${run}`, found: taskMs / runMs, atMost: 4, unit: "×" },
+    {
+      name: "a response of 1,000 parts with a stream store ÷ without",
+      found: streamMs / deltasMs,
+      atMost: 3,
+      unit: "×",
+    },
   ];
 }
 
