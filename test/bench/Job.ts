@@ -23,6 +23,7 @@ export type Job =
   | { readonly kind: "aiSdkSteps" }
   | { readonly kind: "resume" }
   | { readonly kind: "fork" }
+  | { readonly kind: "replay" }
   | { readonly kind: "archive"; readonly of: "steps" | "values" }
   | { readonly kind: "archiveMemory"; readonly of: "values" | "export" | "import" }
   | { readonly kind: "lock" }

@@ -22,6 +22,7 @@ import type { TreeFigures } from "./ours/trees.ts";
 import type { MergeFigures } from "./workspace/merges.ts";
 import type { PruningFigures } from "./ours/prunings.ts";
 import type { RebaseFigures } from "./workspace/rebases.ts";
+import type { ReplayFigures } from "./ours/replays.ts";
 import type { ResumeFigures } from "./ours/resumes.ts";
 import type { RestoreFigures } from "./workspace/restores.ts";
 import type { PrunedConversation } from "./ours/prunedConversations.ts";
@@ -58,6 +59,7 @@ import {
   prunedTurnTargets,
   pruningTargets,
   rebaseTargets,
+  replayTargets,
   restoreTargets,
   postgresTargets,
   resumeTargets,
@@ -140,6 +142,7 @@ if (values.steps.includes("3000") && values.only !== "ours") {
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...resumeTargets((await inOwnProcess({ kind: "resume" })) as ResumeFigures));
 if (values.steps.includes("100") && chosen.some(isOurs)) {
+  targets.push(...replayTargets((await inOwnProcess({ kind: "replay" })) as ReplayFigures));
   targets.push(...forkTargets((await inOwnProcess({ kind: "fork" })) as ForkFigures));
   for (const of of ["steps", "values"] as const)
     targets.push(...archiveTargets(of, (await inOwnProcess({ kind: "archive", of })) as ArchiveFigures));

@@ -17,6 +17,7 @@ import type { TreeFigures } from "./ours/trees.ts";
 import type { MergeFigures } from "./workspace/merges.ts";
 import type { PruningFigures } from "./ours/prunings.ts";
 import type { RebaseFigures } from "./workspace/rebases.ts";
+import type { ReplayFigures } from "./ours/replays.ts";
 import type { ResumeFigures } from "./ours/resumes.ts";
 import type { RestoreFigures } from "./workspace/restores.ts";
 import type { PrunedConversation } from "./ours/prunedConversations.ts";
@@ -271,6 +272,11 @@ export function timelineTargets({
 export function resumeTargets({ newMs, knownMs }: ResumeFigures): Target[] {
   const name = `a resume that compares unchanged code ÷ one that knows it${ofMs(newMs, knownMs)}`;
   return [{ name, found: newMs / knownMs, atMost: 1.5, unit: "×" }];
+}
+
+export function replayTargets({ runMs, replayMs }: ReplayFigures): Target[] {
+  const name = `CPU of a replay with the reading of its log ÷ a run without persistence${ofMs(replayMs, runMs)}`;
+  return [{ name, found: replayMs / runMs, atMost: 1.2, unit: "×" }];
 }
 
 export function forkTargets({ stepsMs, stepsCopyMs, valuesMs, valuesCopyMs }: ForkFigures): Target[] {
