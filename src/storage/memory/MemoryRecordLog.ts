@@ -236,10 +236,10 @@ export class MemoryBlobStore implements BlobStore {
   }
 
   async get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
-    const bytes = await this.getNamed(agentId, reference);
+    const bytes = this.#blobs.get(agentId)?.get(reference);
     if (bytes && (await this.#sha256()).hex(bytes) !== parseBlobReference(reference)?.hash)
       throw new CorruptBlobError(agentId, reference);
-    return bytes;
+    return bytes?.slice();
   }
 
   async putNamed(agentId: string, reference: string, bytes: Uint8Array): Promise<void> {

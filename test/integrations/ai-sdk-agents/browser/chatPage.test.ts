@@ -126,14 +126,14 @@ describe("the chat page of the example", () => {
     await late.getByText("Stop", { exact: true }).click();
     for (const each of [page, late, watching]) {
       await shows(each, "This response was stopped.");
-      expect(await each.getByText("Stop", { exact: true }).count()).toBe(0);
-      expect((await shown(each)).slice(0, beforePause.length)).toEqual(beforePause);
+      await expect.poll(() => each.getByText("Stop", { exact: true }).count()).toBe(0);
+      await expect.poll(async () => (await shown(each)).slice(0, beforePause.length)).toEqual(beforePause);
     }
-    expect(await shown(late)).toEqual([...beforePause, "Order 7 is "]);
+    await expect.poll(() => shown(late)).toEqual([...beforePause, "Order 7 is "]);
     // A reloaded page does not continue the stopped run.
     await late.reload();
     await late.locator("main[data-status=ready]").waitFor();
-    const view = await inspect(new FilePersistenceStorageProvider({ directory })).agent("order-7");
-    expect(view).toMatchObject({ status: "paused" });
+    const view = inspect(new FilePersistenceStorageProvider({ directory }));
+    await expect.poll(async () => (await view.agent("order-7"))?.status).toBe("paused");
   });
 });
