@@ -144,13 +144,13 @@ export class FileRecordLog implements RecordLog {
   }
 
   async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
+    checkSchema(logArguments.owner, owner, "owner of a log");
     if (owner.mustExist && !(await this.#backend.disk.stat(this.#folder(agentId).path)))
       return new AbsentFileLog(agentId);
     return this.#open(agentId, owner);
   }
 
   async #open(agentId: string, owner: LogOwner): Promise<FileOwnedLog> {
-    checkSchema(logArguments.owner, owner, "owner of a log");
     const folder = this.#folder(agentId);
     const taken = await takeOwnership(this.#backend, folder, owner);
     const owned: FileOwnedLog = new FileOwnedLog(this.#backend, folder, taken, () => {
@@ -183,6 +183,7 @@ export class FileRecordLog implements RecordLog {
     received: StoredAppends,
     last: Parameters<NonNullable<RecordLog["receive"]>>[3],
   ): Promise<OwnedLog> {
+    checkSchema(logArguments.owner, owner, "owner of a log");
     for await (const _ of this.read(agentId)) throw new AlreadyExistsError("agent_exists", agentId);
     const owned = await this.#open(agentId, owner);
     try {

@@ -8,6 +8,7 @@ export const logArguments = {
     processId: z.int(),
     nonce: nonEmptyString,
     incarnation: z.string().optional(),
+    mustExist: z.boolean().optional(),
   }) as z.ZodType,
   read: strictOptions(() => ({
     after: integerFrom(0).optional(),
