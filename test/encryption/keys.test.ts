@@ -74,6 +74,28 @@ describe.each(Object.entries(openBooks))("the data keys of a storage %s", (_name
   });
 });
 
+describe.each(Object.entries(openBooks))("the data keys of a storage %s", (_name, open) => {
+  it("stay readable after many rotations, by openings and by reencrypt()", async () => {
+    const { storage: stored } = await open();
+    const used = ["first"];
+    await store(encrypted(stored, { keys: testKeys("first") }), "a", "kept");
+    for (const current of ["second", "third", "fourth", "fifth"]) {
+      const storage = encrypted(stored, { keys: testKeys(current, ...used) });
+      if (used.length % 2 === 1) expect(await collect(reencrypt(storage))).toEqual([{ agentId: "a", changed: true }]);
+      else await (await storage.log.open("a", processOwner())).release();
+      used.push(current);
+      expect(await outcomeOf(encrypted(stored, { keys: testKeys(current) }), "a")).toEqual(["kept"]);
+    }
+    const last = encrypted(stored, { keys: testKeys("fifth") });
+    await (await last.log.open("a", processOwner())).drop();
+    await store(last, "a", "again");
+    for (const current of ["sixth", "seventh"]) {
+      await collect(reencrypt(encrypted(stored, { keys: testKeys(current, "fifth", "sixth") })));
+      expect(await outcomeOf(encrypted(stored, { keys: testKeys(current) }), "a")).toEqual(["again"]);
+    }
+  });
+});
+
 /** Returns the stored forms of all data keys, the one of `b` last. */
 async function keysOf({ log }: LogPersistenceStorageProvider): Promise<readonly string[]> {
   const found: string[] = [];

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
 import { AuthenticationFailedError } from "../../errors/encryptionErrors.ts";
 import { systemClock } from "../../internal/Clock.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
@@ -84,7 +85,12 @@ export class KeyLog {
       const [first, last] = [entries[0], entries.at(-1)];
       if (!first || !last || (await this.read(agentId))?.wrapped !== before.wrapped) return;
       const made = await make();
-      const gap = { first: first.position, last: last.position, before: first.prev, after: last.checksum };
+      // The first entry is removed, so the gap that it declares must go on in this one.
+      const { first: start, before: prev } = prunedGapsOf(first.records)[0] ?? {
+        first: first.position,
+        before: first.prev,
+      };
+      const gap = { first: start, last: last.position, before: prev, after: last.checksum };
       const records = [made, { kind: "pruned", gaps: [gap] }];
       await owned.append({ id: idOf(owned), records, summary: await this.#summary(agentId) }, owned.position);
       await owned.prune();
