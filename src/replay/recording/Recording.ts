@@ -117,8 +117,14 @@ export interface RecordedResponse {
   readonly usage?: ModelUsage;
   readonly finishReason?: string;
   /** The failed requests before this response. */
-  readonly failed: readonly FailedRequest[];
+  readonly failed: readonly RecordedFailure[];
   readonly order: number;
+}
+
+/** A failed model request. */
+export interface RecordedFailure extends Omit<FailedRequest, "asked"> {
+  /** The digest of the request. `undefined` in a recording with hidden values. */
+  readonly asked?: string;
 }
 
 /** A tool call and its outcome. */

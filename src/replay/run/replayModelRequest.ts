@@ -1,10 +1,11 @@
+import type { AskedDigest } from "../../agent/model/RequestDigest.ts";
 import { endsOf, runOf } from "../../agent/feature/ContextBinding.ts";
 import type { ModelRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
 import { ReplayedModelError } from "../../agent/model/ReplayedModelError.ts";
 import { answerKey } from "../../checkpoint/records/Visit.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { RecordedResponse } from "../recording/Recording.ts";
+import type { RecordedFailure, RecordedResponse } from "../recording/Recording.ts";
 import { type ExactReplay, visitIn, withinOf } from "./ExactReplay.ts";
 import { messageDifferences } from "../results/messageDifferences.ts";
 
@@ -33,9 +34,9 @@ function assertSameRequest(replay: ExactReplay, event: ModelRequestEvent, record
   const asked = line.digests.of(event, isOfNode ? run.state.history : undefined);
   const attempt = line.nextAttempt(recorded);
   const failure = recorded.failed[attempt];
-  if (failure && asked.matches(failure.asked)) throw new ReplayedModelError(failure.error);
+  if (failure && isOf(failure, asked) !== false) throw new ReplayedModelError(failure.error);
   if (recorded.asked === undefined || asked.matches(recorded.asked)) return;
-  const earlier = recorded.failed.find((each) => asked.matches(each.asked));
+  const earlier = recorded.failed.find((each) => isOf(each, asked));
   if (earlier) throw new ReplayedModelError(earlier.error);
   const expected = line.expectedAt(recorded.message);
   const messages = messageDifferences(expected, event.messages);
@@ -45,6 +46,11 @@ function assertSameRequest(replay: ExactReplay, event: ModelRequestEvent, record
     actual: shownRequest(event),
     messages,
   });
+}
+
+/** Returns whether a failure is that of a request. `undefined` if its digest is hidden. */
+function isOf({ asked: recorded }: RecordedFailure, asked: AskedDigest): boolean | undefined {
+  return recorded === undefined ? undefined : asked.matches(recorded);
 }
 
 function shownRequest({ model, parameters, tools, messages }: ModelRequestEvent): unknown {
