@@ -14,10 +14,11 @@ import type { LineRecording, RecordedToolCall, Recording } from "../recording/Re
 import type { Divergence, FoundDifference } from "../results/Divergence.ts";
 import { LineReplay } from "./LineReplay.ts";
 import { messageDifferences } from "../results/messageDifferences.ts";
-import { ReplayedLine, LinesAtRest } from "./LinesAtRest.ts";
+import { allLines, LinesAtRest, ReplayedLine } from "./LinesAtRest.ts";
 import { ReplayStop } from "../results/ReplayStop.ts";
 import type { PersistenceAnswers } from "./ReplayedPersistence.ts";
 import { sameValue } from "../results/sameValue.ts";
+import { shownError } from "../results/shownError.ts";
 
 /** Follows the recording of a run while its strategy runs again, up to the first divergence. */
 export class ExactReplay implements PersistenceAnswers {
@@ -25,8 +26,10 @@ export class ExactReplay implements PersistenceAnswers {
   readonly sha256: Sha256;
   readonly root: LineReplay;
   divergence: Divergence | undefined;
-  /** True if the run has reached the end of an unfinished recording. */
-  isAtEnd = false;
+  /** The errors with which nodes may fail at the end of the recording. */
+  readonly failures = new Set<unknown>();
+  /** True if a node waits for a result that its recording does not have. */
+  isInNode = false;
   readonly #controller = new AbortController();
   readonly #stop = new ReplayStop();
   readonly #lines: LinesAtRest;
@@ -86,6 +89,7 @@ export class ExactReplay implements PersistenceAnswers {
   /** Like {@link hold}, in a node that does not continue. */
   async leave(context: AgentContext): Promise<never> {
     const { nodeId } = context;
+    this.isInNode = true;
     await this.hold(this.of(runOf(context)));
     throw new ExecutionMovedError(nodeId);
   }
@@ -113,6 +117,10 @@ export class ExactReplay implements PersistenceAnswers {
     pipeline.onRunMoved(({ run, next }) => this.#begin(run, next));
     pipeline.onNodeStarting((event) => this.#enter(event));
     pipeline.onNodeCompleted((event) => this.#complete(event));
+    pipeline.onLineWaiting(({ run, requests }) => {
+      const [{ nodeId, request } = {}] = requests;
+      this.diverge(run, nodeId ?? "", { what: "input", actual: { prompt: request?.prompt } });
+    });
     pipeline.onNodeFailed((event) => this.#fail(event));
     pipeline.onForkStarting(({ run, nodeId, input, keys }) => {
       this.#cross(run, { nodeId, input }, nodeId);
@@ -190,9 +198,11 @@ export class ExactReplay implements PersistenceAnswers {
     if (this.signal.aborted || this.divergence) return;
     const line = this.of(run);
     if (unresolved) line.crossUnresolved();
-    if (line.isTail && line.records.unasked(visitIn(visitOf(context))).length === 0) return;
-    const actual = error instanceof Error ? { name: error.name, message: error.message } : error;
-    this.diverge(run, nodeId, { what: "failure", actual });
+    if (line.isTail && line.records.unasked(visitIn(visitOf(context))).length === 0) {
+      this.failures.add(error);
+      return;
+    }
+    this.diverge(run, nodeId, { what: "failure", actual: shownError(error) });
   }
 
   /** Compares the next node, its input and the history with the next checkpoint of the recording. */
@@ -252,7 +262,6 @@ export class ExactReplay implements PersistenceAnswers {
       if (moved instanceof LineReplay && moved.run) return this.#jump(moved.run, moved);
       lines = lines.flatMap(({ nested }) => [...nested]);
     }
-    this.isAtEnd = true;
     try {
       for (const line of allLines(this.root)) if (line instanceof LineReplay) this.#assertAllAsked(line);
     } catch (error) {
@@ -291,9 +300,4 @@ export function visitIn({ base, ordinal }: NodeVisit): Visit {
 /** Returns the call around a request. `undefined` if the node makes the request. */
 export function withinOf(context: AgentContext): string | undefined {
   return callOf(context)?.toolCallId;
-}
-
-function* allLines(line: ReplayedLine): Generator<ReplayedLine> {
-  yield line;
-  for (const nested of line.nested) yield* allLines(nested);
 }

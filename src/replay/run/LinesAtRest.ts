@@ -37,6 +37,12 @@ export class ReplayedLine {
   }
 }
 
+/** Returns a line and the lines in it. */
+export function* allLines(line: ReplayedLine): Generator<ReplayedLine> {
+  yield line;
+  for (const nested of line.nested) yield* allLines(nested);
+}
+
 /**
  * Finds out when no line of a replayed run can continue, because each of them has reached the end of its recording.
  */

@@ -5,6 +5,7 @@ import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import type { RunTrace } from "../trace/RunTrace.ts";
 import type { Recording } from "../recording/Recording.ts";
 import type { Divergence } from "../results/Divergence.ts";
+import { endDivergence, type ReplayedEnd } from "./endDivergence.ts";
 import { ExactReplay } from "./ExactReplay.ts";
 import { freshStart } from "./freshStart.ts";
 import { definitionOf, ReplayDefinitions } from "./replayDefinition.ts";
@@ -74,7 +75,7 @@ function install(replay: ExactReplay, definitions: ReplayDefinitions, pipeline: 
   replay.install(pipeline);
   pipeline.aroundModelRequest((event) => replayModelRequest(replay, event));
   pipeline.aroundToolCall((event, next) => replayToolCall(replay, definitions, event, next));
-  pipeline.aroundInputRequest((event) => replayInputRequest(replay, event));
+  pipeline.aroundInputRequest((event, next) => replayInputRequest(replay, event, next));
   pipeline.aroundBranch(async (event, next) => {
     const begun = await next(event);
     if ("result" in begun) return begun;
@@ -97,16 +98,11 @@ function install(replay: ExactReplay, definitions: ReplayDefinitions, pipeline: 
   });
 }
 
-function ended(
-  replay: ExactReplay,
-  collected: TraceCollector,
-  end: { readonly output?: unknown; readonly error?: unknown },
-): ReplayResult {
-  const { divergence, recording } = replay;
+function ended(replay: ExactReplay, collected: TraceCollector, end: ReplayedEnd): ReplayResult {
+  const divergence = replay.divergence ?? endDivergence(replay, end);
   if (divergence)
     return { matches: false, divergence, status: "diverged", trace: collected.trace({ status: "in_progress" }) };
-  if ("error" in end && recording.end.status === "completed") throw end.error;
-  const { status } = recording.end;
+  const { status } = replay.recording.end;
   const trace = collected.trace({ ...end, status: status as RunTrace["status"] });
   return { matches: true, status, ...("output" in end && { output: end.output }), trace };
 }
