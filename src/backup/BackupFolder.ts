@@ -1,30 +1,41 @@
 import { createReadStream } from "node:fs";
-import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { lstat, mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import { InvalidInputError } from "../errors/agentErrors.ts";
 import { quoted } from "../errors/quoted.ts";
 import { StorageError } from "../errors/storageErrors.ts";
 import { nodeSha256 } from "../internal/sha256/nodeSha256.ts";
+import { randomId } from "../internal/randomId.ts";
+import { nodeFileSystem } from "../node/nodeFileSystem.ts";
 import { storageFailure, systemCode } from "../node/storageFailure.ts";
-
-/** The kind of a log in a backup. Agents are restored as copies, and other logs as they are. */
-export type BackedUpKind = "agent" | "log";
 
 /** One archive in a backup. */
 export interface BackedUpLog {
   readonly logId: string;
-  readonly kind: BackedUpKind;
-  /** The position of the last append in the archive. */
+  /** The kind of the log. `undefined` for an agent. */
+  readonly shape: string | undefined;
+  /** The position of the last append in the archive, and the generation of its owner. */
   readonly position: number;
+  readonly generation: number;
   readonly file: string;
 }
 
 const mark = { backup: 1, library: "agent-persistence" } as const;
 const markSchema = z.lazy(() => z.object({ backup: z.literal(mark.backup), library: z.literal(mark.library) }));
-const headerSchema = z.lazy(() => z.object({ agentId: z.string(), position: z.int().positive() }));
-const archiveName = /^[0-9a-f]{40}\.(agent|log)$/;
+const headerSchema = z.lazy(() =>
+  z.object({
+    agentId: z.string(),
+    position: z.int().positive(),
+    generation: z.int().positive(),
+    shape: z.string().optional(),
+  }),
+);
+const archiveName = /^[0-9a-f]{40}\.archive$/;
+const unfinishedName = /\.unfinished$/;
+/** Unfinished files of this age belong to no running backup, in milliseconds. */
+const abandonedMs = 24 * 60 * 60 * 1_000;
 /** More than the size of the first line of an archive. */
 const headerBytes = 16 * 1024;
 
@@ -44,24 +55,32 @@ export class BackupFolder {
   }
 
   /**
-   * Creates the directory, or continues a backup in it. Removes unfinished files of an earlier process.
+   * Creates the directory, or continues a backup in it. Removes old unfinished files.
    *
    * @throws InvalidInputError if the directory has other content.
    */
   async begin(): Promise<void> {
-    const found = await names(this.#path);
+    const found = (await names(this.#path)).filter((name) => !unfinishedName.test(name));
     if (found.length > 0) await this.assertBackup();
-    await onDisk("mkdir", this.#logs, () => mkdir(this.#logs, { recursive: true, mode: 0o700 }));
+    await onDisk("mkdir", this.#path, () => mkdir(this.#path, { recursive: true, mode: 0o700 }));
     if (found.length === 0) await write(this.#mark, [Buffer.from(`${JSON.stringify(mark)}\n`)]);
-    for (const name of await names(this.#logs)) if (!archiveName.test(name)) await this.remove(join(this.#logs, name));
+    await onDisk("mkdir", this.#logs, () => mkdir(this.#logs, { recursive: true }));
+    await onDisk("lstat", this.#logs, async () => {
+      if (!(await lstat(this.#logs)).isDirectory()) throw this.#otherContent();
+    });
+    for (const path of [this.#path, this.#logs]) await removeAbandoned(path);
   }
 
   /** @throws InvalidInputError if the directory has no backup of this version. */
   async assertBackup(): Promise<void> {
     const text = await onDisk("read", this.#mark, () => readFile(this.#mark, "utf8").catch(orMissing));
     if (markSchema.safeParse(parsed(text)).success) return;
+    throw this.#otherContent();
+  }
+
+  #otherContent(): InvalidInputError {
     const expected = `expected a backup of this version in ${quoted(this.#path)}, found other content`;
-    throw new InvalidInputError("options of a backup", [{ path: "directory", expected }]);
+    return new InvalidInputError("options of a backup", [{ path: "directory", expected }]);
   }
 
   /** Returns the archives by the id of their log, and the files whose first line is damaged. */
@@ -69,19 +88,20 @@ export class BackupFolder {
     const archives = new Map<string, BackedUpLog>();
     const damaged: string[] = [];
     for (const name of await names(this.#logs)) {
-      const kind = archiveName.exec(name)?.[1] as BackedUpKind | undefined;
-      if (kind === undefined) continue;
+      if (!archiveName.test(name)) continue;
       const file = join(this.#logs, name);
       const header = headerSchema.safeParse(parsed(await firstLine(file))).data;
-      if (header) archives.set(header.agentId, { logId: header.agentId, kind, position: header.position, file });
-      else damaged.push(file);
+      if (header && name === nameOf(header.agentId)) {
+        const { agentId: logId, position, generation, shape } = header;
+        archives.set(logId, { logId, shape, position, generation, file });
+      } else damaged.push(file);
     }
     return { archives, damaged };
   }
 
   /** Replaces the archive of a log when all its bytes are durable. */
-  async store(logId: string, kind: BackedUpKind, bytes: AsyncIterable<Uint8Array>): Promise<void> {
-    await write(join(this.#logs, `${nodeSha256.hex(logId).slice(0, 40)}.${kind}`), bytes);
+  async store(logId: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+    await write(join(this.#logs, nameOf(logId)), bytes);
   }
 
   async remove(file: string): Promise<void> {
@@ -99,18 +119,27 @@ export class BackupFolder {
 
   /** Makes the names of all files durable. */
   async sync(): Promise<void> {
-    for (const path of [this.#logs, this.#path])
-      await onDisk("fsync", path, async () => {
-        await using directory = await open(path, "r");
-        await directory.sync();
-      });
+    for (const path of [this.#logs, this.#path, dirname(this.#path)])
+      await onDisk("fsync", path, () => nodeFileSystem.fsyncDir(path));
   }
 }
 
+function nameOf(logId: string): string {
+  return `${nodeSha256.hex(logId).slice(0, 40)}.archive`;
+}
+
+async function removeAbandoned(path: string): Promise<void> {
+  for (const name of (await names(path)).filter((each) => unfinishedName.test(each)))
+    await onDisk("rm", path, async () => {
+      const file = join(path, name);
+      const found = await lstat(file).catch(orMissing);
+      if (found && Date.now() - found.mtimeMs > abandonedMs) await rm(file, { force: true });
+    });
+}
+
 async function write(file: string, bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
-  const unfinished = `${file}.unfinished`;
+  const unfinished = `${file}.${randomId()}.unfinished`;
   await onDisk("write", file, async () => {
-    await rm(unfinished, { force: true });
     const opened = await open(unfinished, "wx", 0o600);
     try {
       await pipeline(bytes, opened.createWriteStream({ flush: true }));

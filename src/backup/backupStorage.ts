@@ -1,12 +1,13 @@
-import type { LogShapeName } from "../errors/storedDataErrors.ts";
+import { z } from "zod";
+import { type LogShapeName, UnreadableValueError } from "../errors/storedDataErrors.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { abortSignalSchema, functionSchema, nonEmptyString } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
-import { shapeOfStatus } from "../storage/summaries.ts";
+import { shapeOfStatus, unreadable } from "../storage/summaries.ts";
 import { exportLog } from "../transfer/exportAgent.ts";
 import { logOf, type TransferStorage } from "../transfer/logOf.ts";
-import { BackupFolder, type BackedUpKind, type BackedUpLog } from "./BackupFolder.ts";
+import { BackupFolder, type BackedUpLog } from "./BackupFolder.ts";
 import { isAboutOneLog } from "./isAboutOneLog.ts";
 
 /** Options of {@link backupStorage}. */
@@ -15,6 +16,11 @@ export interface BackupOptions {
   readonly directory: string;
   /** Called after each log with the number of finished logs. Must not throw. */
   readonly onProgress?: ((finished: number) => void) | undefined;
+  /**
+   * Removes the archives of logs that the storage no longer has. Defaults to `false`, so that a lost or another storage
+   * does not erase the backup.
+   */
+  readonly removeDeleted?: boolean | undefined;
   /** Stops the backup with the signal's reason. The directory stays a valid backup. Defaults to no signal. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -31,22 +37,23 @@ export interface BackupReport {
   readonly written: readonly string[];
   /** The logs that did not change since the last backup. */
   readonly unchanged: readonly string[];
-  /** The logs that the storage no longer has. Their archives were removed. */
-  readonly removed: readonly string[];
+  /** The logs that the storage no longer has. Their archives were removed with `removeDeleted`, and kept otherwise. */
+  readonly deleted: readonly string[];
   /** The logs that cannot be read. Their earlier archives are kept. */
   readonly failed: readonly FailedLog[];
 }
 
-export const backupOptionsSchema = strictOptions(() => ({
+const optionsSchema = strictOptions(() => ({
   directory: nonEmptyString,
   onProgress: functionSchema().optional(),
+  removeDeleted: z.boolean().optional(),
   signal: abortSignalSchema.optional(),
 }));
 
 /**
  * Copies all agents, threads, sessions and inboxes of a storage into a directory, while programs use the storage. Each
- * log is copied as it was at one moment. A repeated backup into the same directory writes only the changed logs, and
- * removes deleted ones. Rate limits, schedules and moved agents are omitted.
+ * log is copied as it was at one moment. A repeated backup into the same directory writes only the changed logs. Rate
+ * limits, schedules and moved agents are omitted.
  *
  * If the process ends during a backup, each archive in the directory is either the earlier or the new one.
  *
@@ -61,39 +68,51 @@ export async function backupStorage(
   storage: PersistenceStorageProvider,
   options: BackupOptions,
 ): Promise<BackupReport> {
-  checkSchema(backupOptionsSchema, options, "options of backupStorage()");
+  checkSchema(optionsSchema, options, "options of backupStorage()");
   const source = logOf(storage, "encodedAppends", "backupStorage()");
   const folder = new BackupFolder(options.directory);
   await folder.begin();
-  const { archives } = await folder.read();
+  try {
+    return await copyAll(source, folder, options);
+  } finally {
+    await folder.sync();
+  }
+}
+
+async function copyAll(
+  source: TransferStorage<"encodedAppends">,
+  folder: BackupFolder,
+  { removeDeleted = false, onProgress, signal }: BackupOptions,
+): Promise<BackupReport> {
   const report: Record<Outcome, string[]> & { readonly failed: FailedLog[] } = {
     written: [],
     unchanged: [],
-    removed: [],
+    deleted: [],
     failed: [],
   };
+  const { archives } = await folder.read();
   let finished = 0;
   for await (const log of logsIn(source, archives)) {
-    options.signal?.throwIfAborted();
+    signal?.throwIfAborted();
     try {
       const outcome = await copyLog(source, folder, log);
       if (outcome) report[outcome].push(log.logId);
+      if (outcome === "deleted" && removeDeleted && log.earlier) await folder.remove(log.earlier.file);
     } catch (error) {
       if (!isAboutOneLog(error)) throw error;
       report.failed.push({ logId: log.logId, error });
     }
-    options.onProgress?.(++finished);
+    onProgress?.(++finished);
   }
-  await folder.sync();
   return report;
 }
 
-type Outcome = "written" | "unchanged" | "removed";
+type Outcome = "written" | "unchanged" | "deleted";
 
 interface FoundLog {
   readonly logId: string;
-  readonly kind: BackedUpKind;
-  readonly isListed: boolean;
+  /** The status in the list. `undefined` if the log is only in the last backup. */
+  readonly status: string | undefined;
   readonly earlier: BackedUpLog | undefined;
 }
 
@@ -104,42 +123,40 @@ async function* logsIn(
 ): AsyncGenerator<FoundLog> {
   const listed = new Set<string>();
   for await (const { agentId: logId, status } of log.list({ readOnly: true })) {
-    const kind = kinds[shapeOfStatus(status)];
     listed.add(logId);
-    if (kind) yield { logId, kind, isListed: true, earlier: archives.get(logId) };
+    if (!omitted.includes(shapeOfStatus(status))) yield { logId, status, earlier: archives.get(logId) };
   }
   for (const earlier of archives.values())
-    if (!listed.has(earlier.logId)) yield { logId: earlier.logId, kind: earlier.kind, isListed: false, earlier };
+    if (!listed.has(earlier.logId)) yield { logId: earlier.logId, status: undefined, earlier };
 }
 
 async function copyLog(
   source: TransferStorage<"encodedAppends">,
   folder: BackupFolder,
-  { logId, kind, isListed, earlier }: FoundLog,
+  { logId, status, earlier }: FoundLog,
 ): Promise<Outcome | undefined> {
-  if (earlier && isListed && !(await hasMore(source, earlier))) return "unchanged";
+  if (earlier && status !== undefined && (await endsWith(source, earlier))) return "unchanged";
   const archive = await exportLog(source, logId);
   if (archive) {
-    await folder.store(logId, kind, archive);
+    await folder.store(logId, archive);
     return "written";
   }
-  if (!earlier) return undefined;
-  await folder.remove(earlier.file);
-  return "removed";
+  if (status === unreadable) throw new UnreadableValueError("the log has no readable id");
+  return earlier && "deleted";
 }
 
-/** Returns whether the log has appends after the archived ones. */
-async function hasMore({ log }: TransferStorage<"encodedAppends">, { logId, position }: BackedUpLog): Promise<boolean> {
-  for await (const _ of log.read(logId, { after: position })) return true;
-  return false;
+/** Returns whether the log still ends with the last append of the archive. */
+async function endsWith(
+  { log }: TransferStorage<"encodedAppends">,
+  { logId, position, generation }: BackedUpLog,
+): Promise<boolean> {
+  let isSame = false;
+  for await (const entry of log.read(logId, { after: position - 1 })) {
+    if (isSame || entry.position !== position || entry.generation !== generation) return false;
+    isSame = true;
+  }
+  return isSame;
 }
 
 /** The program makes rate limits and schedules again when it starts. */
-const kinds: Readonly<Record<LogShapeName, BackedUpKind | undefined>> = {
-  agent: "agent",
-  thread: "log",
-  session: "log",
-  inbox: "log",
-  rate: undefined,
-  schedule: undefined,
-};
+const omitted: readonly LogShapeName[] = ["rate", "schedule"];

@@ -1,13 +1,30 @@
 import { AlreadyExistsError } from "../errors/storageErrors.ts";
 import { InvalidArchiveError } from "../errors/storedDataErrors.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
+import { abortSignalSchema, functionSchema, nonEmptyString, numberFrom } from "../internal/options/optionSchemas.ts";
+import { strictOptions } from "../internal/options/strictOptions.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { importAgent } from "../transfer/importAgent.ts";
 import { logOf } from "../transfer/logOf.ts";
 import { receiveLog } from "../transfer/receiveLog.ts";
-import { backupOptionsSchema, type BackupOptions, type FailedLog } from "./backupStorage.ts";
+import type { BackupOptions, FailedLog } from "./backupStorage.ts";
 import { BackupFolder, type BackedUpLog } from "./BackupFolder.ts";
 import { isAboutOneLog } from "./isAboutOneLog.ts";
+
+/** Options of {@link restoreBackup}. */
+export interface RestoreOptions extends Pick<BackupOptions, "onProgress" | "signal"> {
+  /** The directory of the backup. */
+  readonly directory: string;
+  /** The largest line or value that an archive may contain, in bytes. Defaults to no limit. */
+  readonly maxPartBytes?: number | undefined;
+}
+
+const optionsSchema = strictOptions(() => ({
+  directory: nonEmptyString,
+  onProgress: functionSchema().optional(),
+  maxPartBytes: numberFrom(1).optional(),
+  signal: abortSignalSchema.optional(),
+}));
 
 /** The result of {@link restoreBackup}. */
 export interface RestoreReport {
@@ -32,9 +49,9 @@ export interface RestoreReport {
  */
 export async function restoreBackup(
   storage: PersistenceStorageProvider,
-  options: BackupOptions,
+  options: RestoreOptions,
 ): Promise<RestoreReport> {
-  checkSchema(backupOptionsSchema, options, "options of restoreBackup()");
+  checkSchema(optionsSchema, options, "options of restoreBackup()");
   const target = logOf(storage, "receive", "restoreBackup()");
   const folder = new BackupFolder(options.directory);
   await folder.assertBackup();
@@ -45,10 +62,11 @@ export async function restoreBackup(
     failed: damaged.map((logId): FailedLog => ({ logId, error: new InvalidArchiveError("its first line is damaged") })),
   };
   let finished = 0;
-  const restore = async ({ kind, file }: BackedUpLog): Promise<void> => {
+  const { maxPartBytes = Infinity } = options;
+  const restore = async ({ shape, file }: BackedUpLog): Promise<void> => {
     const stream = folder.bytesOf(file);
-    if (kind === "agent") await importAgent(storage, stream);
-    else await receiveLog(target, stream);
+    if (shape === undefined) await importAgent(storage, stream, { maxPartBytes });
+    else await receiveLog(target, stream, maxPartBytes);
   };
   for (const archive of archives.values()) {
     options.signal?.throwIfAborted();

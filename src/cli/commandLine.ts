@@ -222,6 +222,7 @@ function dataCommands(program: Command, lazily: Lazily): void {
   common(program.command("backup"))
     .description("copy all agents, threads and sessions into a folder")
     .argument("<folder>", "a new folder, or one with an earlier backup")
+    .option("--remove-deleted", "remove what the storage no longer has from the folder")
     .action(lazily(async () => (await import("./writing/backupCommands.ts")).backup));
   writing(program.command("restore"))
     .description("copy the agents of a backup into a storage")

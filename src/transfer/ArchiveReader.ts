@@ -29,6 +29,7 @@ const headerSchema = z.strictObject({
   generation: z.int().positive(),
   checkpoint: count.optional(),
   move: z.string().min(1).max(100).optional(),
+  shape: z.string().optional(),
 });
 const endSchema = z.strictObject({ lines: count, blobs: count, sha256: z.string() });
 

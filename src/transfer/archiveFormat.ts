@@ -14,6 +14,8 @@ export interface ArchiveHeader {
   readonly checkpoint?: number;
   /** The id of the move. `undefined` if the archive is a copy. */
   readonly move?: string;
+  /** The kind of the log. `undefined` for an agent. */
+  readonly shape?: string;
 }
 
 /** The last line of an archive. */

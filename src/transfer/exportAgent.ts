@@ -23,9 +23,10 @@ import type { RecordLog } from "../storage/RecordLog.ts";
 import { ArchiveHash, type ArchiveHeader, type ArchivePart, encodePart, textOfFacts } from "./archiveFormat.ts";
 import { BlobsOfLines } from "./transferredBlobs.ts";
 import { gzipped } from "./gzipStream.ts";
-import { type CopiedLog, keptAppends, type LogSurvey, surveyLog } from "./keptAppends.ts";
+import { type CopiedLog, keptAppends, type LogSurvey, surveyAnyLog, surveyLog } from "./keptAppends.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
 import { quoted } from "../errors/quoted.ts";
+import { isShapeRecord } from "../checkpoint/format/ShapeRecord.ts";
 
 /** Options of `exportAgent`. */
 export interface ExportOptions {
@@ -102,6 +103,7 @@ export async function* exportAgent(
  * Exports the log of an agent, a thread, a session or an inbox as it is stored, for a backup. Resolves to `undefined`
  * for an unknown or a moved agent.
  *
+ * @throws InvalidInputError if the log is encrypted.
  * @throws CorruptLogError, CorruptBlobError
  * @throws UnreadableValueError if a blob is missing, or if the log is deleted or pruned during the export.
  */
@@ -111,9 +113,20 @@ export async function exportLog(
 ): Promise<AsyncIterable<Uint8Array> | undefined> {
   const sha256 = await source.sha256();
   const log = await keptAppends(source.log, logId, sha256);
-  const survey = await surveyLog(log, logId, { sha256, ofAgent: false });
+  const survey = await surveyAnyLog(log, logId, { sha256 });
   if (survey.last === undefined || survey.custody?.state === "moved") return undefined;
-  return inLargeParts(archiveOf({ source: source.log, log, sha256 }, factsOf(logId, survey), survey), yieldedBytes);
+  if (survey.firstRecords.some(({ kind }) => encryptedKinds.includes(kind))) throw encryptedLog(logId);
+  const shape = survey.firstRecords.find(isShapeRecord)?.shape;
+  const header: ArchiveHeader = { ...factsOf(logId, survey), ...(shape !== undefined && { shape }) };
+  return inLargeParts(archiveOf({ source: source.log, log, sha256 }, header, survey), yieldedBytes);
+}
+
+/** The first records of logs that `encrypted` wrote. */
+const encryptedKinds = ["encrypted", "data_key"];
+
+function encryptedLog(logId: string): InvalidInputError {
+  const expected = `expected the storage that encrypted() returned, found the encrypted log ${quoted(logId)}`;
+  return new InvalidInputError("storage of a backup", [{ path: "", expected }]);
 }
 
 function factsOf(agentId: string, survey: LogSurvey): Omit<ArchiveHeader, "checkpoint" | "move"> {
@@ -130,11 +143,15 @@ interface ArchivedLog {
 async function* archiveOf(
   { source, log, sha256 }: ArchivedLog,
   header: ArchiveHeader,
-  { prunedUpTo }: LogSurvey,
+  { prunedUpTo, firstRecords }: LogSurvey,
 ): AsyncGenerator<readonly Uint8Array[], void, undefined> {
   const { agentId, position } = header;
   const hash = new ArchiveHash(sha256);
-  const blobs = new BlobsOfLines(source.blobs, agentId, { sha256, prunedUpTo });
+  const blobs = new BlobsOfLines(source.blobs, agentId, {
+    sha256,
+    prunedUpTo,
+    isOfAgent: !firstRecords.some(isShapeRecord),
+  });
   const encoded = (part: ArchivePart): readonly Uint8Array[] => {
     hash.add(part);
     return encodePart(part);
@@ -210,5 +227,6 @@ async function beginMove(storage: TransferStorage<"encodedAppends">, agentId: st
 
 /** Acquires an agent that can be in a move. @throws AgentMovedError, AgentCopiedError, AgentBusyError */
 export function openForMove(storage: LogStorage, agentId: string): Promise<Journal> {
-  return Journal.open({ storage, agentId, clock: systemClock, maxCheckpointBytes: Infinity, custody: "move" });
+  const options = { storage, agentId, clock: systemClock, maxCheckpointBytes: Infinity, mustExist: true };
+  return Journal.open({ ...options, custody: "move" });
 }

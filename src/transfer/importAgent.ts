@@ -108,6 +108,7 @@ async function importFrom(
   const sha256 = await target.sha256();
   const { header, reader } = await ArchiveReader.open(bytes, sha256, maxPartBytes);
   assertIdOf(header);
+  if (header.shape !== undefined) throw new InvalidArchiveError("it contains no agent");
   const { generation } = header;
   const agentId = givenId ?? header.agentId;
   const isFork = agentId !== header.agentId;

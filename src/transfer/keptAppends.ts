@@ -1,6 +1,7 @@
 import { decodeEntry, hasSnapshot, linkOf, generationOfAppend } from "../checkpoint/format/entryCodec.ts";
 import { noteVerified } from "../checkpoint/format/verifiedAppends.ts";
-import type { Entry } from "../checkpoint/records/Entry.ts";
+import type { Entry, LogRecord } from "../checkpoint/records/Entry.ts";
+import { isRestating } from "../checkpoint/format/ShapeRecord.ts";
 import { UnreadableValueError } from "../errors/storedDataErrors.ts";
 import { Pace } from "../internal/nextTurn.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
@@ -14,7 +15,7 @@ import { includesText } from "../internal/bytes.ts";
 import { assertOfAgent } from "../storage/readEntries.ts";
 
 /** A line without these texts is not parsed. They start with a rare character, because that makes the search fast. */
-const marks = [':"custody"', ':"origin"', ':"pruned"'].map((text) => new TextEncoder().encode(text));
+const marks = [':"custody"', ':"origin"', ':"pruned"', '"restates":true'].map((text) => new TextEncoder().encode(text));
 
 export type CopiedLog = Pick<RecordLog, "read"> & Required<Pick<RecordLog, "encodedAppends">>;
 
@@ -82,36 +83,55 @@ export interface LogSurvey {
   readonly custody: CustodyRecord | undefined;
   /** Records up to this position are valid only as restated by the newest pruning. 0 without a pruning. */
   readonly prunedUpTo: number;
+  /** The records of the first append. */
+  readonly firstRecords: readonly LogRecord[];
 }
 
 export interface SurveyOptions {
   readonly sha256: Sha256;
   readonly upTo?: number;
-  /** Whether the log must belong to an agent. Defaults to `true`. */
-  readonly ofAgent?: boolean;
 }
 
 /**
- * Reads the lines of a log and parses only the relevant ones. The log verifies the lines.
+ * Reads the lines of an agent's log and parses only the relevant ones. The log verifies the lines.
  *
  * @throws WrongShapeError if the log does not belong to an agent.
  */
 export async function surveyLog(
   log: Pick<CopiedLog, "encodedAppends">,
   agentId: string,
-  { sha256, ofAgent = true, ...options }: SurveyOptions,
+  options: SurveyOptions,
+): Promise<LogSurvey> {
+  const survey = await surveyAnyLog(log, agentId, options);
+  assertOfAgent(agentId, { records: survey.firstRecords });
+  return survey;
+}
+
+/** Reads the lines of any log, like {@link surveyLog}. */
+export async function surveyAnyLog(
+  log: Pick<CopiedLog, "encodedAppends">,
+  logId: string,
+  { sha256, ...options }: SurveyOptions,
 ): Promise<LogSurvey> {
   const pace = new Pace();
   const marked: Entry[] = [];
-  let last: Uint8Array | undefined;
-  for await (const line of log.encodedAppends(agentId, options)) {
-    if (ofAgent && last === undefined) assertOfAgent(agentId, entryOf(line, sha256) ?? { records: [] });
+  let [first, last]: readonly (Uint8Array | undefined)[] = [];
+  for await (const line of log.encodedAppends(logId, options)) {
+    first ??= line;
     await pace.after(line.length);
     const entry = markedEntry(line, sha256);
     if (entry) marked.push(entry);
     if (!entry || entry.records.some(isAboutMore)) last = line;
   }
-  return { last: last && placeOf(last, sha256), custody: custodyIn(marked), prunedUpTo: pruningIn(marked)?.upTo ?? 0 };
+  const prunedUpTo = pruningIn(marked)?.upTo ?? restatedUpTo(marked);
+  const firstRecords = first ? (entryOf(first, sha256)?.records ?? []) : [];
+  return { last: last && placeOf(last, sha256), custody: custodyIn(marked), prunedUpTo, firstRecords };
+}
+
+/** Returns the last position that a thread, a session or an inbox restates later. */
+function restatedUpTo(marked: readonly Entry[]): number {
+  const restating = marked.findLast(({ records }) => records.some(isRestating));
+  return restating ? restating.position - 1 : 0;
 }
 
 function markedEntry(line: Uint8Array, sha256: Sha256): Entry | undefined {

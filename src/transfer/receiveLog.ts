@@ -1,5 +1,5 @@
 import type { Entry } from "../checkpoint/records/Entry.ts";
-import { isShapeRecord } from "../checkpoint/format/ShapeRecord.ts";
+import { isShapeRecord, type ShapeRecord } from "../checkpoint/format/ShapeRecord.ts";
 import { systemClock } from "../internal/Clock.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { inboxShape, newsStatus } from "../journal/inbox/inboxShape.ts";
@@ -16,31 +16,42 @@ import { receivedLines } from "./receivedLines.ts";
 
 const summaryMark = new TextEncoder().encode('"summary":{');
 
+const receivedShapes = ["thread", "session", "inbox"];
+
 /**
  * Stores the log of a thread, a session or an inbox from an archive of `exportLog`. An append without records follows
  * it, which belongs to the new owner.
  *
  * @throws InvalidArchiveError, AlreadyExistsError (`agent_exists`), AgentBusyError
  */
-export async function receiveLog(target: TransferStorage<"receive">, stream: AsyncIterable<Uint8Array>): Promise<void> {
+export async function receiveLog(
+  target: TransferStorage<"receive">,
+  stream: AsyncIterable<Uint8Array>,
+  maxPartBytes: number,
+): Promise<void> {
   const bytes = stream[Symbol.asyncIterator]();
   try {
-    await receiveFrom(target, bytes);
+    await receiveFrom(target, bytes, maxPartBytes);
   } finally {
     await bytes.return?.();
   }
 }
 
-async function receiveFrom(target: TransferStorage<"receive">, bytes: AsyncIterator<Uint8Array>): Promise<void> {
+async function receiveFrom(
+  target: TransferStorage<"receive">,
+  bytes: AsyncIterator<Uint8Array>,
+  maxPartBytes: number,
+): Promise<void> {
   const sha256 = await target.sha256();
-  const { header, reader } = await ArchiveReader.open(bytes, sha256);
-  const { agentId, generation } = header;
-  const summary = new StoredSummary(agentId, sha256);
-  const last = (end: { readonly generation: number; readonly position: number }): LogAppend => ({
-    id: `${end.generation}-${end.position + 1}`,
-    records: [],
-    summary: summary.latest(),
-  });
+  const { header, reader } = await ArchiveReader.open(bytes, sha256, maxPartBytes);
+  const { agentId, generation, position, shape = "agent" } = header;
+  if (!receivedShapes.includes(shape) || !agentId.startsWith(`${shape}:`))
+    throw new InvalidArchiveError("it contains no thread, session or inbox");
+  const summary = new StoredSummary(agentId, shape, sha256);
+  const last = (end: { readonly generation: number; readonly position: number }): LogAppend => {
+    if (end.position !== position) throw new InvalidArchiveError("its last line does not have the stated position");
+    return { id: `${end.generation}-${end.position + 1}`, records: [], summary: summary.latest() };
+  };
   const appends = receivedLines(reader.parts(), target, agentId, {
     addLine: (line) => summary.addLine(line),
     addBlob: () => {},
@@ -56,37 +67,41 @@ async function receiveFrom(target: TransferStorage<"receive">, bytes: AsyncItera
 /** Finds the latest summary in the lines of a log. The lines of a memory storage have no summaries. */
 class StoredSummary {
   readonly #logId: string;
+  readonly #shape: string;
   readonly #sha256: Sha256;
+  #isBegun = false;
   #made: AgentSummary | undefined;
   #found: AgentSummary | undefined;
 
-  constructor(logId: string, sha256: Sha256) {
+  constructor(logId: string, shape: string, sha256: Sha256) {
     this.#logId = logId;
+    this.#shape = shape;
     this.#sha256 = sha256;
   }
 
   addLine(line: Uint8Array): void {
-    if (this.#made && !includesText(line, summaryMark)) return;
+    if (this.#isBegun && !includesText(line, summaryMark)) return;
     const decoded = decodeEntry(line, this.#sha256);
     if (!decoded.ok) return;
-    this.#made ??= this.#makeFrom(decoded.entry);
+    if (!this.#isBegun) this.#made = this.#makeFrom(decoded.entry);
+    this.#isBegun = true;
     this.#found = (decoded.summary as AgentSummary | undefined) ?? this.#found;
   }
 
-  /** @throws InvalidArchiveError if the log does not begin with its shape. */
+  /**
+   * An inbox counts as changed, so that a worker looks at it.
+   *
+   * @throws InvalidArchiveError if the log does not begin with its shape.
+   */
   latest(): AgentSummary {
+    if (!this.#made) throw new InvalidArchiveError("its log does not begin with its shape");
     const summary = this.#found ?? this.#made;
-    if (!summary) throw new InvalidArchiveError("its log has no shape");
-    return summary;
+    return this.#shape === inboxShape.name ? { ...summary, status: newsStatus } : summary;
   }
 
-  /** An inbox counts as changed, so that a worker looks at it. */
   #makeFrom({ records }: Entry): AgentSummary | undefined {
-    const shape = records.find(isShapeRecord);
-    if (!shape) return undefined;
-    const name = shape.shape;
-    const id = this.#logId.slice(name.length + 1);
-    const summary = shapeSummary({ name }, id, shape.at, systemClock.now());
-    return name === inboxShape.name ? { ...summary, status: newsStatus } : summary;
+    const name = this.#shape;
+    const found = records.find((record) => isShapeRecord(record) && record.shape === name) as ShapeRecord | undefined;
+    return found && shapeSummary({ name }, this.#logId.slice(name.length + 1), found.at, systemClock.now());
   }
 }

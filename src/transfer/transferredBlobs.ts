@@ -1,7 +1,8 @@
 import { decodeEntry } from "../checkpoint/format/entryCodec.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
-import { addAllBlobs } from "../checkpoint/records/blobReferences.ts";
+import { addAllBlobs, blobCellsOf } from "../checkpoint/records/blobReferences.ts";
 import { UnreadableValueError, InvalidArchiveError } from "../errors/storedDataErrors.ts";
+import type { StoredValue } from "../checkpoint/values/valueCodec.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { type BlobStore, blobsAtOnce } from "../storage/BlobStore.ts";
 import type { ArchivePart } from "./archiveFormat.ts";
@@ -16,24 +17,29 @@ const latin1 = new TextDecoder("latin1");
 
 type BlobPart = Extract<ArchivePart, { kind: "blob" }>;
 
+interface BlobOptions {
+  readonly sha256: Sha256;
+  /** Lines up to this position can refer to blobs that a pruning has deleted. */
+  readonly prunedUpTo: number;
+  /** Whether the log belongs to an agent. */
+  readonly isOfAgent: boolean;
+}
+
 /** Yields each blob of a log once, before the first line that refers to it. */
 export class BlobsOfLines {
   readonly #blobs: BlobStore;
   readonly #agentId: string;
   readonly #sha256: Sha256;
   readonly #prunedUpTo: number;
+  readonly #isOfAgent: boolean;
   readonly #given = new Set<string>();
 
-  /** @param options.prunedUpTo Lines up to this position can refer to blobs that a pruning has deleted. */
-  constructor(
-    blobs: BlobStore,
-    agentId: string,
-    { sha256, prunedUpTo }: { readonly sha256: Sha256; readonly prunedUpTo: number },
-  ) {
+  constructor(blobs: BlobStore, agentId: string, { sha256, prunedUpTo, isOfAgent }: BlobOptions) {
     this.#blobs = blobs;
     this.#agentId = agentId;
     this.#sha256 = sha256;
     this.#prunedUpTo = prunedUpTo;
+    this.#isOfAgent = isOfAgent;
   }
 
   get count(): number {
@@ -61,7 +67,10 @@ export class BlobsOfLines {
     const decoded = decodeEntry(line, this.#sha256);
     if (!decoded.ok || decoded.entry.position <= this.#prunedUpTo) return undefined;
     const needed = new Map<string, number>();
-    for (const record of restatedIn(decoded.entry.records as readonly AgentRecord[])) addAllBlobs(record, needed);
+    for (const record of restatedIn(decoded.entry.records as readonly AgentRecord[])) {
+      if (this.#isOfAgent) addAllBlobs(record, needed);
+      else addNestedBlobs(record, needed);
+    }
     if (needed.has(blob)) throw new UnreadableValueError(`the blob ${blob} is missing`, { blob });
     return undefined;
   }
@@ -69,8 +78,17 @@ export class BlobsOfLines {
 
 function restatedIn(records: readonly AgentRecord[]): readonly AgentRecord[] {
   return records.flatMap((record) =>
-    record.kind === "pruned" ? record.restated.flatMap(({ records: restated }) => restated) : record,
+    record.kind === "pruned"
+      ? ((record as Partial<typeof record>).restated ?? []).flatMap((each) => each.records)
+      : record,
   );
+}
+
+/** Adds the blobs of stored values anywhere in a record, because each kind of log keeps its values elsewhere. */
+function addNestedBlobs(value: unknown, into: Map<string, number>): void {
+  if (typeof value !== "object" || value === null) return;
+  for (const [reference, bytes] of blobCellsOf(value as StoredValue)) into.set(reference, bytes);
+  for (const nested of Object.values(value)) addNestedBlobs(nested, into);
 }
 
 /** Returns all strings in a line that look like blob references. User text can look the same. */

@@ -1,9 +1,12 @@
-import { access, cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { access, cp, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { persistence } from "agent-persistence";
 import { backupStorage, markRestored, restoreBackup } from "agent-persistence/backup";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
-import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
+import { encrypted } from "agent-persistence/encryption";
+import { PersistenceSession } from "agent-persistence/openai-agents";
+import { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { describe, expect, it } from "vitest";
 import { testDirectory } from "../storage/file/support/fixture.ts";
 import { finish, payer, storages, waitingPayer } from "../transfer/movedAgents.ts";
@@ -35,7 +38,7 @@ for (const [name, open] of Object.entries(storages))
       expect({ ...made, written: made.written.toSorted() }).toEqual({
         written: logs,
         unchanged: [],
-        removed: [],
+        deleted: [],
         failed: [],
       });
       const restored = await restoreBackup(target, { directory });
@@ -57,7 +60,7 @@ for (const [name, open] of Object.entries(storages))
       expect(paid).toHaveLength(3);
     });
 
-    it("writes only changed logs again, and removes deleted ones", async () => {
+    it("writes only changed logs again, and removes deleted ones on request", async () => {
       const [source, directory] = [await open(), await newDirectory()];
       const made = await twoAgents(source);
       await backupStorage(source, { directory });
@@ -67,7 +70,11 @@ for (const [name, open] of Object.entries(storages))
       await finish(made, "waiting");
       await persistence(made.agent).deleteAgent("finished");
       const third = await backupStorage(source, { directory });
-      expect(third).toEqual({ written: ["waiting"], unchanged: ["inbox:waiting"], removed: ["finished"], failed: [] });
+      expect(third).toEqual({ written: ["waiting"], unchanged: ["inbox:waiting"], deleted: ["finished"], failed: [] });
+      expect(await restoreBackup(await open(), { directory })).toMatchObject({
+        restored: expect.arrayContaining(["finished"]),
+      });
+      expect((await backupStorage(source, { directory, removeDeleted: true })).deleted).toEqual(["finished"]);
       const target = await open();
       expect(sorted((await restoreBackup(target, { directory })).restored)).toEqual(["inbox:waiting", "waiting"]);
     });
@@ -128,6 +135,95 @@ describe("a backup", () => {
       restored: [],
       failed: [{ logId: second }, { error: { code: "invalid_archive" } }],
     });
+  });
+
+  it("restores values that an import refuses by default", async () => {
+    const [source, target, directory] = [await memory(), await memory(), await newDirectory()];
+    const { durable } = await waitingPayer(source, "a");
+    await durable.send("large", randomBytes(13_000_000).toString("base64"));
+    await backupStorage(source, { directory });
+    expect((await restoreBackup(target, { directory })).restored.toSorted()).toEqual(["a", "inbox:a"]);
+    const limited = await restoreBackup(await memory(), { directory, maxPartBytes: 1_000_000 });
+    expect(limited.failed).toMatchObject([{ logId: "inbox:a", error: { code: "invalid_archive" } }]);
+  });
+
+  it("does not restore an agent under the name of another log, or as another kind of log", async () => {
+    const [source, directory] = [await memory(), await newDirectory()];
+    await waitingPayer(source, "a");
+    await backupStorage(source, { directory });
+    const [name = ""] = await readdir(join(directory, "logs"));
+    const text = await readFile(join(directory, "logs", name), "latin1");
+    await writeFile(
+      join(directory, "logs", name),
+      text.replace('"generation"', '"shape":"thread","generation"'),
+      "latin1",
+    );
+    expect(await restoreBackup(await memory(), { directory })).toMatchObject({
+      restored: [],
+      failed: [{ logId: "a", error: { code: "invalid_archive" } }],
+    });
+    await rename(join(directory, "logs", name), join(directory, "logs", `${"0".repeat(40)}.archive`));
+    expect(await restoreBackup(await memory(), { directory })).toMatchObject({ restored: [], failed: [{}] });
+  });
+
+  it("copies a pruned session whose large values were removed", async () => {
+    const [source, target, directory] = [await memory(), await memory(), await newDirectory()];
+    const session = new PersistenceSession({ storage: source, sessionId: "s" });
+    await session.addItems([{ type: "message", role: "user", content: "old ".repeat(10_000) }]);
+    await session.clearSession();
+    await session.addItems([{ type: "message", role: "user", content: "new ".repeat(10_000) }]);
+    await session.prune();
+    expect(await backupStorage(source, { directory })).toMatchObject({ written: ["session:s"], failed: [] });
+    expect(await restoreBackup(target, { directory })).toMatchObject({ restored: ["session:s"], failed: [] });
+    const restored = new PersistenceSession({ storage: target, sessionId: "s" });
+    expect(await restored.getItems()).toEqual(await session.getItems());
+  });
+
+  it("reports a missing large value of a session", async () => {
+    const [source, directory] = [await memory(), await newDirectory()];
+    const session = new PersistenceSession({ storage: source, sessionId: "s" });
+    await session.addItems([{ type: "message", role: "user", content: "new ".repeat(10_000) }]);
+    const { blobs } = source.log;
+    const lost = { get: async () => undefined };
+    const log = new Proxy(source.log, {
+      get: (target, key) => {
+        if (key === "blobs") return Object.assign(Object.create(blobs) as object, lost);
+        const value: unknown = Reflect.get(target, key);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+    const broken = new LogPersistenceStorageProvider(log);
+    expect(await backupStorage(broken, { directory })).toMatchObject({
+      written: [],
+      failed: [{ logId: "session:s", error: { code: "unreadable_value" } }],
+    });
+  });
+
+  it("refuses the storage below an encrypted one", async () => {
+    const inner = await memory();
+    const storage = encrypted(inner, { keys: { current: "k", get: () => new Uint8Array(32).fill(1) } });
+    await waitingPayer(storage, "a");
+    await expect(backupStorage(inner, { directory: await newDirectory() })).rejects.toThrow(
+      "expected the storage that encrypted() returned",
+    );
+    const [target, directory] = [await memory(), await newDirectory()];
+    await backupStorage(storage, { directory });
+    expect((await restoreBackup(target, { directory })).restored).toEqual(["a"]);
+  });
+
+  it("keeps the archives when the storage is empty, and writes a log that was replaced", async () => {
+    const [source, directory] = [await memory(), await newDirectory()];
+    await waitingPayer(source, "a");
+    await backupStorage(source, { directory });
+    expect(await backupStorage(await memory(), { directory })).toMatchObject({ deleted: ["a"] });
+    expect((await restoreBackup(await memory(), { directory })).restored).toEqual(["a"]);
+  });
+
+  it("continues in a directory whose first backup was cut short", async () => {
+    const directory = await newDirectory();
+    await mkdir(directory);
+    await writeFile(join(directory, "backup.json.x.unfinished"), "{");
+    expect((await backupStorage(await memory(), { directory })).failed).toEqual([]);
   });
 
   it("refuses a directory with other content, and leaves it unchanged", async () => {

@@ -1,21 +1,33 @@
 import { resolve } from "node:path";
 import { backupStorage, type FailedLog, markRestored, restoreBackup } from "../../backup.ts";
 import type { ExitReason } from "../terminal/CommandFailure.ts";
-import type { Session, WritingOptions } from "../session/Session.ts";
+import type { CommonOptions, Session, WritingOptions } from "../session/Session.ts";
 import { type Output, withProgress } from "../terminal/Output.ts";
 import { counted } from "../terminal/shortTexts.ts";
 
+interface BackupCommandOptions extends CommonOptions {
+  readonly removeDeleted?: boolean | undefined;
+}
+
 /** `backup <directory>`: copies the storage into a directory. */
-export async function backup(session: Session, _options: WritingOptions, given: string): Promise<ExitReason | void> {
+export async function backup(
+  session: Session,
+  options: BackupCommandOptions,
+  given: string,
+): Promise<ExitReason | void> {
   const { output, io } = session;
   const storage = await session.storage("read");
   const directory = resolve(io.cwd, given);
-  const { written, unchanged, removed, failed } = await withProgress(output, "Backing up", (tell) =>
-    backupStorage(storage, { directory, onProgress: (finished) => tell(counted(finished, "log")) }),
+  const { written, unchanged, deleted, failed } = await withProgress(output, "Backing up", (tell) =>
+    backupStorage(storage, {
+      directory,
+      removeDeleted: options.removeDeleted,
+      onProgress: (finished) => tell(counted(finished, "log")),
+    }),
   );
-  return print(output, { directory, written, unchanged, removed }, failed, [
+  return print(output, { directory, written, unchanged, deleted }, failed, [
     `Backed up into ${directory}: ${counted(written.length, "log")} written, `,
-    `${unchanged.length} unchanged, ${removed.length} removed.`,
+    `${unchanged.length} unchanged, ${deleted.length} deleted.`,
   ]);
 }
 

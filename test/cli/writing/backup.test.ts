@@ -10,7 +10,7 @@ it("a storage is backed up and restored, and its agents run after a takeover", a
   const [folder, target] = [join(desk.folder, "backup"), ["--storage", `file:${join(desk.folder, "restored")}`]];
   expect(await desk.command(["backup", folder])).toMatchObject({
     code: 0,
-    out: `Backed up into ${folder}: 1 log written, 0 unchanged, 0 removed.\n`,
+    out: `Backed up into ${folder}: 1 log written, 0 unchanged, 0 deleted.\n`,
   });
   expect(documentOf(await desk.command(["backup", folder, "--json"]))).toMatchObject({ unchanged: ["order-1"] });
   expect(await desk.command(["restore", folder, ...target])).toMatchObject({ code: 4, out: "" });
