@@ -23,7 +23,11 @@ const quick = tool({
 
 const model: PromptExecutor = { execute: async () => ({ message: { role: "assistant", content: "done" } }) };
 
-function agentOf(storage: InMemoryPersistenceStorageProvider, bodies: readonly Body[]): AIAgent<string, string> {
+function agentOf(
+  storage: InMemoryPersistenceStorageProvider,
+  bodies: readonly Body[],
+  isSparse = false,
+): AIAgent<string, string> {
   const graph = strategy<string, string>("chain", (g) => {
     const nodes = bodies.map((body, at) => g.node(`n${at}`, body));
     nodes.forEach((node, at) => g.edge(nodes[at - 1] ?? g.start, node));
@@ -31,16 +35,19 @@ function agentOf(storage: InMemoryPersistenceStorageProvider, bodies: readonly B
     if (last) g.edge(last, g.finish);
   });
   const common = { id: "a", promptExecutor: model, llmModel: "small", tools: [quick] };
-  return new AIAgent({ ...common, strategy: graph }).install(Persistence, { storage });
+  return new AIAgent({ ...common, strategy: graph }).install(Persistence, {
+    storage,
+    enableAutomaticPersistence: !isSparse,
+  });
 }
 
 /** Records a run of the first bodies, and replays it with the second ones. */
-async function replayed(recorded: readonly Body[], changed = recorded) {
+async function replayed(recorded: readonly Body[], changed = recorded, isSparse = false) {
   const storage = new InMemoryPersistenceStorageProvider();
-  await agentOf(storage, recorded)
+  await agentOf(storage, recorded, isSparse)
     .run("go", { runId: "r" })
     .catch(() => undefined);
-  return replayRun(agentOf(storage, changed), { storage, agentId: "a" });
+  return replayRun(agentOf(storage, changed, isSparse), { storage, agentId: "a" });
 }
 
 const call: Body = (item, context) => context.tools.call(quick, { item });
@@ -144,4 +151,48 @@ describe("an error outside of nodes", () => {
       divergence: { what: "failure", nodeId: "start", actual: { name: "NoMatchingEdgeError" } },
     });
   });
+});
+
+describe("a run with few checkpoints", () => {
+  it("diverges with another number of nodes, and with another output", async () => {
+    const bodies = [same, call, same, call];
+    expect(await replayed(bodies, bodies, true)).toMatchObject({ matches: true, status: "completed" });
+    const path = { matches: false, divergence: { what: "path" } };
+    expect(await replayed(bodies, [same, call, same, call, same, same], true)).toMatchObject(path);
+    expect(await replayed([same, same, same], [same, same], true)).toMatchObject(path);
+    const other: Body = async () => "other";
+    expect(await replayed([same, same], [same, other], true)).toMatchObject({ divergence: { what: "output" } });
+  });
+});
+
+it("a counterfactual replay executes no second call that nobody has approved", async () => {
+  const executed: string[] = [];
+  const asking = (storage: InMemoryPersistenceStorageProvider, count: number) => {
+    const guarded = tool({
+      name: "guarded",
+      description: "",
+      inputSchema: z.object({ item: z.string() }),
+      effect: "none",
+      needsApproval: count > 1,
+      execute: ({ item }) => {
+        executed.push(item);
+        return item;
+      },
+    });
+    const graph = strategy<string, string>("asking", (g) => {
+      const only = g.node("only", async (item: string, context: AgentContext) => {
+        await Promise.all(Array.from({ length: count }, () => context.tools.call(guarded, { item })));
+        return item;
+      });
+      g.edge(g.start, only);
+      g.edge(only, g.finish);
+    });
+    const common = { id: "a", promptExecutor: model, llmModel: "small", tools: [guarded] };
+    return new AIAgent({ ...common, strategy: graph }).install(Persistence, { storage });
+  };
+  const storage = new InMemoryPersistenceStorageProvider();
+  await asking(storage, 1).run("go", { runId: "r" });
+  const result = await replayRun(asking(storage, 2), { storage, agentId: "a", onUnrecordedCall: "execute" });
+  expect(result).toMatchObject({ status: "stopped", divergence: { what: "input" } });
+  expect(executed).toEqual(["go"]);
 });

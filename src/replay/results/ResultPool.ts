@@ -27,11 +27,8 @@ export class ResultPool {
 
   /** Returns the next call of the tool with an equal input. */
   call(toolName: string, input: unknown): RecordedToolCall | undefined {
-    return take(this.#calls, this.findCall(toolName, input));
-  }
-
-  findCall(toolName: string, input: unknown): RecordedToolCall | undefined {
-    return this.#calls.find((each) => each.toolName === toolName && sameValue(each.input, input));
+    const equal = this.#calls.find((each) => each.toolName === toolName && sameValue(each.input, input));
+    return take(this.#calls, equal);
   }
 
   /** Returns the next answer to an equal question. */

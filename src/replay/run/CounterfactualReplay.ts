@@ -19,6 +19,7 @@ import { reasonOf } from "../../internal/reasonOf.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { LinePosition } from "../recording/readStart.ts";
+import type { RecordedToolCall } from "../recording/Recording.ts";
 import type { CallSimulator, Candidate } from "./Candidate.ts";
 import type { Divergence, FoundDifference } from "../results/Divergence.ts";
 import { startAt } from "./startAt.ts";
@@ -44,6 +45,8 @@ export class CounterfactualReplay implements PersistenceAnswers {
   readonly #digests = new WeakMap<AgentRun, RequestDigest>();
   readonly #positionOf = new WeakMap<RunStart, LinePosition>();
   readonly #used = new Set<LinePosition>();
+  /** The recorded calls of calls that started without an approval, so that they do not execute. */
+  readonly #reserved = new Map<string, RecordedToolCall>();
 
   constructor(
     candidate: Candidate,
@@ -119,7 +122,7 @@ export class CounterfactualReplay implements PersistenceAnswers {
     if (agent) return next({ ...event, tool: agent });
     const { tools = "recorded", onUnrecordedCall = "stop" } = this.#candidate;
     if (typeof tools === "function") return this.#simulate(event, tools);
-    const recorded = this.#pool.call(tool.name, input);
+    const recorded = this.#reserved.get(toolCallId) ?? this.#pool.call(tool.name, input);
     if (recorded?.outcome) return recordedOutcome(tool, toolCallId, recorded.outcome);
     if (typeof onUnrecordedCall === "function") return this.#simulate(event, onUnrecordedCall);
     if (onUnrecordedCall === "execute" && tool.effect === "none") return next(event);
@@ -150,8 +153,10 @@ export class CounterfactualReplay implements PersistenceAnswers {
   /** A call that a person has not approved starts only if it does not execute. */
   async #mayStart({ call, judge }: NonNullable<InputRequestEvent["approval"]>): Promise<boolean> {
     const { tools, onUnrecordedCall } = this.#candidate;
-    if (typeof tools === "function" || this.#pool.findCall(call.tool.name, call.input)) return true;
-    if (typeof onUnrecordedCall === "function" || onUnrecordedCall !== "execute") return true;
+    if (typeof tools === "function") return true;
+    const recorded = this.#pool.call(call.tool.name, call.input);
+    if (recorded) this.#reserved.set(call.toolCallId, recorded);
+    if (recorded || typeof onUnrecordedCall === "function" || onUnrecordedCall !== "execute") return true;
     return subAgentOf(call.tool) !== undefined || (await judge?.()) === false;
   }
 

@@ -1,16 +1,15 @@
-import { callOf, endsOf, runOf, visitOf } from "../../agent/feature/ContextBinding.ts";
+import { endsOf, runOf, visitOf } from "../../agent/feature/ContextBinding.ts";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
-import type { NodeEvent, NodeVisit, PipelineEvents } from "../../agent/feature/PipelineEvents.ts";
+import type { NodeEvent, PipelineEvents } from "../../agent/feature/PipelineEvents.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { NextStep } from "../../agent/strategy/NextStep.ts";
-import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
 import { ExecutionMovedError } from "../../errors/runErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import type { LineRecording, RecordedToolCall, Recording } from "../recording/Recording.ts";
+import type { LineRecording, RecordedCheckpoint, Recording } from "../recording/Recording.ts";
 import type { Divergence, FoundDifference } from "../results/Divergence.ts";
 import { LineReplay } from "./LineReplay.ts";
 import { messageDifferences } from "../results/messageDifferences.ts";
@@ -18,7 +17,11 @@ import { allLines, LinesAtRest, ReplayedLine } from "./LinesAtRest.ts";
 import { ReplayStop } from "../results/ReplayStop.ts";
 import type { PersistenceAnswers } from "./ReplayedPersistence.ts";
 import { sameValue } from "../results/sameValue.ts";
+import { shownCall } from "../results/shownCall.ts";
+import { visitIn } from "../results/recordedPlace.ts";
 import { shownError } from "../results/shownError.ts";
+
+type Place = Pick<NextStep, "nodeId" | "input">;
 
 /** Follows the recording of a run while its strategy runs again, up to the first divergence. */
 export class ExactReplay implements PersistenceAnswers {
@@ -136,9 +139,9 @@ export class ExactReplay implements PersistenceAnswers {
       this.#cross(run, { nodeId, input }, nodeId);
     });
     pipeline.aroundNode((event, next) => this.#visit(event, next));
-    pipeline.onBranchCompleted(({ run }) => this.#endLine(run));
+    pipeline.onBranchCompleted(({ run }) => this.#completeLine(run));
     pipeline.onBranchFailed(({ run }) => this.#endLine(run));
-    pipeline.onStrategyCompleted(({ run }) => this.#endLine(run));
+    pipeline.onStrategyCompleted(({ run }) => this.#completeLine(run));
     pipeline.onStrategyFailed(({ run }) => this.#endLine(run));
   }
 
@@ -206,15 +209,13 @@ export class ExactReplay implements PersistenceAnswers {
   }
 
   /** Compares the next node, its input and the history with the next checkpoint of the recording. */
-  #cross(run: AgentRun, next: Pick<NextStep, "nodeId" | "input">, nodeId: string): boolean {
+  #cross(run: AgentRun, next: Place, nodeId: string): boolean {
     const line = this.of(run);
     const { part } = line;
     const found = line.cross(run, next);
+    const wanted = found ?? line.missedAt(run.state.iteration);
+    if (wanted && (!found || found.nodeId !== next.nodeId)) this.#leavesPath(run, nodeId, wanted, next);
     if (!found) return false;
-    if (found.nodeId !== next.nodeId) {
-      const actual = { nodeId: next.nodeId, input: next.input };
-      this.diverge(run, nodeId, { what: "path", expected: { nodeId: found.nodeId, input: found.input }, actual });
-    }
     if (!sameValue(found.input, next.input))
       this.diverge(run, nodeId, { what: "output", expected: found.input, actual: next.input });
     const isLast = found.nodeId === "finish" || (line.isAtEndOfPart && line.nextPart);
@@ -246,6 +247,18 @@ export class ExactReplay implements PersistenceAnswers {
     run.moveTo(start);
     for (const each of allLines(line)) each.release();
     line.nested.clear();
+  }
+
+  #leavesPath(run: AgentRun, nodeId: string, { nodeId: wanted, input }: RecordedCheckpoint, actual: Place): never {
+    const next = { nodeId: actual.nodeId, input: actual.input };
+    return this.diverge(run, nodeId, { what: "path", expected: { nodeId: wanted, input }, actual: next });
+  }
+
+  #completeLine(run: AgentRun): void {
+    const line = this.of(run);
+    const missed = line.missedAt(Infinity);
+    if (missed) this.#leavesPath(run, line.current?.nodeId ?? "start", missed, { nodeId: "finish", input: undefined });
+    this.#endLine(run);
   }
 
   #endLine(run: AgentRun): void {
@@ -285,19 +298,4 @@ export class ExactReplay implements PersistenceAnswers {
     this.#controller.abort(this.#stop);
     for (const line of allLines(this.root)) line.release({ error: this.#stop });
   }
-}
-
-/** Returns a call as a divergence shows it. */
-export function shownCall({ toolName, input }: Pick<RecordedToolCall, "toolName" | "input">): unknown {
-  return { toolName, input };
-}
-
-/** Returns the visit of an event. */
-export function visitIn({ base, ordinal }: NodeVisit): Visit {
-  return [base, ordinal];
-}
-
-/** Returns the call around a request. `undefined` if the node makes the request. */
-export function withinOf(context: AgentContext): string | undefined {
-  return callOf(context)?.toolCallId;
 }

@@ -159,6 +159,12 @@ export class LineReplay extends ReplayedLine {
     return found;
   }
 
+  /** Returns the next checkpoint if the line has more iterations than it. */
+  missedAt(iteration: number): RecordedCheckpoint | undefined {
+    const next = this.part.checkpoints.find((checkpoint, at) => at >= this.#at && !checkpoint.within);
+    return next && next.iteration < iteration ? next : undefined;
+  }
+
   /** Takes the next checkpoint that a node of the current visit made. */
   crossWithin(): RecordedCheckpoint | undefined {
     const found = this.part.checkpoints[this.#at];

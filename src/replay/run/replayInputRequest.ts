@@ -1,7 +1,8 @@
 import { endsOf, runOf } from "../../agent/feature/ContextBinding.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { RecordedInput } from "../recording/Recording.ts";
-import { type ExactReplay, visitIn, withinOf } from "./ExactReplay.ts";
+import type { ExactReplay } from "./ExactReplay.ts";
+import { visitIn, withinOf } from "../results/recordedPlace.ts";
 import { callInRecording } from "./replayToolCall.ts";
 import { repliedTo, unaskedApproval } from "../results/repliedTo.ts";
 

@@ -6,7 +6,8 @@ import { ReplayedModelError } from "../../agent/model/ReplayedModelError.ts";
 import { answerKey } from "../../checkpoint/records/Visit.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RecordedFailure, RecordedResponse } from "../recording/Recording.ts";
-import { type ExactReplay, visitIn, withinOf } from "./ExactReplay.ts";
+import type { ExactReplay } from "./ExactReplay.ts";
+import { visitIn, withinOf } from "../results/recordedPlace.ts";
 import { messageDifferences } from "../results/messageDifferences.ts";
 
 /** Returns the recorded response to a request. Calls no model. */
