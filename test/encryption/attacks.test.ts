@@ -5,7 +5,7 @@ import type { Entry } from "../../src/checkpoint/records/Entry.ts";
 import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
 import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
 import { processOwner } from "../../src/storage/ReleasableLog.ts";
-import type { AgentSummary, ReadOptions, RecordLog } from "../../src/storage/RecordLog.ts";
+import type { AgentSummary, ListOptions, ReadOptions, RecordLog } from "../../src/storage/RecordLog.ts";
 import { blobNameOf } from "../../src/encryption/log/sealedRecords.ts";
 import { encryptedLog, keyOf, testKeys } from "./encryptedHarness.ts";
 
@@ -230,6 +230,20 @@ describe("the summaries of an encrypted log", () => {
     await owned.append({ id: "x", records: [], summary: { ...(other as AgentSummary), agentId: "a" } }, 4);
     const [listed] = await collect(encryptedLog(inner).list());
     expect(listed).toMatchObject({ agentId: "a", status: "unreadable", data: { code: "authentication_failed" } });
+  });
+
+  it("ends a list of an agent whose stored status and sort key were changed", async () => {
+    const inner = await stored();
+    let lists = 0;
+    async function* list({ after = "" }: ListOptions = {}): AsyncGenerator<AgentSummary> {
+      if (++lists > 9) throw new Error("the list does not end");
+      const [first] = await collect(inner.list());
+      if (first && after < "z") yield { ...first, status: "running", order: "z" };
+    }
+    const { version, capabilities, blobs } = inner;
+    const read = inner.read.bind(inner);
+    const log = encryptedLog({ ...others(inner), version, capabilities, blobs, read, list });
+    expect(await collect(log.list({ status: "running", limit: 1 }))).toEqual([]);
   });
 });
 

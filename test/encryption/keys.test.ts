@@ -2,23 +2,35 @@ import { describe, expect, it } from "vitest";
 import { destroyKey, encrypted, encryptedStreams, reencrypt } from "../../src/encryption.ts";
 import { InMemoryPersistenceStorageProvider } from "../../src/index.ts";
 import { processOwner } from "../../src/storage/ReleasableLog.ts";
+import type { AgentSummary, RecordLog } from "../../src/storage/RecordLog.ts";
 import type { LogPersistenceStorageProvider } from "../../src/storage.ts";
 import { InMemoryStreamStore, FileStreamStore } from "../../src/streams.ts";
 import { streamStoreConformance } from "../../src/testing.ts";
 import { collect, testDirectory } from "../storage/file/support/fixture.ts";
-import { testKeys } from "./encryptedHarness.ts";
+import { encryptedLog, testKeys } from "./encryptedHarness.ts";
 import { bytesUnder, openBooks } from "./storedBytes.ts";
 
 const record = (value: string) => ({ kind: "example", value });
 const wrapped = /"wrapped":"([A-Za-z0-9_-]+)"/;
 
-async function store({ log }: LogPersistenceStorageProvider, agentId: string, value: string): Promise<void> {
+const summaryOf = (agentId: string): AgentSummary => ({
+  agentId,
+  status: "queued",
+  order: agentId,
+  requestIds: [],
+  position: 0,
+  createdAt: "2026-01-01T00:00:00.000Z",
+  updatedAt: "2026-01-01T00:00:00.000Z",
+  data: {},
+});
+
+async function store({ log }: { readonly log: RecordLog }, agentId: string, value: string): Promise<void> {
   const owned = await log.open(agentId, processOwner());
   await owned.append({ id: `x-${owned.position}`, records: [record(value)] }, owned.position);
   await owned.release();
 }
 
-async function outcomeOf({ log }: LogPersistenceStorageProvider, agentId: string): Promise<unknown> {
+async function outcomeOf({ log }: { readonly log: RecordLog }, agentId: string): Promise<unknown> {
   const read = collect(log.read(agentId));
   return read.then(
     (entries) => entries.map(({ records }) => (records[0] as { readonly value?: unknown } | undefined)?.value),
@@ -105,6 +117,83 @@ async function keysOf({ log }: LogPersistenceStorageProvider): Promise<readonly 
   return found.filter((key) => key !== "");
 }
 
+/** The storage, with a log that does `then` after a deletion, and before the deletion is acknowledged. */
+function whoseDeletionsWait(log: RecordLog, then: () => Promise<void>): RecordLog {
+  const open = async (...given: Parameters<RecordLog["open"]>) => {
+    const owned = await log.open(...given);
+    return withMethod(owned, "drop", async () => {
+      await owned.drop();
+      if (given[0] === "a") await then();
+    });
+  };
+  return withMethod(log, "open", open);
+}
+
+function withMethod<Target extends object>(target: Target, name: keyof Target, method: unknown): Target {
+  const get = (_: Target, asked: string | symbol): unknown => {
+    const value: unknown = asked === name ? method : Reflect.get(target, asked, target);
+    return typeof value === "function" ? (value as () => unknown).bind(target) : value;
+  };
+  return new Proxy(target, { get });
+}
+
+describe.each(Object.entries(openBooks))("the deletion of an agent %s", (_name, open) => {
+  const made = async (log: RecordLog, value: string): Promise<string> => {
+    const owned = await log.open("a", processOwner());
+    const reference = await log.blobs.put("a", owned.generation, new TextEncoder().encode(value));
+    await owned.append({ id: `x-${value}`, records: [record(value)] }, owned.position);
+    await owned.release();
+    return reference;
+  };
+
+  it("keeps the key of an agent that another process makes with the same id meanwhile", async () => {
+    const { storage: stored } = await open();
+    const other = encryptedLog(stored.log);
+    let reference = "";
+    const deleting = encryptedLog(
+      whoseDeletionsWait(stored.log, async () => {
+        reference = await made(other, "new");
+      }),
+    );
+    await made(deleting, "old");
+    expect(await outcomeOf({ log: other }, "a")).toEqual(["old"]);
+    const before = await other.keys.storedId("a");
+    await (await deleting.open("a", processOwner())).drop();
+    for (const log of [other, deleting, encryptedLog(stored.log)]) {
+      expect(await outcomeOf({ log }, "a")).toEqual(["new"]);
+      expect(new TextDecoder().decode(await log.blobs.get("a", reference))).toBe("new");
+    }
+    expect(await other.keys.storedId("a")).not.toBe(before);
+  });
+
+  it("keeps the key of a copy that another process makes with the same id meanwhile", async () => {
+    const { storage: stored } = await open();
+    const other = encryptedLog(stored.log);
+    await store({ log: other }, "source", "copied");
+    const deleting = encryptedLog(
+      whoseDeletionsWait(stored.log, async () => {
+        const received = { appends: await collect(other.encodedAppends("source")), generation: 1 };
+        const summary = summaryOf("a");
+        await (
+          await other.receive?.("a", processOwner(), received, () => ({ id: "end", records: [], summary }))
+        )?.release();
+      }),
+    );
+    await made(deleting, "old");
+    await (await deleting.open("a", processOwner())).drop();
+    expect(await outcomeOf({ log: encryptedLog(stored.log) }, "a")).toEqual(["copied", undefined]);
+  });
+
+  it("keeps the key of an agent that did not exist when it was opened for its deletion", async () => {
+    const { storage: stored } = await open();
+    const absent = await encryptedLog(stored.log).open("a", { ...processOwner(), mustExist: true });
+    if (absent.generation > 0) return;
+    await made(encryptedLog(stored.log), "new");
+    await absent.drop();
+    expect(await outcomeOf({ log: encryptedLog(stored.log) }, "a")).toEqual(["new"]);
+  });
+});
+
 describe("destroyKey", () => {
   it("refuses an agent that runs, and a storage that is not encrypted", async () => {
     const stored = new InMemoryPersistenceStorageProvider();
@@ -148,6 +237,33 @@ describe("a key management service", () => {
     expect(calls).toEqual(["wrap true", "unwrap true", "unwrap true"]);
     fails = true;
     expect(await outcomeOf(storage(), "a")).toBe("storage_failed");
+    await expect(storage().log.open("a", processOwner())).rejects.toMatchObject({ code: "storage_failed" });
+    expect(await stored.log.owner("a")).toBeUndefined();
+    fails = false;
+    await store(storage(), "a", "two");
+    expect(await outcomeOf(storage(), "a")).toEqual(["one", "two"]);
+  });
+
+  it("refuses a wrapped key without hiding the other agents", async () => {
+    const refused = new Set<string>();
+    const service = {
+      wrap: async (bytes: Uint8Array) => bytes.slice(),
+      unwrap: async (bytes: Uint8Array, context: string) => (refused.has(context) ? undefined : bytes),
+    };
+    const stored = new InMemoryPersistenceStorageProvider();
+    const storage = () => encrypted(stored, { keys: { current: "kms", get: () => service } });
+    for (const agentId of ["a", "b"]) {
+      const owned = await storage().log.open(agentId, processOwner());
+      await owned.append({ id: "x", records: [record(agentId)], summary: summaryOf(agentId) }, 0);
+      await owned.release();
+    }
+    refused.add(JSON.stringify(["agent-persistence data key", "a", await encryptedLog(stored.log).keys.storedId("a")]));
+    expect(await outcomeOf(storage(), "a")).toBe("authentication_failed");
+    const listed = await collect(storage().log.list());
+    expect(listed.map(({ agentId, status }) => [agentId, status])).toEqual([
+      ["a", "unreadable"],
+      ["b", "queued"],
+    ]);
   });
 });
 

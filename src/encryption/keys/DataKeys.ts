@@ -86,8 +86,15 @@ export class DataKeys {
     return this.#log.agentIds();
   }
 
-  async destroy(agentId: string): Promise<void> {
-    await this.#log.destroy(agentId);
+  /** Returns the id of the stored key of an agent, or `undefined` if it has none. */
+  storedId(agentId: string): Promise<string | undefined> {
+    this.#known.delete(agentId);
+    return this.#log.keyIdOf(agentId);
+  }
+
+  /** @param id - the id of the key to destroy. Another key is kept. Defaults to any key. */
+  async destroy(agentId: string, id?: string): Promise<void> {
+    await this.#log.destroy(agentId, id);
     this.#known.delete(agentId);
   }
 

@@ -6,6 +6,7 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { whileBusy } from "../../journal/shape/whileBusy.ts";
 import { processOwner } from "../../storage/ReleasableLog.ts";
 import { orderBehindAgents } from "../../storage/summaries.ts";
+import { unlessStorageFailed } from "./unlessStorageFailed.ts";
 import type { AgentSummary, OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
 
 /** The encrypted data key of an agent. */
@@ -35,6 +36,7 @@ const orderBehindAll = `${orderBehindAgents}~`;
 /** The maximum time to wait for the log of a key. It exceeds the lease of a process that was killed elsewhere. */
 const waitMs = 30_000;
 const prefix = "data_key:";
+const idOfUnreadableKey = "unreadable";
 const longestId = 1_024;
 
 /** Whether a log with this id would contain a data key. */
@@ -97,9 +99,24 @@ export class KeyLog {
     });
   }
 
-  /** Removes the key of an agent and its bytes. */
-  async destroy(agentId: string): Promise<void> {
-    await this.#owning(agentId, neverDone, (owned) => owned.drop());
+  /** Returns the id of the key of an agent, or `undefined` if it has none. A key that cannot be read has an id, too. */
+  async keyIdOf(agentId: string): Promise<string | undefined> {
+    try {
+      return (await this.read(agentId))?.id;
+    } catch (error) {
+      return unlessStorageFailed(error) ?? idOfUnreadableKey;
+    }
+  }
+
+  /**
+   * Removes the key of an agent and its bytes.
+   *
+   * @param id - the id of the key to remove. Another key is kept. Defaults to any key.
+   */
+  async destroy(agentId: string, id?: string): Promise<void> {
+    await this.#owning(agentId, neverDone, async (owned) => {
+      if (id === undefined || (await this.keyIdOf(agentId)) === id) await owned.drop();
+    });
   }
 
   /** Returns the ids of all agents with a key. */

@@ -12,8 +12,11 @@ export interface WrappingKey {
    * @param context - identifies the data key. If the service supports it, pass it as additional authenticated data.
    */
   wrap(dataKey: Uint8Array, context: string): Promise<Uint8Array>;
-  /** Returns the data key that `wrap` encrypted with the same context. Rejects for any other bytes. */
-  unwrap(wrapped: Uint8Array, context: string): Promise<Uint8Array>;
+  /**
+   * Returns the data key that `wrap` encrypted with the same context, or `undefined` for any other bytes. A rejection
+   * means that the service failed, and fails lists, too. Called whenever an agent is opened.
+   */
+  unwrap(wrapped: Uint8Array, context: string): Promise<Uint8Array | undefined>;
 }
 
 /** A key of 32 bytes for AES-256-GCM, or a {@link WrappingKey}. */

@@ -17,7 +17,9 @@ export interface OwnedLogContext {
   /** Returns the last decrypted append, or `undefined` for an empty log. */
   readonly last: (position: number) => Promise<ChainLink | undefined>;
   readonly openReason: (reason: string) => Promise<string>;
-  readonly dropped: () => Promise<void>;
+  /** Returns the id of the key that is destroyed with the data. `undefined` if there is none. */
+  readonly keyId: () => Promise<string | undefined>;
+  readonly dropped: (keyId: string) => Promise<void>;
   readonly onEnd: () => void;
 }
 
@@ -106,9 +108,11 @@ export class EncryptedOwnedLog implements OwnedLog {
 
   drop(): Promise<void> {
     return this.#turns.runExclusive(async () => {
+      const keyId = await this.#context.keyId();
       await this.#owned.drop();
       this.#context.onEnd();
-      await this.#context.dropped();
+      // Another process may own the id by now. It has another key.
+      if (keyId !== undefined) await this.#context.dropped(keyId);
     });
   }
 

@@ -3,7 +3,6 @@ import { noteVerified } from "../../checkpoint/format/verifiedAppends.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
 import { InvalidAgentIdError } from "../../errors/agentErrors.ts";
-import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../../storage/BlobStore.ts";
 import type {
@@ -21,6 +20,7 @@ import { isSelected, unreadable } from "../../storage/summaries.ts";
 import type { DataKey } from "../keys/DataKey.ts";
 import type { DataKeys } from "../keys/DataKeys.ts";
 import { isKeyLogId, keyStatus } from "../keys/KeyLog.ts";
+import { unlessStorageFailed } from "../keys/unlessStorageFailed.ts";
 import { AuthenticatedChain } from "./AuthenticatedChain.ts";
 import { EncryptedBlobs } from "./EncryptedBlobs.ts";
 import { EncryptedOwnedLog, type SealedPlace } from "./EncryptedOwnedLog.ts";
@@ -80,8 +80,15 @@ export class EncryptedRecordLog implements RecordLog {
     assertNoKeyLog(agentId);
     const sha256 = await this.#sha256();
     const owned = await this.#log.open(agentId, owner);
-    // A missing key is reported by the call that needs it, because a log without its key can still be dropped.
-    await this.keys.refresh(agentId).catch(unlessStorageFailed);
+    try {
+      if (!owned.damage && !(await this.#hasData(agentId, owned.position)))
+        await this.#destroyEarlierKey(agentId, owner);
+      // A missing key is reported by the call that needs it, because a log without its key can still be dropped.
+      else await this.keys.refresh(agentId).catch(unlessStorageFailed);
+    } catch (error) {
+      await owned.release().catch(() => {});
+      throw error;
+    }
     return this.#own(agentId, owned, sha256);
   }
 
@@ -101,16 +108,19 @@ export class EncryptedRecordLog implements RecordLog {
     // The log below does not know which agents cannot be decrypted.
     const { status, ...unselected } = options;
     const asked = status === unreadable ? unselected : options;
-    const open = (stored: AgentSummary) =>
-      stored.status === keyStatus ? Promise.resolve(stored) : openSummary(this.keys, stored);
+    const open = async (stored: AgentSummary) => ({
+      // A decrypted sort key can differ from the stored one, which would repeat or skip agents.
+      order: stored.order,
+      summary: stored.status === keyStatus ? stored : await openSummary(this.keys, stored),
+    });
     let left = limit;
     let after = start;
     for (let isMore = left > 0; isMore;) {
       let found = 0;
       const page = { ...asked, ...(after !== undefined && { after }), ...(left < Infinity && { limit: left }) };
       isMore = false;
-      for await (const summary of inParallel(this.#log.list(page), decryptedAtOnce, open)) {
-        after = summary.order;
+      for await (const { order, summary } of inParallel(this.#log.list(page), decryptedAtOnce, open)) {
+        after = order;
         isMore = ++found === page.limit;
         if (summary.status === keyStatus || !isSelected(summary, selected)) continue;
         yield summary;
@@ -170,8 +180,11 @@ export class EncryptedRecordLog implements RecordLog {
   async #receive(...[agentId, owner, received, last]: ReceiveArguments): Promise<OwnedLog> {
     assertNoKeyLog(agentId);
     const sha256 = await this.#sha256();
-    const key = await this.keyForWriting(agentId);
-    const sealed = new SealedReceive({ agentId, key, plain: this.#plain, sha256 });
+    const keyOf = async () => {
+      await this.#destroyEarlierKey(agentId, owner);
+      return this.keyForWriting(agentId);
+    };
+    const sealed = new SealedReceive({ agentId, keyOf, plain: this.#plain, sha256 });
     const appends = { generation: received.generation, appends: sealed.lines(received.appends, received.generation) };
     const owned = await this.#log.receive?.(agentId, owner, appends, (end) => sealed.last(end, last));
     return this.#own(agentId, owned as OwnedLog, sha256, sealed.end);
@@ -186,7 +199,8 @@ export class EncryptedRecordLog implements RecordLog {
         seal: (append, place) => this.#seal(agentId, append, place),
         last: (position) => this.#last(agentId, position),
         openReason: (reason) => openReason(this.keys, agentId, reason),
-        dropped: () => this.keys.destroy(agentId),
+        keyId: () => this.#keyIdOf(agentId, owned.generation),
+        dropped: (keyId) => this.keys.destroy(agentId, keyId),
         onEnd: () => {
           if (this.#owned.get(agentId) === encrypted) this.#owned.delete(agentId);
         },
@@ -217,18 +231,38 @@ export class EncryptedRecordLog implements RecordLog {
     return last && { position: last.position, checksum: last.checksum };
   }
 
-  async #hasData(agentId: string): Promise<boolean> {
-    for await (const _ of this.#log.read(agentId)) return true;
-    return false;
+  /**
+   * Destroys the key that an agent with the same id had, because the process that deleted this agent may destroy the key
+   * later than another process uses the id again.
+   */
+  async #destroyEarlierKey(agentId: string, { nonce }: LogOwner): Promise<void> {
+    const keyId = await this.keys.storedId(agentId);
+    if (keyId === undefined || (await this.#hasData(agentId))) return;
+    // The key has no data if this process owned the log before and after it was read.
+    if ((await this.#log.owner(agentId))?.nonce === nonce) await this.keys.destroy(agentId, keyId);
+  }
+
+  /** Returns the id of the key of an agent that this process owns. The log of an absent agent has no owner. */
+  async #keyIdOf(agentId: string, generation: number): Promise<string | undefined> {
+    const keyId = await this.keys.storedId(agentId);
+    if (keyId === undefined) return undefined;
+    return (await this.#log.owner(agentId))?.generation === generation ? keyId : undefined;
+  }
+
+  /** @param position - the position of the last append, if known. It stays when an agent is deleted. */
+  async #hasData(agentId: string, position?: number): Promise<boolean> {
+    if (position === 0) return false;
+    const after = position === undefined ? undefined : { after: position - 1 };
+    try {
+      for await (const _ of this.#log.read(agentId, after)) return true;
+      return false;
+    } catch (error) {
+      return unlessStorageFailed(error) ?? true;
+    }
   }
 }
 
 /** @throws InvalidAgentIdError for an id that belongs to a data key. */
 function assertNoKeyLog(agentId: string): void {
   if (isKeyLogId(agentId)) throw new InvalidAgentIdError(agentId, "the id of a data key");
-}
-
-function unlessStorageFailed(error: unknown): void {
-  const isMissing = AgentPersistenceError.isInstance(error) && !error.code.startsWith("storage_");
-  if (!isMissing) throw error;
 }

@@ -14,7 +14,8 @@ export type ReceiveArguments = Parameters<NonNullable<RecordLog["receive"]>>;
 
 export interface SealedReceiveOptions {
   readonly agentId: string;
-  readonly key: DataKey;
+  /** Returns the key of the agent. Called once the agent is owned. */
+  readonly keyOf: () => Promise<DataKey>;
   readonly plain: readonly PlainField[];
   readonly sha256: Sha256;
 }
@@ -22,6 +23,7 @@ export interface SealedReceiveOptions {
 /** Encrypts the appends of another log while they arrive. Positions, ids and generations stay, checksums are new. */
 export class SealedReceive {
   readonly #options: SealedReceiveOptions;
+  #key: DataKey | undefined;
   /** The end of the plain appends. */
   #end: ChainLink = { position: 0, checksum: "" };
   /** The end of the stored appends. */
@@ -43,6 +45,7 @@ export class SealedReceive {
     generation: number,
   ): AsyncGenerator<Uint8Array> {
     const { agentId, sha256 } = this.#options;
+    this.#key = await this.#options.keyOf();
     const checked = new ReceivedAppends(agentId, generation, sha256);
     for await (const given of appends) {
       const encoded = new Uint8Array(given);
@@ -58,7 +61,8 @@ export class SealedReceive {
     end: { readonly generation: number; readonly position: number },
     append: ReceiveArguments[3],
   ): Promise<LogAppend> {
-    const { agentId, key, plain, sha256 } = this.#options;
+    const { agentId, plain, sha256 } = this.#options;
+    const key = this.#key as DataKey;
     const given = await append(end);
     const appended = encodeAppend(agentId, given, end.generation, this.#end, sha256);
     const encoded = appended.encoded.subarray(0, -1);
@@ -77,7 +81,8 @@ export class SealedReceive {
   }
 
   async #sealed(encoded: Uint8Array, line: number): Promise<Uint8Array> {
-    const { agentId, key, plain, sha256 } = this.#options;
+    const { agentId, plain, sha256 } = this.#options;
+    const key = this.#key as DataKey;
     const decoded = decodeEntry(encoded, sha256);
     if (!decoded.ok) throw new CorruptLogError(agentId, { file: "received lines", line }, "the line is not readable");
     const { entry, snapshot, summary } = decoded;
