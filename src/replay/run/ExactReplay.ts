@@ -139,9 +139,9 @@ export class ExactReplay implements PersistenceAnswers {
       this.#cross(run, { nodeId, input }, nodeId);
     });
     pipeline.aroundNode((event, next) => this.#visit(event, next));
-    pipeline.onBranchCompleted(({ run }) => this.#completeLine(run));
+    pipeline.onBranchCompleted(({ run }) => this.#endLine(run));
     pipeline.onBranchFailed(({ run }) => this.#endLine(run));
-    pipeline.onStrategyCompleted(({ run }) => this.#completeLine(run));
+    pipeline.onStrategyCompleted(({ run }) => this.#endLine(run));
     pipeline.onStrategyFailed(({ run }) => this.#endLine(run));
   }
 
@@ -252,13 +252,6 @@ export class ExactReplay implements PersistenceAnswers {
   #leavesPath(run: AgentRun, nodeId: string, { nodeId: wanted, input }: RecordedCheckpoint, actual: Place): never {
     const next = { nodeId: actual.nodeId, input: actual.input };
     return this.diverge(run, nodeId, { what: "path", expected: { nodeId: wanted, input }, actual: next });
-  }
-
-  #completeLine(run: AgentRun): void {
-    const line = this.of(run);
-    const missed = line.missedAt(Infinity);
-    if (missed) this.#leavesPath(run, line.current?.nodeId ?? "start", missed, { nodeId: "finish", input: undefined });
-    this.#endLine(run);
   }
 
   #endLine(run: AgentRun): void {
