@@ -1,11 +1,11 @@
 import { rm } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { soak } from "../../soak/cases.ts";
+import { cases } from "../../soak/cases.ts";
 import { testSeed as seed } from "../../testSeed.ts";
 import { killableProgram } from "../everyCall/killableProgram.ts";
 import { temporaryDirectory } from "../temporaryDirectory.ts";
 
-const lives = soak ? 200 : 3;
+const lives = cases(3, 200);
 const start = killableProgram("timers/timerLife.ts");
 
 async function lived(killBefore: number) {
