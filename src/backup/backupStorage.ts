@@ -31,13 +31,13 @@ export interface FailedLog {
   readonly error: unknown;
 }
 
-/** The result of {@link backupStorage}. Each log is in one of the lists. */
+/** The result of {@link backupStorage}. Each log except the omitted ones is in one of the lists. */
 export interface BackupReport {
   /** The logs that were written, because they are new or changed since the last backup. */
   readonly written: readonly string[];
   /** The logs that did not change since the last backup. */
   readonly unchanged: readonly string[];
-  /** The logs that the storage no longer has. Their archives were removed with `removeDeleted`, and kept otherwise. */
+  /** The logs that the storage no longer has, and moved agents. Their archives were removed with `removeDeleted`, and kept otherwise. */
   readonly deleted: readonly string[];
   /** The logs that cannot be read. Their earlier archives are kept. */
   readonly failed: readonly FailedLog[];

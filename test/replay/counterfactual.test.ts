@@ -70,7 +70,7 @@ describe("replayRun with a candidate", () => {
     expect(result.trace.visits[0]?.requests[0]).toMatchObject({ model: "larger" });
   });
 
-  it("starts at a checkpoint of any line, also of an abandoned one", async () => {
+  it("starts at a checkpoint of the main line", async () => {
     const agent = importAgent(storage);
     const outside = persistence(agent).agent();
     const checkpoints = await outside.getCheckpoints();
