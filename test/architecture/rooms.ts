@@ -70,6 +70,7 @@ export const floors: readonly (readonly string[])[] = [
   ["persistence"],
   ["replay/recording"],
   ["replay/results"],
+  ["replay/collect"],
   ["replay/run"],
   ["replay/fixture", "replay/batch"],
   ["streams/write"],

@@ -12,8 +12,9 @@ import { definitionOf, ReplayDefinitions } from "./replayDefinition.ts";
 import { ReplayedPersistence } from "./ReplayedPersistence.ts";
 import { recordedInput, replayInputRequest } from "./replayInputRequest.ts";
 import { replayModelRequest } from "./replayModelRequest.ts";
-import { TraceCollector } from "./TraceCollector.ts";
+import { TraceCollector } from "../collect/TraceCollector.ts";
 import { replayToolCall } from "./replayToolCall.ts";
+import { withTrace } from "../collect/withTrace.ts";
 
 /** The result of a replay. */
 export interface ReplayResult {
@@ -29,11 +30,11 @@ export interface ReplayResult {
    * is recorded for the request or call in `divergence`.
    */
   readonly status: string;
-  /** The output of a completed run. */
+  /** The output of a completed run, as the strategy returned it. `trace.output` is plain JSON. */
   readonly output?: unknown;
-  /** The error of a counterfactual run that failed. */
+  /** The thrown error of a counterfactual run that failed. `trace.error` is plain JSON. */
   readonly error?: unknown;
-  /** The replayed run, for `compareRuns`. */
+  /** The replayed run as plain JSON, for `compareRuns`. It has no times and no checkpoints. */
   readonly trace: RunTrace;
 }
 
@@ -49,7 +50,7 @@ export async function replayRecording(
 ): Promise<ReplayResult> {
   signal?.throwIfAborted();
   const replay = new ExactReplay(recording, await platformSha256());
-  const trace = new TraceCollector(recording, (event) => recordedInput(replay, event)?.prompt);
+  const trace = new TraceCollector(recording, (event) => recordedInput(replay, event));
   const definitions: ReplayDefinitions = new ReplayDefinitions({
     install: (pipeline) => {
       trace.install(pipeline);
@@ -101,8 +102,10 @@ function install(replay: ExactReplay, definitions: ReplayDefinitions, pipeline: 
 function ended(replay: ExactReplay, collected: TraceCollector, end: ReplayedEnd): ReplayResult {
   const divergence = replay.divergence ?? endDivergence(replay, end);
   if (divergence)
-    return { matches: false, divergence, status: "diverged", trace: collected.trace({ status: "in_progress" }) };
+    return withTrace({ matches: false, divergence, status: "diverged" }, () =>
+      collected.trace({ status: "in_progress" }),
+    );
   const { status } = replay.recording.end;
-  const trace = collected.trace({ ...end, status: status as RunTrace["status"] });
-  return { matches: true, status, ...("output" in end && { output: end.output }), trace };
+  const result = { matches: true, status, ...("output" in end && { output: end.output }) };
+  return withTrace(result, () => collected.trace({ ...end, status: status as RunTrace["status"] }));
 }

@@ -4,9 +4,15 @@ import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type { InputRequestEvent, PipelineEvents, ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { Recording } from "../recording/Recording.ts";
-import { unaskedApproval } from "../results/repliedTo.ts";
-import type { RunTrace, TraceCall, TraceModelRequest, TraceVisit, TraceWait } from "../trace/RunTrace.ts";
+import { ToolFailedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
+import { describeError } from "../../journal/describeError.ts";
+import type { RecordedInput, Recording } from "../recording/Recording.ts";
+import type { RunTrace, TraceCall, TraceModelRequest, TraceVisit } from "../trace/RunTrace.ts";
+import { addedAtEnd, recordedWait, type SeenWait, shownWait } from "./SeenWait.ts";
+import { viewedValue } from "./viewedValue.ts";
+
+type Failure = TraceModelRequest["failures"][number];
 
 interface OpenVisit {
   readonly run: AgentRun;
@@ -15,7 +21,9 @@ interface OpenVisit {
   readonly inner: OpenVisit[];
   readonly requests: TraceModelRequest[];
   readonly calls: TraceCall[];
-  readonly waits: TraceWait[];
+  readonly waits: SeenWait[];
+  /** The failures since the last response, by the call that made the request. */
+  readonly failures: Map<string | undefined, readonly Failure[]>;
   state: TraceVisit["state"];
   output?: { readonly value: unknown };
   after?: readonly NumberedMessage[];
@@ -31,36 +39,44 @@ export class TraceCollector {
   /** The visits in branches of a parallel node, before its own visit starts. */
   readonly #waiting = new Map<AgentRun, OpenVisit[]>();
 
-  readonly #promptOf: (event: InputRequestEvent) => string | undefined;
+  readonly #recordedOf: (event: InputRequestEvent) => RecordedInput | undefined;
 
-  /** @param promptOf returns the recorded prompt of a request, because the prompt of a timer contains its time */
-  constructor(recording: Recording, promptOf: (event: InputRequestEvent) => string | undefined = () => undefined) {
+  /** @param recordedOf returns the recorded request with the place of a request */
+  constructor(
+    recording: Recording,
+    recordedOf: (event: InputRequestEvent) => RecordedInput | undefined = () => undefined,
+  ) {
     this.#recording = recording;
-    this.#promptOf = promptOf;
+    this.#recordedOf = recordedOf;
   }
 
   install(pipeline: FeaturePipeline): void {
     pipeline.onNodeStarting((event) => this.#begin(event));
     pipeline.onNodeCompleted(({ run, next }) => this.#end(run, "ended", { value: next.input }));
     pipeline.onRunMoved(({ run }) => this.#drop(run));
+    pipeline.onModelRequestFailed((event) => this.#addFailure(event));
     pipeline.onModelRequestCompleted((event) => this.#addRequest(event));
     pipeline.onToolCallCompleted((event) => this.#addCall(event, { state: "succeeded", output: event.output }));
-    pipeline.onToolCallFailed((event) =>
-      this.#addCall(event, { state: "failed", error: String(Object(event.error).message) }),
-    );
-    pipeline.aroundInputRequest(async (event, next) => {
-      const answer = await next(event);
-      this.#addWait(event, answer);
-      return answer;
-    });
+    pipeline.onToolCallFailed((event) => this.#addCall(event, failedEnd(event.error)));
+    pipeline.aroundInputRequest((event, next) => this.#addWait(event, () => next(event)));
   }
 
   /** Returns the trace of the run with its end. */
-  trace({ status, output, error }: End): RunTrace {
+  trace({ status, error, ...end }: End): RunTrace {
     const { agentId, runId, input } = this.#recording;
     const visits = [...this.#visits, ...this.#left()].flatMap((visit) => nestedFirst(visit)).map(traceVisit);
-    const failure = error instanceof Error ? { name: error.name, message: error.message } : undefined;
-    return withoutUndefined({ version: 1 as const, agentId, runId, status, input, output, error: failure, visits });
+    const open = [...this.#open.values()].find(({ run }) => !run.parent);
+    return withoutUndefined({
+      version: 1 as const,
+      agentId,
+      runId,
+      status,
+      input: viewedValue(input),
+      output: "output" in end ? viewedValue(end.output) : undefined,
+      error: error === undefined ? undefined : errorOf(error),
+      visits,
+      nextNode: status === "completed" ? undefined : open?.node,
+    });
   }
 
   #left(): readonly OpenVisit[] {
@@ -71,7 +87,8 @@ export class TraceCollector {
     const before = [...run.state.history.entries];
     const inner = this.#waiting.get(run) ?? [];
     this.#waiting.delete(run);
-    const visit: OpenVisit = { run, node: nodeId, before, inner, requests: [], calls: [], waits: [], state: "cut" };
+    const seen = { requests: [], calls: [], waits: [], failures: new Map() };
+    const visit: OpenVisit = { run, node: nodeId, before, inner, ...seen, state: "cut" };
     this.#open.set(run, visit);
     const { parent } = run;
     if (!parent) return void this.#visits.push(visit);
@@ -104,9 +121,20 @@ export class TraceCollector {
     const visit = this.#open.get(run);
     const within = callOf(context)?.toolCallId;
     const newMessages = Math.max(0, run.state.history.length - (visit?.before.length ?? 0));
+    const failures = visit?.failures.get(within) ?? [];
+    visit?.failures.delete(within);
     visit?.requests.push(
-      withoutUndefined({ newMessages, response, model, finish, usage: usageOf(usage), failures: [], within }),
+      withoutUndefined({ newMessages, response, model, finish, usage: usageOf(usage), failures, within }),
     );
+  }
+
+  #addFailure({ context, error }: PipelineEvents["modelRequestFailed"]): void {
+    const failures = this.#open.get(runOf(context))?.failures;
+    const within = callOf(context)?.toolCallId;
+    const { code, ...failure } = errorOf(error);
+    // A replay gives this code to recorded failures without a code.
+    const found = code === undefined || code === "model_request_failed" ? failure : { ...failure, code };
+    failures?.set(within, [...(failures.get(within) ?? []), found]);
   }
 
   #addCall(
@@ -119,15 +147,25 @@ export class TraceCollector {
     this.#open.get(runOf(context))?.calls.push({ ...call, ...end });
   }
 
-  #addWait(event: InputRequestEvent, answer: unknown): void {
-    const { context, approval, timer, request } = event;
-    if (answer === unaskedApproval) return;
-    const kind = approval ? "approval" : timer?.event ? "event" : timer ? "timer" : "input";
-    const state = timer && !timer.event ? "fired" : "answered";
-    const prompt = this.#promptOf(event) ?? request.prompt;
-    const wait = { kind, state, prompt, ...(approval && { tool: approval.call.tool.name }) } as const;
-    this.#open.get(runOf(context))?.waits.push({ ...wait, ...(answer !== undefined && { answer }) });
+  async #addWait(event: InputRequestEvent, next: () => Promise<unknown>): Promise<unknown> {
+    const waits = this.#open.get(runOf(event.context))?.waits ?? [];
+    const recorded = this.#recordedOf(event);
+    if (!recorded) return addedAtEnd(waits, event, next);
+    waits.push(recordedWait(event, recorded));
+    return next();
   }
+}
+
+/** Returns the end of a failed call, as views of a log show it. */
+function failedEnd(error: unknown): Pick<TraceCall, "state"> & { readonly error?: string } {
+  if (error instanceof ToolFailedError) return { state: "failed", error: error.reason };
+  if (error instanceof ToolOutcomeUnknownError) return { state: "unknown" };
+  return { state: "failed", error: reasonOf(error) };
+}
+
+function errorOf(error: unknown): NonNullable<RunTrace["error"]> {
+  const { name, message, code } = describeError(error);
+  return withoutUndefined({ name, message, code });
 }
 
 function nestedFirst(visit: OpenVisit): readonly OpenVisit[] {
@@ -138,26 +176,34 @@ function nestedFirst(visit: OpenVisit): readonly OpenVisit[] {
   return [...sorted.flatMap(({ each }) => nestedFirst(each)), visit];
 }
 
-function traceVisit({ run, node, state, output, requests, calls, waits, before, after }: OpenVisit): TraceVisit {
+function traceVisit({ run, node, state, output, before, after, ...seen }: OpenVisit): TraceVisit {
   const { branch, agentPath } = run;
+  const waits = seen.waits.map((wait) => shownWait(wait, after !== undefined));
+  const isWaiting = after === undefined && waits.some((wait) => wait.state === "open");
   return withoutUndefined({
     node,
     branch,
     agentPath: agentPath.length === 0 ? undefined : [...agentPath],
-    state,
-    output: output?.value,
-    requests,
-    calls,
+    state: isWaiting ? "waiting" : state,
+    output: output && viewedValue(output.value),
+    requests: seen.requests.map((request) => ({ ...request, response: viewedValue(request.response) })),
+    calls: seen.calls.map(traceCall),
     waits,
     messages: changesOf(before, after ?? run.state.history.entries),
   });
+}
+
+function traceCall(call: TraceCall): TraceCall {
+  return { ...call, input: viewedValue(call.input), ...("output" in call && { output: viewedValue(call.output) }) };
 }
 
 function changesOf(before: readonly NumberedMessage[], after: readonly NumberedMessage[]): TraceVisit["messages"] {
   const known = new Set(before.map(({ number }) => number));
   const kept = new Set(after.map(({ number }) => number));
   return {
-    added: after.filter(({ number }) => !known.has(number)).map(({ number, message }) => ({ number, message })),
+    added: after
+      .filter(({ number }) => !known.has(number))
+      .map(({ number, message }) => ({ number, message: viewedValue(message) })),
     removed: before.filter(({ number }) => !kept.has(number)).map(({ number }) => [number, number] as const),
   };
 }
