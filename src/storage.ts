@@ -27,7 +27,6 @@ export type {
   ReadOptions,
   RebuiltSummary,
   RecordLog,
-  NewAgent,
   StoredAppends,
 } from "./storage/RecordLog.ts";
 export { processOwner } from "./storage/ReleasableLog.ts";
@@ -42,7 +41,6 @@ export type {
   TableListed,
   TablePage,
   TablePruned,
-  TableCreation,
   TablePublication,
   TableRange,
   TableRenewal,

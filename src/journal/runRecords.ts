@@ -9,10 +9,7 @@ import { checkpointAt } from "../checkpoint/moment/beginLine.ts";
 import { statusRecordsBefore } from "../checkpoint/state/StatusState.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 
-/** The parts of a journal that new records need. */
-export type RecordSource = Pick<Journal, "writer" | "sha256" | "clock">;
-
-export function runRecord(journal: RecordSource, runId: string, input: unknown, trace?: string): RunRecord {
+export function runRecord(journal: Journal, runId: string, input: unknown, trace?: string): RunRecord {
   return {
     kind: "run",
     run: runId,

@@ -6,20 +6,14 @@ import { linesAgent } from "../persistence/lines/support/linesAgent.ts";
 import { linesOf } from "../persistence/lines/support/randomLines.ts";
 import { memory } from "../persistence/support/storages.ts";
 import { recordsOf } from "../persistence/support/stored.ts";
-import { soak } from "../soak/cases.ts";
+import { cases } from "../soak/cases.ts";
 
-/**
- * Programs that replay exactly. About one in 15 others is reported as different although its code is equal
- * (docs/replay.md#limits), so these choices are fixed until that is mended.
- */
-const samples = [
-  { depth: 1, seed: 2, numRuns: 3, inSoak: 20 },
-  { depth: 2, seed: 2, numRuns: 3, inSoak: 10 },
-];
-
-it.each(samples)(
+it.each([
+  { depth: 1, numRuns: cases(8, 1_000) },
+  { depth: 2, numRuns: cases(5, 400) },
+])(
   "branches and sub-agents $depth deep replay exactly after crashes, rollbacks and answers",
-  async ({ depth, seed, numRuns, inSoak }) => {
+  async ({ depth, numRuns }) => {
     await fc.assert(
       fc.asyncProperty(linesOf(depth), async (lines) => {
         const opened = await memory.open();
@@ -32,7 +26,7 @@ it.each(samples)(
         expect(world.done).toEqual(done);
         expect(await recordsOf(opened())).toEqual(before);
       }),
-      { seed, numRuns: soak ? inSoak : numRuns },
+      { numRuns },
     );
   },
 );

@@ -43,7 +43,6 @@ describe("the suite for logs", () => {
       "advance: a log in memory looks at no clock",
       "alter: not today",
       "alterBlob: the harness has none",
-      "createMany: the log has no such method",
       "loseAnswer: a write to memory has no answer",
       "reopen: what is in memory ends with its process",
       "silence: an owner in memory lives as long as its process",
@@ -72,19 +71,16 @@ describe("the suite for logs", () => {
 
 const noTable = "a table: the log is not over a LogTable";
 const noReceive = "receive: the log has no such method";
-const noCreateMany = "createMany: the log has no such method";
 
 /** What logs may leave out, beside those in memory. */
 const leftOutParts: Readonly<Record<string, readonly string[]>> = {
-  "in files": [noTable, noCreateMany],
+  "in files": [noTable],
   "in a database": [
     noTable,
     noReceive,
-    noCreateMany,
     ...["encodedAppends", "blobs.copy", "watch"].map((part) => `${part}: the log has no such method`),
   ],
-  "in a table without stage and publish": [noReceive, noCreateMany],
-  "in DynamoDB": [noCreateMany],
+  "in a table without stage and publish": [noReceive],
 };
 
 /** A log in memory cannot do all; the others can, and what they leave out is a mistake. */

@@ -95,6 +95,7 @@ export class LineReader {
     if (!move && generation !== this.#generation) this.#resume(lane);
     const input = this.#read(record.input, record.lane, order);
     const own = withoutUndefined({ checkpointId, version, nodeId, input, unresolved });
+    if (!move && !isWithin(record)) this.#results.expire(record.at, order);
     const changes = this.#history.take();
     if (move && this.#parts.length > 0)
       this.#parts.push({ ...lane, start: this.#startAt(record, own), checkpoints: [] });
@@ -143,9 +144,22 @@ export class LineReader {
 
 const changesState: ReadonlySet<string> = new Set(["message", "edit", "storage", "settings"]);
 
-function placeOf(record: CheckpointRecord): Pick<RecordedCheckpoint, "iteration" | "within"> {
-  const { iteration, visit } = record;
-  return { iteration, ...((visit !== undefined || isForeseen(record)) && { within: true }) };
+function placeOf(
+  record: CheckpointRecord,
+): Pick<RecordedCheckpoint, "iteration" | "within" | "visit" | "triggered" | "joined"> {
+  const { iteration, visit, trigger, joined } = record;
+  const within = isWithin(record);
+  return {
+    iteration,
+    ...(within && { within }),
+    ...(visit && { visit }),
+    ...(within && trigger !== "asked_for" && { triggered: true }),
+    ...(joined !== undefined && { joined: true }),
+  };
+}
+
+function isWithin(record: CheckpointRecord): boolean {
+  return record.visit !== undefined || isForeseen(record);
 }
 
 /** Returns whether a running node made a checkpoint that continues with another visit. */

@@ -1,7 +1,7 @@
 import type { AssistantMessage, ContentPart } from "../../checkpoint/messages/Message.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { type AnswerRecord, isOver } from "../../checkpoint/records/callRecords.ts";
-import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
+import type { ReplyRecord, RequestRecord } from "../../checkpoint/records/requestRecords.ts";
 import { answerKey, type Visit } from "../../checkpoint/records/Visit.ts";
 import type { RecordedCall, RecordedRequest } from "../../checkpoint/state/AgentState.ts";
 import { withRecord } from "../../checkpoint/state/StateFold.ts";
@@ -24,6 +24,7 @@ export class LineResults {
   readonly #answers = new Map<string, AnswerRecord & { readonly order: number }>();
   readonly #calls = new Map<string, RecordedCall>();
   readonly #requests = new Map<string, RecordedRequest & { readonly order: number }>();
+  readonly #open = new Map<string, RequestRecord>();
 
   constructor(log: AgentLog) {
     this.#log = log;
@@ -37,8 +38,10 @@ export class LineResults {
       case "outcome":
         return void this.#calls.set(record.call, withRecord(this.#calls.get(record.call), record, order));
       case "request":
+        this.#open.set(record.request, record);
         return void this.#requests.set(record.request, { record, order });
       case "reply": {
+        this.#open.delete(record.request);
         const known = this.#requests.get(record.request);
         if (known) this.#requests.set(record.request, { ...known, reply: record, order });
         return;
@@ -56,6 +59,20 @@ export class LineResults {
       for (const { call, visit } of this.#calls.values()) if (isSame(visit, record.visit)) this.#calls.delete(call);
     }
     this.#answers.set(key, { ...record, order });
+  }
+
+  /**
+   * Ends the open requests that had expired when their node continued. A run that continues after the expiry records no
+   * reply.
+   */
+  expire(at: number, order: number): void {
+    for (const record of this.#open.values()) {
+      const { lane, request, expiresAt = Infinity, waitingFor } = record;
+      if (waitingFor === "timer" || waitingFor === "event" || expiresAt > at) continue;
+      const reply: ReplyRecord = { kind: "reply", lane, request, at: expiresAt, expired: true };
+      this.#requests.set(request, { record, reply, order });
+    }
+    this.#open.clear();
   }
 
   hasVisit(visit: Visit): boolean {

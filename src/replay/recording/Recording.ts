@@ -88,6 +88,12 @@ export interface RecordedCheckpoint {
   readonly iteration: number;
   /** True if a running node made the checkpoint. Visits are not counted from it. */
   readonly within?: true;
+  /** The visit of a checkpoint that saves the start of a running node. */
+  readonly visit?: Visit;
+  /** True if a trigger made the checkpoint while the node ran. */
+  readonly triggered?: true;
+  /** True after branches have ended, before the node that merges them. */
+  readonly joined?: true;
   readonly unresolved?: true;
   /** The messages since the checkpoint before. */
   readonly added: readonly Message[];

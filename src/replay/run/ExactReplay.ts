@@ -154,9 +154,12 @@ export class ExactReplay implements PersistenceAnswers {
     this.diverge(run, context.nodeId, { what: "path", actual });
   }
 
-  async save(context: AgentContext): Promise<{ readonly checkpointId: string; readonly version: number } | undefined> {
+  async save(
+    context: AgentContext,
+    isBeginning: boolean,
+  ): Promise<{ readonly checkpointId: string; readonly version: number } | undefined> {
     const run = runOf(context);
-    const found = this.of(run).crossWithin();
+    const found = this.of(run).crossWithin(run, isBeginning ? visitIn(visitOf(context)) : undefined);
     return found && { checkpointId: found.checkpointId, version: found.version };
   }
 
@@ -264,7 +267,7 @@ export class ExactReplay implements PersistenceAnswers {
   #onRest(): void {
     let lines: readonly ReplayedLine[] = [this.root];
     while (lines.length > 0) {
-      const moved = lines.find((line) => line instanceof LineReplay && line.run && line.nextPart);
+      const moved = lines.find((line) => line instanceof LineReplay && line.run && line.isTail && line.nextPart);
       if (moved instanceof LineReplay && moved.run) return this.#jump(moved.run, moved);
       lines = lines.flatMap(({ nested }) => [...nested]);
     }

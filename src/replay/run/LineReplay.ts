@@ -108,8 +108,10 @@ export class LineReplay extends ReplayedLine {
     const { history, seed } = run.state;
     const state = recorded ? seedOf(recorded, history.entries, history.numbers) : seed;
     this.#loaded = recorded?.messages;
+    // The start of the part before can have been a join or an unresolved node.
+    const { joined: _joined, unresolved: _unresolved, ...fresh } = run.start as RunStart;
     return {
-      ...this.startFrom(run.start as RunStart),
+      ...this.startFrom(fresh),
       line,
       ...this.#positionOf(start, state),
       ...(start.joined !== undefined && this.joined && { joined: this.joined }),
@@ -141,13 +143,15 @@ export class LineReplay extends ReplayedLine {
   cross(run: AgentRun, next: Pick<NextStep, "nodeId" | "input">): RecordedCheckpoint | undefined {
     const { checkpoints } = this.part;
     const { iteration } = run.state;
-    const isHere = (cp: RecordedCheckpoint | undefined) => cp && !cp.within && cp.iteration === iteration;
+    const isHere = (cp: RecordedCheckpoint | undefined) =>
+      cp && !cp.within && cp.iteration === iteration && (this.isJoining || !cp.joined);
     let at = checkpoints.findIndex((cp, index) => index >= this.#at && !cp.within);
     while (checkpoints[at]?.unresolved && isHere(checkpoints[at]) && isHere(checkpoints[at + 1])) at++;
     const found = checkpoints[at];
     const foreseen = this.#foreseen;
     this.#foreseen = undefined;
     if (!found || !isHere(found)) {
+      this.#leaveWithin(iteration);
       if (foreseen?.nodeId === next.nodeId && sameValue(foreseen.input, next.input)) run.visitBase = foreseen.version;
       return undefined;
     }
@@ -159,19 +163,37 @@ export class LineReplay extends ReplayedLine {
     return found;
   }
 
+  /** Takes the remaining checkpoints of the nodes before an iteration. */
+  #leaveWithin(iteration: number): void {
+    for (let next = this.part.checkpoints[this.#at]; next?.within && next.iteration < iteration;) {
+      this.#within.push(next);
+      next = this.part.checkpoints[++this.#at];
+    }
+  }
+
   /** Returns the next checkpoint if the line has more iterations than it. */
   missedAt(iteration: number): RecordedCheckpoint | undefined {
     const next = this.part.checkpoints.find((checkpoint, at) => at >= this.#at && !checkpoint.within);
     return next && next.iteration < iteration ? next : undefined;
   }
 
-  /** Takes the next checkpoint that a node of the current visit made. */
-  crossWithin(): RecordedCheckpoint | undefined {
-    const found = this.part.checkpoints[this.#at];
-    if (!found?.within) return undefined;
-    this.#at++;
-    this.#foreseen = found;
-    this.#within.push(found);
+  /**
+   * Takes the next checkpoint that a running node made.
+   *
+   * @param visit The visit whose start is saved. `undefined` for a checkpoint that continues at another node.
+   */
+  crossWithin({ state: { iteration } }: AgentRun, visit: Visit | undefined): RecordedCheckpoint | undefined {
+    const { checkpoints } = this.part;
+    const isOfVisit = (checkpoint: RecordedCheckpoint) =>
+      checkpoint.iteration === iteration && !checkpoint.triggered && isSameVisit(checkpoint.visit, visit);
+    const until = checkpoints.findIndex((checkpoint, at) => at >= this.#at && !checkpoint.within);
+    const open = checkpoints.slice(this.#at, until < 0 ? undefined : until);
+    const at = open.findIndex(isOfVisit);
+    const found = open[at];
+    if (!found) return undefined;
+    this.#within.push(...open.slice(0, at + 1));
+    this.#at += at + 1;
+    if (!found.visit) this.#foreseen = found;
     return found;
   }
 
@@ -190,10 +212,13 @@ export class LineReplay extends ReplayedLine {
     return this.#branchesAt(run).flatMap(({ branch }) => branch ?? []);
   }
 
-  #branchesAt({ visitBase }: AgentRun): readonly RecordedNested[] {
+  /** The branches of a parallel node start at the checkpoint of its visit. */
+  #branchesAt({ visitBase, visitOrdinal }: AgentRun): readonly RecordedNested[] {
     const { start, nested } = this.part;
-    const forks = new Set([visitBase, ...(start ? [start.version, start.visit[0]] : [])]);
-    return nested.filter(({ fork }) => fork !== undefined && forks.has(fork));
+    const isStart = start && isSameVisit(start.visit, [visitBase, visitOrdinal]);
+    if (visitOrdinal > 0 && !isStart) return [];
+    const forks = [visitBase, ...(isStart ? [start.version] : [])];
+    return nested.filter(({ fork }) => fork !== undefined && forks.includes(fork));
   }
 
   agent(toolCallId: string): LineRecording | undefined {
@@ -253,6 +278,10 @@ export class LineReplay extends ReplayedLine {
     history.trim(kept);
     this.expected = [...trimmed];
   }
+}
+
+function isSameVisit(a: Visit | undefined, b: Visit | undefined): boolean {
+  return a?.[0] === b?.[0] && a?.[1] === b?.[1];
 }
 
 /** Returns the seed of a state. Messages that are the same in the given history keep their numbers. */

@@ -7,7 +7,10 @@ import type { RunPersistence } from "../../persistence/RunPersistence.ts";
 
 type RollbackReport = Awaited<ReturnType<RunPersistence["rollbackToCheckpoint"]>>;
 type Moves = (context: AgentContext, actual: unknown) => Promise<void>;
-type Saves = (context: AgentContext) => Promise<Pick<AgentCheckpointData, "checkpointId" | "version"> | undefined>;
+type Saves = (
+  context: AgentContext,
+  isBeginning: boolean,
+) => Promise<Pick<AgentCheckpointData, "checkpointId" | "version"> | undefined>;
 
 /** What a replay answers when a node uses `persistence(context)`. Nothing is stored. */
 export interface PersistenceAnswers {
@@ -16,7 +19,7 @@ export interface PersistenceAnswers {
    * rollback, or an execution point.
    */
   readonly move: Moves;
-  /** Returns the recorded checkpoint. */
+  /** Returns the recorded checkpoint. `isBeginning`: it saves the start of the node, so that the node is repeated. */
   readonly save: Saves;
 }
 
@@ -31,10 +34,14 @@ export class ReplayedPersistence implements RunPersistence {
   }
 
   async createCheckpoint(
-    options: { readonly agentContext?: AgentContext | undefined; readonly checkpointId?: string | undefined } = {},
+    options: {
+      readonly agentContext?: AgentContext | undefined;
+      readonly checkpointId?: string | undefined;
+      readonly nodeId?: unknown;
+    } = {},
   ): Promise<AgentCheckpointData> {
-    const { agentContext: context = this.#context, checkpointId } = options;
-    const saved = await this.#answers.save(context);
+    const { agentContext: context = this.#context, checkpointId, nodeId } = options;
+    const saved = await this.#answers.save(context, nodeId === undefined);
     return checkpointHere(context, { ...(checkpointId !== undefined && { checkpointId }), ...saved });
   }
 

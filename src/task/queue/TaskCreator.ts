@@ -1,5 +1,4 @@
 import { checkpointParts, defaultMaxCheckpointBytes } from "../../checkpoint/data/checkpointParts.ts";
-import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { StatusRecord, TaskRecord } from "../../checkpoint/records/runRecords.ts";
 import type { StatusState } from "../../checkpoint/state/StatusState.ts";
 import { encodeValue } from "../../checkpoint/values/valueCodec.ts";
@@ -10,12 +9,10 @@ import { randomId } from "../../internal/randomId.ts";
 import { forEachAtOnce } from "../../internal/together.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { openWithRetry } from "../../journal/openWithRetry.ts";
-import { firstAppend } from "../../journal/firstAppend.ts";
-import { type RecordSource, runRecord } from "../../journal/runRecords.ts";
+import { runRecord } from "../../journal/runRecords.ts";
 import { whileBusy } from "../../journal/shape/whileBusy.ts";
 import { processOwner } from "../../storage/ReleasableLog.ts";
 import { type DuplicateIds, duplicateIds } from "./deduplicate.ts";
-import { NewTasks, storedTogether } from "./NewTasks.ts";
 import { newTaskControls } from "./newTaskControls.ts";
 import { taskOrder } from "./taskOrder.ts";
 import { type NewTask, newTaskSchema, type Task, type TaskWithStatus } from "../state/Task.ts";
@@ -25,7 +22,7 @@ import type { TaskLogs } from "./TaskLogs.ts";
 /** How long `create` waits for an owner of the id who has not stored a task under it. */
 const createTimeoutMs = 5_000;
 
-/** The number of tasks that `createMany` creates at the same time if the storage creates them one by one. */
+/** The number of tasks that `createMany` creates at the same time. */
 const createdAtOnce = 32;
 
 /** A task that {@link TaskCreator.check} has accepted. */
@@ -54,11 +51,9 @@ export class TaskCreator {
   async createMany(tasks: readonly CheckedTask[]): Promise<Task[]> {
     const created: Task[] = [];
     const failures: unknown[] = [];
-    const { log } = this.#logs;
-    const together = log.createMany && new NewTasks(log.createMany.bind(log));
-    await forEachAtOnce([...tasks.entries()], together ? storedTogether : createdAtOnce, async ([at, task]) => {
+    await forEachAtOnce([...tasks.entries()], createdAtOnce, async ([at, task]) => {
       try {
-        created[at] = await this.create(task, together);
+        created[at] = await this.create(task);
       } catch (error) {
         failures.push(error);
       }
@@ -67,11 +62,10 @@ export class TaskCreator {
     return created;
   }
 
-  /** @param together - stores tasks together with others. Defaults to storing the task alone. */
-  async create(task: CheckedTask, together?: NewTasks): Promise<Task> {
-    if (task.deduplicationId === undefined) return this.#store(task.taskId, task, together);
+  async create(task: CheckedTask): Promise<Task> {
+    if (task.deduplicationId === undefined) return this.#store(task.taskId, task);
     const ids = duplicateIds(task, this.#logs.clock.now(), await this.#logs.sha256());
-    if (ids.lock === undefined) return this.#storeOnce(ids.taskId, task, together);
+    if (ids.lock === undefined) return this.#storeOnce(ids.taskId, task);
     const lock = await this.#own(ids.lock);
     try {
       return (await this.#duplicate(ids, task)) ?? (await this.#storeOnce(ids.taskId, task));
@@ -97,11 +91,11 @@ export class TaskCreator {
     return undefined;
   }
 
-  async #storeOnce(taskId: string, task: NewTask, together?: NewTasks): Promise<Task> {
-    const known = together ? undefined : await this.#existing(taskId, await this.#logs.life(taskId));
+  async #storeOnce(taskId: string, task: NewTask): Promise<Task> {
+    const known = await this.#existing(taskId, await this.#logs.life(taskId));
     if (known) return known;
     try {
-      return await this.#store(taskId, task, together);
+      return await this.#store(taskId, task);
     } catch (error) {
       const created =
         error instanceof AlreadyExistsError && (await this.#existing(taskId, await this.#logs.life(taskId)));
@@ -115,29 +109,10 @@ export class TaskCreator {
     return task && readTask(this.#logs.log, task);
   }
 
-  #store(taskId: string, task: NewTask, together?: NewTasks): Promise<TaskWithStatus<"queued">> {
+  #store(taskId: string, task: NewTask): Promise<TaskWithStatus<"queued">> {
     const { telemetry } = this.#logs;
-    const store = async (trace?: string) =>
-      (together && (await this.#addTo(together, taskId, task, trace))) ?? this.#append(taskId, task, trace);
-    return telemetry ? telemetry.enqueue(taskId, (span) => store(span.trace)) : store();
-  }
-
-  /** Returns `undefined` if the task must be stored alone, because it has a large input or its id was used. */
-  async #addTo(
-    together: NewTasks,
-    taskId: string,
-    task: NewTask,
-    trace: string | undefined,
-  ): Promise<TaskWithStatus<"queued"> | undefined> {
-    const first = await firstAppend(this.#logs, taskId, (source) => newTaskRecords(source, task, trace));
-    if (first === undefined) return undefined;
-    if (!(await together.add({ agentId: taskId, append: first.append }))) {
-      // Reads before it owns the agent, because a worker may be running the task.
-      assertUnused(taskId, await this.#logs.life(taskId));
-      return undefined;
-    }
-    this.#logs.emitCreated(taskId, first.records);
-    return this.#queued(taskId, first.statusState);
+    if (!telemetry) return this.#append(taskId, task);
+    return telemetry.enqueue(taskId, (span) => this.#append(taskId, task, span.trace));
   }
 
   async #append(taskId: string, task: NewTask, trace?: string): Promise<TaskWithStatus<"queued">> {
@@ -145,12 +120,11 @@ export class TaskCreator {
     const assertNew = async () => assertUnused(taskId, await this.#logs.life(taskId));
     await using journal = await openWithRetry(this.#logs, taskId, createTimeoutMs, assertNew);
     assertUnused(taskId, journal.statusState);
-    await journal.store(newTaskRecords(journal, task, trace));
-    return this.#queued(taskId, journal.statusState);
-  }
-
-  #queued(taskId: string, state: StatusState): Promise<TaskWithStatus<"queued">> {
-    return readTask(this.#logs.log, storedTask(taskId, state) as TaskWithStatus<"queued">);
+    const run = runRecord(journal, randomId(), task.inputRequest, trace);
+    const queued: StatusRecord = { kind: "status", run: run.run, status: "queued", at: run.at };
+    await journal.store([taskRecord(task, run.at), run, queued]);
+    const created = storedTask(taskId, journal.statusState) as TaskWithStatus<"queued">;
+    return readTask(this.#logs.log, created);
   }
 
   /** @throws CheckpointTooLargeError */
@@ -166,12 +140,6 @@ export class TaskCreator {
 /** @throws AlreadyExistsError */
 function assertUnused(taskId: string, { run, task }: StatusState): void {
   if (run || task) throw new AlreadyExistsError("task_exists", taskId);
-}
-
-function newTaskRecords(source: RecordSource, task: NewTask, trace: string | undefined): readonly AgentRecord[] {
-  const run = runRecord(source, randomId(), task.inputRequest, trace);
-  const queued: StatusRecord = { kind: "status", run: run.run, status: "queued", at: run.at };
-  return [taskRecord(task, run.at), run, queued];
 }
 
 function taskRecord(task: NewTask, createdAt: number): TaskRecord {
