@@ -27,6 +27,7 @@ export type {
   ReadOptions,
   RebuiltSummary,
   RecordLog,
+  NewAgent,
   StoredAppends,
 } from "./storage/RecordLog.ts";
 export { processOwner } from "./storage/ReleasableLog.ts";
@@ -41,6 +42,7 @@ export type {
   TableListed,
   TablePage,
   TablePruned,
+  TableCreation,
   TablePublication,
   TableRange,
   TableRenewal,

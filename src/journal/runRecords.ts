@@ -9,7 +9,10 @@ import { checkpointAt } from "../checkpoint/moment/beginLine.ts";
 import { statusRecordsBefore } from "../checkpoint/state/StatusState.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 
-export function runRecord(journal: Journal, runId: string, input: unknown, trace?: string): RunRecord {
+/** The parts of a journal that new records need. */
+export type RecordSource = Pick<Journal, "writer" | "sha256" | "clock">;
+
+export function runRecord(journal: RecordSource, runId: string, input: unknown, trace?: string): RunRecord {
   return {
     kind: "run",
     run: runId,

@@ -177,6 +177,12 @@ export interface StoredAppends {
   readonly generation: number;
 }
 
+/** An agent to create with {@link RecordLog.createMany}. */
+export interface NewAgent {
+  readonly agentId: string;
+  readonly append: LogAppend;
+}
+
 /**
  * The full storage contract. Each agent has one append-only, totally ordered log with one owner at a time. Authors of a
  * backend implement this interface. The library handles codecs, large values and the meaning of records.
@@ -236,6 +242,16 @@ export interface RecordLog {
     received: StoredAppends,
     last: (end: { readonly generation: number; readonly position: number }) => LogAppend | PromiseLike<LogAppend>,
   ): Promise<OwnedLog>;
+  /**
+   * Creates several agents in few round trips. Each one gets one append at position 1 with generation 1, and no owner.
+   * The append of an agent is stored completely or not at all. Skips agents that exist or existed. If the method is
+   * missing, callers create agents one at a time.
+   *
+   * @param agents - at most 100 distinct agents.
+   * @returns for each agent, whether this call created it.
+   * @throws StorageError if the storage failed. Some agents are possibly created.
+   */
+  createMany?(agents: readonly NewAgent[]): Promise<readonly boolean[]>;
   /**
    * Describes the end of an agent's log without writing. If the method is missing, the storage cannot tell.
    *

@@ -1,5 +1,6 @@
 import { blobTests, logSeparationTests } from "./conformance/log/blobTests.ts";
 import { appendTests } from "./conformance/log/appendTests.ts";
+import { createTests } from "./conformance/log/createTests.ts";
 import { damageTests, lostAnswerTests } from "./conformance/log/failureTests.ts";
 import type { RecordLogTest } from "./conformance/log/logTest.ts";
 import { ownershipTests, stopTests } from "./conformance/log/ownershipTests.ts";
@@ -32,6 +33,7 @@ export const recordLogConformance: readonly RecordLogTest[] = [
   ...blobTests,
   ...removalTests,
   ...receiveTests,
+  ...createTests,
   ...logSeparationTests,
   ...tableTests,
 ];

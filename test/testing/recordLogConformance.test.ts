@@ -43,6 +43,7 @@ describe("the suite for logs", () => {
       "advance: a log in memory looks at no clock",
       "alter: not today",
       "alterBlob: the harness has none",
+      "createMany: the log has no such method",
       "loseAnswer: a write to memory has no answer",
       "reopen: what is in memory ends with its process",
       "silence: an owner in memory lives as long as its process",
@@ -71,16 +72,19 @@ describe("the suite for logs", () => {
 
 const noTable = "a table: the log is not over a LogTable";
 const noReceive = "receive: the log has no such method";
+const noCreateMany = "createMany: the log has no such method";
 
 /** What logs may leave out, beside those in memory. */
 const leftOutParts: Readonly<Record<string, readonly string[]>> = {
-  "in files": [noTable],
+  "in files": [noTable, noCreateMany],
   "in a database": [
     noTable,
     noReceive,
+    noCreateMany,
     ...["encodedAppends", "blobs.copy", "watch"].map((part) => `${part}: the log has no such method`),
   ],
-  "in a table without stage and publish": [noReceive],
+  "in a table without stage and publish": [noReceive, noCreateMany],
+  "in DynamoDB": [noCreateMany],
 };
 
 /** A log in memory cannot do all; the others can, and what they leave out is a mistake. */

@@ -1,5 +1,4 @@
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { customSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { type TokenPrices, tokenPricesSchema } from "../../timeline/options/TimelineOptions.ts";
@@ -7,6 +6,7 @@ import type { RunTrace } from "../trace/RunTrace.ts";
 import { changedPart, compareSteps } from "./compareSteps.ts";
 import type { RunComparison, ComparedStep } from "./RunComparison.ts";
 import { runSummary } from "./runSummary.ts";
+import { runTraceSchema } from "./runTraceSchema.ts";
 
 /** Options of {@link compareRuns}. */
 export interface CompareRunsOptions {
@@ -15,11 +15,6 @@ export interface CompareRunsOptions {
 }
 
 const schema = strictOptions(() => ({ prices: tokenPricesSchema.optional() }));
-
-export const runTraceSchema = customSchema<RunTrace>("a run of readRunTrace() with version 1", (value) => {
-  const { version, visits } = Object(value) as Partial<RunTrace>;
-  return version === 1 && Array.isArray(visits);
-});
 
 /**
  * Compares two runs: status, output, path of nodes, calls, messages, tokens, durations and costs. The runs can have

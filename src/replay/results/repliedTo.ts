@@ -51,6 +51,6 @@ function approvalOf(
 }
 
 function payloadOf({ name, schema }: ArrivalEvent, answer: unknown): Promise<unknown> {
-  const { payload } = answer as { readonly payload: unknown };
+  const { payload } = Object(answer) as { readonly payload: unknown };
   return checkSchemaAsync(schema, payload, `payload of event "${name}"`);
 }

@@ -5,6 +5,7 @@ import type {
   TableAppend,
   TableBlobs,
   TableClaim,
+  TableCreation,
   TableGap,
   TableHead,
   TableList,
@@ -100,6 +101,12 @@ export class PostgresTable implements LogTable {
   append(agentId: string, generation: number, append: TableAppend): Promise<boolean> {
     const { sql, values } = this.#writes.append(append);
     return this.#write(sql, agentId, generation, ...values);
+  }
+
+  async create(agents: readonly TableCreation[]): Promise<readonly string[]> {
+    const { sql, values } = this.#writes.create(agents);
+    const created = await this.#connection.rows<{ readonly id: Uint8Array }>(sql, ...values);
+    return created.map(({ id }) => fromUtf8(id));
   }
 
   async rows(agentId: string, { after, upTo, sinceSnapshot, last }: TableRange): Promise<TablePage> {

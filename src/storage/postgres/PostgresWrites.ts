@@ -1,5 +1,5 @@
 import { utf8 } from "../../internal/bytes.ts";
-import type { TableAppend, TablePublication, TableSummary } from "../table/LogTable.ts";
+import type { TableAppend, TableCreation, TablePublication, TableSummary } from "../table/LogTable.ts";
 import type { PostgresValue } from "./PostgresClient.ts";
 import type { PostgresNames } from "./postgresNames.ts";
 import { putSummary } from "./postgresMigrations.ts";
@@ -38,6 +38,30 @@ export class PostgresWrites {
     const { values, given } = valueList(2);
     const rest = [...rowValues(append, given), ...summaryValues(append.summary, given)];
     return { sql: `SELECT WHERE ${this.#names.append}($1::bytea, $2::bigint, ${rest.join(", ")})`, values };
+  }
+
+  /** Returns the ids of the created agents. Sorts them, so that concurrent statements wait for each other in one order. */
+  create(creations: readonly TableCreation[]): PostgresStatement {
+    const { agents, appends, channel } = this.#names;
+    const { values, given } = valueList(0);
+    const rows = creations.map(({ agentId, append }) => {
+      const cells = [
+        given(utf8(agentId), "bytea"),
+        ...rowValues(append, given),
+        ...summaryValues(append.summary, given),
+      ];
+      return `(${cells.join(", ")})`;
+    });
+    const sql = `WITH given (id, position, mark, line, status, place, due, updated, summary) AS (VALUES ${rows.join(", ")}),
+      created AS (
+        INSERT INTO ${agents} (id, generation, position) SELECT id, 1, position FROM given ORDER BY id
+        ON CONFLICT (id) DO NOTHING RETURNING id, key
+      ), made AS (SELECT * FROM created JOIN given USING (id)),
+      appended AS (INSERT INTO ${appends} (agent, position, mark, line) SELECT key, position, mark, line FROM made),
+      listed AS (${putSummary(this.#names, "SELECT key, id, status, place, due, updated, summary FROM made WHERE summary IS NOT NULL")}),
+      woken AS (SELECT pg_notify('${channel}', '') WHERE EXISTS (SELECT FROM made WHERE status IN (${claimable})))
+      SELECT id, (SELECT count(*) FROM woken) FROM created`;
+    return { sql, values };
   }
 
   remove(): string {

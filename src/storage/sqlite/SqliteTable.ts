@@ -5,6 +5,7 @@ import type {
   TableAppend,
   TableBlobs,
   TableClaim,
+  TableCreation,
   TableGap,
   TableHead,
   TableList,
@@ -112,6 +113,12 @@ export class SqliteTable implements LogTable {
         return true;
       });
     });
+  }
+
+  create(agents: readonly TableCreation[]): Promise<readonly string[]> {
+    return this.#at((db) =>
+      db.transaction(() => agents.filter((agent) => createAgent(db, agent)).map(({ agentId }) => agentId)),
+    );
   }
 
   rows(agentId: string, { after, upTo = highestPosition, sinceSnapshot, last }: TableRange): Promise<TablePage> {
@@ -232,6 +239,17 @@ function insert(
 ): boolean {
   const mark = Number(snapshot) + 2 * Number(pruned);
   return db.run(insertSql, position, mark, encoded, JSON.stringify(agentId), generation, position - 1) > 0;
+}
+
+/** Returns `false` if the agent has a row. */
+function createAgent(db: SqliteConnection, { agentId, append }: TableCreation): boolean {
+  const sql = `INSERT INTO agent_persistence_agents (id, generation, beat) VALUES (?, 1, '')
+    ON CONFLICT (id) DO NOTHING RETURNING key`;
+  const agent = db.get<Pick<Agent, "key">>(sql, JSON.stringify(agentId));
+  if (agent === undefined) return false;
+  insertInto(db, agent.key, append);
+  if (append.summary) putSummary(db, agentId, append.summary);
+  return true;
 }
 
 const keySql = "SELECT key FROM agent_persistence_agents WHERE id = ?";

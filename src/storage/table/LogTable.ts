@@ -47,6 +47,14 @@ export interface LogTable {
    * one. Otherwise stores no data and resolves to `false`.
    */
   append(agentId: string, generation: number, append: TableAppend): Promise<boolean>;
+  /**
+   * Creates agents without an owner, with generation 1, their first append and its summary, in one atomic write. Skips
+   * agents that were ever claimed. Resolves to the ids of the created agents. If the method is missing, agents are
+   * created one at a time.
+   *
+   * @param agents - at most 100 distinct agents.
+   */
+  create?(agents: readonly TableCreation[]): Promise<readonly string[]>;
   /** Returns some of the appends in a range, in ascending order. Gaps occur only at removed appends. */
   rows(agentId: string, range: TableRange): Promise<TablePage>;
   /** Returns the positions of all appends with `pruned: true`, in ascending order. */
@@ -137,6 +145,13 @@ export interface TableAppend extends TableRow {
   readonly pruned: boolean;
   /** Replaces the previous summary. If omitted, the previous summary stays. */
   readonly summary?: TableSummary | undefined;
+}
+
+/** An agent to create. */
+export interface TableCreation {
+  readonly agentId: string;
+  /** The append at position 1. */
+  readonly append: TableAppend;
 }
 
 /** The result of receiving another log. */

@@ -10,7 +10,7 @@ import type { CorruptLogError } from "../../errors/storedDataErrors.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { Mutex } from "../../internal/Mutex.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import { encodeAppend, type EncodedAppend } from "../lease/encodeAppend.ts";
+import { encodeAppend } from "../lease/encodeAppend.ts";
 import type { Watchers } from "../lease/Watchers.ts";
 import { LeaseRenewal } from "../lease/LeaseRenewal.ts";
 import type { LogAppend, OwnedLog, StoredAppends, RecordLog } from "../RecordLog.ts";
@@ -21,8 +21,7 @@ import { type TableLogEnd, TableReader } from "./TableReader.ts";
 import { quoted } from "../../errors/quoted.ts";
 import { hasSnapshot } from "../../checkpoint/format/entryCodec.ts";
 import { ReceivedAppends } from "../../checkpoint/format/ReceivedAppends.ts";
-import { prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
-import { tableSummary } from "./listTable.ts";
+import { isSameBytes, rowOf } from "./rowOf.ts";
 
 export interface TableBackend {
   readonly table: LogTable;
@@ -193,7 +192,7 @@ export class TableOwnedLog implements OwnedLog {
     if (await this.#askOnce("append", () => this.#backend.table.append(this.agentId, this.generation, row)))
       return true;
     const found = await this.#reader.at(row.position);
-    return found !== undefined && isSame(found.encoded, row.encoded);
+    return found !== undefined && isSameBytes(found.encoded, row.encoded);
   }
 
   async #acknowledgeAgain(id: string, expectedPosition: number): Promise<number> {
@@ -284,10 +283,6 @@ export class TableOwnedLog implements OwnedLog {
   }
 }
 
-function isSame(one: Uint8Array, other: Uint8Array): boolean {
-  return one.length === other.length && one.every((byte, at) => byte === other[at]);
-}
-
 type LastAppend = Parameters<NonNullable<RecordLog["receive"]>>[3];
 
 const appendsAtOnce = 100;
@@ -318,18 +313,4 @@ async function stageAppends(
   const end = checked.end();
   await flush();
   return { start: start ?? 0, end };
-}
-
-function rowOf(
-  { records, snapshot = false }: LogAppend,
-  { encoded, end: { position }, summary }: EncodedAppend,
-  sha256: Sha256,
-): TableAppend {
-  return {
-    position,
-    encoded: encoded.subarray(0, -1),
-    snapshot,
-    pruned: prunedGapsOf(records).length > 0,
-    ...(summary && { summary: tableSummary(summary, sha256) }),
-  };
 }

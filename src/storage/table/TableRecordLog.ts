@@ -18,11 +18,13 @@ import type {
   LogCapabilities,
   LogOwner,
   LogWatch,
+  NewAgent,
   OwnedLog,
   ReadOptions,
   RecordLog,
 } from "../RecordLog.ts";
 import { askAgain, askTableAgain, type RetriedTable, askTable } from "./askTable.ts";
+import { createAgents } from "./createAgents.ts";
 import { fits, listTable, listedSummary } from "./listTable.ts";
 import type { LogTable, TableListed, TableSighting, TableBlobs } from "./LogTable.ts";
 import { type TableBackend, TableOwnedLog } from "./TableOwnedLog.ts";
@@ -92,6 +94,8 @@ export class TableRecordLog implements RecordLog {
   readonly blobs: BlobStore;
   /** `undefined` if the table cannot stage appends. */
   readonly receive?: NonNullable<RecordLog["receive"]>;
+  /** `undefined` if the table cannot create several agents. */
+  readonly createMany?: NonNullable<RecordLog["createMany"]>;
   /** The table, which `recordLogConformance` also tests separately. */
   readonly table: LogTable;
   readonly #settings: Omit<TableBackend, "sha256">;
@@ -111,11 +115,12 @@ export class TableRecordLog implements RecordLog {
     const owners = new TableOwners({ clock, leaseMs, identity, oneMachine: table.capabilities.machines === "one" });
     this.table = table;
     this.#settings = { table, owners, clock, leaseMs, retryMs, watchers: this.#watchers };
-    this.#sha256 = sha256 === undefined ? platformSha256 : () => Promise.resolve(sha256);
+    this.#sha256 = () => (sha256 === undefined ? platformSha256() : Promise.resolve(sha256));
     this.#retried = { ...this.#settings, signal: this.#closing.signal };
     const own = table.blobs && new TableBlobStore(table.blobs, this.#settings, this.#sha256);
     this.blobs = options.blobs ?? own ?? noBlobStore;
     if (table.stage && table.publish) this.receive = (...given) => this.#receive(...given);
+    if (table.create) this.createMany = (agents) => this.#createMany(agents);
   }
 
   /** The capabilities of the table. The log always supports all list options. */
@@ -184,6 +189,13 @@ export class TableRecordLog implements RecordLog {
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.all([...this.#owned].map((owned) => owned.release()));
+  }
+
+  async #createMany(agents: readonly NewAgent[]): Promise<readonly boolean[]> {
+    for (const { agentId } of agents) this.#assertUsable(agentId);
+    const created = await createAgents(this.#retried, agents, await this.#sha256());
+    this.#watchers.tell();
+    return created;
   }
 
   async #receive(...[agentId, owner, received, last]: ReceiveArguments): Promise<OwnedLog> {

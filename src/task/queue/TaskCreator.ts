@@ -1,4 +1,5 @@
 import { checkpointParts, defaultMaxCheckpointBytes } from "../../checkpoint/data/checkpointParts.ts";
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { StatusRecord, TaskRecord } from "../../checkpoint/records/runRecords.ts";
 import type { StatusState } from "../../checkpoint/state/StatusState.ts";
 import { encodeValue } from "../../checkpoint/values/valueCodec.ts";
@@ -9,10 +10,12 @@ import { randomId } from "../../internal/randomId.ts";
 import { forEachAtOnce } from "../../internal/together.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { openWithRetry } from "../../journal/openWithRetry.ts";
-import { runRecord } from "../../journal/runRecords.ts";
+import { firstAppend } from "../../journal/firstAppend.ts";
+import { type RecordSource, runRecord } from "../../journal/runRecords.ts";
 import { whileBusy } from "../../journal/shape/whileBusy.ts";
 import { processOwner } from "../../storage/ReleasableLog.ts";
 import { type DuplicateIds, duplicateIds } from "./deduplicate.ts";
+import { NewTasks, storedTogether } from "./NewTasks.ts";
 import { newTaskControls } from "./newTaskControls.ts";
 import { taskOrder } from "./taskOrder.ts";
 import { type NewTask, newTaskSchema, type Task, type TaskWithStatus } from "../state/Task.ts";
@@ -22,7 +25,7 @@ import type { TaskLogs } from "./TaskLogs.ts";
 /** How long `create` waits for an owner of the id who has not stored a task under it. */
 const createTimeoutMs = 5_000;
 
-/** The number of tasks that `createMany` creates at the same time. */
+/** The number of tasks that `createMany` creates at the same time if the storage creates them one by one. */
 const createdAtOnce = 32;
 
 /** A task that {@link TaskCreator.check} has accepted. */
@@ -51,9 +54,11 @@ export class TaskCreator {
   async createMany(tasks: readonly CheckedTask[]): Promise<Task[]> {
     const created: Task[] = [];
     const failures: unknown[] = [];
-    await forEachAtOnce([...tasks.entries()], createdAtOnce, async ([at, task]) => {
+    const { log } = this.#logs;
+    const together = log.createMany && new NewTasks(log.createMany.bind(log));
+    await forEachAtOnce([...tasks.entries()], together ? storedTogether : createdAtOnce, async ([at, task]) => {
       try {
-        created[at] = await this.create(task);
+        created[at] = await this.create(task, together);
       } catch (error) {
         failures.push(error);
       }
@@ -62,10 +67,11 @@ export class TaskCreator {
     return created;
   }
 
-  async create(task: CheckedTask): Promise<Task> {
-    if (task.deduplicationId === undefined) return this.#store(task.taskId, task);
+  /** @param together - stores tasks together with others. Defaults to storing the task alone. */
+  async create(task: CheckedTask, together?: NewTasks): Promise<Task> {
+    if (task.deduplicationId === undefined) return this.#store(task.taskId, task, together);
     const ids = duplicateIds(task, this.#logs.clock.now(), await this.#logs.sha256());
-    if (ids.lock === undefined) return this.#storeOnce(ids.taskId, task);
+    if (ids.lock === undefined) return this.#storeOnce(ids.taskId, task, together);
     const lock = await this.#own(ids.lock);
     try {
       return (await this.#duplicate(ids, task)) ?? (await this.#storeOnce(ids.taskId, task));
@@ -91,11 +97,11 @@ export class TaskCreator {
     return undefined;
   }
 
-  async #storeOnce(taskId: string, task: NewTask): Promise<Task> {
-    const known = await this.#existing(taskId, await this.#logs.life(taskId));
+  async #storeOnce(taskId: string, task: NewTask, together?: NewTasks): Promise<Task> {
+    const known = together ? undefined : await this.#existing(taskId, await this.#logs.life(taskId));
     if (known) return known;
     try {
-      return await this.#store(taskId, task);
+      return await this.#store(taskId, task, together);
     } catch (error) {
       const created =
         error instanceof AlreadyExistsError && (await this.#existing(taskId, await this.#logs.life(taskId)));
@@ -109,10 +115,29 @@ export class TaskCreator {
     return task && readTask(this.#logs.log, task);
   }
 
-  #store(taskId: string, task: NewTask): Promise<TaskWithStatus<"queued">> {
+  #store(taskId: string, task: NewTask, together?: NewTasks): Promise<TaskWithStatus<"queued">> {
     const { telemetry } = this.#logs;
-    if (!telemetry) return this.#append(taskId, task);
-    return telemetry.enqueue(taskId, (span) => this.#append(taskId, task, span.trace));
+    const store = async (trace?: string) =>
+      (together && (await this.#addTo(together, taskId, task, trace))) ?? this.#append(taskId, task, trace);
+    return telemetry ? telemetry.enqueue(taskId, (span) => store(span.trace)) : store();
+  }
+
+  /** Returns `undefined` if the task must be stored alone, because it has a large input or its id was used. */
+  async #addTo(
+    together: NewTasks,
+    taskId: string,
+    task: NewTask,
+    trace: string | undefined,
+  ): Promise<TaskWithStatus<"queued"> | undefined> {
+    const first = await firstAppend(this.#logs, taskId, (source) => newTaskRecords(source, task, trace));
+    if (first === undefined) return undefined;
+    if (!(await together.add({ agentId: taskId, append: first.append }))) {
+      // Reads before it owns the agent, because a worker may be running the task.
+      assertUnused(taskId, await this.#logs.life(taskId));
+      return undefined;
+    }
+    this.#logs.emitCreated(taskId, first.records);
+    return this.#queued(taskId, first.statusState);
   }
 
   async #append(taskId: string, task: NewTask, trace?: string): Promise<TaskWithStatus<"queued">> {
@@ -120,11 +145,12 @@ export class TaskCreator {
     const assertNew = async () => assertUnused(taskId, await this.#logs.life(taskId));
     await using journal = await openWithRetry(this.#logs, taskId, createTimeoutMs, assertNew);
     assertUnused(taskId, journal.statusState);
-    const run = runRecord(journal, randomId(), task.inputRequest, trace);
-    const queued: StatusRecord = { kind: "status", run: run.run, status: "queued", at: run.at };
-    await journal.store([taskRecord(task, run.at), run, queued]);
-    const created = storedTask(taskId, journal.statusState) as TaskWithStatus<"queued">;
-    return readTask(this.#logs.log, created);
+    await journal.store(newTaskRecords(journal, task, trace));
+    return this.#queued(taskId, journal.statusState);
+  }
+
+  #queued(taskId: string, state: StatusState): Promise<TaskWithStatus<"queued">> {
+    return readTask(this.#logs.log, storedTask(taskId, state) as TaskWithStatus<"queued">);
   }
 
   /** @throws CheckpointTooLargeError */
@@ -140,6 +166,12 @@ export class TaskCreator {
 /** @throws AlreadyExistsError */
 function assertUnused(taskId: string, { run, task }: StatusState): void {
   if (run || task) throw new AlreadyExistsError("task_exists", taskId);
+}
+
+function newTaskRecords(source: RecordSource, task: NewTask, trace: string | undefined): readonly AgentRecord[] {
+  const run = runRecord(source, randomId(), task.inputRequest, trace);
+  const queued: StatusRecord = { kind: "status", run: run.run, status: "queued", at: run.at };
+  return [taskRecord(task, run.at), run, queued];
 }
 
 function taskRecord(task: NewTask, createdAt: number): TaskRecord {

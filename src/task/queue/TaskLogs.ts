@@ -1,7 +1,10 @@
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { StatusState } from "../../checkpoint/state/StatusState.ts";
 import { StorageNotListableError } from "../../errors/storageErrors.ts";
 import { systemClock, type Clock } from "../../internal/Clock.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import { firstGeneration } from "../../journal/firstAppend.ts";
 import { Journal } from "../../journal/Journal.ts";
 import { emitAppended, type EmitEvent, emitOpened, eventEmitter } from "../../events/eventEmitter.ts";
 import { Inbox } from "../../journal/inbox/Inbox.ts";
@@ -49,6 +52,11 @@ export class TaskLogs {
   openJournal(taskId: string): Promise<Journal> {
     const open = () => this.#openJournal(taskId);
     return this.telemetry ? this.telemetry.open(taskId, open) : open();
+  }
+
+  /** Emits the events of a new agent. */
+  emitCreated(agentId: string, records: readonly AgentRecord[]): void {
+    if (this.#emit) emitAppended(agentId, this.#emit)(firstGeneration, new LogProjection())(records);
   }
 
   async #openJournal(taskId: string): Promise<Journal> {

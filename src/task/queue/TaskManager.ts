@@ -91,7 +91,7 @@ export class TaskManager {
   }
 
   /**
-   * Stores new tasks, many at the same time, and returns them in this order. Checks all of them first. A task whose
+   * Stores new tasks in few round trips, and returns them in this order. Checks all of them first. A task whose
    * creation fails does not stop the others, and the call then rejects like `create`. Tasks with a `deduplicationId` can
    * be created again.
    */

@@ -1,6 +1,7 @@
 import type {
   LogTable,
   TableAppend,
+  TableCreation,
   TableGap,
   TableHead,
   TableList,
@@ -108,6 +109,19 @@ export class MemoryTable implements LogTable {
       agent.rows.push({ ...append, encoded: append.encoded.slice() });
       agent.summary = append.summary ?? agent.summary;
       return true;
+    });
+  }
+
+  create(agents: readonly TableCreation[]): Promise<readonly string[]> {
+    return this.#write("create", () => {
+      const created = agents.filter(({ agentId }) => !this.agents.has(agentId));
+      for (const { agentId, append } of created)
+        Object.assign(this.agent(agentId), {
+          generation: 1,
+          rows: [{ ...append, encoded: append.encoded.slice() }],
+          summary: append.summary,
+        });
+      return created.map(({ agentId }) => agentId);
     });
   }
 

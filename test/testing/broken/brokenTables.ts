@@ -1,4 +1,4 @@
-import type { TableAppend, TablePublication } from "../../../src/storage.ts";
+import type { TableAppend, TableCreation, TablePublication } from "../../../src/storage.ts";
 import { MemoryTable } from "../../storage/table/MemoryTable.ts";
 import type { BrokenLog } from "./brokenLogs.ts";
 import { inTable } from "../conformance/logsUnderTest.ts";
@@ -67,6 +67,30 @@ class EagerlyDroppingTable extends MemoryTable {
   }
 }
 
+/** A table that creates agents that were deleted. */
+class RecreatingTable extends MemoryTable {
+  override create(agents: readonly TableCreation[]): Promise<readonly string[]> {
+    for (const [agentId, { rows, owner }] of this.agents)
+      if (rows.length === 0 && owner === undefined) this.agents.delete(agentId);
+    return super.create(agents);
+  }
+}
+
+/** A table that creates agents without their summary. */
+class UnlistedTable extends MemoryTable {
+  override create(agents: readonly TableCreation[]): Promise<readonly string[]> {
+    return super.create(agents.map(({ agentId, append: { summary: _summary, ...append } }) => ({ agentId, append })));
+  }
+}
+
+/** A table that reports agents as created even if they exist. */
+class PromisingTable extends MemoryTable {
+  override async create(agents: readonly TableCreation[]): Promise<readonly string[]> {
+    await super.create(agents);
+    return agents.map(({ agentId }) => agentId);
+  }
+}
+
 const stopped = "does not stop the next owner after a stop request to a replaced owner";
 const cutShort = "receives lines after an interrupted copy, whose lines are ignored";
 const onlyBehind = "a table stores an append only for its owner and directly after the last append";
@@ -103,6 +127,21 @@ export const brokenTables: readonly BrokenLog[] = [
     mistake: "claims from an owner that has renewed since it was seen",
     caughtBy: "a table accepts a claim only if the observed owner is unchanged",
     make: () => inTable(new BeatIgnoringTable()),
+  },
+  {
+    mistake: "creates agents again that were deleted",
+    caughtBy: "creates no agent that exists, existed or has an owner",
+    make: () => inTable(new RecreatingTable()),
+  },
+  {
+    mistake: "creates agents that no list shows",
+    caughtBy: "creates several agents with one append each, which nobody owns",
+    make: () => inTable(new UnlistedTable()),
+  },
+  {
+    mistake: "reports agents as created that exist",
+    caughtBy: "creates no agent that exists, existed or has an owner",
+    make: () => inTable(new PromisingTable()),
   },
   {
     mistake: "drops in place of an owner that was replaced",

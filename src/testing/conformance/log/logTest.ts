@@ -6,6 +6,7 @@ import type {
   LogAppend,
   LogOwner,
   LogWatch,
+  NewAgent,
   OwnedLog,
   ReadOptions,
   RecordLog,
@@ -131,6 +132,11 @@ export class RecordLogUnderTest {
   async receive(agentId: string, ...[received, last]: ReceiveArguments): Promise<OwnedLog> {
     if (this.log.receive) return this.log.receive(agentId, this.nextOwner(), received, last);
     return this.#leftOut.end("receive", { leftOut: "the log has no such method" });
+  }
+
+  async createMany(agents: readonly NewAgent[]): Promise<readonly boolean[]> {
+    if (this.log.createMany) return this.log.createMany(agents);
+    return this.#leftOut.end("createMany", { leftOut: "the log has no such method" });
   }
 
   async copyBlob(from: string, reference: string, to: string): Promise<boolean> {

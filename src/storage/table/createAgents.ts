@@ -1,0 +1,40 @@
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import { encodeAppend } from "../lease/encodeAppend.ts";
+import type { NewAgent } from "../RecordLog.ts";
+import { askAgain, askTable, type RetriedTable } from "./askTable.ts";
+import type { LogTable, TableCreation } from "./LogTable.ts";
+import { isSameBytes, rowOf } from "./rowOf.ts";
+import { TableReader } from "./TableReader.ts";
+
+const [firstGeneration, noEnd] = [1, { position: 0, checksum: "" }];
+
+/**
+ * Creates agents with one append each, and returns which ones this call created. If the response of an attempt was lost,
+ * an agent that has the same append counts as created.
+ */
+export async function createAgents(
+  retried: RetriedTable & { readonly table: LogTable },
+  agents: readonly NewAgent[],
+  sha256: Sha256,
+): Promise<readonly boolean[]> {
+  if (agents.length === 0) return [];
+  const { table } = retried;
+  const creations = agents.map(({ agentId, append }): TableCreation => {
+    const encoded = encodeAppend(agentId, append, firstGeneration, noEnd, sha256);
+    return { agentId, append: rowOf(append, encoded, sha256) };
+  });
+  let attempts = 0;
+  const create = () => table.create?.(creations) ?? Promise.resolve([]);
+  const created = new Set(
+    await askAgain(retried, () => {
+      attempts++;
+      return askTable(table, "creation of agents", undefined, create);
+    }),
+  );
+  const isCreated = async ({ agentId, append: { position, encoded } }: TableCreation): Promise<boolean> => {
+    if (created.has(agentId) || attempts === 1) return created.has(agentId);
+    const found = await new TableReader(retried, agentId, sha256).at(position);
+    return found !== undefined && isSameBytes(found.encoded, encoded);
+  };
+  return Promise.all(creations.map(isCreated));
+}
