@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { keepTemporaryFilesInMemory } from "./keepTemporaryFilesInMemory.ts";
 import { soak, wholeSoak } from "./soak/cases.ts";
-import { soakSuites } from "./soak/soakSuites.ts";
+import { soakOnly, soakSuites } from "./soak/soakSuites.ts";
 
 const source = fileURLToPath(new URL("../src/", import.meta.url));
 const builtPackage = process.env["PACKAGE"] !== undefined;
@@ -14,7 +14,12 @@ const replacingModules = ["test/powerloss/store/brokenCopyTail.test.ts"];
 const globalSetup = ["test/storage/postgres/server/serveOnDemand.ts", "test/timeline/buildPage.ts"];
 /** These read `dist`, or compile against every entry. */
 const packageChecks = ["test/package/builtPackage.test.ts", "test/package/docs/documentation.test.ts"];
-const exclude = ["**/node_modules/**", ...replacingModules, ...(builtPackage ? [] : packageChecks)];
+const exclude = [
+  "**/node_modules/**",
+  ...replacingModules,
+  ...(builtPackage ? [] : packageChecks),
+  ...(soak ? [] : [`**/*${soakOnly}`]),
+];
 const include = includedSuites();
 
 function includedSuites(): string[] {
