@@ -4,6 +4,7 @@ import { TaskManager } from "agent-persistence/task";
 import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { soak } from "../soak/cases.ts";
 import { collect } from "../storage/file/support/fixture.ts";
 import { contentOf, tenantPairs } from "./tenantPairs.ts";
 
@@ -50,8 +51,11 @@ function tenant(storage: LogPersistenceStorageProvider, secret: string) {
   };
 }
 
+/** A table of DynamoDB takes seconds to make. */
+const tested = Object.entries(tenantPairs).filter(([name]) => soak || name !== "in DynamoDB");
+
 describe("tenants with one storage each", () => {
-  it.each(Object.entries(tenantPairs))("do not see or change each other %s", async (_name, pair) => {
+  it.each(tested)("do not see or change each other %s", async (_name, pair) => {
     const [first, second] = await pair();
     const [one, two] = [tenant(first!, "secret of the first"), tenant(second!, "secret of the second")];
     await two.live();
