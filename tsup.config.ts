@@ -32,6 +32,7 @@ export default defineConfig({
     "src/testing.ts",
     "src/webhook.ts",
     "src/encryption.ts",
+    "src/seals.ts",
     "src/cli/bin.ts",
   ],
   format: "esm",

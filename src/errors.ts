@@ -23,6 +23,7 @@ export {
   type UnresolvedMismatch,
 } from "./errors/checkpointErrors.ts";
 export { AuthenticationFailedError, KeyMissingError } from "./errors/encryptionErrors.ts";
+export { SealBrokenError } from "./errors/sealErrors.ts";
 export { SessionConflictError, ThreadChangedError, ToolOutsideThreadError } from "./errors/integrationErrors.ts";
 export {
   InvalidModelParametersError,

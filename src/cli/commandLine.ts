@@ -110,6 +110,7 @@ function readingCommands(program: Command, lazily: Lazily): void {
     .description("read everything of every agent, and name what is damaged")
     .argument("[agent...]", "default: every agent")
     .option("--since <head>", "a checkpoint that was seen, such as 2-7 or 2-7@<time>, or a file with lines of JSON")
+    .option("--key <file>", "a PEM file with the public keys of the seals, which are then compared too")
     .action(lazily(async () => (await import("./reading/verify.ts")).verify));
   common(program.command("ui"))
     .description("write the timeline of an agent to a web page, or serve those of all agents, live")

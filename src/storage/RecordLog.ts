@@ -1,4 +1,5 @@
 import type { TornTail, Entry } from "../checkpoint/records/Entry.ts";
+import type { SealBrokenError } from "../errors/sealErrors.ts";
 import type { CorruptLogError } from "../errors/storedDataErrors.ts";
 import type { TaskControls } from "../checkpoint/status/TaskControls.ts";
 import type { FileReservation } from "../checkpoint/status/StateData.ts";
@@ -290,7 +291,7 @@ export interface OwnedLog {
   /**
    * Damage at the end of the log. A damaged log rejects appends but may be dropped. `undefined` if the end is intact.
    */
-  readonly damage?: CorruptLogError | undefined;
+  readonly damage?: CorruptLogError | SealBrokenError | undefined;
   /** The status summary that this open found damaged and rebuilt. `undefined` if the summary was intact. */
   readonly rebuilt?: RebuiltSummary | undefined;
   /**

@@ -124,7 +124,8 @@ export function isAboutOneAgent(error: unknown): error is AgentPersistenceError 
   return AgentPersistenceError.isInstance(error) && codesOfOneAgent.test(error.code);
 }
 
-const codesOfOneAgent = /^(corrupt_log|unsupported_format|unsupported_record|key_missing|authentication_failed)$/;
+const codesOfOneAgent = /^(corrupt_log|unsupported_|key_missing|authentication_failed|seal_broken)/;
+
 /** Returns the kind of a log from its status. The status of other logs is their kind, possibly with a suffix. */
 export function shapeOfStatus(status: string): LogShapeName {
   return logShapes.find((shape) => status === shape || status.startsWith(`${shape}_`)) ?? "agent";

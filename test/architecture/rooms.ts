@@ -35,6 +35,8 @@ export const floors: readonly (readonly string[])[] = [
   ["encryption/keys"],
   ["encryption/log"],
   ["encryption"],
+  ["seals/log"],
+  ["seals"],
   ["backup"],
   ["inspect/view"],
   ["inspect/log"],

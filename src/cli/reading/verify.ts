@@ -5,6 +5,7 @@ import type { CommonOptions, Session } from "../session/Session.ts";
 import { counted } from "../terminal/shortTexts.ts";
 import { painted } from "../terminal/painted.ts";
 import { withProgress } from "../terminal/Output.ts";
+import { sealsOf } from "../storage/sealsOf.ts";
 import { type SeenCheckpoint, readSeenCheckpoints, missingCheckpoint } from "./SeenCheckpoint.ts";
 import { addNeededBlobs } from "../../checkpoint/pruning/neededContents.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
@@ -14,17 +15,19 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 
 interface VerifyOptions extends CommonOptions {
   readonly since?: string;
+  readonly key?: string;
 }
 
 /** `verify [agent...]`: reads all data and reports damage and logs that are older than known heads. */
 export async function verify(
   session: Session,
-  { since }: VerifyOptions,
+  { since, key }: VerifyOptions,
   given: readonly string[],
 ): Promise<ExitReason | void> {
   const { output } = session;
   const storage = await session.storage();
   const view = inspect(storage);
+  const seals = key === undefined ? undefined : await sealsOf(storage, key, session.io);
   const listed: Pick<ListedAgent, "agentId" | "problem">[] = [];
   for (const each of given) listed.push({ agentId: await findLog(storage, each) });
   const ids = listed.map(({ agentId }) => agentId);
@@ -44,7 +47,7 @@ export async function verify(
     async (tell) => {
       for (const [at, agent] of listed.entries()) {
         tell(`${at + 1} of ${listed.length}`, at);
-        const verified = await verifyAgent(storage.log, view, agent, heads.get(agent.agentId));
+        const verified = await verifyAgent({ log: storage.log, view, seals }, agent, heads.get(agent.agentId));
         if (verified.damage.length > 0) damaged++;
         if (verified.shape !== "agent") what = "log";
         if (output.json) await output.item(verified);
@@ -85,6 +88,13 @@ interface VerifiedAgent {
   readonly blobs: number;
 }
 
+interface Verified {
+  readonly log: RecordLog;
+  readonly view: AgentInspector;
+  /** Compares a log with its seals. `undefined` without a key. */
+  readonly seals: ((agentId: string) => Promise<readonly Problem[]>) | undefined;
+}
+
 /**
  * Reads the log of an agent and every large value that it references.
  *
@@ -92,8 +102,7 @@ interface VerifiedAgent {
  * @param head a checkpoint that the log must contain
  */
 async function verifyAgent(
-  log: RecordLog,
-  view: AgentInspector,
+  { log, view, seals }: Verified,
   { agentId, problem }: Pick<ListedAgent, "agentId" | "problem">,
   head?: SeenCheckpoint,
 ): Promise<VerifiedAgent> {
@@ -116,6 +125,7 @@ async function verifyAgent(
         add({ code: "unreadable_value", message: `the value ${reference} is missing` });
     }),
   );
+  for (const change of (await seals?.(agentId)) ?? []) add(change);
   if (head)
     await orDamage(add, async () => {
       const missing = await missingCheckpoint(view, head);

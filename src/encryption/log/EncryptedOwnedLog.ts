@@ -2,7 +2,6 @@ import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
 import type { TornTail } from "../../checkpoint/records/Entry.ts";
 import { StopRequestedError } from "../../errors/runErrors.ts";
 import { PositionConflictError } from "../../errors/storageErrors.ts";
-import type { CorruptLogError } from "../../errors/storedDataErrors.ts";
 import { Mutex } from "../../internal/Mutex.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { encodeAppend } from "../../storage/lease/encodeAppend.ts";
@@ -67,7 +66,7 @@ export class EncryptedOwnedLog implements OwnedLog {
     return this.#owned.tornTail;
   }
 
-  get damage(): CorruptLogError | undefined {
+  get damage(): OwnedLog["damage"] {
     return this.#owned.damage;
   }
 

@@ -1,0 +1,112 @@
+import { z } from "zod";
+import type { LogRecord } from "../../checkpoint/records/Entry.ts";
+import { utf8 } from "../../internal/bytes.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+
+/** A range of positions, both inclusive. */
+export type PositionRange = readonly [first: number, last: number];
+
+/** The signed part of a seal. Covers all appends since the previous seal, and the append that contains it. */
+export interface SealContent {
+  readonly generation: number;
+  /** The covered positions, in order. The last one is the position of the append with the seal. */
+  readonly covers: readonly PositionRange[];
+  /** The digest of each covered append. */
+  readonly digests: readonly string[];
+  /** The hash of the previous seal. Empty for the first seal of a log. */
+  readonly prev: string;
+  /** Whether the seal covers the whole log. Earlier seals then do not count. */
+  readonly whole: boolean;
+  /** The next seal follows after at most this number of appends. */
+  readonly every: number;
+}
+
+/** A seal, as the last record of an append contains it. */
+export interface Seal extends SealContent {
+  readonly signature: string;
+}
+
+const sealSchema: z.ZodType<Seal & { readonly v: 1 }> = z.object({
+  v: z.literal(1),
+  generation: z.number(),
+  covers: z.array(z.tuple([z.number(), z.number()])).min(1),
+  digests: z.array(z.string()),
+  prev: z.string(),
+  whole: z.boolean(),
+  every: z.number(),
+  signature: z.string(),
+});
+
+/** The kind of the record that carries the seal of an append without other records. */
+const carrierKind = "seal";
+
+/** The position of the append that contains a seal. */
+export function positionOf({ covers }: SealContent): number {
+  return covers.at(-1)?.[1] ?? 0;
+}
+
+export function firstOf({ covers }: SealContent): number {
+  return covers[0]?.[0] ?? 0;
+}
+
+/** Returns the bytes that are signed. They name the agent, so a seal of another agent is invalid. */
+export function signedBytes(agentId: string, content: SealContent): Uint8Array {
+  return utf8(textOf(agentId, content));
+}
+
+/** Returns the hash by which the next seal names a seal. */
+export function sealHash(sha256: Sha256, agentId: string, content: SealContent): string {
+  return sha256.base64url(textOf(agentId, content));
+}
+
+function textOf(agentId: string, { generation, covers, digests, prev, whole, every }: SealContent): string {
+  return JSON.stringify(["agent-persistence seal", 1, agentId, generation, covers, digests, prev, whole, every]);
+}
+
+/** Returns the digest of an append without its seal. Equal for a stored append and the append before it was stored. */
+export function appendDigest(sha256: Sha256, generation: number, id: string, recordsText: string): string {
+  return sha256.base64url(`${generation},${JSON.stringify(id)},${recordsText}`);
+}
+
+/** Adds a seal to the last record of an append. Readers of other storages ignore the field. */
+export function withSeal(records: readonly LogRecord[], seal: Seal): readonly LogRecord[] {
+  const stored = { v: 1, ...seal };
+  const last = records.at(-1);
+  if (!last) return [{ kind: carrierKind, seal: stored } as LogRecord];
+  return [...records.slice(0, -1), { ...last, seal: stored } as LogRecord];
+}
+
+/** Separates the records of a stored append from its seal. A seal of an unknown form counts as missing. */
+export function withoutSeal(records: readonly LogRecord[]): {
+  readonly records: readonly LogRecord[];
+  readonly seal: Seal | undefined;
+} {
+  const last = records.at(-1) as (LogRecord & { readonly seal?: unknown }) | undefined;
+  if (last?.seal === undefined) return { records, seal: undefined };
+  const { seal, ...record } = last;
+  const rest = records.slice(0, -1);
+  return {
+    records: record.kind === carrierKind && rest.length === 0 ? rest : [...rest, record],
+    seal: sealSchema.safeParse(seal).data,
+  };
+}
+
+/** Returns ordered positions as ranges. */
+export function positionRanges(positions: readonly number[]): readonly PositionRange[] {
+  const ranges: [first: number, last: number][] = [];
+  for (const position of positions) {
+    const last = ranges.at(-1);
+    if (last?.[1] === position - 1) last[1] = position;
+    else ranges.push([position, position]);
+  }
+  return ranges;
+}
+
+/** Returns the covered positions with their digests. A forged seal can have more of one than of the other. */
+export function coveredBy({ covers, digests }: SealContent): readonly (readonly [position: number, digest: string])[] {
+  const covered: [number, string][] = [];
+  for (const [first, last] of covers)
+    for (let position = first; position <= last && covered.length < digests.length; position++)
+      covered.push([position, digests[covered.length] as string]);
+  return covered;
+}

@@ -1,0 +1,33 @@
+/** Signs the bytes of a seal, for example with Ed25519. */
+export type Sign = (bytes: Uint8Array) => Uint8Array | PromiseLike<Uint8Array>;
+
+/** Returns whether a signature of {@link Sign} belongs to the bytes. */
+export type Verify = (bytes: Uint8Array, signature: Uint8Array) => boolean | PromiseLike<boolean>;
+
+/** The newest seal of a log, as `keepAt` keeps it. */
+export interface KeptSeal {
+  readonly agentId: string;
+  readonly generation: number;
+  /** The position of the append with the seal. */
+  readonly position: number;
+  /** The SHA-256 of the seal, in base64url. */
+  readonly hash: string;
+  /** Set if the log was deleted at this position. */
+  readonly dropped?: true;
+}
+
+/**
+ * A place outside the storage that keeps the newest seal of each log. Whoever changes the storage must not be able to
+ * change this place.
+ */
+export interface SealKeeper {
+  /** Returns the newest seal of a log, or `undefined` if none was written. */
+  read(agentId: string): Promise<KeptSeal | undefined>;
+  /**
+   * Keeps a seal. Called after its append is durable, and `append` waits for it. A seal with a lower position than the
+   * kept one must be ignored, because a replaced owner may write late.
+   */
+  write(agentId: string, seal: KeptSeal): Promise<void>;
+  /** Lists the ids of all kept seals. If the method is missing, `verifySeals` does not find agents that were removed. */
+  agentIds?(): AsyncIterable<string> | Iterable<string>;
+}

@@ -1,0 +1,183 @@
+import { prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
+import type { TornTail } from "../../checkpoint/records/Entry.ts";
+import type { SealBrokenError } from "../../errors/sealErrors.ts";
+import { Mutex } from "../../internal/Mutex.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import type { LogAppend, OwnedLog, RebuiltSummary } from "../../storage/RecordLog.ts";
+import type { FoundAppend } from "./compareDigests.ts";
+import { appendDigest, positionRanges, type Seal, type SealContent, sealHash, withSeal } from "./Seal.ts";
+
+/** The end of a log: the newest seal, and the digests of the appends after it. */
+export interface SealedEnd {
+  readonly position: number;
+  /** The hash of the newest seal. `undefined` if the log has no appends. */
+  readonly hash: string | undefined;
+  readonly digests: readonly string[];
+}
+
+/** The parts of a sealed log that its owner uses. */
+export interface SealingContext {
+  readonly sha256: Sha256;
+  readonly every: number;
+  readonly damage: SealBrokenError | undefined;
+  /** Reads the end of the log. @throws SealBrokenError */
+  readonly end: (position: number) => Promise<SealedEnd>;
+  /** Reads all appends of the log. @throws SealBrokenError */
+  readonly all: () => Promise<readonly FoundAppend[]>;
+  readonly sign: (content: SealContent) => Promise<Seal>;
+  readonly keep: (kept: { readonly position: number; readonly hash: string; readonly dropped?: true }) => Promise<void>;
+  readonly onEnd: () => void;
+}
+
+/** A change of the status ends a period that a reader relies on. Starts are sealed with the appends that follow. */
+const unsealedStatus = "in_progress";
+
+/** A sealed log that this process owns. Adds a seal to some of its appends. */
+export class SealingOwnedLog implements OwnedLog {
+  readonly #agentId: string;
+  readonly #owned: OwnedLog;
+  readonly #context: SealingContext;
+  readonly #turns = new Mutex();
+  /** The number of appends that wait for a turn. Without any, an append needs no copy. */
+  #waiting = 0;
+  /** The end of the log after all appends that were passed on. `undefined` until it was read. */
+  #end: SealedEnd | undefined;
+  #failed: { readonly error: unknown } | undefined;
+
+  constructor(agentId: string, owned: OwnedLog, context: SealingContext, end?: SealedEnd) {
+    this.#agentId = agentId;
+    this.#owned = owned;
+    this.#context = context;
+    this.#end = end ?? (owned.position === 0 ? { position: 0, hash: undefined, digests: [] } : undefined);
+  }
+
+  get position(): number {
+    return this.#owned.position;
+  }
+
+  get generation(): number {
+    return this.#owned.generation;
+  }
+
+  get tornTail(): TornTail | undefined {
+    return this.#owned.tornTail;
+  }
+
+  get damage(): OwnedLog["damage"] {
+    return this.#owned.damage ?? this.#context.damage;
+  }
+
+  get rebuilt(): RebuiltSummary | undefined {
+    return this.#owned.rebuilt;
+  }
+
+  get lost(): AbortSignal {
+    return this.#owned.lost;
+  }
+
+  /** Notes the end that a read found, so that the first append does not read it again. */
+  noteEnd(end: SealedEnd): void {
+    if (end.position === this.#owned.position) this.#end ??= end;
+  }
+
+  async checkStop(): Promise<void> {
+    await this.#owned.checkStop?.();
+  }
+
+  async append(entry: LogAppend, expectedPosition: number): Promise<number> {
+    if (this.damage) throw this.damage;
+    if (this.#failed) throw this.#failed.error;
+    const end = this.#end;
+    if (end && this.#waiting === 0 && !(expectedPosition === end.position && this.#isDue(end, entry)))
+      return this.#append(end, entry, expectedPosition);
+    // Copies the entry before the first await, because the caller may change it afterwards.
+    const copy = JSON.parse(JSON.stringify(entry)) as LogAppend;
+    this.#waiting++;
+    try {
+      return await this.#turns.runExclusive(() => this.#appendInTurn(copy, expectedPosition));
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  prune(): Promise<void> {
+    return this.#turns.runExclusive(() => this.#owned.prune());
+  }
+
+  drop(): Promise<void> {
+    return this.#turns.runExclusive(async () => {
+      const { position } = this;
+      await this.#owned.drop();
+      this.#context.onEnd();
+      if (position > 0) await this.#context.keep({ position, hash: "", dropped: true });
+    });
+  }
+
+  release(): Promise<void> {
+    return this.#turns.runExclusive(async () => {
+      this.#context.onEnd();
+      await this.#owned.release();
+    });
+  }
+
+  async #appendInTurn(entry: LogAppend, expectedPosition: number): Promise<number> {
+    const end = (this.#end ??= await this.#context.end(this.#owned.position));
+    if (expectedPosition !== end.position || !this.#isDue(end, entry))
+      return this.#append(end, entry, expectedPosition);
+    return this.#orFail(async () => {
+      const position = end.position + 1;
+      const seal = await this.#context.sign(await this.#contentOf(end, entry));
+      const hash = sealHash(this.#context.sha256, this.#agentId, seal);
+      this.#end = { position, hash, digests: [] };
+      await this.#owned.append({ ...entry, records: withSeal(entry.records, seal) }, expectedPosition);
+      await this.#context.keep({ position, hash });
+      return position;
+    });
+  }
+
+  /** Passes on an append without a seal. The log below rejects or acknowledges one that expects another position. */
+  #append(end: SealedEnd, entry: LogAppend, expectedPosition: number): Promise<number> {
+    if (expectedPosition !== end.position) return this.#owned.append(entry, expectedPosition);
+    this.#end = { ...end, position: end.position + 1, digests: [...end.digests, this.#digestOf(entry)] };
+    return this.#orFail(() => this.#owned.append(entry, expectedPosition));
+  }
+
+  #isDue({ hash, digests }: SealedEnd, { records, summary }: LogAppend): boolean {
+    if (hash === undefined || digests.length + 1 >= this.#context.every) return true;
+    return (summary !== undefined && summary.status !== unsealedStatus) || prunedGapsOf(records).length > 0;
+  }
+
+  async #contentOf(end: SealedEnd, entry: LogAppend): Promise<SealContent> {
+    const { generation } = this;
+    const position = end.position + 1;
+    const { every } = this.#context;
+    const gaps = prunedGapsOf(entry.records);
+    const own = this.#digestOf(entry);
+    const prev = end.hash ?? "";
+    if (gaps.length > 0) {
+      // The appends that stay need a seal that stays.
+      const isPruned = (at: number) => gaps.some(({ first, last }) => at >= first && at <= last);
+      const kept = (await this.#context.all()).filter((append) => !isPruned(append.position));
+      const covers = positionRanges([...kept.map((append) => append.position), position]);
+      return { generation, covers, digests: [...kept.map(({ digest }) => digest), own], prev, whole: true, every };
+    }
+    const digests = [...end.digests, own];
+    const covers = [[position + 1 - digests.length, position]] as const;
+    return { generation, covers, digests, prev, whole: end.hash === undefined, every };
+  }
+
+  #digestOf({ id, records }: LogAppend): string {
+    return appendDigest(this.#context.sha256, this.generation, id, JSON.stringify(records));
+  }
+
+  /** After a failure, the end of the log is unknown, and no later append may be stored. */
+  async #orFail<Result>(action: () => Promise<Result>): Promise<Result> {
+    if (this.#failed) throw this.#failed.error;
+    try {
+      return await action();
+    } catch (error) {
+      this.#failed = { error };
+      throw error;
+    }
+  }
+}

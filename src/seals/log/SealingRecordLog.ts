@@ -1,0 +1,279 @@
+import { decodeEntry } from "../../checkpoint/format/entryCodec.ts";
+import type { Entry } from "../../checkpoint/records/Entry.ts";
+import { SealBrokenError } from "../../errors/sealErrors.ts";
+import { StorageError } from "../../errors/storageErrors.ts";
+import { toBase64Url } from "../../internal/bytes.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import type { BlobStore } from "../../storage/BlobStore.ts";
+import type {
+  AgentSummary,
+  ListOptions,
+  LogAppend,
+  LogCapabilities,
+  LogOwner,
+  OwnedLog,
+  ReadOptions,
+  RecordLog,
+} from "../../storage/RecordLog.ts";
+import { checkSeals, type SealCheck } from "./checkSeals.ts";
+import { positionRanges, type Seal, type SealContent, sealHash, signedBytes, withSeal } from "./Seal.ts";
+import { type SealedAppend, SealReading } from "./SealReading.ts";
+import type { KeptSeal, SealKeeper, Sign, Verify } from "./SealKeys.ts";
+import { type SealedEnd, SealingOwnedLog } from "./SealingOwnedLog.ts";
+
+export interface SealingRecordLogOptions {
+  readonly sign: Sign;
+  readonly verify: Verify;
+  readonly keepAt: SealKeeper | undefined;
+  readonly every: number;
+  readonly sha256: () => Promise<Sha256>;
+}
+
+type ReceiveArguments = Parameters<NonNullable<RecordLog["receive"]>>;
+
+/**
+ * Seals the appends of the log below, and compares the log with its seals whenever it is read. Readers of the log below
+ * ignore the seals. Blobs need no seal, because the sealed records contain their hashes.
+ */
+export class SealingRecordLog implements RecordLog {
+  readonly version = "v1";
+  readonly blobs: BlobStore;
+  /** The log with the seals. */
+  readonly stored: RecordLog;
+  readonly options: SealingRecordLogOptions;
+  readonly encodedAppends?: NonNullable<RecordLog["encodedAppends"]>;
+  readonly receive?: NonNullable<RecordLog["receive"]>;
+  readonly unremovedBytes?: NonNullable<RecordLog["unremovedBytes"]>;
+  readonly end?: NonNullable<RecordLog["end"]>;
+  readonly watch?: NonNullable<RecordLog["watch"]>;
+  readonly makeRoom?: NonNullable<RecordLog["makeRoom"]>;
+  readonly #owned = new Map<string, SealingOwnedLog>();
+
+  constructor(log: RecordLog, options: SealingRecordLogOptions) {
+    this.stored = log;
+    this.options = options;
+    this.blobs = log.blobs;
+    if (log.encodedAppends) this.encodedAppends = (...given) => this.#encodedAppends(...given);
+    if (log.receive) this.receive = (...given) => this.#receive(...given);
+    if (log.unremovedBytes) this.unremovedBytes = log.unremovedBytes.bind(log);
+    if (log.end) this.end = log.end.bind(log);
+    if (log.watch) this.watch = log.watch.bind(log);
+    if (log.makeRoom) this.makeRoom = log.makeRoom.bind(log);
+  }
+
+  get capabilities(): LogCapabilities {
+    return this.stored.capabilities;
+  }
+
+  async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
+    const sha256 = await this.options.sha256();
+    const owned = await this.stored.open(agentId, owner);
+    try {
+      return this.#own(agentId, owned, sha256, { damage: await this.#truncation(agentId, owned) });
+    } catch (error) {
+      await owned.release().catch(() => {});
+      throw error;
+    }
+  }
+
+  /** @throws SealBrokenError after the last append. */
+  async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
+    const reading = new SealReading(await this.options.sha256());
+    for await (const entry of this.stored.read(agentId, options)) yield reading.add(entry);
+    await this.#assertUnchanged(agentId, reading, options);
+  }
+
+  list(options?: ListOptions): AsyncIterable<AgentSummary> {
+    return this.stored.list(options);
+  }
+
+  owner(agentId: string): ReturnType<RecordLog["owner"]> {
+    return this.stored.owner(agentId);
+  }
+
+  requestStop(agentId: string, reason: string): Promise<void> {
+    return this.stored.requestStop(agentId, reason);
+  }
+
+  close(): Promise<void> {
+    return this.stored.close();
+  }
+
+  async *#encodedAppends(agentId: string, options: { readonly upTo?: number } = {}): AsyncGenerator<Uint8Array> {
+    const sha256 = await this.options.sha256();
+    const reading = new SealReading(sha256);
+    for await (const encoded of this.stored.encodedAppends?.(agentId, options) ?? []) {
+      const decoded = decodeEntry(encoded, sha256);
+      if (decoded.ok) reading.add(decoded.entry);
+      yield encoded;
+    }
+    await this.#assertUnchanged(agentId, reading, options);
+  }
+
+  async #receive(...[agentId, owner, received, last]: ReceiveArguments): Promise<OwnedLog> {
+    const sha256 = await this.options.sha256();
+    const reading = new SealReading(sha256);
+    async function* appends(): AsyncGenerator<Uint8Array> {
+      for await (const encoded of received.appends) {
+        const decoded = decodeEntry(encoded, sha256);
+        if (decoded.ok) reading.add(decoded.entry);
+        yield encoded;
+      }
+    }
+    const sealedLast = async (end: { readonly generation: number; readonly position: number }): Promise<LogAppend> => {
+      const given = await last(end);
+      const append = JSON.parse(JSON.stringify(given)) as LogAppend;
+      const { position } = end;
+      reading.add({ ...append, position: position + 1, generation: end.generation, checksum: "", prev: "" });
+      const seal = await this.#sign(agentId, {
+        generation: end.generation,
+        covers: positionRanges(reading.appends.map((found) => found.position)),
+        digests: reading.appends.map(({ digest }) => digest),
+        prev: "",
+        whole: true,
+        every: this.options.every,
+      });
+      sealedEnd = { position: position + 1, hash: sealHash(sha256, agentId, seal), digests: [] };
+      return { ...append, records: withSeal(append.records, seal) };
+    };
+    let sealedEnd: SealedEnd | undefined;
+    const stored = { generation: received.generation, appends: appends() };
+    const owned = (await this.stored.receive?.(agentId, owner, stored, sealedLast)) as OwnedLog;
+    const { position, hash } = sealedEnd as SealedEnd & { readonly hash: string };
+    await this.#keep(agentId, { agentId, generation: owned.generation, position, hash });
+    return this.#own(agentId, owned, sha256, sealedEnd && { end: sealedEnd });
+  }
+
+  #own(
+    agentId: string,
+    owned: OwnedLog,
+    sha256: Sha256,
+    { end, damage }: { readonly end?: SealedEnd; readonly damage?: SealBrokenError | undefined } = {},
+  ): SealingOwnedLog {
+    const { every } = this.options;
+    const { generation } = owned;
+    const sealing: SealingOwnedLog = new SealingOwnedLog(
+      agentId,
+      owned,
+      {
+        sha256,
+        every,
+        damage,
+        end: (position) => this.#endAt(agentId, position),
+        all: async () => (await this.#checked(agentId)).appends,
+        sign: (content) => this.#sign(agentId, content),
+        keep: (kept) => this.#keep(agentId, { agentId, generation, ...kept }),
+        onEnd: () => {
+          if (this.#owned.get(agentId) === sealing) this.#owned.delete(agentId);
+        },
+      },
+      end,
+    );
+    this.#owned.set(agentId, sealing);
+    return sealing;
+  }
+
+  async #sign(agentId: string, content: SealContent): Promise<Seal> {
+    return { ...content, signature: toBase64Url(await this.options.sign(signedBytes(agentId, content))) };
+  }
+
+  async #keep(agentId: string, kept: KeptSeal): Promise<void> {
+    await orUnavailable("keepAt.write()", agentId, async () => this.options.keepAt?.write(agentId, kept));
+  }
+
+  /** Compares the log with the seal that is kept elsewhere. */
+  async #truncation(agentId: string, owned: OwnedLog): Promise<SealBrokenError | undefined> {
+    const { keepAt, sha256 } = this.options;
+    if (!keepAt || owned.damage) return undefined;
+    const kept = await orUnavailable("keepAt.read()", agentId, () => keepAt.read(agentId));
+    if (!kept) return undefined;
+    const reading = new SealReading(await sha256());
+    const { position } = kept;
+    if (!kept.dropped)
+      for await (const entry of this.stored.read(agentId, { after: position - 1, upTo: position })) reading.add(entry);
+    const seal = reading.appends[0]?.seal;
+    if (seal && sealHash(await sha256(), agentId, seal) === kept.hash) return undefined;
+    const [change] = (await this.#check(agentId, kept)).changes;
+    return change && new SealBrokenError(agentId, change);
+  }
+
+  /** Reads back to the newest seal. */
+  async #endAt(agentId: string, position: number): Promise<SealedEnd> {
+    for (let size = this.options.every; ; size *= 4) {
+      const after = Math.max(0, position - size);
+      const reading = new SealReading(await this.options.sha256());
+      for await (const entry of this.stored.read(agentId, { after })) reading.add(entry);
+      const end = await this.#assertUnchanged(agentId, reading, { after });
+      if (end) return end;
+      if (after === 0) return { position, hash: undefined, digests: [] };
+    }
+  }
+
+  /** @returns the end of the log. `undefined` if the read did not reach it, or found no seal. */
+  async #assertUnchanged(
+    agentId: string,
+    { appends }: SealReading,
+    options: ReadOptions,
+  ): Promise<SealedEnd | undefined> {
+    const [first] = appends;
+    const last = appends.at(-1);
+    if (!first || !last) return undefined;
+    const { upTo } = options;
+    if (upTo !== undefined && !last.seal) appends.push(...(await this.#upToSeal(agentId, last.position)));
+    const from = firstReadPosition(options, first.position);
+    const { changes, newest, tail } = await this.#checkOf(agentId, appends, { from });
+    // A part of a log does not show which of its appends were pruned.
+    const [change] = changes.length > 0 && from !== undefined ? (await this.#check(agentId)).changes : changes;
+    if (change) throw new SealBrokenError(agentId, change);
+    if (!newest || upTo !== undefined) return undefined;
+    const end = { position: last.position, hash: newest.hash, digests: tail.map(({ digest }) => digest) };
+    this.#owned.get(agentId)?.noteEnd(end);
+    return end;
+  }
+
+  async #upToSeal(agentId: string, after: number): Promise<readonly SealedAppend[]> {
+    const reading = new SealReading(await this.options.sha256());
+    for await (const entry of this.stored.read(agentId, { after })) {
+      reading.add(entry);
+      if (reading.appends.at(-1)?.seal) break;
+    }
+    return reading.appends;
+  }
+
+  /** Reads the whole log. @throws SealBrokenError */
+  async #checked(agentId: string): Promise<SealReading> {
+    const reading = new SealReading(await this.options.sha256());
+    for await (const entry of this.stored.read(agentId)) reading.add(entry);
+    await this.#assertUnchanged(agentId, reading, {});
+    return reading;
+  }
+
+  async #check(agentId: string, kept?: KeptSeal): Promise<SealCheck> {
+    const reading = new SealReading(await this.options.sha256());
+    for await (const entry of this.stored.read(agentId)) reading.add(entry);
+    return this.#checkOf(agentId, reading.appends, { kept });
+  }
+
+  async #checkOf(
+    agentId: string,
+    appends: readonly SealedAppend[],
+    options: { readonly from?: number | undefined; readonly kept?: KeptSeal | undefined },
+  ): Promise<SealCheck> {
+    const { verify } = this.options;
+    return checkSeals(appends, { agentId, sha256: await this.options.sha256(), verify, ...options });
+  }
+}
+
+/** Returns the position at which a read of a part of a log started. `undefined` for a read of the whole log. */
+function firstReadPosition({ after = 0, upTo, sinceSnapshot }: ReadOptions, first: number): number | undefined {
+  if (after > 0) return after + 1;
+  return upTo !== undefined || (sinceSnapshot && first > 1) ? first : undefined;
+}
+
+async function orUnavailable<Result>(operation: string, agentId: string, call: () => Promise<Result>): Promise<Result> {
+  try {
+    return await call();
+  } catch (error) {
+    throw new StorageError("unavailable", operation, `the seal of ${agentId}`, { cause: error });
+  }
+}

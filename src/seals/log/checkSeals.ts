@@ -1,0 +1,151 @@
+import type { SealChange } from "../../errors/sealErrors.ts";
+import { fromBase64Url } from "../../internal/bytes.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+
+import { compareDigests, type ExpectedAppend } from "./compareDigests.ts";
+import { coveredBy, firstOf, positionOf, type Seal, sealHash, signedBytes } from "./Seal.ts";
+import type { KeptSeal, Verify } from "./SealKeys.ts";
+import type { SealedAppend } from "./SealReading.ts";
+
+export interface SealCheckOptions {
+  readonly agentId: string;
+  readonly sha256: Sha256;
+  readonly verify: Verify;
+  /** The first position to compare. Defaults to the start of the log. */
+  readonly from?: number | undefined;
+  /** The newest seal that was kept outside the storage. */
+  readonly kept?: KeptSeal | undefined;
+}
+
+export interface SealCheck {
+  /** The differences between the log and its seals, in the order of the log. */
+  readonly changes: readonly SealChange[];
+  /** The newest valid seal. `undefined` if the appends contain none. */
+  readonly newest: TrustedSeal | undefined;
+  /** The appends after the newest valid seal. */
+  readonly tail: readonly SealedAppend[];
+}
+
+interface TrustedSeal {
+  readonly seal: Seal;
+  readonly hash: string;
+}
+
+/** Compares the appends of a log, oldest first, with their seals. */
+export async function checkSeals(appends: readonly SealedAppend[], options: SealCheckOptions): Promise<SealCheck> {
+  const { from = 0, kept } = options;
+  const trusted = await TrustedSeals.of(appends, options);
+  const [newest] = trusted.seals;
+  const sealedAt = newest ? appends.findLastIndex(({ seal }) => seal === newest.seal) : -1;
+  const tail = appends.slice(sealedAt + 1);
+  const changes = newest
+    ? changesIn(appends, trusted, from, sealedAt)
+    : from === 0 && appends.length > 0
+      ? [unsealed(trusted.invalid[0] ?? (appends[0] as SealedAppend).position)]
+      : [];
+  const all = [...changes, ...keptChanges(appends, trusted, kept)];
+  return { changes: all.sort((a, b) => a.position - b.position), newest, tail };
+}
+
+function changesIn(
+  appends: readonly SealedAppend[],
+  { seals, missing, invalid, isComplete }: TrustedSeals,
+  from: number,
+  sealedAt: number,
+): SealChange[] {
+  const start = isComplete ? undefined : appends[0]?.position;
+  const expected = expectedAppends(seals, start).filter(({ position }) => position >= from);
+  const changes = [...compareDigests(expected, appends.slice(0, sealedAt + 1))];
+  const sealed = new Set(expected.map(({ digest }) => digest));
+  const tail = appends.slice(sealedAt + 1);
+  for (const { position, digest } of tail) if (sealed.has(digest)) changes.push({ kind: "inserted", position });
+  const late = tail[(seals[0]?.seal.every ?? 1) - 1];
+  const positions = new Set([...missing, ...invalid, ...(late ? [late.position] : [])]);
+  const named = new Set(changes.map(({ position }) => position));
+  return [...changes, ...[...positions].filter((position) => !named.has(position)).map(unsealed)];
+}
+
+/** @param start - the first position of a log whose first seal is missing. */
+function expectedAppends(seals: readonly TrustedSeal[], start: number | undefined): readonly ExpectedAppend[] {
+  const expected: ExpectedAppend[] = [];
+  let end = start === undefined ? undefined : start - 1;
+  for (const { seal } of [...seals].reverse()) {
+    for (let position = (end ?? Infinity) + 1; position < firstOf(seal); position++)
+      expected.push({ position, digest: undefined });
+    for (const [position, digest] of coveredBy(seal)) expected.push({ position, digest });
+    end = positionOf(seal);
+  }
+  return expected;
+}
+
+/** The valid seals of a log, from the newest to the first one. Seals before one of the whole log do not count. */
+class TrustedSeals {
+  /** Newest first. Each one is signed, or the one after it names it. */
+  readonly seals: TrustedSeal[] = [];
+  /** Positions of appends whose seal is missing. */
+  readonly missing: number[] = [];
+  /** Positions of invalid seals after the newest valid one. */
+  readonly invalid: number[] = [];
+  /** Whether the seals reach the start of the log, or the first position to compare. */
+  isComplete = false;
+  readonly #options: SealCheckOptions;
+
+  constructor(options: SealCheckOptions) {
+    this.#options = options;
+  }
+
+  static async of(appends: readonly SealedAppend[], options: SealCheckOptions): Promise<TrustedSeals> {
+    const trusted = new TrustedSeals(options);
+    for (const { seal, position } of newestFirst(appends))
+      if (!trusted.isComplete) await trusted.#accept(seal, position);
+    const oldest = trusted.seals.at(-1)?.seal;
+    if (oldest && !trusted.isComplete) trusted.missing.push(firstOf(oldest) - 1);
+    return trusted;
+  }
+
+  async #accept(seal: Seal, position: number): Promise<void> {
+    const { agentId, sha256, from = 0 } = this.#options;
+    const newer = this.seals.at(-1)?.seal;
+    const hash = sealHash(sha256, agentId, seal);
+    const isLinked = newer?.prev === hash;
+    if (isLinked || (await isSigned(seal, newer, this.#options))) {
+      if (newer && !isLinked) this.missing.push(firstOf(newer) - 1);
+      this.seals.push({ seal, hash });
+      this.isComplete = seal.whole || firstOf(seal) <= from;
+    } else if (!newer) this.invalid.push(position);
+  }
+}
+
+/** Returns the appends with a seal by the position that the seal names, because an attacker can store them again later. */
+function newestFirst(appends: readonly SealedAppend[]): (SealedAppend & { readonly seal: Seal })[] {
+  const hasSeal = (append: SealedAppend): append is SealedAppend & { readonly seal: Seal } => append.seal !== undefined;
+  return appends.filter(hasSeal).sort((a, b) => positionOf(b.seal) - positionOf(a.seal));
+}
+
+async function isSigned(seal: Seal, newer: Seal | undefined, { agentId, verify }: SealCheckOptions): Promise<boolean> {
+  if (newer && positionOf(seal) >= firstOf(newer)) return false;
+  const signature = fromBase64Url(seal.signature);
+  return signature !== undefined && (await verify(signedBytes(agentId, seal), signature));
+}
+
+function keptChanges(
+  appends: readonly SealedAppend[],
+  { seals }: TrustedSeals,
+  kept: KeptSeal | undefined,
+): readonly SealChange[] {
+  if (!kept) return [];
+  const end = appends.at(-1)?.position ?? 0;
+  if (kept.dropped) return end > 0 && end <= kept.position ? [{ kind: "inserted", position: end }] : [];
+  if (end < kept.position) return [{ kind: "truncated", position: end + 1 }];
+  return isContinued(seals, kept) ? [] : [{ kind: "truncated", position: kept.position }];
+}
+
+/** Whether a log contains the kept seal, or a later seal of the whole log, which replaces it. */
+function isContinued(seals: readonly TrustedSeal[], { hash, position }: KeptSeal): boolean {
+  const oldest = seals.at(-1)?.seal;
+  return !oldest || (oldest.whole && positionOf(oldest) > position) || seals.some((known) => known.hash === hash);
+}
+
+function unsealed(position: number): SealChange {
+  return { kind: "unsealed", position };
+}

@@ -1,0 +1,66 @@
+import type { z } from "zod";
+import { NotSupportedError } from "../errors/storageErrors.ts";
+import { checkSchema } from "../internal/options/checkSchema.ts";
+import { functionSchema, integerFrom, objectWithMethods } from "../internal/options/optionSchemas.ts";
+import { strictOptions } from "../internal/options/strictOptions.ts";
+import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
+import { offersLog } from "../storage/LogStorage.ts";
+import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";
+import type { SealKeeper, Sign, Verify } from "./log/SealKeys.ts";
+import { SealingRecordLog } from "./log/SealingRecordLog.ts";
+
+/** Options of {@link sealed}. */
+export interface SealOptions {
+  /** Signs the bytes of a seal. Only processes that run agents need the key. */
+  readonly sign: Sign;
+  /** Checks a signature of `sign`, also of earlier keys. */
+  readonly verify: Verify;
+  /**
+   * Keeps the newest seal of each agent outside the storage. Only with it, a missing end of a log and an older copy of
+   * the storage are found. Defaults to no such place.
+   */
+  readonly keepAt?: SealKeeper | undefined;
+  /**
+   * The maximum number of appends that one seal covers. Ends of runs are always sealed. With 1, every append is sealed.
+   * Defaults to 16.
+   */
+  readonly every?: number | undefined;
+}
+
+const defaultEvery = 16;
+
+export const verifySchema: z.ZodType<Verify> = functionSchema<Verify>();
+export const keepAtSchema: z.ZodType<SealKeeper> = objectWithMethods<SealKeeper>("read", "write");
+
+const optionsSchema = strictOptions(() => ({
+  sign: functionSchema<Sign>(),
+  verify: verifySchema,
+  keepAt: keepAtSchema.optional(),
+  every: integerFrom(1).optional(),
+}));
+
+/**
+ * Signs the appends of a storage, so that changes by someone without the key are found. Each read compares the log with
+ * its seals. The stored data stays readable without the key and without this function.
+ *
+ * @throws InvalidInputError if an option is unknown or invalid.
+ * @throws NotSupportedError if the storage has no log.
+ *
+ * @example
+ * ```ts
+ * const storage = sealed(new FilePersistenceStorageProvider(), {
+ *   sign: (bytes) => sign(null, bytes, privateKey),
+ *   verify: (bytes, signature) => verify(null, bytes, publicKey, signature),
+ * });
+ * ```
+ */
+export function sealed(storage: PersistenceStorageProvider, options: SealOptions): LogPersistenceStorageProvider {
+  checkSchema(providerSchema, storage, "storage of sealed()");
+  checkSchema(optionsSchema, options, "options of sealed()");
+  if (!offersLog(storage) || storage.log.capabilities.keeps !== undefined)
+    throw new NotSupportedError("sealed()", "a log of all records");
+  const { sign, verify, keepAt, every = defaultEvery } = options;
+  const log = new SealingRecordLog(storage.log, { sign, verify, keepAt, every, sha256: () => storage.sha256() });
+  const { inlineThresholdBytes, compressThresholdBytes } = storage;
+  return new LogPersistenceStorageProvider(log, { inlineThresholdBytes, compressThresholdBytes });
+}

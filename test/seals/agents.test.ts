@@ -1,0 +1,151 @@
+import { persistence } from "agent-persistence";
+import { encrypted } from "agent-persistence/encryption";
+import { sealed, verifySeals, type SealOptions } from "agent-persistence/seals";
+import { PersistenceSession } from "agent-persistence/openai-agents";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
+import { crashAfter } from "agent-persistence/testing";
+import { exportAgent, importAgent } from "agent-persistence/transfer";
+import { inspect } from "agent-persistence/inspect";
+import { describe, expect, it } from "vitest";
+import { collect } from "../storage/file/support/fixture.ts";
+import { testKeys } from "../encryption/encryptedHarness.ts";
+import { finish, payer, storages, waitingPayer } from "../transfer/movedAgents.ts";
+import { MemoryKeeper, newKey, testKey } from "./sealedHarness.ts";
+
+const { sign, verify } = testKey;
+
+/** All logs whose seals do not match, and the number of appends that are not sealed. */
+async function changed(storage: LogPersistenceStorageProvider, options: Parameters<typeof verifySeals>[1] = {}) {
+  const found = await collect(verifySeals(storage, options));
+  expect(found.length).toBeGreaterThan(0);
+  return found.filter(({ changes, error }) => changes.length > 0 || error !== undefined);
+}
+
+async function sealsIn({ log }: LogPersistenceStorageProvider, agentId: string) {
+  const positions: number[] = [];
+  for await (const { position, records } of log.read(agentId))
+    if ((records.at(-1) as { readonly seal?: unknown }).seal !== undefined) positions.push(position);
+  return positions;
+}
+
+for (const [name, open] of Object.entries(storages))
+  describe(`agents on a sealed storage in ${name}`, () => {
+    async function sealedStorage(options: Partial<SealOptions> = {}) {
+      const inner = await open();
+      const keepAt = new MemoryKeeper();
+      const wrap = () => sealed(inner, { sign, verify, keepAt, ...options });
+      return { inner, keepAt, wrap, storage: wrap() };
+    }
+
+    it("wait, are taken over, and finish with a seal at the end of each run", async () => {
+      const { inner, wrap, storage } = await sealedStorage();
+      await waitingPayer(storage);
+      expect(await changed(storage)).toEqual([]);
+      expect(await finish(payer(wrap()))).toMatchObject({ status: "completed" });
+      const [found] = await collect(verifySeals(inner, { verify }));
+      expect(found).toMatchObject({ agentId: "order-7", unsealed: 0, changes: [] });
+      expect(await sealsIn(inner, "order-7")).toContain(found?.position);
+      expect(await sealsIn(storage, "order-7")).toEqual([]);
+    });
+
+    it("can be read without the key, and without sealed()", async () => {
+      const { inner, storage } = await sealedStorage();
+      await waitingPayer(storage);
+      const plain = persistence(payer(inner).agent).agent("order-7");
+      const here = payer(storage).feature.agent("order-7");
+      expect(await plain.getCheckpoints()).toEqual(await here.getCheckpoints());
+      expect(await inspect(inner).agent("order-7")).toMatchObject({ status: "waiting", damage: [] });
+      expect(await finish(payer(inner))).toMatchObject({ status: "completed" });
+    });
+
+    it("keep valid seals when they are pruned, rolled back, forked and deleted", async () => {
+      const { inner, storage } = await sealedStorage({ every: 3 });
+      const waiting = await waitingPayer(storage);
+      await finish(waiting);
+      for (const input of ["ben", "cy"]) {
+        await waiting.agent.run(input, { agentId: "order-7" });
+        await finish(waiting);
+      }
+      const fork = await waiting.durable.fork("fork-1");
+      expect(await changed(storage)).toEqual([]);
+      const pruned = await waiting.feature.prune({ policy: { maxCheckpoints: 2 } });
+      expect(pruned.pruned.map(({ agentId }) => agentId)).toContain("order-7");
+      expect(await changed(storage)).toEqual([]);
+      await waiting.agent.run("dan", { agentId: "order-7" });
+      await finish(waiting);
+      const [first] = await waiting.durable.getCheckpoints();
+      await waiting.durable.rollbackToCheckpoint(first?.checkpointId ?? "");
+      await waiting.agent.run("eve", { agentId: fork.agentId });
+      expect(await changed(storage)).toEqual([]);
+      await waiting.feature.prune({ policy: { maxCheckpoints: 2 } });
+      await waiting.feature.deleteAgent(fork.agentId);
+      expect(await changed(inner, { verify })).toEqual([]);
+    });
+
+    it("are imported with seals of the new storage", async () => {
+      const { storage } = await sealedStorage();
+      await waitingPayer(storage);
+      const key = newKey();
+      const target = sealed(await open(), { sign: key.sign, verify: key.verify, every: 3 });
+      await importAgent(target, exportAgent(storage, "order-7", { move: true }));
+      expect(await changed(target)).toEqual([]);
+      expect(await finish(payer(target))).toMatchObject({ status: "completed" });
+      expect(await changed(target)).toEqual([]);
+      expect(await changed(target, { verify })).toMatchObject([{ changes: [{}, {}, { kind: "unsealed" }] }]);
+    });
+
+    it("continue after a crash at each append", async () => {
+      for (let saves = 0, isDone = false; !isDone; saves++) {
+        const { inner, keepAt, storage } = await sealedStorage({ every: 2 });
+        const crashing = sealed(crashAfter(inner, saves), { sign, verify, keepAt, every: 2 });
+        await waitingPayer(crashing as never)
+          .then(() => (isDone = true))
+          .catch(() => {});
+        await finish(await waitingPayer(storage, "order-7"));
+        const found = await collect(verifySeals(storage));
+        expect([saves, found.map(({ changes, unsealed }) => [changes, unsealed])]).toEqual([saves, [[[], 0]]]);
+      }
+    });
+
+    it("share the storage with sessions and inboxes", async () => {
+      const { storage } = await sealedStorage();
+      const waiting = await waitingPayer(storage);
+      await waiting.durable.send("news", { at: 1 });
+      const session = new PersistenceSession({ storage, sessionId: "s" });
+      for (const content of ["one", "two"]) await session.addItems([{ type: "message", role: "user", content }]);
+      const found = await collect(verifySeals(storage));
+      expect(found.map(({ agentId }) => agentId).toSorted()).toEqual(["inbox:order-7", "order-7", "session:s"]);
+      expect(found.flatMap(({ changes }) => changes)).toEqual([]);
+    });
+
+    it("can be sealed over and under encryption", async () => {
+      const keys = testKeys("first");
+      const over = sealed(encrypted(await open(), { keys }), { sign, verify });
+      const below = sealed(await open(), { sign, verify });
+      for (const storage of [over, encrypted(below, { keys })]) {
+        await finish(await waitingPayer(storage));
+        await payer(storage).feature.prune({ policy: { maxCheckpoints: 2 } });
+        expect(await payer(storage).feature.agent("order-7").getCheckpoints()).toHaveLength(2);
+      }
+      expect(await changed(over)).toEqual([]);
+      expect(await changed(below)).toEqual([]);
+    });
+  });
+
+describe("sealed()", () => {
+  it("rejects unknown options and storages without a log", async () => {
+    const storage = await storages["memory"]!();
+    const invalid = { code: "invalid_input" };
+    const options = { sign: testKey.sign, verify: testKey.verify };
+    expect(() => sealed(storage, { ...options, every: 0 })).toThrow(expect.objectContaining(invalid));
+    expect(() => sealed(storage, { ...options, kept: true } as never)).toThrow(expect.objectContaining(invalid));
+    expect(() => sealed(storage, { sign: testKey.sign } as never)).toThrow(expect.objectContaining(invalid));
+    const three = {
+      getCheckpoints: async () => [],
+      saveCheckpoint: async () => {},
+      getLatestCheckpoint: async () => undefined,
+    };
+    expect(() => sealed(three, options)).toThrow(expect.objectContaining({ code: "not_supported" }));
+    await expect(collect(verifySeals(storage))).rejects.toMatchObject(invalid);
+  });
+});

@@ -1,0 +1,31 @@
+import { describe, it } from "vitest";
+import { recordLogConformance, type RecordLogHarness } from "../../src/testing.ts";
+import { encryptedHarness } from "../encryption/encryptedHarness.ts";
+import { engines } from "../storage/engines/engines.ts";
+import { sealedHarness } from "./sealedHarness.ts";
+
+/** A sealed log has no table of its own, and an encrypted one copies no blobs. */
+const leftOut = ["a table: the log is not over a LogTable", "blobs.copy: the log has no such method"];
+
+const arrangements: readonly (readonly [name: string, wrap: (harness: RecordLogHarness) => RecordLogHarness])[] = [
+  ["a sealed log", sealedHarness],
+  ["a sealed log over an encrypted one", (harness) => sealedHarness(encryptedHarness(harness))],
+  ["an encrypted log over a sealed one", (harness) => encryptedHarness(sealedHarness(harness))],
+];
+
+for (const [arrangement, wrap] of arrangements)
+  for (const { name, harness } of engines) {
+    // The others follow with SOAK, because the suite takes most of a minute on all of them.
+    const isQuick = wrap === sealedHarness && (name === "in memory" || name === "in files");
+    if (!process.env["SOAK"] && !isQuick) continue;
+    describe(`${arrangement} ${name}`, () => {
+      it.each(recordLogConformance)("$name", (test) =>
+        test.run(
+          async () => wrap(await harness()),
+          (part) => {
+            if (name !== "in memory" && !leftOut.includes(part)) throw new Error(`it leaves out ${part}`);
+          },
+        ),
+      );
+    });
+  }
