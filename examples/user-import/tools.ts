@@ -42,5 +42,5 @@ export function importTools({ csvFile, database, onSignUp }: ToolOptions) {
     // Removing by the id of the call twice equals removing once: a removal that a crash interrupted runs again.
     { effect: "idempotent" },
   );
-  return { tools: [listPeople, signUp], rollbackToolRegistry };
+  return { tools: [listPeople, signUp] as const, rollbackToolRegistry };
 }
