@@ -1,4 +1,4 @@
-import { Command, Argument, InvalidArgumentError } from "commander";
+import { Argument, Command, InvalidArgumentError, Option } from "commander";
 import { CommandFailure, type ExitReason } from "./terminal/CommandFailure.ts";
 import { unmarked } from "./ids/dashedIds.ts";
 import { Session, type WritingOptions } from "./session/Session.ts";
@@ -49,6 +49,7 @@ export function commandLine(io: CommandIo, isForPrograms: boolean, onEnd: (reaso
   writingCommands(program, lazily);
   absentCommands(program);
   completionCommands(program, lazily);
+  projectCommands(program, lazily);
   return program;
 }
 
@@ -72,6 +73,21 @@ function completionCommands(program: Command, lazily: Lazily): void {
     .command("complete", { hidden: true })
     .argument("[words...]")
     .action(lazily(async () => (await import("./complete.ts")).completeFor(program)));
+}
+
+function projectCommands(program: Command, lazily: Lazily): void {
+  program
+    .command("init")
+    .description("write a small project with an agent, its test and its storage")
+    .argument("[folder]", "default: the working directory")
+    .addOption(
+      new Option("-s, --storage <kind>", "where it keeps agents")
+        .choices(["file", "sqlite", "postgres"])
+        .default("file"),
+    )
+    .option("--json", "answer in JSON, for programs")
+    .option("--no-color", "answer without color")
+    .action(lazily(async () => (await import("./writing/initCommand.ts")).init));
 }
 
 function readingCommands(program: Command, lazily: Lazily): void {
