@@ -14,6 +14,11 @@ export interface ShapeRecord extends LogRecord {
    * Set if the following records restate the whole log, starting in the same append. `undefined` at the start of a log.
    */
   readonly restates?: true;
+  /**
+   * The number of records after this one that restate only a part of the log. Set instead of `restates`. Readers that
+   * need the whole log skip these records.
+   */
+  readonly part?: number;
 }
 
 /** Marks earlier appends as removed. The same append restates all remaining content. */
@@ -26,6 +31,11 @@ export interface ShapePrunedRecord extends LogRecord {
 /** Other fields of the record are not validated. */
 export function isShapeRecord(record: LogRecord): record is ShapeRecord {
   return record.kind === "shape";
+}
+
+/** Returns whether a record starts a restated part of a log. */
+export function isPartial(record: LogRecord): record is ShapeRecord & { readonly part: number } {
+  return isShapeRecord(record) && record.part !== undefined;
 }
 
 export function isRestating(record: LogRecord): boolean {

@@ -133,6 +133,7 @@ const shapes = {
     at: optional(time),
     question: optional(text),
     event: optional(text),
+    receipts: optional(count),
     approval: optional(like({ call: text, tool: text })),
   },
   reply: { lane: count, request: text, at: time, rejected: optional(text), by: optional(text) },

@@ -21,6 +21,15 @@ export interface NewEvent {
   readonly at: number;
 }
 
+/** A request of an agent for an event. */
+export interface EventRequest {
+  readonly request: string;
+  /** The name of the event. */
+  readonly event: string;
+  /** The number of receipts of the inbox before the request. `undefined` if unknown. */
+  readonly receipts?: number | undefined;
+}
+
 /** A received event. It is the answer to the request that receives it. */
 export interface ReceivedEvent {
   /** The number of the event in the inbox. */
@@ -36,6 +45,7 @@ const lookEveryMs = 2_500;
 /** The maximum time to wait for an inbox. It exceeds the lease of a sender that was killed on another machine. */
 const waitMs = 30_000;
 const mostViews = 100;
+const mostUnreceived = 1_000;
 
 const inboxes = new WeakMap<RecordLog, Inbox>();
 
@@ -49,6 +59,8 @@ export class Inbox {
   readonly #logs: KeptLogs<InboxRecord, InboxState>;
   readonly #views: ShapeViews<InboxRecord, InboxState>;
   readonly #listeners = new Map<string, Set<() => void>>();
+  /** The number of receipts of an inbox when a request had received no event, by agent and request. */
+  readonly #unreceived = new Map<string, number>();
   #watch: Promise<LogWatch | undefined> | undefined;
   #arrivals = 0;
 
@@ -73,6 +85,8 @@ export class Inbox {
     const sha256 = await this.#storage.sha256();
     const digest = key === undefined ? undefined : valueDigest([name, payload], sha256);
     await this.#logs.use(agentId, async (log) => {
+      const isEnough = key === undefined ? log.state.isUsable : log.state.isWhole || log.state.withKey(key);
+      if (!isEnough) await log.readWhole();
       const known = key === undefined ? undefined : log.state.withKey(key);
       if (known && known.digest !== digest) throw new EventKeyUsedError(agentId, key ?? "", known.name);
       const stored = known ? undefined : log.value(payload, `the payload of event "${name}"`);
@@ -83,14 +97,27 @@ export class Inbox {
     this.#tell(this.#listeners.get(agentId));
   }
 
+  /** Returns a number of receipts that the inbox has had, for a new request. Reads only if the inbox is unknown. */
+  async receipts(agentId: string): Promise<number> {
+    return (this.#views.known(agentId) ?? (await this.#views.read(agentId)).state).receipts;
+  }
+
   /**
    * Returns the event of a request: the event that the request received before, or else the oldest event that no
    * request has received. Returns `undefined` if no such event exists. Other requests can no longer receive the event
    * when it resolves.
    */
-  async take(agentId: string, request: string, name: string): Promise<ReceivedEvent | undefined> {
-    if ((await this.#look(agentId)).eventFor(request, name) === undefined) return undefined;
+  async take(agentId: string, asked: EventRequest): Promise<ReceivedEvent | undefined> {
+    const { request, event: name } = asked;
+    const receipts = this.#receiptsBefore(agentId, asked);
+    const knows = (state: InboxState) => state.knows(request, receipts);
+    const state = await this.#look(agentId, knows);
+    if (state.eventFor(request, name) === undefined) {
+      this.#rememberUnreceived(agentId, request, state.receipts);
+      return undefined;
+    }
     return this.#logs.use(agentId, async (log) => {
+      if (!knows(log.state)) await log.readWhole();
       const number = log.state.eventFor(request, name) ?? -1;
       const event = log.state.event(number);
       if (!event) return undefined;
@@ -108,7 +135,7 @@ export class Inbox {
    * these events.
    */
   async rollBack(agentId: string, reverted: readonly string[], restored: readonly string[]): Promise<void> {
-    const state = await this.#look(agentId);
+    const state = await this.#look(agentId, ({ isWhole }) => isWhole);
     const records: readonly InboxRecord[] = [
       ...reverted
         .filter((request) => state.hasTaken(request))
@@ -117,7 +144,11 @@ export class Inbox {
         .filter((request) => state.hasGivenBack(request))
         .map((request) => ({ kind: "take_again", request }) as const),
     ];
-    if (records.length > 0) await this.#logs.use(agentId, (log) => log.store(records));
+    if (records.length === 0) return;
+    await this.#logs.use(agentId, async (log) => {
+      if (!log.state.isWhole) await log.readWhole();
+      await log.store(records);
+    });
   }
 
   /** Lists the agents with an event that could continue them. Reads little more than the result. */
@@ -131,14 +162,20 @@ export class Inbox {
    */
   async continues(
     agentId: string,
-    requests: readonly { readonly request: string; readonly event?: string }[],
+    requests: readonly (Omit<EventRequest, "event"> & { readonly event?: string })[],
   ): Promise<boolean> {
-    const state = await this.#look(agentId);
-    const { size, hasNews } = state;
-    const isDue = requests.some(
-      ({ request, event }) => event !== undefined && state.eventFor(request, event) !== undefined,
+    const asked = requests.filter((each): each is EventRequest => each.event !== undefined);
+    const state = await this.#look(
+      agentId,
+      (part) => part.isUsable && asked.every(({ request, receipts }) => part.knows(request, receipts)),
     );
-    if (!isDue && hasNews) await this.#logs.use(agentId, (log) => log.store([{ kind: "seen", events: size }]));
+    const { size, hasNews } = state;
+    const isDue = asked.some(({ request, event }) => state.eventFor(request, event) !== undefined);
+    if (!isDue && hasNews)
+      await this.#logs.use(agentId, async (log) => {
+        if (!log.state.isUsable) await log.readWhole();
+        await log.store([{ kind: "seen", events: size }]);
+      });
     return isDue;
   }
 
@@ -191,7 +228,24 @@ export class Inbox {
     this.#watch = undefined;
   }
 
-  async #look(agentId: string): Promise<InboxState> {
-    return (await this.#views.read(agentId)).state;
+  /** Reads the whole inbox if the state of a part is not enough. */
+  async #look(agentId: string, isEnough: (part: InboxState) => boolean): Promise<InboxState> {
+    const { state } = await this.#views.read(agentId);
+    return isEnough(state) ? state : (await this.#views.read(agentId, true)).state;
+  }
+
+  #receiptsBefore(agentId: string, { request, receipts }: EventRequest): number | undefined {
+    return this.#unreceived.get(JSON.stringify([agentId, request])) ?? receipts;
+  }
+
+  /** Remembers that a request has received no event yet. */
+  #rememberUnreceived(agentId: string, request: string, receipts: number): void {
+    const id = JSON.stringify([agentId, request]);
+    this.#unreceived.delete(id);
+    this.#unreceived.set(id, receipts);
+    for (const oldest of this.#unreceived.keys()) {
+      if (this.#unreceived.size <= mostUnreceived) break;
+      this.#unreceived.delete(oldest);
+    }
   }
 }

@@ -1,29 +1,73 @@
-import type { InboxRecord, SentRecord } from "./inboxRecords.ts";
+import type { InboxRecord, PartRecord, SentRecord } from "./inboxRecords.ts";
 
-/** The events of an agent, and the requests that have received them. */
+/** The number of receipts that a part of the log restates. More requests are rarely open at the same time. */
+const restatedReceipts = 32;
+
+interface Receipt {
+  /** The number of the event. */
+  readonly event: number;
+  /** The number of receipts before this one. */
+  readonly number: number;
+}
+
+/**
+ * The events of an agent, and the requests that have received them. A state that was read from a part of the log lacks
+ * older received events, their keys and their requests.
+ */
 export class InboxState {
-  readonly #events: SentRecord[] = [];
+  readonly #events = new Map<number, SentRecord>();
   readonly #byKey = new Map<string, SentRecord>();
   /** The numbers of the events that no request has received, by name, oldest first. */
   readonly #waiting = new Map<string, number[]>();
-  readonly #taken = new Map<string, number>();
+  readonly #taken = new Map<string, Receipt>();
   /** The numbers of events that can be received again after a rollback, by the request that had received the event. */
   readonly #givenBack = new Map<string, number>();
+  #size = 0;
+  #receipts = 0;
+  /** The state lacks the receipts before this one. */
+  #firstReceipt = 0;
   #seen = 0;
   #untaken = 0;
+  #isWhole = true;
+  #isUsable = true;
 
   /** The number of events, including received ones. */
   get size(): number {
-    return this.#events.length;
+    return this.#size;
+  }
+
+  /** The number of receipts, including reverted ones. */
+  get receipts(): number {
+    return this.#receipts;
   }
 
   /** True if the inbox has unreceived events, and an event has arrived since the last check of the agent's requests. */
   get hasNews(): boolean {
-    return this.#untaken > 0 && this.#seen < this.#events.length;
+    return this.#untaken > 0 && this.#seen < this.#size;
+  }
+
+  /** False if older received events are missing. */
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+
+  /** False after a rollback of a receipt that this state lacks. The whole log must then be read. */
+  get isUsable(): boolean {
+    return this.#isUsable;
+  }
+
+  /**
+   * Returns whether the state shows if a request has received an event.
+   *
+   * @param receipts The number of receipts before the request. `undefined` if unknown.
+   */
+  knows(request: string, receipts: number | undefined): boolean {
+    if (this.#isWhole) return true;
+    return this.#isUsable && (this.#taken.has(request) || (receipts ?? -1) >= this.#firstReceipt);
   }
 
   event(number: number): SentRecord | undefined {
-    return this.#events[number];
+    return this.#events.get(number);
   }
 
   withKey(key: string): SentRecord | undefined {
@@ -35,7 +79,7 @@ export class InboxState {
    * that no request has received.
    */
   eventFor(request: string, name: string): number | undefined {
-    return this.#taken.get(request) ?? this.#waiting.get(name)?.[0];
+    return this.#taken.get(request)?.event ?? this.#waiting.get(name)?.[0];
   }
 
   hasGivenBack(request: string): boolean {
@@ -52,43 +96,75 @@ export class InboxState {
     else if (record.kind === "take") this.#take(record.request, record.event);
     else if (record.kind === "give_back") this.#giveBack(record.request);
     else if (record.kind === "take_again") this.#takeAgain(record.request);
+    else if (record.kind === "part") this.#begin(record);
     else this.#seen = Math.max(this.#seen, record.events);
   }
 
   *restate(): Iterable<InboxRecord> {
-    yield* this.#events;
+    for (const event of this.#events.values()) yield event;
     for (const [request, event] of this.#givenBack) {
       yield { kind: "take", request, event };
       yield { kind: "give_back", request };
     }
-    for (const [request, event] of this.#taken) yield { kind: "take", request, event };
+    for (const [request, { event }] of this.#taken) yield { kind: "take", request, event };
     if (this.#seen > 0) yield { kind: "seen", events: this.#seen };
   }
 
-  #send(record: SentRecord): void {
-    this.#queue(record.name).push(this.#events.length);
+  /** Returns the unreceived events and the last receipts. Returns no records if this state is unusable. */
+  part(): readonly InboxRecord[] {
+    if (!this.#isUsable) return [];
+    const first = Math.max(this.#firstReceipt, this.#receipts - restatedReceipts);
+    const receipts = [...this.#taken].filter(([, { number }]) => number >= first);
+    const needed = new Set([...[...this.#waiting.values()].flat(), ...receipts.map(([, { event }]) => event)]);
+    const events = [...needed].sort((a, b) => a - b).flatMap((number) => this.#numbered(number));
+    return [
+      { kind: "part", events: this.#size, receipts: this.#receipts - receipts.length, first, seen: this.#seen },
+      ...events,
+      ...receipts.map(([request, { event }]) => ({ kind: "take", request, event }) as const),
+    ];
+  }
+
+  #numbered(number: number): readonly SentRecord[] {
+    const event = this.#events.get(number);
+    return event ? [{ ...event, number }] : [];
+  }
+
+  #begin({ events, receipts, first, seen }: PartRecord): void {
+    [this.#size, this.#receipts, this.#firstReceipt, this.#seen] = [events, receipts, first, seen];
+    this.#isWhole = false;
+  }
+
+  #send({ number = this.#size, ...record }: SentRecord): void {
+    this.#queue(record.name).push(number);
     this.#untaken++;
-    this.#events.push(record);
+    this.#events.set(number, record);
+    this.#size = Math.max(this.#size, number + 1);
     if (record.key !== undefined) this.#byKey.set(record.key, record);
   }
 
   #take(request: string, number: number): void {
-    const { name = "" } = this.#events[number] ?? {};
+    const { name = "" } = this.#events.get(number) ?? {};
     const queue = this.#queue(name);
     const at = queue.indexOf(number);
-    if (at < 0) throw new RangeError(`event ${number} is not free`);
+    if (at < 0) {
+      if (!this.#isUsable) return;
+      throw new RangeError(`event ${number} is not free`);
+    }
     queue.splice(at, 1);
     this.#untaken--;
     this.#givenBack.delete(request);
-    this.#taken.set(request, number);
+    this.#taken.set(request, { event: number, number: this.#receipts++ });
   }
 
   #giveBack(request: string): void {
-    const number = this.#taken.get(request);
-    if (number === undefined) return;
+    const number = this.#taken.get(request)?.event;
+    if (number === undefined) {
+      this.#isUsable &&= this.#isWhole;
+      return;
+    }
     this.#taken.delete(request);
     this.#givenBack.set(request, number);
-    const { name = "" } = this.#events[number] ?? {};
+    const { name = "" } = this.#events.get(number) ?? {};
     this.#queue(name).push(number);
     this.#queue(name).sort((a, b) => a - b);
     this.#untaken++;
@@ -96,8 +172,12 @@ export class InboxState {
   }
 
   #takeAgain(request: string): void {
-    const number = this.#givenBack.get(request) ?? -1;
-    const isFree = this.#waiting.get(this.#events[number]?.name ?? "")?.includes(number);
+    const number = this.#givenBack.get(request);
+    if (number === undefined) {
+      this.#isUsable &&= this.#isWhole;
+      return;
+    }
+    const isFree = this.#waiting.get(this.#events.get(number)?.name ?? "")?.includes(number);
     if (isFree) this.#take(request, number);
   }
 

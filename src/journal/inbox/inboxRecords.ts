@@ -10,10 +10,25 @@ export interface SentRecord {
   readonly key?: string;
   /** The digest of name and payload. `undefined` without a key. */
   readonly digest?: string;
+  /** The number of the event, in a restated part of the log. Defaults to the number of events before it. */
+  readonly number?: number;
+}
+
+/** Starts the restated part of the log: the events that no request has received, and the last receipts. */
+export interface PartRecord {
+  readonly kind: "part";
+  /** The number of all events. */
+  readonly events: number;
+  /** The number of receipts, without those that the part restates. */
+  readonly receipts: number;
+  /** The part lacks the receipts before this one. */
+  readonly first: number;
+  readonly seen: number;
 }
 
 export type InboxRecord =
   | SentRecord
+  | PartRecord
   /** A request of the agent has received an event. */
   | { readonly kind: "take"; readonly request: string; readonly event: number }
   /** A rollback has reverted a request. Its event can be received again. */

@@ -8,15 +8,17 @@ export const newsStatus = "inbox_news";
 
 export const inboxShape: ShapeDefinition<InboxRecord, InboxState> = {
   name: "inbox",
-  version: 1,
+  version: 2,
   records: {
-    event: { name: text, at: time, key: optional(text), digest: optional(text) },
+    event: { name: text, at: time, key: optional(text), digest: optional(text), number: optional(count) },
     take: { request: text, event: count },
     give_back: { request: text },
     take_again: { request: text },
     seen: { events: count },
+    part: { events: count, receipts: count, first: count, seen: count },
   },
   values: (record) => (record.kind === "event" ? [record.payload] : []),
   begin: () => new InboxState(),
+  part: (state) => state.part(),
   status: ({ hasNews }) => (hasNews ? newsStatus : "inbox"),
 };

@@ -1,6 +1,6 @@
 import { entryBytes, type Entry, type LogRecord } from "../../checkpoint/records/Entry.ts";
 import { addBlobReference } from "../../checkpoint/records/blobReferences.ts";
-import { isRestating, isShapeRecord, type ShapeRecord } from "../../checkpoint/format/ShapeRecord.ts";
+import { isPartial, isRestating, isShapeRecord, type ShapeRecord } from "../../checkpoint/format/ShapeRecord.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 import {
   UnreadableValueError,
@@ -21,7 +21,13 @@ import {
 } from "../../checkpoint/format/fieldTests.ts";
 
 const common: Readonly<Record<string, FieldTests>> = {
-  shape: { shape: text, version: count, at: time, restates: optional((value) => value === true) },
+  shape: {
+    shape: text,
+    version: count,
+    at: time,
+    restates: optional((value) => value === true),
+    part: optional(count),
+  },
   pruned: { blobs: listOf(text) },
 };
 
@@ -44,16 +50,32 @@ export class LogContents<Rec extends LogRecord, State extends ShapeState<Rec>> {
 
   /**
    * Adds the records of an append. An append that restates the log must be the first to be added. Its records before
-   * the restatement are ignored. If this method throws, the state is unusable.
+   * the restatement are ignored. Restated parts are skipped. If this method throws, the state is unusable.
    */
   add(entry: Entry): void {
+    this.#addAll(entry, Math.max(0, entry.records.findLastIndex(isRestating)));
+  }
+
+  /** Adds the first append, from its last restated part on. */
+  addPart(entry: Entry): void {
+    const first = entry.records.findLastIndex(isPartial);
+    const [header] = entry.records.slice(first, first + 1);
+    if (header && isPartial(header)) this.#begin(header);
+    this.#addAll(entry, first + 1);
+  }
+
+  #addAll(entry: Entry, first: number): void {
     const fields = recordFields(this.#shape);
-    for (const record of entry.records.slice(Math.max(0, entry.records.findLastIndex(isRestating)))) {
+    for (let at = first; at < entry.records.length; at++) {
+      const record = entry.records[at] as LogRecord;
       const field = invalidRecordField(fields, record);
       if (field === "kind") throw new UnsupportedRecordError(record.kind, entry.position);
       if (field !== undefined)
         throw new UnreadableValueError(`append ${entry.position}: record "${record.kind}" has an invalid "${field}"`);
-      if (isShapeRecord(record)) this.#begin(record);
+      if (isPartial(record)) {
+        at += record.part;
+        this.unreadBytes = 0;
+      } else if (isShapeRecord(record)) this.#begin(record);
       else if (record.kind !== "pruned") this.#addRecord(record as Rec);
     }
     this.unreadBytes += entryBytes(entry.records);

@@ -26,6 +26,12 @@ export interface ShapeDefinition<Rec extends LogRecord, State extends ShapeState
   /** The status of a log in lists. A new status is listed at once. Defaults to the name. */
   status?(state: State): string;
   /**
+   * Returns the records of a state that reading can start from, although it lacks older records. Such a part is restated
+   * instead of the whole log, which can then not be pruned. Returns no records if there is no such state. If the method
+   * is missing, the whole log is restated.
+   */
+  part?(state: State): readonly Rec[];
+  /**
    * Returns when the log needs attention, in milliseconds since 1970, or `undefined` if it does not. Each append then
    * updates the summary. If the method is missing, summaries have no due time.
    */

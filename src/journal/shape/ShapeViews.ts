@@ -17,11 +17,17 @@ export class ShapeViews<Rec extends LogRecord, State extends ShapeState<Rec>> {
     this.#most = most;
   }
 
-  async read(id: string): Promise<ShapeView<Rec, State>> {
-    const known = this.#views.get(id);
+  /** The state of the last read. Changed by later reads. */
+  known(id: string): State | undefined {
+    return this.#views.get(id)?.state;
+  }
+
+  /** @param whole Reads the whole log even if a part of it was restated. Defaults to `false`. */
+  async read(id: string, whole = false): Promise<ShapeView<Rec, State>> {
+    const known = whole ? undefined : this.#views.get(id);
     // A view must not be updated by two reads at the same time.
     this.#views.delete(id);
-    const view = await readShape(this.#shape, { log: this.#log, id }, known);
+    const view = await readShape(this.#shape, { log: this.#log, id }, { known, whole });
     if (view.exists) this.#views.set(id, view);
     for (const oldest of this.#views.keys()) {
       if (this.#views.size <= this.#most) break;

@@ -41,8 +41,9 @@ export interface ShapedLogOptions {
  */
 export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> implements AsyncDisposable {
   readonly id: string;
-  /** Includes appended records that are not durable yet. Unusable after a failed append. */
-  readonly state: State;
+  #state: State;
+  /** The number of calls of {@link append}. */
+  #appended = 0;
   readonly #shape: ShapeDefinition<Rec, State>;
   readonly #clock: Clock;
   readonly #log: RecordLog;
@@ -66,7 +67,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     const { log, inlineThresholdBytes, compressThresholdBytes } = storage;
     const agentId = logIdOf(shape, id);
     this.id = id;
-    this.state = state;
+    this.#state = state;
     this.#shape = shape;
     this.#clock = clock;
     this.#log = log;
@@ -100,6 +101,11 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
       await owned.release();
       throw error;
     }
+  }
+
+  /** Includes appended records that are not durable yet. Unusable after a failed append. */
+  get state(): State {
+    return this.#state;
   }
 
   get position(): number {
@@ -155,6 +161,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
         throw new InvalidInputError(`${record.kind} to record`, [{ path, expected: "found invalid value" }]);
     }
     for (const record of records) this.state.add(record);
+    this.#appended++;
     const added = this.#createdAt === undefined ? [this.#header(), ...records] : records;
     const bytes = entryBytes(added);
     this.#unreadBytes += bytes;
@@ -164,6 +171,18 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
 
   durable(): Promise<void> {
     return this.#writer.durable();
+  }
+
+  /** Reads the whole log, if {@link state} was read from a part of it. */
+  async readWhole(): Promise<void> {
+    for (;;) {
+      const before = this.#appended;
+      await this.durable();
+      const { contents } = await readRecords(this.#shape, this.#log, this.id, { whole: true });
+      if (before !== this.#appended) continue;
+      this.#state = contents.state;
+      return;
+    }
   }
 
   room(): Promise<void> {
@@ -177,11 +196,12 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
 
   /**
    * Rewrites the log as its restated state, and removes all other appends and unused blobs. Does nothing if this would
-   * free no space. The first append of each owner stays.
+   * free no space, or if the shape restates parts. The first append of each owner stays.
    *
    * @returns the approximate number of freed bytes.
    */
   async prune(): Promise<{ readonly bytes: number }> {
+    if (this.#shape.part) return { bytes: 0 };
     await this.durable();
     const logId = logIdOf(this.#shape, this.id);
     const [stored, left] = [await readStored(this.#log, logId), await this.#log.unremovedBytes?.(logId)];
@@ -236,12 +256,20 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
 
   /** Restates the log if due. An open then reads at most the state and a fraction of its size. */
   #restateIfDue(): void {
-    if (!this.#snapshotDue.isDue("step", this.#unreadBytes)) return;
-    const restated = this.#restated();
+    const place = this.#shape.part ? "lane" : "step";
+    if (!this.#snapshotDue.isDue(place, this.#unreadBytes)) return;
+    const restated = this.#shape.part ? this.#restatedPart() : this.#restated();
     const bytes = estimateBytes(restated);
-    if (!this.#snapshotDue.tried("step", this.#unreadBytes, bytes)) return;
+    if (!this.#snapshotDue.tried(place, this.#unreadBytes, bytes) || restated.length === 0) return;
     this.#unreadBytes = bytes;
     this.#push(restated, { snapshot: true, bytes });
+  }
+
+  /** Returns no records if the state has no part that reading can start from. */
+  #restatedPart(): readonly LogRecord[] {
+    const part = this.#shape.part?.(this.state) ?? [];
+    const header: ShapeRecord = { ...this.#header(), part: part.length };
+    return part.length === 0 ? [] : [header, ...part];
   }
 
   #summaryIfDue(): AgentSummary | undefined {

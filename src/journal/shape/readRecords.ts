@@ -1,6 +1,6 @@
 import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
 import type { Entry, LogRecord } from "../../checkpoint/records/Entry.ts";
-import { isRestating, isShapeRecord } from "../../checkpoint/format/ShapeRecord.ts";
+import { isPartial, isRestating, isShapeRecord } from "../../checkpoint/format/ShapeRecord.ts";
 import { estimateBytes } from "../../checkpoint/values/estimateBytes.ts";
 import { type LogShapeName, WrongShapeError } from "../../errors/storedDataErrors.ts";
 import { Pace } from "../../internal/nextTurn.ts";
@@ -21,27 +21,40 @@ export interface ReadRecords<Rec extends LogRecord, State extends ShapeState<Rec
 
 type Readable = Pick<RecordLog, "read">;
 
+export interface ReadRecordsOptions<Rec extends LogRecord, State extends ShapeState<Rec>> {
+  /**
+   * A state from an earlier read. Do not use this state afterwards, because the call changes it even if it fails.
+   */
+  readonly known?: ReadRecords<Rec, State> | undefined;
+  /** Does not start at a restated part of the log. */
+  readonly whole?: boolean | undefined;
+}
+
 /**
  * Reads a log from its last restatement, or the appends after a known state.
  *
- * @param known A state from an earlier read. Do not use this state afterwards, because the call changes it even if it
- * fails.
  * @throws WrongShapeError, CorruptLogError, UnreadableValueError, UnsupportedFormatError, UnsupportedRecordError
  */
 export async function readRecords<Rec extends LogRecord, State extends ShapeState<Rec>>(
   shape: ShapeDefinition<Rec, State>,
   log: Readable,
   id: string,
-  known?: ReadRecords<Rec, State>,
+  { known, whole = false }: ReadRecordsOptions<Rec, State> = {},
 ): Promise<ReadRecords<Rec, State>> {
   const logId = logIdOf(shape, id);
-  const added = known?.end && (await entriesSince(log, logId, known.end));
+  // A known state skips restated parts.
+  const added = known?.end && (await entriesSince(log, logId, known.end, shape.part === undefined));
   if (known && added) return addEntries(known.contents, added, known.end);
-  const entries = await entriesAfter(log, logId, 0);
+  const entries = await readStored(log, logId, { after: 0, sinceSnapshot: !whole });
   assertShape(shape.name, logId, entries);
   // After a pruning, only parts of the earlier appends remain.
   const from = Math.max(0, entries.findLastIndex(isRestated));
-  return addEntries(new LogContents(shape, id), entries.slice(from), undefined);
+  const part = whole ? -1 : entries.findLastIndex(({ records }) => records.some(isPartial));
+  const contents = new LogContents(shape, id);
+  const first = part >= from ? entries[part] : undefined;
+  if (!first) return addEntries(contents, entries.slice(from), undefined);
+  contents.addPart(first);
+  return addEntries(contents, entries.slice(part + 1), linkOf(first));
 }
 
 function assertShape(expected: LogShapeName, logId: string, [first]: readonly Entry[]): void {
@@ -53,14 +66,15 @@ function assertShape(expected: LogShapeName, logId: string, [first]: readonly En
 /**
  * Returns the entries after an append. Returns `undefined` if the append is gone, or if the log was restated after it.
  */
-async function entriesSince(log: Readable, logId: string, end: ChainLink): Promise<readonly Entry[] | undefined> {
-  const [first, ...added] = await entriesAfter(log, logId, end.position - 1);
+async function entriesSince(
+  log: Readable,
+  logId: string,
+  end: ChainLink,
+  sinceSnapshot: boolean,
+): Promise<readonly Entry[] | undefined> {
+  const [first, ...added] = await readStored(log, logId, { after: end.position - 1, sinceSnapshot });
   if (first?.position !== end.position || first.checksum !== end.checksum) return undefined;
   return added.some(isRestated) ? undefined : added;
-}
-
-function entriesAfter(log: Readable, logId: string, after: number): Promise<readonly Entry[]> {
-  return readStored(log, logId, { after, sinceSnapshot: true });
 }
 
 /** Returns the stored entries of a log, oldest first. Lets other code run during a long read. */
@@ -89,7 +103,11 @@ async function addEntries<Rec extends LogRecord, State extends ShapeState<Rec>>(
     await pace.after(estimateBytes(entry.records));
   }
   const last = entries.at(-1);
-  return { contents, end: last ? { position: last.position, checksum: last.checksum } : end };
+  return { contents, end: last ? linkOf(last) : end };
+}
+
+function linkOf({ position, checksum }: Entry): ChainLink {
+  return { position, checksum };
 }
 
 export class ShapeValues {

@@ -32,16 +32,17 @@ export class ShapeView<Rec extends LogRecord, State extends ShapeState<Rec>> {
  * Reads the durable state of a log of any shape except an agent log. Only reads, without ownership of the log.
  *
  * @param options.id The id for users, without the name of the shape.
- * @param known The result of an earlier read of this log. Only later appends are then read and added to its state. Do
- * not use it afterwards.
+ * @param options.known The result of an earlier read of this log. Only later appends are then read and added to its
+ * state. Do not use it afterwards.
+ * @param options.whole Reads the whole log even if a part of it was restated.
  * @throws WrongShapeError, CorruptLogError, UnreadableValueError, UnsupportedFormatError, UnsupportedRecordError
  */
 export async function readShape<Rec extends LogRecord, State extends ShapeState<Rec>>(
   shape: ShapeDefinition<Rec, State>,
   { log, id }: { readonly log: RecordLog; readonly id: string },
-  known?: ShapeView<Rec, State>,
+  { known, whole }: { readonly known?: ShapeView<Rec, State> | undefined; readonly whole?: boolean } = {},
 ): Promise<ShapeView<Rec, State>> {
-  const records = await readRecords(shape, log, id, known?.records);
+  const records = await readRecords(shape, log, id, { known: known?.records, whole });
   return new ShapeView(records, new ShapeValues(log, logIdOf(shape, id)));
 }
 

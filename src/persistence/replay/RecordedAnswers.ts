@@ -22,7 +22,10 @@ export type Reply = { readonly requestId: string } & (
   | { readonly expiredAt: string }
 );
 
-interface AskedBefore extends Pick<RequestRecord, "visit" | "id" | "within" | "problems" | "at" | "expiresAt"> {
+interface AskedBefore extends Pick<
+  RequestRecord,
+  "visit" | "id" | "within" | "problems" | "at" | "expiresAt" | "receipts"
+> {
   readonly requestId: string;
   readonly shown?: Exclude<ApprovalVerdict, boolean>;
   readonly reply?: Reply;
@@ -34,6 +37,7 @@ export interface RecordedTimer {
   readonly at: number;
   /** `Infinity` for the receipt of an event without a limit. */
   readonly dueAt: number;
+  readonly receipts: number | undefined;
 }
 
 /**
@@ -63,7 +67,7 @@ export class RecordedAnswers {
     const numbers = new Map<string, number>();
     for (const request of again) {
       const { record } = request;
-      const { visit, id, within, problems, at, expiresAt, request: requestId } = record;
+      const { visit, id, within, request: requestId } = record;
       const question = questionAsked(request, reader, sha256);
       const isCounted = record.question === undefined && id === undefined;
       const ordinal = isCounted ? countUp(numbers, [visit, within, question]) : record.ordinal;
@@ -72,10 +76,7 @@ export class RecordedAnswers {
       if (reply && "expiredAt" in reply && !keepExpired && !mayExpire(record)) continue;
       const isApproval = record.approval !== undefined;
       const place = placeOf(visit, { id, within, question, ordinal }, isApproval);
-      this.#byPlace.set(
-        place,
-        withoutUndefined({ visit, id, within, problems, at, expiresAt, requestId, shown, reply }),
-      );
+      this.#byPlace.set(place, { ...record, ...withoutUndefined({ requestId, shown, reply }) });
     }
   }
 
@@ -98,9 +99,9 @@ export class RecordedAnswers {
    * id.
    */
   timerOf(event: InputRequestEvent): RecordedTimer | undefined {
-    const { expiresAt: dueAt = Infinity, at = dueAt, requestId } = this.#askedBefore(event) ?? {};
+    const { expiresAt: dueAt = Infinity, at = dueAt, requestId, receipts } = this.#askedBefore(event) ?? {};
     if (requestId === undefined) return undefined;
-    return { dueAt, at, requestId };
+    return { dueAt, at, requestId, receipts };
   }
 
   shownFor(event: InputRequestEvent): Exclude<ApprovalVerdict, boolean> | undefined {

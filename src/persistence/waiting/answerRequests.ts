@@ -125,8 +125,9 @@ export async function receiveEvents(setup: PersistenceSetup, journal: Journal, s
   const { agentId, writer } = journal;
   const replies: ReplyRecord[] = [];
   for (const { record, lane } of openRequests(stored.log.index, stored.state)) {
-    if (record.event === undefined) continue;
-    const taken = await (await setup.inbox()).take(agentId, record.request, record.event);
+    const { event } = record;
+    if (event === undefined) continue;
+    const taken = await (await setup.inbox()).take(agentId, { ...record, event });
     const answer = taken && writer.value(taken, "the payload of an event");
     if (answer !== undefined) replies.push(replyRecord(journal, lane, record.request, { answer }));
   }

@@ -5,7 +5,9 @@ import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { RequestRejectedError } from "../../errors/requestErrors.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
+import type { Inbox } from "../../journal/inbox/Inbox.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
+import type { RecordedTimer } from "../replay/RecordedAnswers.ts";
 import { requestRecord } from "./askedRecords.ts";
 import { assertKeepsRequests } from "./assertKeepsRequests.ts";
 import { leftMs } from "./leftMs.ts";
@@ -33,12 +35,8 @@ export async function journalReceipt(
     if ("rejected" in reply) throw new RequestRejectedError(agentId, reply.requestId, reply.rejected, reply.by);
     return delivered(event, reply.requestId, "answer" in reply ? reply.answer : undefined);
   }
-  const recorded = replies?.timerOf(event);
-  const { dueAt, at } = recorded ?? { dueAt: timer.dueAt, at: clock.now() };
-  const request = eventRequest(timer.event.name, dueAt);
-  if (recorded?.requestId !== requestId) journal.append([requestRecord(recorder, { ...event, request }, at)]);
-  await journal.durable();
   const inbox = await setup.inbox();
+  const { dueAt, at, receipts, request } = await recordRequest(recorder, event, inbox);
   const mayWaitAt = clock.monotonic() + setup.sleepInProcessMs;
   const ended = (end: { readonly expired: true } | { readonly answer: StoredValue }, answer?: unknown) => {
     journal.append([replyRecord(journal, lane, requestId, end)]);
@@ -47,7 +45,7 @@ export async function journalReceipt(
   };
   for (;;) {
     const { arrivals } = inbox;
-    const answer = await inbox.take(agentId, requestId, timer.event.name);
+    const answer = await inbox.take(agentId, { request: requestId, event: timer.event.name, receipts });
     if (answer) return ended({ answer: writer.value(answer, "the payload of an event") }, answer);
     const left = leftMs(clock, { at, end: dueAt });
     if (left === 0) return ended({ expired: true });
@@ -69,6 +67,26 @@ export async function journalReceipt(
   }
 }
 
+/** Records a new request with the number of receipts before it. Durable when it resolves. */
+async function recordRequest(
+  recorder: RunRecorder,
+  event: Receipt,
+  inbox: Inbox,
+): Promise<Pick<RecordedTimer, "dueAt" | "at" | "receipts"> & { readonly request: InputRequestEvent["request"] }> {
+  const { replies, journal } = recorder;
+  const { requestId, timer } = event;
+  const recorded = replies?.timerOf(event);
+  const { dueAt, at } = recorded ?? { dueAt: timer.dueAt, at: journal.clock.now() };
+  const request = eventRequest(timer.event.name, dueAt);
+  if (recorded?.requestId === requestId) {
+    await journal.durable();
+    return { ...recorded, request };
+  }
+  const receipts = await inbox.receipts(journal.agentId);
+  await journal.store([{ ...requestRecord(recorder, { ...event, request }, at), receipts }]);
+  return { dueAt, at, receipts, request };
+}
+
 /**
  * Resolves to the event of a waiting line when the event has arrived, or to `undefined` if the line no longer waits.
  */
@@ -81,7 +99,7 @@ export async function arrival(
   const inbox = await setup.inbox();
   while (!ended.aborted) {
     const { arrivals: since } = inbox;
-    const taken = await inbox.take(agentId, pending.requestId, pending.eventName);
+    const taken = await inbox.take(agentId, { request: pending.requestId, event: pending.eventName });
     if (taken) return taken;
     let stop: (() => void) | undefined;
     await new Promise<void>((resolve) => {

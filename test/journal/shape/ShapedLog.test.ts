@@ -54,16 +54,16 @@ describe.each(logStorages)("a log of a shape other than agent, in the storage $n
     for (const number of [0, 1, 2]) {
       await log.store([item(log, number)]);
       names.push(`item ${number}`);
-      view = await readShape(shape, { log: opened().log, id: "a" }, view);
+      view = await readShape(shape, { log: opened().log, id: "a" }, { known: view });
       expect(view.state.names).toEqual(names);
     }
     await log.store([{ kind: "remove", number: 0 }]);
     await log.prune();
     await log.store([item(log, 3)]);
-    view = await readShape(shape, { log: opened().log, id: "a" }, view);
+    view = await readShape(shape, { log: opened().log, id: "a" }, { known: view });
     expect(view.state.names).toEqual(["item 1", "item 2", "item 3"]);
     await log.drop();
-    view = await readShape(shape, { log: opened().log, id: "a" }, view);
+    view = await readShape(shape, { log: opened().log, id: "a" }, { known: view });
     expect(view).toMatchObject({ position: 0, state: { names: [] } });
   });
 

@@ -188,10 +188,12 @@ export class SessionStore {
   async #read(choose: (state: SessionState) => readonly SessionItem[]): Promise<AgentInputItem[]> {
     return this.#reads.runExclusive(async () => {
       const { log } = this.#storage;
-      this.#view = await readShape(sessionShape, { log, id: this.#sessionId }, this.#view).catch((error: unknown) => {
-        this.#view = undefined;
-        throw error;
-      });
+      this.#view = await readShape(sessionShape, { log, id: this.#sessionId }, { known: this.#view }).catch(
+        (error: unknown) => {
+          this.#view = undefined;
+          throw error;
+        },
+      );
       return decoded(this.#view, choose(this.#view.state));
     });
   }
