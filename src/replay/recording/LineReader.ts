@@ -1,6 +1,8 @@
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { SettingsRecord } from "../../checkpoint/records/lineRecords.ts";
+import type { OrderedRecord } from "../../checkpoint/state/LogProjection.ts";
 import { linesTo } from "../../checkpoint/lines/linesTo.ts";
 import { visitAt } from "../../checkpoint/state/AgentState.ts";
 import { foldUpTo } from "../../checkpoint/state/foldTo.ts";
@@ -15,11 +17,19 @@ import { HistoryReader } from "./HistoryReader.ts";
 import { type LaneSpan, lanesToHead } from "./lanesToHead.ts";
 import { recordedStateAt } from "./recordedStateAt.ts";
 import { LineResults } from "./LineResults.ts";
-import type { RecordedCheckpoint, LineRecording, RecordedNested, RecordedStart, RecordedState } from "./Recording.ts";
+import type {
+  RecordedCheckpoint,
+  LineRecording,
+  RecordedNested,
+  RecordedSettings,
+  RecordedStart,
+  RecordedState,
+} from "./Recording.ts";
 
 interface OpenPart {
   readonly line: RunLine;
   readonly start?: RecordedStart;
+  settings?: RecordedSettings;
   readonly checkpoints: RecordedCheckpoint[];
   readonly nested: readonly RecordedNested[];
 }
@@ -58,8 +68,12 @@ export class LineReader {
     const records = (index.laneRecords.get(lane) ?? []).filter(({ order }) => order <= upTo);
     const begun = { line, checkpoints: [], nested: this.#nestedIn({ lane, upTo, record: start }) };
     if (isFirst) this.#begin(start, begun, records[0]?.order ?? -1);
-    for (const { record, order } of records)
+    const changes = settingsChanges(records);
+    for (const ordered of records) {
+      const { record, order } = ordered;
       if (!index.requests.isForgotten(record, order)) this.#add(record, order, begun);
+      if (record.kind === "settings" && changes.has(ordered)) this.#changeSettings(record, order, begun);
+    }
     if (this.#last && this.#results.hasVisit([this.#last.version, 0])) this.#resume(begun);
   }
 
@@ -87,6 +101,23 @@ export class LineReader {
     const state = this.#stateAt(version);
     const start = withoutUndefined({ move: "resume" as const, checkpointId, version, nodeId, input, state });
     this.#parts.push({ ...lane, start: { ...start, visit: [version, 0] }, checkpoints: [] });
+  }
+
+  /** Starts a part at the last checkpoint, because a resume has continued there with other settings. */
+  #changeSettings({ model, parameters, tools }: SettingsRecord, order: number, lane: OpenPart): void {
+    const read =
+      parameters === undefined ? {} : { parameters: this.#read(parameters, lane.line.lane, order) as object };
+    const settings = { model, tools, ...read } as RecordedSettings;
+    const part = this.#parts.at(-1);
+    const at = part?.checkpoints.findLastIndex(({ within }) => !within) ?? -1;
+    const before = part?.checkpoints[at];
+    if (part && !before) part.settings = settings;
+    if (!part || !before) return;
+    const { checkpointId, version, nodeId, input, unresolved } = before;
+    const joined = this.#log.index.checkpoints.get(version)?.record.joined;
+    const own = withoutUndefined({ checkpointId, version, nodeId, input, unresolved, joined });
+    const start = { ...own, move: "resume" as const, visit: [version, 0] as const };
+    this.#parts.push({ ...lane, start, settings, checkpoints: part.checkpoints.splice(at + 1) });
   }
 
   #addCheckpoint(record: CheckpointRecord, order: number, lane: OpenPart): void {
@@ -140,6 +171,16 @@ export class LineReader {
       return "fork" in place ? [{ fork: place.fork, branch: place.branch, line }] : [{ call: place.call, line }];
     });
   }
+}
+
+/**
+ * Returns the settings that a resume has changed. The settings that a node changes are in the append of a checkpoint, and
+ * the first ones of a lane are in its first append.
+ */
+function settingsChanges(records: readonly OrderedRecord[]): ReadonlySet<OrderedRecord> {
+  const appends = new Set(records.flatMap(({ record, position }) => (record.kind === "checkpoint" ? position : [])));
+  appends.add(records[0]?.position ?? -1);
+  return new Set(records.filter(({ record, position }) => record.kind === "settings" && !appends.has(position)));
 }
 
 const changesState: ReadonlySet<string> = new Set(["message", "edit", "storage", "settings"]);

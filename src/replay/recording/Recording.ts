@@ -45,6 +45,8 @@ export interface RecordedPart {
   readonly line: RunLine;
   /** The checkpoint that starts the part. `undefined` for the start of a line. */
   readonly start?: RecordedStart;
+  /** The model settings with which a resume has continued at the start. `undefined` if it kept them. */
+  readonly settings?: RecordedSettings;
   /** The checkpoints after the start, oldest first. */
   readonly checkpoints: readonly RecordedCheckpoint[];
   /** The branches and sub-agents that started on the lane of this part. */
@@ -53,7 +55,10 @@ export interface RecordedPart {
 
 /** The position at which a part starts. */
 export interface RecordedStart {
-  /** `resume`: a process continued at a checkpoint that a node of an earlier process had made for another node. */
+  /**
+   * `resume`: a process continued at a checkpoint that a node of an earlier process had made for another node, or with
+   * other model settings.
+   */
   readonly move: NonNullable<CheckpointRecord["move"]> | "resume";
   readonly checkpointId: string;
   readonly version: number;
@@ -65,6 +70,13 @@ export interface RecordedStart {
   readonly visit: Visit;
   /** The state of the line. `undefined` if the line continues with the state that it had reached. */
   readonly state?: RecordedState;
+}
+
+/** The model settings of a line. */
+export interface RecordedSettings {
+  readonly model: string;
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  readonly tools: readonly string[];
 }
 
 /** The state of a line at a checkpoint. */

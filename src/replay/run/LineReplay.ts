@@ -5,7 +5,6 @@ import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { RunStateSeed } from "../../agent/state/RunState.ts";
 import type { NextStep } from "../../agent/strategy/NextStep.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
-import type { MessageNumbers, NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type {
@@ -15,12 +14,12 @@ import type {
   RecordedPart,
   RecordedResponse,
   RecordedStart,
-  RecordedState,
 } from "../recording/Recording.ts";
 import type { FoundDifference } from "../results/Divergence.ts";
 import { LineRecords } from "../results/LineRecords.ts";
 import { ReplayedLine } from "./LinesAtRest.ts";
 import { sameValue } from "../results/sameValue.ts";
+import { recordedSeed, stateOfParts } from "./stateOfParts.ts";
 
 /** The position of a replayed line in its recording. */
 export class LineReplay extends ReplayedLine {
@@ -81,15 +80,16 @@ export class LineReplay extends ReplayedLine {
 
   /** Returns the position at which the replay of the line starts. */
   startFrom(fresh: RunStart): RunStart {
-    const { start, line } = this.part;
+    const { start, line, settings } = this.part;
     const common = {
       line,
       isRecordedCall: (id: string) => this.records.isRecordedCall(id),
       isRefusedCall: (id: string) => this.records.isRefusedCall(id),
     };
-    if (!start) return { ...fresh, ...common, visitBase: -line.lane, visitOrdinal: 0 };
     const { messages = [], numbers = { next: 1 } } = fresh.state;
-    const state = start.state ? seedOf(start.state, messages, numbers) : fresh.state;
+    const own = start?.state ? recordedSeed(start.state, messages, numbers) : fresh.state;
+    const state = settings ? { ...own, settings } : own;
+    if (!start) return { ...fresh, ...common, state, visitBase: -line.lane, visitOrdinal: 0 };
     return { ...fresh, ...common, ...this.#positionOf(start, state) };
   }
 
@@ -98,16 +98,13 @@ export class LineReplay extends ReplayedLine {
     this.#at = 0;
     this.#foreseen = undefined;
     this.#within = [];
-    let recorded: RecordedState | undefined;
-    do {
-      this.#part++;
-      recorded = this.part.start?.state ?? recorded;
-    } while (this.part.checkpoints.length === 0 && this.nextPart);
+    const from = this.#part + 1;
+    do this.#part++;
+    while (this.part.checkpoints.length === 0 && this.nextPart);
     const { start, line } = this.part;
     if (!start) throw new TypeError("Only the first part of a line has no start.");
-    const { history, seed } = run.state;
-    const state = recorded ? seedOf(recorded, history.entries, history.numbers) : seed;
-    this.#loaded = recorded?.messages;
+    const { state, loaded } = stateOfParts(run.state, this.recorded.parts.slice(from, this.#part + 1));
+    this.#loaded = loaded;
     // The start of the part before can have been a join or an unresolved node.
     const { joined: _joined, unresolved: _unresolved, ...fresh } = run.start as RunStart;
     return {
@@ -282,24 +279,4 @@ export class LineReplay extends ReplayedLine {
 
 function isSameVisit(a: Visit | undefined, b: Visit | undefined): boolean {
   return a?.[0] === b?.[0] && a?.[1] === b?.[1];
-}
-
-/** Returns the seed of a state. Messages that are the same in the given history keep their numbers. */
-function seedOf(
-  { messages, storage, model, parameters, tools, iteration, decisions }: RecordedState,
-  known: readonly NumberedMessage[],
-  numbers: MessageNumbers,
-): RunStateSeed {
-  const numbered = messages.map((message, at) => {
-    const before = known[at];
-    return before && sameValue(before.message, message) ? before : { number: numbers.next++, message };
-  });
-  return {
-    messages: numbered,
-    numbers,
-    storage: new Map(storage),
-    ...(model !== undefined && tools && { settings: { model, tools, ...(parameters && { parameters }) } }),
-    iteration,
-    decisions,
-  };
 }
