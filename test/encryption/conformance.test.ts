@@ -1,5 +1,6 @@
 import { describe, it } from "vitest";
 import { recordLogConformance } from "../../src/testing.ts";
+import { soak, wholeSoak } from "../soak/cases.ts";
 import { engines } from "../storage/engines/engines.ts";
 import { encryptedHarness } from "./encryptedHarness.ts";
 
@@ -9,8 +10,8 @@ const leftOut = [
   ...["blobs.copy", "createMany"].map((part) => `${part}: the log has no such method`),
 ];
 
-/** The others follow with SOAK, because the suite takes most of a minute on all of them. */
-const tested = engines.filter(({ name }) => process.env["SOAK"] || name === "in memory");
+/** The suite takes most of a minute on all storages, so only a whole soak runs all of them. */
+const tested = engines.filter(({ name }) => wholeSoak || name === "in memory" || (soak && name === "in files"));
 
 for (const { name, harness } of tested) {
   describe(`an encrypted log ${name}`, () => {

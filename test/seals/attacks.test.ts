@@ -211,6 +211,29 @@ describe("a sealed log", () => {
     expect(await collect(log.read("a", { upTo: 7 }))).toHaveLength(7);
   });
 
+  it("rejects a read of a part of the log whose seals were removed", async () => {
+    const log = sealedLog(await attacked((entries, other) => at(9, edited)(entries.map(unsealed), other)));
+    for (const part of [{ after: 8 }, { upTo: 9 }, { after: 5, upTo: 9 }])
+      await expect(collect(log.read("a", part))).rejects.toMatchObject({ code: "seal_broken", kind: "unsealed" });
+    const newer = sealedLog(
+      await attacked((entries) => at(10, unsealed)(at(7, unsealed)(at(9, edited)(entries, []), []), [])),
+    );
+    await expect(collect(newer.read("a", { after: 8 }))).rejects.toMatchObject({ kind: "unsealed", position: 7 });
+  });
+
+  it("seals each snapshot, so that a read from the newest one starts at a seal", async () => {
+    const inner = new MemoryRecordLog();
+    const owned = await sealedLog(inner, { every: 100 }).open("a", processOwner());
+    await owned.append({ id: "1-1", records: [text("first")] }, 0);
+    await owned.append({ id: "1-2", records: [text("second")] }, 1);
+    await owned.append({ id: "1-3", records: [text("state")], snapshot: true }, 2);
+    await owned.append({ id: "1-4", records: [text("after")] }, 3);
+    await owned.release();
+    const [snapshot] = await collect(inner.read("a", { sinceSnapshot: true }));
+    expect(snapshot).toMatchObject({ position: 3, records: [{ seal: { covers: [[2, 3]] } }] });
+    expect(await collect(sealedLog(inner, { every: 100 }).read("a", { sinceSnapshot: true }))).toHaveLength(2);
+  });
+
   it("rejects a log that was never sealed", async () => {
     const inner = new MemoryRecordLog();
     await write(inner, [forged(1), forged(2)]);

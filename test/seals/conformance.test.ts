@@ -1,14 +1,14 @@
 import { describe, it } from "vitest";
 import { recordLogConformance, type RecordLogHarness } from "../../src/testing.ts";
 import { encryptedHarness } from "../encryption/encryptedHarness.ts";
+import { soak, wholeSoak } from "../soak/cases.ts";
 import { engines } from "../storage/engines/engines.ts";
 import { sealedHarness } from "./sealedHarness.ts";
 
-/** A sealed log has no table of its own, and an encrypted one copies no blobs. Agents are created one at a time. */
+/** A sealed log has no table of its own, and an encrypted one copies no blobs. */
 const leftOut = [
   "a table: the log is not over a LogTable",
-  "blobs.copy: the log has no such method",
-  "createMany: the log has no such method",
+  ...["blobs.copy", "createMany"].map((part) => `${part}: the log has no such method`),
 ];
 
 const arrangements: readonly (readonly [name: string, wrap: (harness: RecordLogHarness) => RecordLogHarness])[] = [
@@ -19,9 +19,9 @@ const arrangements: readonly (readonly [name: string, wrap: (harness: RecordLogH
 
 for (const [arrangement, wrap] of arrangements)
   for (const { name, harness } of engines) {
-    // The others follow with SOAK, because the suite takes most of a minute on all of them.
-    const isQuick = name === "in memory" && wrap === sealedHarness;
-    if (!process.env["SOAK"] && !isQuick) continue;
+    // The suite takes most of a minute on all storages, so only a whole soak runs all of them.
+    const isQuick = name === "in memory" && (soak || wrap === sealedHarness);
+    if (!wholeSoak && !isQuick && !(soak && name === "in files" && wrap === sealedHarness)) continue;
     describe(`${arrangement} ${name}`, () => {
       it.each(recordLogConformance)("$name", (test) =>
         test.run(

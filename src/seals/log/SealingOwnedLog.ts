@@ -142,8 +142,9 @@ export class SealingOwnedLog implements OwnedLog {
     return this.#orFail(() => this.#owned.append(entry, expectedPosition));
   }
 
-  #isDue({ hash, digests }: SealedEnd, { records, summary }: LogAppend): boolean {
-    if (hash === undefined || digests.length + 1 >= this.#context.every) return true;
+  /** Reads of the newest part start at a snapshot, so each snapshot has a seal. */
+  #isDue({ hash, digests }: SealedEnd, { records, summary, snapshot }: LogAppend): boolean {
+    if (hash === undefined || snapshot || digests.length + 1 >= this.#context.every) return true;
     return (summary !== undefined && summary.status !== unsealedStatus) || prunedGapsOf(records).length > 0;
   }
 

@@ -203,30 +203,53 @@ export class SealingRecordLog implements RecordLog {
       const after = Math.max(0, position - size);
       const reading = new SealReading(await this.options.sha256());
       for await (const entry of this.stored.read(agentId, { after })) reading.add(entry);
-      const end = await this.#assertUnchanged(agentId, reading, { after });
-      if (end) return end;
+      const { appends } = reading;
+      const { newest, tail } = await this.#compare(agentId, appends, after > 0 ? after + 1 : undefined);
+      if (newest) return this.#noteEnd(agentId, { position: appends.at(-1)?.position ?? 0, newest, tail });
       if (after === 0) return { position, hash: undefined, digests: [] };
     }
   }
 
-  /** @returns the end of the log. `undefined` if the read did not reach it, or found no seal. */
-  async #assertUnchanged(
-    agentId: string,
-    { appends }: SealReading,
-    options: ReadOptions,
-  ): Promise<SealedEnd | undefined> {
+  /** @throws SealBrokenError */
+  async #assertUnchanged(agentId: string, { appends }: SealReading, options: ReadOptions): Promise<void> {
     const [first] = appends;
     const last = appends.at(-1);
-    if (!first || !last) return undefined;
+    if (!first || !last) return;
     const { upTo } = options;
     if (upTo !== undefined && !last.seal) appends.push(...(await this.#upToSeal(agentId, last.position)));
     const from = firstReadPosition(options, first.position);
-    const { changes, newest, tail } = await this.#checkOf(agentId, appends, { from });
+    const { newest, tail } = await this.#compare(agentId, appends, from);
+    // Without a seal, a part of a log shows neither changes nor how many appends have no seal.
+    if (!newest && from !== undefined) await this.#endAt(agentId, appends.at(-1)?.position ?? 0);
+    else if (newest && upTo === undefined) this.#noteEnd(agentId, { position: last.position, newest, tail });
+  }
+
+  /**
+   * @param from - the first position of a part of the log. Defaults to the whole log.
+   * @throws SealBrokenError
+   */
+  async #compare(agentId: string, appends: readonly SealedAppend[], from: number | undefined): Promise<SealCheck> {
+    const check = await this.#checkOf(agentId, appends, { from });
     // A part of a log does not show which of its appends were pruned.
-    const [change] = changes.length > 0 && from !== undefined ? (await this.#check(agentId)).changes : changes;
+    const [change] =
+      check.changes.length > 0 && from !== undefined ? (await this.#check(agentId)).changes : check.changes;
     if (change) throw new SealBrokenError(agentId, change);
-    if (!newest || upTo !== undefined) return undefined;
-    const end = { position: last.position, hash: newest.hash, digests: tail.map(({ digest }) => digest) };
+    return check;
+  }
+
+  /** Tells the owner the end of the log. */
+  #noteEnd(
+    agentId: string,
+    {
+      position,
+      newest,
+      tail,
+    }: Required<Pick<SealCheck, "tail">> & {
+      readonly position: number;
+      readonly newest: NonNullable<SealCheck["newest"]>;
+    },
+  ): SealedEnd {
+    const end = { position, hash: newest.hash, digests: tail.map(({ digest }) => digest) };
     this.#owned.get(agentId)?.noteEnd(end);
     return end;
   }
