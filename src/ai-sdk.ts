@@ -28,5 +28,6 @@ export type {
   AiSdkToolsSettings,
 } from "./integrations/ai-sdk-agents/Durable.ts";
 export type { BoundAgentOptions, DurableAgentOptions } from "./integrations/ai-sdk-agents/DurableAgentOptions.ts";
+export type { HostedReplay, HostedReplayOptions } from "./integrations/hosted/HostedReplay.ts";
 export type { HostedProbe, HostedRollback } from "./integrations/hosted/HostedTool.ts";
 export { RunStoppedError } from "./errors/runErrors.ts";

@@ -2,6 +2,7 @@ import { RequestNotOpenError } from "../../errors/requestErrors.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import type { HostedAgents, HostedBody, HostedResult } from "../hosted/HostedAgents.ts";
 import type { HostedLoop } from "../hosted/HostedLoop.ts";
+import type { HostedReplay, HostedReplayOptions } from "../hosted/HostedReplay.ts";
 import type { HostedTool } from "../hosted/HostedTool.ts";
 import type { RunRecords } from "../hosted/RunRecords.ts";
 import { approvalsGiven, type GivenApproval, type CallInput, promptMessages, runLegs } from "./runLegs.ts";
@@ -71,6 +72,10 @@ export class AgentRunner {
     const result = await this.#run(agentId, body, (begun) => this.#hosted.resume({ agentId, signal }, begun));
     if (result.status === "completed") return result.value;
     return "last" in passes ? passes.last : this.#replayedWait(agentId, passes, body);
+  }
+
+  async replay(agentId: string, options: HostedReplayOptions): Promise<HostedReplay<unknown>> {
+    return this.#hosted.compare(agentId, options, this.#generating({}, {}, undefined));
   }
 
   async #replayedWait(agentId: string, passes: { last?: unknown }, body: HostedBody<unknown>): Promise<unknown> {

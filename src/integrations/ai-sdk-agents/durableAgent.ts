@@ -7,6 +7,7 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { DurableAgent } from "../../persistence/DurableAgent.ts";
 import type { PruneOptions, PruneReport } from "../../index.ts";
 import type { UnfinishedOptions, UnfinishedRun } from "../../persistence/PersistenceFeature.ts";
+import { type HostedReplay, type HostedReplayOptions, hostedReplaySchema } from "../hosted/HostedReplay.ts";
 import { HostedAgents } from "../hosted/HostedAgents.ts";
 import { AgentRunner, type AnyAgent } from "./AgentRunner.ts";
 import { BoundAgent, type BoundAgentOf } from "./BoundAgent.ts";
@@ -26,6 +27,14 @@ export interface DurableAgents<Agent extends AnyAgent> {
    * `cancel`.
    */
   agent(agentId: string): DurableAgent;
+  /**
+   * Runs the agent on the records of a stored run: with the recorded responses of models, outcomes of tools and
+   * approvals. Calls no wrapped model and executes no wrapped tool, and writes nothing. Prompts are not recorded, so a
+   * changed prompt is no difference.
+   *
+   * @throws RunNotFoundError, RecordingPrunedError, InvalidAgentIdError, InvalidInputError
+   */
+  replay(agentId: string, options?: HostedReplayOptions): Promise<HostedReplay<Awaited<ReturnType<Agent["generate"]>>>>;
   /** Yields the unfinished runs that no process executes. Resume them after a restart. */
   unfinished(options?: UnfinishedOptions): AsyncGenerator<UnfinishedRun>;
   /**
@@ -89,6 +98,10 @@ export function durableAgent<Agent extends AnyAgent>(
       return new BoundAgent(agent, runner, agentId, bound) as unknown as BoundAgentOf<Agent>;
     },
     agent: (agentId) => hosted.agent(agentId),
+    async replay(agentId, given = {}) {
+      checkSchema(hostedReplaySchema, given, "options of replay()");
+      return (await runner.replay(agentId, given)) as Awaited<ReturnType<DurableAgents<Agent>["replay"]>>;
+    },
     unfinished: (unfinished) => feature.unfinished(unfinished),
     prune: (prune) => feature.prune(prune),
     deleteAgent: (agentId) => feature.deleteAgent(agentId),

@@ -23,6 +23,10 @@ import type { LogStorage } from "../../storage/LogStorage.ts";
 import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
 import { LiveLoop } from "./LiveLoop.ts";
 import { RecordedLoop } from "./RecordedLoop.ts";
+import { assertAgentId } from "../../internal/options/assertAgentId.ts";
+import { readRecording } from "../../replay/recording/readRecording.ts";
+import type { HostedReplay, HostedReplayOptions } from "./HostedReplay.ts";
+import { LoopComparison } from "./LoopComparison.ts";
 import { RunRecords } from "./RunRecords.ts";
 
 /** Runs the loop of another runtime from its start. `input` is the stored input of the run. */
@@ -162,6 +166,27 @@ export class HostedAgents {
     const owner = async () => (await this.#storage.log.owner(records.agentId))?.generation ?? 0;
     const loop = new RecordedLoop(records, { sha256, ...options, streams: store && { store, owner } });
     return settledBy(loop, () => body(loop, records.input));
+  }
+
+  /** Runs a body on the records of a stored run, and compares it with them. Reads the storage, and writes nothing. */
+  async compare<Result>(
+    agentId: string,
+    { runId, signal }: HostedReplayOptions,
+    body: HostedBody<Result>,
+  ): Promise<HostedReplay<Result>> {
+    assertAgentId(agentId);
+    const recording = await readRecording(this.#storage.log, agentId, runId);
+    const records = await this.records(agentId, recording.runId);
+    const observer = new LoopComparison(recording);
+    const loop = new RecordedLoop(records, { sha256: await this.#storage.sha256(), signal, observer });
+    const end = await settledBy(loop, () => body(loop, records.input)).then(
+      (value) => ({ value }),
+      (error: unknown) => ({ error }),
+    );
+    signal?.throwIfAborted();
+    const divergence = observer.divergence(end);
+    if (divergence) return { matches: false, divergence, status: "diverged" };
+    return { matches: true, status: recording.end.status, ...("value" in end && { result: end.value }) };
   }
 
   async #settled<Result>(

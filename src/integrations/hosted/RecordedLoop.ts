@@ -12,6 +12,14 @@ import { hostedResponse } from "./responseMessage.ts";
 import type { ApprovableCall, GivenHostedResponse, HostedApproval, HostedCall, HostedLoop } from "./HostedLoop.ts";
 import type { HeldRecord, RunRecords } from "./RunRecords.ts";
 
+/** Sees the requests of a loop before they get their recorded results. An error that it throws ends the loop. */
+export interface LoopObserver {
+  requesting(ordinal: number): void;
+  /** @param ids the possible ids of the call, newest first */
+  calling(ids: readonly string[], call: { readonly toolName: string; readonly input: unknown }): void;
+  approving(call: ApprovableCall, isRecorded: boolean): void;
+}
+
 /** Resolves when the run has new records. Rejects if the run stops without new records. */
 type Follow = () => Promise<void>;
 
@@ -26,6 +34,7 @@ export class RecordedLoop implements HostedLoop {
   readonly #sha256: Sha256;
   readonly #follow: Follow;
   readonly #streams: PieceSource | undefined;
+  readonly #observer: LoopObserver | undefined;
   readonly #calls = new ResponseCalls();
   #answers = 0;
   #steps = 0;
@@ -36,6 +45,7 @@ export class RecordedLoop implements HostedLoop {
   /**
    * @param options.follow waits for further records. Omit it for a finished run.
    * @param options.streams holds the pieces of incomplete responses. Omit it to receive complete responses only.
+   * @param options.observer compares the requests of the loop with its records
    */
   constructor(
     records: RunRecords,
@@ -44,9 +54,11 @@ export class RecordedLoop implements HostedLoop {
       readonly signal?: AbortSignal | undefined;
       readonly follow?: Follow;
       readonly streams?: PieceSource | undefined;
+      readonly observer?: LoopObserver | undefined;
     },
   ) {
     this.#streams = options.follow && options.streams;
+    this.#observer = options.observer;
     this.#records = records;
     this.#sha256 = options.sha256;
     this.signal = options.signal ?? new AbortController().signal;
@@ -65,6 +77,7 @@ export class RecordedLoop implements HostedLoop {
 
   async answer(): Promise<GivenHostedResponse> {
     const ordinal = this.#answers++;
+    this.#observe((observer) => observer.requesting(ordinal));
     const { record, log } = await this.#found(() => this.#records.answer(ordinal));
     const message = log.readValue(record.message) as AssistantMessage;
     const shown = this.#withIds(message, ordinal);
@@ -79,19 +92,21 @@ export class RecordedLoop implements HostedLoop {
     return this.#streams && new HostedPieces(this.#streams, agentId, { runId, ordinal });
   }
 
-  async call(toolCallId: string, { tool }: HostedCall): Promise<unknown> {
+  async call(toolCallId: string, call: HostedCall): Promise<unknown> {
     await this.#calls.of(toolCallId);
-    return this.#outcome(this.#ids.get(toolCallId) ?? [toolCallId], tool.tool.name);
+    return this.#outcome(this.#ids.get(toolCallId) ?? [toolCallId], call);
   }
 
-  async step({ tool }: HostedCall): Promise<unknown> {
-    return this.#outcome(this.#idsAt("c", this.#steps++, 0), tool.tool.name);
+  async step(call: HostedCall): Promise<unknown> {
+    return this.#outcome(this.#idsAt("c", this.#steps++, 0), call);
   }
 
   async approvals(calls: readonly ApprovableCall[]): Promise<readonly HostedApproval[]> {
     return Promise.all(
-      calls.map(async ({ toolCallId }): Promise<HostedApproval> => {
-        const ids = this.#ids.get(toolCallId) ?? [toolCallId];
+      calls.map(async (call): Promise<HostedApproval> => {
+        const ids = this.#ids.get(call.toolCallId) ?? [call.toolCallId];
+        const isRecorded = this.#records.approval(ids) !== undefined;
+        this.#observe((observer) => observer.approving(call, isRecorded));
         const { record, log } = await this.#found(() => this.#records.approval(ids));
         if (record.expired) return { approved: false, reason: "it was not approved in time" };
         if (record.rejected !== undefined) return { approved: false, reason: record.rejected };
@@ -108,12 +123,22 @@ export class RecordedLoop implements HostedLoop {
     // Only the outcome is replayed.
   }
 
-  async #outcome(ids: readonly string[], toolName: string): Promise<unknown> {
+  async #outcome(ids: readonly string[], { tool: { tool }, input }: HostedCall): Promise<unknown> {
+    this.#observe((observer) => observer.calling(ids, { toolName: tool.name, input }));
     const found = await this.#found(() => {
       const outcome = this.#records.outcome(ids);
       return outcome && isOver(outcome.record) ? outcome : undefined;
     });
-    return outputOf(found, toolName);
+    return outputOf(found, tool.name);
+  }
+
+  #observe(see: (observer: LoopObserver) => void): void {
+    try {
+      if (this.#observer) see(this.#observer);
+    } catch (error) {
+      this.#failure ??= { error };
+      throw error;
+    }
   }
 
   async #found<Found>(look: () => Found | undefined): Promise<Found> {

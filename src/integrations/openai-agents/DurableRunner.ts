@@ -23,6 +23,7 @@ import {
   type HostedResult,
   hostedShape,
 } from "../hosted/HostedAgents.ts";
+import type { HostedReplay, HostedReplayOptions } from "../hosted/HostedReplay.ts";
 import { type HostedToolSettings, hostedToolSettingsSchema } from "../hosted/HostedTool.ts";
 import { RecordedLoop } from "../hosted/RecordedLoop.ts";
 import { inRun } from "./wrapped/currentRun.ts";
@@ -99,6 +100,8 @@ interface Asked {
   readonly input?: StoredInput;
   /** The state whose decisions apply, also to later requests. */
   readonly state?: AnyState;
+  /** Whether the run is only compared with its records. */
+  readonly executesNothing?: boolean;
 }
 
 type Result = HostedResult<AnyResult | AnyStream>;
@@ -203,6 +206,30 @@ export class DurableRunner {
     return this.#resume(agent, options);
   }
 
+  /**
+   * Runs an agent on the records of a stored run: with the recorded responses of models, outcomes of function tools and
+   * approvals. Calls no model of the loop, executes no function tool, changes no session, and writes nothing. Prompts
+   * are not recorded, so changed instructions are no difference. Guardrails run again, with
+   * their models.
+   *
+   * @param options the options of the SDK for the run, and `runId`, which defaults to the newest run
+   * @throws RunNotFoundError, RecordingPrunedError
+   * @throws InvalidInputError also for an agent with computer, shell or patch tools, whose calls are not recorded
+   */
+  async replay<Given extends AnySdkAgent, Context = undefined>(
+    agent: Given,
+    options: Whole<Context, Given> & { readonly agentId: string } & Pick<HostedReplayOptions, "runId">,
+  ): Promise<HostedReplay<RunResult<Context, Given>>> {
+    checkSchema(optionsSchema, options, "options of a replay");
+    const { agentId, runId, ...sdk } = options as SdkOptions & { readonly agentId: string; readonly runId?: string };
+    let refusal: Error | undefined;
+    const work: Work = (run, request) => runLoop(run, request).finally(() => (refusal = run.refusal));
+    const body = this.#body({ agent, options: sdk, executesNothing: true }, new AbortController(), work);
+    const replayed = await this.#agents.compare(agentId, { runId, signal: sdk.signal }, body);
+    if (refusal) throw refusal;
+    return replayed as HostedReplay<RunResult<Context, Given>>;
+  }
+
   /** Returns one durable agent for access from outside a run: requests, checkpoints, rollbacks and more. */
   agent(agentId: string): DurableAgent {
     return this.#agents.agent(agentId);
@@ -272,9 +299,9 @@ export class DurableRunner {
     return new RunResult(waitingState(asked, result.requests, attempt));
   }
 
-  #body({ agent, options, input: asked }: Asked, refusal: AbortController, work: Work): Body {
+  #body({ agent, options, input: asked, executesNothing }: Asked, refusal: AbortController, work: Work): Body {
     return async (loop, found) => {
-      const run = new DurableRun(loop, this.#tools, loop instanceof RecordedLoop);
+      const run = new DurableRun(loop, this.#tools, loop instanceof RecordedLoop, executesNothing);
       const stored = found as StoredInput;
       if (!run.isFinished) {
         await assertSameSession(stored, options.session).catch((error: unknown) => {

@@ -1,4 +1,5 @@
 import type { RunToolApprovalItem, Session } from "@openai/agents-core";
+import type { InvalidInputError } from "../../../errors/agentErrors.ts";
 import type { HostedLoop } from "../../hosted/HostedLoop.ts";
 import { Mutex } from "../../../internal/Mutex.ts";
 import type { KnownTools } from "./KnownTools.ts";
@@ -17,13 +18,19 @@ export class DurableRun {
   readonly sessions = new WeakMap<Session, Map<string | undefined, Session>>();
   /** The approvals at which loops of the run stopped, by the library's call ids. */
   readonly approvals = new Map<string, RunToolApprovalItem>();
+  /** Why a replay ends: the tools that it would execute. `undefined` otherwise. */
+  refusal: InvalidInputError | undefined;
   readonly #turns = new Map<string, Mutex>();
 
-  /** @param isFinished whether the run is over and is only replayed */
+  /**
+   * @param isFinished whether the run is over and is only replayed
+   * @param executesNothing whether the run is compared with its records, so that no tool may execute
+   */
   constructor(
     readonly loop: HostedLoop,
     readonly knownTools: KnownTools,
     readonly isFinished: boolean,
+    readonly executesNothing = false,
   ) {
     ({ agentId: this.agentId, runId: this.runId } = loop);
   }

@@ -4,6 +4,7 @@ import {
   hasDynamicFunctionToolApprovalPolicy,
   prepareFunctionToolInput,
 } from "@openai/agents-core/utils/internal";
+import { InvalidInputError } from "../../../errors/agentErrors.ts";
 import { ToolFailedError } from "../../../errors/toolCallErrors.ts";
 import { isToolFailure, toldToModel } from "../../../agent/tool/Tool.ts";
 import { currentCall, inRun } from "./currentRun.ts";
@@ -27,6 +28,7 @@ export function wrappedTool<Given extends AnySdkTool>(given: Given, run: Durable
   const tool: AnySdkTool = originalOf(given);
   const known = run.tools.get(tool);
   if (known) return known as Given;
+  if (run.executesNothing && unrecorded.has(tool.type)) throw refused(tool, run);
   if (tool.type === "hosted_tool") return durableToolSearch(tool, run) as Given;
   if (tool.type === "computer") return durableComputerTool(tool, run) as Given;
   if (tool.type !== "function") return given;
@@ -38,6 +40,15 @@ export function wrappedTool<Given extends AnySdkTool>(given: Given, run: Durable
   noteOriginal(durable, tool);
   run.knownTools.meet(tool);
   return durable as Given;
+}
+
+/** Calls of these tools are not recorded, so a replay would make them. */
+const unrecorded: ReadonlySet<string> = new Set(["computer", "shell", "apply_patch"]);
+
+function refused({ name, type }: AnySdkTool, run: DurableRun): InvalidInputError {
+  const expected = `expected no ${type} tool such as "${name}": its calls are not recorded, and a replay would make them`;
+  run.refusal ??= new InvalidInputError("agent of replay()", [{ path: "tools", expected }]);
+  return run.refusal;
 }
 
 function durableComputerTool(tool: AnyComputerTool, run: DurableRun): AnyComputerTool {
