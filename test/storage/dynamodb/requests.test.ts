@@ -10,7 +10,7 @@ import { soak } from "../../soak/cases.ts";
 /** A process on a table, and which requests something takes. */
 function processOn(database: FakeDynamoDB) {
   const client = new WatchedDynamoDB(database);
-  const storage = new DynamoDBPersistenceStorageProvider({ client, tableName: "agents" });
+  const storage = new DynamoDBPersistenceStorageProvider({ client, tableName: "agents", leaseMs: 3_600_000 });
   const requestsOf = async (action: () => Promise<unknown>) => {
     const before = client.requests.length;
     await action();
@@ -52,11 +52,26 @@ it("each step of an agent takes one request", async () => {
 it("a status change takes five requests, plus one read for the first change of an owner", async () => {
   const { log, requestsOf } = processOn(new FakeDynamoDB());
   const owned = await log.open("a", processOwner());
-  const change = (status: string) => requestsOf(() => appendText(owned, "x", { summary: exampleSummary("a", status) }));
+  const { dueAt: _dueAt, ...summary } = exampleSummary("a", "");
+  const change = (status: string) => requestsOf(() => appendText(owned, "x", { summary: { ...summary, status } }));
   expect(await change("running")).toEqual(["getItem", ...Array<string>(5).fill("putItem")]);
   expect(await change("completed")).toEqual([...Array<string>(4).fill("putItem"), "deleteItem"]);
   // What else lists show changes, but not in which list the agent is.
   expect(await change("completed")).toEqual(Array(4).fill("putItem"));
+  await log.close();
+});
+
+it("a due time takes one request more, and one when it ends", async () => {
+  const { log, requestsOf } = processOn(new FakeDynamoDB());
+  const owned = await log.open("a", processOwner());
+  const { dueAt: _dueAt, ...summary } = exampleSummary("a", "running");
+  const run = () => requestsOf(() => appendText(owned, "x", { summary }));
+  const wait = () => requestsOf(() => appendText(owned, "x", { summary: exampleSummary("a", "waiting") }));
+  await run();
+  // The first write of a status in a process checks the list of due times, and the first in a table completes it.
+  expect((await wait()).filter((method) => method === "getItem" || method === "query")).toEqual(["getItem", "query"]);
+  expect(await run()).toEqual([...Array<string>(4).fill("putItem"), "deleteItem", "deleteItem"]);
+  expect(await wait()).toEqual([...Array<string>(5).fill("putItem"), "deleteItem"]);
   await log.close();
 });
 

@@ -17,6 +17,8 @@ export interface KeyRange {
 const maxKeyBytes = 1024;
 const hashBytes = 43;
 const [headKind, summaryKind, slotKind, partKind, blobKind, stagedKind] = [1, 2, 16, 32, 48, 64];
+/** The kinds of items in a list of due times. */
+const [dueMarkKind, dueKind] = [1, 2];
 
 export function partitionOf(agentId: string): string {
   return `agent ${agentId}`;
@@ -28,6 +30,10 @@ export function agentOf(pk: string): string {
 
 export function listPartition(status: string | undefined): string {
   return status === undefined ? "list" : `list ${status}`;
+}
+
+function duePartition(status: string): string {
+  return `due ${status}`;
 }
 
 export function headKey(agentId: string): ItemKey {
@@ -107,6 +113,34 @@ export function stagedUpTo(agentId: string, generation: number): KeyRange {
 export function placeKey(order: string, agentId: string, sha256: Sha256): Uint8Array {
   const whole = placeBytes(order, agentId);
   return whole.length < maxKeyBytes ? whole : concatenated([sortedPart(whole), utf8(sha256.base64url(whole))]);
+}
+
+interface DuePlace {
+  readonly status: string;
+  readonly order: string;
+  readonly dueAt: number;
+  readonly agentId: string;
+}
+
+/** Returns the key of an agent in the list of due times. */
+export function dueEntryKey({ status, order, dueAt, agentId }: DuePlace, sha256: Sha256): ItemKey {
+  const name = utf8(sha256.base64url(placeBytes(order, agentId)));
+  return { pk: duePartition(status), sk: keyOf(dueKind, numberBytes(Math.floor(dueAt)), name) };
+}
+
+/** Returns the key of the mark of a complete list of due times. It sorts before all agents. */
+export function dueMarkKey(status: string): ItemKey {
+  return { pk: duePartition(status), sk: Uint8Array.of(dueMarkKind) };
+}
+
+export function isDueMark({ sk }: ItemKey): boolean {
+  return sk[0] === dueMarkKind;
+}
+
+/** Returns the range of the mark and of all agents that are due. */
+export function dueRange(status: string, dueBefore: number): KeyRange {
+  const to = keyOf(dueKind, numberBytes(Math.floor(dueBefore)), behindAll);
+  return { pk: duePartition(status), from: Uint8Array.of(dueMarkKind), to };
 }
 
 /** Returns the prefix of a key that is always stored unhashed and therefore sorts correctly. */

@@ -10,6 +10,7 @@ import {
   placeKey,
   sortedPart,
 } from "../items/itemKeys.ts";
+import { DueEntries, isSameDue } from "./DueEntries.ts";
 import type { Picture, Pictures } from "./Picture.ts";
 import type { TableSelection } from "../../table/LogTable.ts";
 
@@ -31,10 +32,12 @@ const lastPlace = new Uint8Array(1024).fill(0xff);
 export class ListEntries {
   readonly #connection: DynamoDBConnection;
   readonly #sha256: () => Promise<Sha256>;
+  readonly #due: DueEntries;
 
   constructor(connection: DynamoDBConnection, sha256: () => Promise<Sha256>) {
     this.#connection = connection;
     this.#sha256 = sha256;
+    this.#due = new DueEntries(connection, sha256);
   }
 
   /**
@@ -51,25 +54,37 @@ export class ListEntries {
     await together(
       this.#connection.put(inStatus, { ...entry, due, updated }, condition),
       order === current?.order || this.#connection.put(inAll, entry, condition),
+      isSameDue(next, current) ||
+        this.#due.put(agentId, next, { entry, condition, inStatus: rangeBehind(status, undefined) }),
     );
   }
 
   /** Removes the entries of a picture. Keeps entries of the other picture and entries of later steps. */
   async remove(
     agentId: string,
-    { status, order }: Picture,
+    picture: Picture,
     written: Pick<Pictures, "generation" | "step">,
     kept: Picture | undefined,
   ): Promise<void> {
+    const { status, order } = picture;
     const condition = olderThan(written, false);
     if (status !== kept?.status || order !== kept.order)
       await this.#connection.delete(await this.#key(status, order, agentId), condition);
     if (order !== kept?.order) await this.#connection.delete(await this.#key(undefined, order, agentId), condition);
+    if (!isSameDue(picture, kept)) await this.#due.remove(agentId, picture, condition);
   }
 
   async *read(status: string | undefined, selection: EntrySelection): AsyncGenerator<ListEntry> {
-    const { after } = selection;
+    const { after, dueBefore } = selection;
     const behind = after === undefined ? undefined : placeBytes(after.order, after.agentId);
+    const due = status !== undefined && dueBefore !== undefined && (await this.#due.read(status, dueBefore));
+    if (due)
+      return yield* distinct(
+        inOrder(
+          due.map((item) => entryOf(item, status)),
+          behind,
+        ),
+      );
     // Sorts entries whose keys share the hashed prefix.
     let alike: ListEntry[] = [];
     for await (const items of this.#connection.pages(rangeBehind(status, behind), queryOf(status, selection))) {
@@ -98,6 +113,11 @@ function entryOf({ agent, order }: FoundItem, status: string | undefined): ListE
 function inOrder(entries: readonly ListEntry[], behind: Uint8Array | undefined): readonly ListEntry[] {
   const left = entries.filter(({ place }) => behind === undefined || compareBytes(place, behind) > 0);
   return left.length < 2 ? left : left.toSorted((one, other) => compareBytes(one.place, other.place));
+}
+
+/** An agent has two entries while its due time changes. */
+function distinct(entries: readonly ListEntry[]): readonly ListEntry[] {
+  return entries.filter(({ place }, at) => at === 0 || compareBytes((entries[at - 1] as ListEntry).place, place) !== 0);
 }
 
 function rangeBehind(status: string | undefined, behind: Uint8Array | undefined): KeyRange {
