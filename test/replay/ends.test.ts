@@ -27,6 +27,7 @@ function agentOf(
   storage: InMemoryPersistenceStorageProvider,
   bodies: readonly Body[],
   isSparse = false,
+  maxIterations = 50,
 ): AIAgent<string, string> {
   const graph = strategy<string, string>("chain", (g) => {
     const nodes = bodies.map((body, at) => g.node(`n${at}`, body));
@@ -35,7 +36,7 @@ function agentOf(
     if (last) g.edge(last, g.finish);
   });
   const common = { id: "a", promptExecutor: model, llmModel: "small", tools: [quick] };
-  return new AIAgent({ ...common, strategy: graph }).install(Persistence, {
+  return new AIAgent({ ...common, strategy: graph, maxIterations }).install(Persistence, {
     storage,
     enableAutomaticPersistence: !isSparse,
   });
@@ -153,12 +154,33 @@ describe("an error outside of nodes", () => {
   });
 });
 
+it.each([false, true])("a replay executes at most maxIterations nodes (few checkpoints: %s)", async (isSparse) => {
+  const storage = new InMemoryPersistenceStorageProvider();
+  const bodies = [same, call, same];
+  await agentOf(storage, bodies, isSparse).run("go", { runId: "r" });
+  const limited = (maxIterations: number) =>
+    replayRun(agentOf(storage, bodies, isSparse, maxIterations), { storage, agentId: "a" });
+  expect(await limited(3)).toMatchObject({ matches: true, status: "completed" });
+  expect((await limited(2)).divergence).toMatchObject({
+    what: "failure",
+    nodeId: "n2",
+    actual: { name: "IterationLimitError" },
+  });
+});
+
 describe("a run with few checkpoints", () => {
-  it("diverges with more nodes, and with another output", async () => {
+  it("diverges with another number of nodes, and with another output", async () => {
     const bodies = [same, call, same, call];
     expect(await replayed(bodies, bodies, true)).toMatchObject({ matches: true, status: "completed" });
     const path = { matches: false, divergence: { what: "path" } };
     expect(await replayed(bodies, [same, call, same, call, same, same], true)).toMatchObject(path);
+    const fewer = await replayed([same, same, same], [same, same], true);
+    expect(fewer).toMatchObject(path);
+    expect(fewer.divergence).toMatchObject({
+      nodeId: "n1",
+      expected: { nodeId: "finish", input: "go", visits: 3 },
+      actual: { nodeId: "finish", input: "go", visits: 2 },
+    });
     const other: Body = async () => "other";
     expect(await replayed([same, same], [same, other], true)).toMatchObject({ divergence: { what: "output" } });
   });

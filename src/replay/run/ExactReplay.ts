@@ -139,9 +139,9 @@ export class ExactReplay implements PersistenceAnswers {
       this.#cross(run, { nodeId, input }, nodeId);
     });
     pipeline.aroundNode((event, next) => this.#visit(event, next));
-    pipeline.onBranchCompleted(({ run }) => this.#endLine(run));
+    pipeline.onBranchCompleted(({ run, output }) => this.#completeLine(run, output));
     pipeline.onBranchFailed(({ run }) => this.#endLine(run));
-    pipeline.onStrategyCompleted(({ run }) => this.#endLine(run));
+    pipeline.onStrategyCompleted(({ run, output }) => this.#completeLine(run, output));
     pipeline.onStrategyFailed(({ run }) => this.#endLine(run));
   }
 
@@ -252,9 +252,25 @@ export class ExactReplay implements PersistenceAnswers {
     line.nested.clear();
   }
 
-  #leavesPath(run: AgentRun, nodeId: string, { nodeId: wanted, input }: RecordedCheckpoint, actual: Place): never {
-    const next = { nodeId: actual.nodeId, input: actual.input };
-    return this.diverge(run, nodeId, { what: "path", expected: { nodeId: wanted, input }, actual: next });
+  #leavesPath(run: AgentRun, nodeId: string, wanted: RecordedCheckpoint, { nodeId: actual, input }: Place): never {
+    const isLate = wanted.iteration !== run.state.iteration;
+    const shown = (place: Place, visits: number) => ({ ...place, ...(isLate && { visits }) });
+    return this.diverge(run, nodeId, {
+      what: "path",
+      expected: shown({ nodeId: wanted.nodeId, input: wanted.input }, wanted.iteration),
+      actual: shown({ nodeId: actual, input }, run.state.iteration),
+    });
+  }
+
+  /** The last checkpoint of a completed line has its number of visits. */
+  #completeLine(run: AgentRun, output: unknown): void {
+    const line = this.of(run);
+    const missed = line.missedAt(Infinity);
+    // A line that was moved to its end several times passes only the first of these checkpoints.
+    const isHere = missed?.nodeId === "finish" && missed.iteration === run.state.iteration;
+    if (missed && !isHere)
+      this.#leavesPath(run, line.current?.nodeId ?? "start", missed, { nodeId: "finish", input: output });
+    this.#endLine(run);
   }
 
   #endLine(run: AgentRun): void {

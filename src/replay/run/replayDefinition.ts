@@ -11,7 +11,7 @@ import { z } from "zod";
 
 /** What a replay puts in the place of Persistence and of the model. */
 export interface ReplayedParts {
-  readonly install: (pipeline: FeaturePipeline) => void;
+  readonly install: (pipeline: FeaturePipeline, definition: AgentDefinition) => void;
   readonly persistence: (context: AgentContext) => RunPersistence;
   readonly change: (definition: AgentDefinition) => Partial<AgentDefinition>;
 }
@@ -34,7 +34,7 @@ export class ReplayDefinitions {
     const { hooks } = pipeline;
     hooks.claim("resume", "runId", "history", "unfinished", "whenBusy", "requestInput");
     hooks.limitAborts({ ms: 0, clock: systemClock });
-    this.#parts.install(hooks);
+    this.#parts.install(hooks, definition);
     const feature: AgentDefinition["feature"] = (asked) =>
       (asked as unknown) === Persistence
         ? ({ of: (context: AgentContext) => this.#parts.persistence(context) } as never)

@@ -1,6 +1,8 @@
 import type { AIAgent } from "../../agent/AIAgent.ts";
+import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import { executeRun } from "../../agent/run/executeRun.ts";
+import { IterationLimitError } from "../../errors/strategyErrors.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import type { RunTrace } from "../trace/RunTrace.ts";
 import type { Recording } from "../recording/Recording.ts";
@@ -52,11 +54,13 @@ export async function replayRecording(
   const replay = new ExactReplay(recording, await platformSha256());
   const trace = new TraceCollector(recording, (event) => recordedInput(replay, event));
   const definitions: ReplayDefinitions = new ReplayDefinitions({
-    install: (pipeline) => {
+    install: (pipeline, { maxIterations }) => {
       trace.install(pipeline);
       install(replay, definitions, pipeline);
+      pipeline.onNodeStarting(({ run, nodeId }) => assertIterations(run, nodeId, maxIterations));
     },
     persistence: (context) => new ReplayedPersistence(context, replay),
+    // All processes and moves of the run count as one execution here. Only completed nodes are limited.
     change: () => ({ maxIterations: Number.POSITIVE_INFINITY }),
   });
   const { agentId, runId, input } = recording;
@@ -97,6 +101,11 @@ function install(replay: ExactReplay, definitions: ReplayDefinitions, pipeline: 
     if ("output" in begun || !recorded) return begun;
     return { start: replay.starting(replay.nested(line, recorded), begun.start) };
   });
+}
+
+/** @throws IterationLimitError */
+function assertIterations({ state }: AgentRun, nodeId: string, maxIterations: number): void {
+  if (state.iteration >= maxIterations) throw new IterationLimitError(maxIterations, nodeId);
 }
 
 function ended(replay: ExactReplay, collected: TraceCollector, end: ReplayedEnd): ReplayResult {
