@@ -16,7 +16,8 @@ function processOn(database: FakeDynamoDB) {
     // A filter does not reduce the items that are read and billed.
     query: async (input) => {
       const { FilterExpression: _filter, ...request } = input as { readonly FilterExpression?: string };
-      read += (await database.query(request)).Items?.length ?? 0;
+      const { Items = [] } = await database.query(request);
+      read += Items.length;
       return database.query(input);
     },
     batchGetItem: async (input) => {
