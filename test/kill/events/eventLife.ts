@@ -4,12 +4,14 @@ import { AIAgent, Persistence, persistence, strategy, type AgentContext } from "
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { scriptedModel } from "agent-persistence/testing";
 import { z } from "zod";
+import type { StoragePlace } from "../../storage/engines/storageAt.ts";
+import { countedStorageAt } from "../everyCall/countedStorageAt.ts";
 
 /**
  * Sends three events, receives them, rolls back over two receipts, and receives these again. Each start continues where
- * the last one ended, and prints what was received at the end.
+ * the last one ended, and prints what was received at the end. Uses files, or the storage at a place.
  */
-const [directory = ""] = process.argv.slice(2);
+const [directory = "", place] = process.argv.slice(2);
 const rolledBack = join(directory, "rolled-back");
 const schema = z.string();
 
@@ -28,7 +30,13 @@ const receiving = strategy<string, string>("receiving", (graph) => {
 
 const agent = new AIAgent({ id: "a", llmModel: "m", promptExecutor: scriptedModel([]), strategy: receiving }).install(
   Persistence,
-  { storage: new FilePersistenceStorageProvider({ directory: join(directory, "store") }), sleepInProcessMs: 0 },
+  {
+    storage:
+      place === undefined
+        ? new FilePersistenceStorageProvider({ directory: join(directory, "store") })
+        : await countedStorageAt(JSON.parse(place) as StoragePlace),
+    sleepInProcessMs: 0,
+  },
 );
 const durable = persistence(agent).agent();
 // The last one is large enough for a blob.

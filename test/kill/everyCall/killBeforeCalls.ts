@@ -4,16 +4,23 @@ import { testSeed as seed } from "../../testSeed.ts";
 import { temporaryDirectory } from "../temporaryDirectory.ts";
 import type { killableProgram } from "./killableProgram.ts";
 
-/** Kills a program before about `lives` of its calls to the file system, and expects the next process to say the same. */
+/**
+ * Kills a program before about `lives` of its calls to the file system, and of the other calls that it counts. Expects the
+ * next process to say the same.
+ *
+ * @param argsOf the arguments for the processes of one life.
+ */
 export async function killBeforeCalls(
   start: ReturnType<typeof killableProgram>,
   lives: number,
   said: unknown,
+  argsOf: () => Promise<readonly string[]> = async () => [],
 ): Promise<void> {
   const lived = async (killBefore: number) => {
     const directory = await temporaryDirectory();
-    const first = await start(directory, killBefore);
-    const last = first.killed ? await start(directory, 0) : first;
+    const args = await argsOf();
+    const first = await start(directory, killBefore, ...args);
+    const last = first.killed ? await start(directory, 0, ...args) : first;
     await rm(directory, { recursive: true });
     return { ...first, said: last.said };
   };

@@ -1,0 +1,17 @@
+import { describe, it } from "vitest";
+import { cases } from "../../soak/cases.ts";
+import { sharedEngines } from "../../storage/engines/engines.ts";
+import { killableProgram } from "./killableProgram.ts";
+import { killBeforeCalls } from "./killBeforeCalls.ts";
+
+const engines = sharedEngines.filter(({ name }) => name === "in SQLite" || name === "in Postgres");
+const [receive, stop] = [killableProgram("events/eventLife.ts"), killableProgram("stop/stopLife.ts")];
+
+describe.each(engines)("after a kill before or after any append $name", ({ place }) => {
+  const args = async () => [JSON.stringify(await place())];
+
+  it("events are received once and in order", () =>
+    killBeforeCalls(receive, cases(1, 200), "one two three none", args));
+
+  it("a stopped run is paused and continues", () => killBeforeCalls(stop, cases(1, 100), "in first second", args));
+});
