@@ -167,6 +167,40 @@ describe.each(logStorages)("$name: failed model requests, when their node runs a
     expect(world.done).toEqual(["book first", "book second", "book called", "book room"]);
   });
 
+  /** Races a request that fails at once against a call, and books the winner. */
+  const winning = async ({ llm, tools }: AgentContext, book: ReturnType<World["adder"]>, asksAgain: boolean) => {
+    const failed = llm.request({ model: "one" }).catch(() => "failed");
+    const called = tools.call(book, { item: "first" }).then(() => "called");
+    const winner = await Promise.race([failed, called]);
+    await tools.call(book, { item: winner as string });
+    await called;
+    return asksAgain ? (await llm.request({ model: "two" })).content : winner;
+  };
+
+  it("win the race that they won before, if another request followed", async () => {
+    const { result, outputs, world, askedAgain } = await twice(refusing(0), (context, book) =>
+      winning(context, book, true),
+    );
+    expect(result).toMatchObject({ status: "completed" });
+    expect(outputs).toEqual(["two 1", "two 1"]);
+    expect(world.done.toSorted()).toEqual(["book failed", "book first", "book room"]);
+    expect(askedAgain).toEqual([]);
+  });
+
+  it.each([{ refused: [0] }, { refused: [0, 1] }])(
+    "that won a race and that no request followed are made again, and the node makes no other call: $refused",
+    async ({ refused }) => {
+      const model = refusing(...refused);
+      const again = twice(model, async (context, book) => winning(context, book, false));
+      await expect(again).rejects.toMatchObject({
+        code: "replay_diverged",
+        found: 'a call of "book" with another input',
+        effects: [{ inDoubt: false }, { inDoubt: false }, { inDoubt: false }],
+      });
+      expect(model.asked).toEqual(["one", "one"]);
+    },
+  );
+
   it("that failed their node are made again by a resume", async () => {
     const { result, outputs, asked, askedAgain } = await twice(refusing(0), async ({ llm }) => llm.request());
     expect(result).toMatchObject({ status: "completed" });
