@@ -24,6 +24,7 @@ export type Job =
   | { readonly kind: "resume" }
   | { readonly kind: "fork" }
   | { readonly kind: "replay" }
+  | { readonly kind: "fixtures" }
   | { readonly kind: "archive"; readonly of: "steps" | "values" }
   | { readonly kind: "archiveMemory"; readonly of: "values" | "export" | "import" }
   | { readonly kind: "lock" }

@@ -142,7 +142,8 @@ if (values.steps.includes("3000") && values.only !== "ours") {
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...resumeTargets((await inOwnProcess({ kind: "resume" })) as ResumeFigures));
 if (values.steps.includes("100") && chosen.some(isOurs)) {
-  targets.push(...replayTargets((await inOwnProcess({ kind: "replay" })) as ReplayFigures));
+  const replays = (await inOwnProcess({ kind: "replay" })) as ReplayFigures;
+  targets.push(...replayTargets(replays, (await inOwnProcess({ kind: "fixtures" })) as number));
   targets.push(...forkTargets((await inOwnProcess({ kind: "fork" })) as ForkFigures));
   for (const of of ["steps", "values"] as const)
     targets.push(...archiveTargets(of, (await inOwnProcess({ kind: "archive", of })) as ArchiveFigures));

@@ -48,6 +48,7 @@ async function result(given: Job): Promise<unknown> {
   if (given.kind === "aiSdkSteps") return (await import("./ours/aiSdkSteps.ts")).aiSdkSteps(await folder("run"));
   if (given.kind === "resume") return (await import("./ours/resumes.ts")).resumes(await folder("run"));
   if (given.kind === "replay") return (await import("./ours/replays.ts")).replays();
+  if (given.kind === "fixtures") return (await import("./ours/replays.ts")).fixtures();
   if (given.kind === "fork") return (await import("./ours/forks.ts")).forks(await folder("run"));
   if (given.kind === "archive") {
     const { archivesOfSteps, archivesOfValues } = await import("./ours/archives.ts");

@@ -6,9 +6,10 @@ import {
   tool,
   type PersistenceStorageProvider,
 } from "agent-persistence";
-import { replayRun } from "agent-persistence/replay";
+import { createFixture, replayFixture, replayRun, type RunFixture } from "agent-persistence/replay";
 import { scriptedModel } from "agent-persistence/testing";
 import { z } from "zod";
+import { readRecording } from "../../../src/replay/recording/readRecording.ts";
 import { cpuTimeOf } from "../cpuTimeOf.ts";
 import { median } from "../statistics.ts";
 
@@ -18,6 +19,8 @@ export interface ReplayFigures {
   readonly runMs: number;
   /** With the reading of the log in memory. */
   readonly replayMs: number;
+  /** The reading of the log alone. */
+  readonly readMs: number;
 }
 
 const steps = 20;
@@ -33,12 +36,34 @@ export async function replays(): Promise<ReplayFigures> {
   const recorded = agentOf(storage);
   await recorded.run(1, { agentId: "bench" });
   const plain = agentOf(undefined);
-  const [run, replay]: [number[], number[]] = [[], []];
-  for (let round = 0; round < warmUp + rounds; round++) {
-    run.push((await cpuTimeOf(() => times(() => plain.run(1)))) / runs);
-    replay.push((await cpuTimeOf(() => times(() => replayRun(recorded, { storage, agentId: "bench" })))) / runs);
+  const actions: readonly (() => Promise<unknown>)[] = [
+    () => plain.run(1),
+    () => replayRun(recorded, { storage, agentId: "bench" }),
+    () => readRecording(storage.log, "bench"),
+  ];
+  const took: number[][] = actions.map(() => []);
+  for (let round = 0; round < warmUp + rounds; round++)
+    for (const [at, action] of actions.entries()) took[at]?.push((await cpuTimeOf(() => times(action))) / runs);
+  const [runMs = 0, replayMs = 0, readMs = 0] = took.map((each) => median(each.slice(warmUp)));
+  return { runMs, replayMs, readMs };
+}
+
+/** Replays 1,000 fixtures of 20 steps, from their texts. Returns the wall time in milliseconds, on one core. */
+export async function fixtures(): Promise<number> {
+  const storage = new InMemoryPersistenceStorageProvider();
+  const agent = agentOf(storage);
+  const texts: string[] = [];
+  for (let count = 0; count < 1_000; count++) {
+    const agentId = `bench-${count}`;
+    await agent.run(1, { agentId });
+    texts.push(JSON.stringify(await createFixture(storage, { agentId })));
   }
-  return { runMs: median(run.slice(warmUp)), replayMs: median(replay.slice(warmUp)) };
+  const start = performance.now();
+  for (const text of texts) {
+    const { matches } = await replayFixture(agent, JSON.parse(text) as RunFixture);
+    if (!matches) throw new Error("A fixture of equal code does not match.");
+  }
+  return performance.now() - start;
 }
 
 async function times(action: () => Promise<unknown>): Promise<void> {
