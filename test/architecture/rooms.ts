@@ -58,7 +58,7 @@ export const floors: readonly (readonly string[])[] = [
   ["agent/visit"],
   ["agent/run"],
   ["agent"],
-  ["environment", "events", "doubt"],
+  ["environment", "events", "doubt", "approvals"],
   ["telemetry"],
   ["persistence/triggers", "persistence/replay", "persistence/versions"],
   ["persistence/registry"],

@@ -6,7 +6,9 @@ import type { AnyTool, ApprovalVerdict } from "./Tool.ts";
 
 export const unexplainedRejection = "it was not approved";
 
-export const approvalSchema = z.lazy(() => z.strictObject({ approved: z.boolean(), reason: z.string().optional() }));
+export const approvalSchema = z.lazy(() =>
+  z.strictObject({ approved: z.boolean(), reason: z.string().optional(), signature: z.string().optional() }),
+);
 
 /** Returns the request for approval of a tool call. @param verdict The result of `needsApproval`. */
 export function approvalRequest(toolName: string, verdict: Exclude<ApprovalVerdict, false> = true): InputRequest {

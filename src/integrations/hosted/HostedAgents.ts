@@ -56,6 +56,7 @@ export const hostedShape = {
   storage: z.looseObject({}),
   participants: given,
   onToolCallInDoubt: given,
+  approvals: given,
   inverseRetry: given,
   abortGraceMs: given,
   sleepInProcessMs: given,

@@ -12,6 +12,7 @@ import { type PersistenceStorageProvider, providerSchema } from "../../storage/P
 import type { Telemetry } from "../../telemetry/Telemetry.ts";
 import { telemetrySchema } from "../../telemetry/telemetrySchema.ts";
 import { type OnToolCallInDoubt, onToolCallInDoubtSchema } from "../../doubt/ToolCallInDoubt.ts";
+import type { ApprovalVerifier } from "../../approvals/ApprovalVerifier.ts";
 import type { Environment } from "../../environment/Environment.ts";
 import type { RecoveryParticipant } from "../../environment/RecoveryParticipant.ts";
 import type { EventBody, ListenerErrorHandler, PersistenceListener } from "../../events/PersistenceEvent.ts";
@@ -74,6 +75,12 @@ export interface PersistenceConfig {
    * `idempotent`, and its `probe` does not know. Defaults to `"ask"`: the run rejects with `ToolCallInDoubtError`.
    */
   readonly onToolCallInDoubt?: OnToolCallInDoubt | undefined;
+  /**
+   * Accepts only approvals that pass a check, such as `signedApprovals()` of `agent-persistence/seals`. `answer` rejects
+   * others with `InvalidInputError`. If the log contains another one, the request waits again. Rejections need no
+   * signature. A sub-agent uses the check of its caller. Defaults to no check.
+   */
+  readonly approvals?: ApprovalVerifier | undefined;
   /** How often a rollback tries an inverse before it stops. Defaults to 3 times, 100 milliseconds apart. */
   readonly inverseRetry?: InverseRetry | undefined;
   /**
@@ -184,6 +191,7 @@ export const persistenceConfigSchema: z.ZodType = strictOptions(() => ({
   ).optional(),
   participants: z.array(participant).optional(),
   onToolCallInDoubt: onToolCallInDoubtSchema.optional(),
+  approvals: objectWithMethods<ApprovalVerifier>("verify").optional(),
   inverseRetry: inverseRetrySchema.optional(),
   abortGraceMs: numberFrom(0).optional(),
   sleepInProcessMs: numberFrom(0).optional(),

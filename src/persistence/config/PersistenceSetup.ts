@@ -1,6 +1,7 @@
 import { defaultMaxCheckpointBytes } from "../../checkpoint/data/checkpointParts.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { asToolOf, subAgentOf } from "../../agent/feature/AgentDefinition.ts";
+import type { ApprovalVerifier } from "../../approvals/ApprovalVerifier.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import type { AnyTool, ToolEffect } from "../../agent/tool/Tool.ts";
@@ -100,6 +101,7 @@ export class PersistenceSetup {
   readonly sleepInProcessMs: number;
   readonly trimming: TrimmingPolicy | undefined;
   readonly telemetry: AgentTelemetry | undefined;
+  readonly approvals: ApprovalVerifier | undefined;
   readonly inverseRetry: InverseRetry;
   /** If `undefined`, only `prune()` prunes. */
   readonly retention: FullRetentionPolicy | undefined;
@@ -143,12 +145,13 @@ export class PersistenceSetup {
     this.maxCheckpointBytes = given.maxCheckpointBytes;
     this.sleepInProcessMs = given.sleepInProcessMs;
     this.trimming = config.trimming;
+    this.approvals = (caller ?? config).approvals;
     this.telemetry = caller?.telemetry ?? config.telemetry?.agents;
     this.retention = caller ? undefined : retentionOf(config, this.log);
     this.askedSchemas = caller?.askedSchemas ?? new RequestSchemas();
     this.clock = given.clock;
     this.time = new CappedClock(this.clock);
-    this.agentId = pipeline.agentId;
+    this.agentId = this.lastAgentId = pipeline.agentId;
     this.#defaultIdentity = pipeline.hasDefaultId ? pipeline.identity : undefined;
     this.graph = pipeline.graph;
     this.tools = pipeline.tools;
@@ -158,7 +161,6 @@ export class PersistenceSetup {
     });
     this.#emit = eventEmitter(this.clock, config.onEvent, config.onListenerError);
     this.tell = tellerOf(this.#emit, caller);
-    this.lastAgentId = pipeline.agentId;
     assertParticipants(this.participants, this.log);
     if (!caller) setups.set(pipeline, this);
   }

@@ -115,9 +115,11 @@ export class Replay {
   /**
    * Returns whether a recorded call needs an approval now: it must still be made, and an earlier approval is not valid
    * here.
+   *
+   * @param areChecked Whether approvals are checked, so that a record alone does not show that a call was approved.
    */
-  needsApproval({ outcome }: RecordedCall): boolean {
-    return this.#asksAgain && !isOver(outcome);
+  needsApproval({ outcome }: RecordedCall, areChecked: boolean): boolean {
+    return (areChecked || this.#asksAgain) && !isOver(outcome);
   }
 
   wasAskedFor(call: string): boolean {

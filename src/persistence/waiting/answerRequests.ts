@@ -8,12 +8,18 @@ import { checkpointParts, surelyFits } from "../../checkpoint/data/checkpointPar
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { CheckpointTooLargeError } from "../../errors/checkpointErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { ApprovalChangedError, RequestNotOpenError, TimerNotAnswerableError } from "../../errors/requestErrors.ts";
+import {
+  ApprovalChangedError,
+  ApprovalNotSignedError,
+  RequestNotOpenError,
+  TimerNotAnswerableError,
+} from "../../errors/requestErrors.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { StoredState } from "../nestedLines/startRecorder.ts";
+import { approvalProblems } from "./approvalProblems.ts";
 import { answerSubject } from "./journalInputRequest.ts";
 import { pendingIn } from "./pendingRequests.ts";
 import { replyRecord, type ReplyEnd } from "./replyRecord.ts";
@@ -72,6 +78,8 @@ export async function endOf(
     throw new ApprovalChangedError(agentId, requestId, waiting);
   const answer = frozenCopy(given.answer);
   await checkSchemaAsync(schemaOf(setup, agentId, request), answer, answerSubject(requestId));
+  const problems = waiting && (await approvalProblems(setup, { ...request, agentId, answer, by: given.by }));
+  if (problems) throw new InvalidInputError(answerSubject(requestId), problems);
   return withoutUndefined({ answer: writer.value(answer, `the ${answerSubject(requestId)}`), by: given.by });
 }
 
