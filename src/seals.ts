@@ -1,5 +1,5 @@
 export { sealed, type SealOptions } from "./seals/sealed.ts";
-export type { ApprovalVerifier, GivenApproval } from "./approvals/ApprovalVerifier.ts";
+export type { ApprovalVerifier, CheckedApproval } from "./approvals/ApprovalVerifier.ts";
 export {
   signApproval,
   type ApprovalToSign,

@@ -1,5 +1,5 @@
 /** An answer that approves a tool call, with the request that it belongs to. */
-export interface GivenApproval {
+export interface CheckedApproval {
   /** The id of the agent that requested the approval. */
   readonly agentId: string;
   readonly requestId: string;
@@ -18,5 +18,5 @@ export interface ApprovalVerifier {
    * Returns whether an approval counts. Called when a request is answered, and again before the approved call starts,
    * because anyone who can write the storage can write an answer.
    */
-  verify(approval: GivenApproval): boolean | PromiseLike<boolean>;
+  verify(approval: CheckedApproval): boolean | PromiseLike<boolean>;
 }

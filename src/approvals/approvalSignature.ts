@@ -1,5 +1,5 @@
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../internal/bytes.ts";
-import type { GivenApproval } from "./ApprovalVerifier.ts";
+import type { CheckedApproval } from "./ApprovalVerifier.ts";
 
 /** The signed parts of an approval that its request does not contain. */
 export interface ApprovalSignature {
@@ -9,7 +9,7 @@ export interface ApprovalSignature {
   readonly signature: Uint8Array;
 }
 
-type SignedParts = Pick<GivenApproval, "agentId" | "requestId" | "askedAt" | "digest"> & {
+type SignedParts = Pick<CheckedApproval, "agentId" | "requestId" | "askedAt" | "digest"> & {
   readonly reason: string | undefined;
 };
 

@@ -3,11 +3,11 @@ import { checkSchema } from "../internal/options/checkSchema.ts";
 import { functionSchema, nonEmptyString } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
 import type { Sign } from "../seals/log/SealKeys.ts";
-import type { GivenApproval } from "./ApprovalVerifier.ts";
+import type { CheckedApproval } from "./ApprovalVerifier.ts";
 import { approvalBytes, encodeApprovalSignature } from "./approvalSignature.ts";
 
 /** The request of {@link signApproval}, such as an item of `listRequests()`. */
-export type ApprovalToSign = Pick<GivenApproval, "agentId" | "requestId" | "askedAt" | "digest">;
+export type ApprovalToSign = Pick<CheckedApproval, "agentId" | "requestId" | "askedAt" | "digest">;
 
 /** Options of {@link signApproval}. */
 export interface SignApprovalOptions {

@@ -1,7 +1,7 @@
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { functionSchema } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
-import type { ApprovalVerifier, GivenApproval } from "./ApprovalVerifier.ts";
+import type { ApprovalVerifier, CheckedApproval } from "./ApprovalVerifier.ts";
 import { approvalBytes, decodeApprovalSignature } from "./approvalSignature.ts";
 
 /** Options of {@link signedApprovals}. */
@@ -36,7 +36,7 @@ export function signedApprovals(options: SignedApprovalsOptions): ApprovalVerifi
   return { verify: (approval) => isSigned(approval, options) };
 }
 
-async function isSigned(approval: GivenApproval, { verify }: SignedApprovalsOptions): Promise<boolean> {
+async function isSigned(approval: CheckedApproval, { verify }: SignedApprovalsOptions): Promise<boolean> {
   const { by, answer } = approval;
   const signed = decodeApprovalSignature(answer.signature ?? "");
   if (!signed || (by !== undefined && by !== signed.by)) return false;

@@ -64,7 +64,7 @@ const messagesSchema = strictOptions(() => ({ original: z.boolean().optional() }
 
 /** Options of {@link DurableAgent.answer}. */
 export interface AnswerOptions {
-  /** The person or system that answers. The value is stored with the answer and is not verified. */
+  /** The person or system that answers. Stored with the answer, and verified only by the option `approvals`. */
   readonly by?: string | undefined;
   /**
    * The digest of the tool call that the person saw. The answer is rejected if another call waits. Not compared if

@@ -12,7 +12,7 @@ import { repository } from "./compile.ts";
  * docs/decisions/0085-what-the-package-weighs.md explains the obstacles. Lower the ceiling with every saving. Raise it
  * only for a feature that is worth its weight.
  */
-const ceiling = 154_040;
+const ceiling = 154_080;
 
 describe("root size", () => {
   const scratch = mkdtempSync(join(tmpdir(), "agent-persistence-size-"));
@@ -28,7 +28,7 @@ describe("root size", () => {
 });
 
 /** The parts that are loaded when they are used first, so that bundlers make files of their own. */
-const lazy = /\/(Inbox|journalReceipt)\.ts$/;
+const lazy = /\/(Inbox|approvalChecks|journalReceipt)\.ts$/;
 
 /**
  * What an entry weighs in a user's application, in bytes: the entry and all that it loads at its start, other packages
@@ -45,7 +45,7 @@ async function bundledSize(entry: string, outDir: string, platform: "browser" | 
     external: ["zod", lazy],
     format: "esm",
     minify: true,
-    noExternal: [/^(?!zod$|node:|.*\/(Inbox|journalReceipt)\.ts$)/],
+    noExternal: [/^(?!zod$|node:|.*\/(Inbox|approvalChecks|journalReceipt)\.ts$)/],
     outExtension: () => ({ js: ".js" }),
     silent: true,
     splitting: false,

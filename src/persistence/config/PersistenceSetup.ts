@@ -61,7 +61,9 @@ const setups = new WeakMap<object, PersistenceSetup>();
 export const setupOf = (pipeline: object): PersistenceSetup | undefined => setups.get(pipeline);
 
 function ofCaller(caller: PersistenceSetup | undefined) {
-  return caller && { clock: caller.clock, participants: caller.participants, inverseRetry: caller.inverseRetry };
+  if (!caller) return undefined;
+  const { clock, participants, inverseRetry, approvals } = caller;
+  return { clock, participants, inverseRetry, approvals };
 }
 
 function retentionOf(
@@ -130,10 +132,8 @@ export class PersistenceSetup {
     this.#config = config;
     this.pipeline = pipeline;
     this.#isStored = config.storage !== undefined;
-    const { storage, storageKey } = caller ?? storageOf(config);
-    this.storage = storage;
-    this.storageKey = storageKey;
-    this.log = storage.log;
+    ({ storage: this.storage, storageKey: this.storageKey } = caller ?? storageOf(config));
+    this.log = this.storage.log;
     this.automatic = given.enableAutomaticPersistence;
     this.triggers = this.automatic ? given.triggers : [];
     this.environment = config.environment;
@@ -145,7 +145,7 @@ export class PersistenceSetup {
     this.maxCheckpointBytes = given.maxCheckpointBytes;
     this.sleepInProcessMs = given.sleepInProcessMs;
     this.trimming = config.trimming;
-    this.approvals = (caller ?? config).approvals;
+    this.approvals = given.approvals;
     this.telemetry = caller?.telemetry ?? config.telemetry?.agents;
     this.retention = caller ? undefined : retentionOf(config, this.log);
     this.askedSchemas = caller?.askedSchemas ?? new RequestSchemas();

@@ -24,7 +24,7 @@ import type { Journal } from "../../journal/Journal.ts";
 import type { LoggedCall } from "../../journal/loggedCalls.ts";
 import { attempt } from "../registry/RollbackToolRegistry.ts";
 import { leftMs } from "../waiting/leftMs.ts";
-import { answerSubject } from "../waiting/journalInputRequest.ts";
+import { answerSubject } from "../waiting/answerSubject.ts";
 import type { Rollback } from "./RollbackReport.ts";
 
 const unanswered = Symbol("unanswered");

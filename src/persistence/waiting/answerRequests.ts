@@ -8,19 +8,13 @@ import { checkpointParts, surelyFits } from "../../checkpoint/data/checkpointPar
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { CheckpointTooLargeError } from "../../errors/checkpointErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import {
-  ApprovalChangedError,
-  ApprovalNotSignedError,
-  RequestNotOpenError,
-  TimerNotAnswerableError,
-} from "../../errors/requestErrors.ts";
+import { ApprovalChangedError, RequestNotOpenError, TimerNotAnswerableError } from "../../errors/requestErrors.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { StoredState } from "../nestedLines/startRecorder.ts";
-import { approvalProblems } from "./approvalProblems.ts";
-import { answerSubject } from "./journalInputRequest.ts";
+import { answerSubject } from "./answerSubject.ts";
 import { pendingIn } from "./pendingRequests.ts";
 import { replyRecord, type ReplyEnd } from "./replyRecord.ts";
 import { isListDue, runningStatus, waitingStatus } from "./waitingStatus.ts";
@@ -78,8 +72,8 @@ export async function endOf(
     throw new ApprovalChangedError(agentId, requestId, waiting);
   const answer = frozenCopy(given.answer);
   await checkSchemaAsync(schemaOf(setup, agentId, request), answer, answerSubject(requestId));
-  const problems = waiting && (await approvalProblems(setup, { ...request, agentId, answer, by: given.by }));
-  if (problems) throw new InvalidInputError(answerSubject(requestId), problems);
+  if (setup.approvals)
+    await (await import("./approvalChecks.ts")).assertCounts(setup.approvals, agentId, request, { ...given, answer });
   return withoutUndefined({ answer: writer.value(answer, `the ${answerSubject(requestId)}`), by: given.by });
 }
 

@@ -2,13 +2,11 @@ import { endsOf } from "../../agent/feature/ContextBinding.ts";
 import type { ApprovalEvent, InputRequestEvent, ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { InputRequest } from "../../agent/context/InputRequest.ts";
 import { approvalRequest, assertApproved } from "../../agent/tool/approvalRequest.ts";
-import type { InputProblem } from "../../errors/agentErrors.ts";
 import { ToolRejectedError } from "../../errors/toolCallErrors.ts";
 import { recordedCall } from "../replay/recordedCall.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { saveIfDue } from "../record/saveIfDue.ts";
 import type { Reply } from "../replay/RecordedAnswers.ts";
-import { approvalProblems } from "./approvalProblems.ts";
 import { assertKeepsRequests } from "./assertKeepsRequests.ts";
 
 /**
@@ -24,12 +22,14 @@ export async function journalApproval(
   next: (event: InputRequestEvent) => Promise<unknown>,
 ): Promise<unknown> {
   const { call } = event.approval;
+  const { approvals } = recorder.setup;
   const reply = recorder.replies?.of(event);
   const recorded = recordedCall(recorder, call);
   // A recorded call was approved or needed no approval. A call that differs from its record fails without a new
   // request.
-  if (recorded && !recorder.recording?.needsApproval(recorded, recorder.setup.approvals !== undefined)) return approved;
-  const problems = reply && (await problemsOf(recorder, event, reply));
+  if (recorded && !recorder.recording?.needsApproval(recorded, !!approvals)) return approved;
+  const problems =
+    approvals && (await (await import("./approvalChecks.ts")).recordedProblems(approvals, recorder, event, reply));
   if (reply && !problems) return endsOf(event.context).deliver(reply.requestId, () => accept(recorder, event, reply));
   const request = await requestFor(recorder, event);
   if (!request) return approved;
@@ -42,17 +42,6 @@ export async function journalApproval(
 const approved = { approved: true };
 
 type ApprovalRequestEvent = InputRequestEvent & { readonly approval: ApprovalEvent };
-
-/** Returns why a recorded answer does not count. Anyone who can write the log could have written it. */
-async function problemsOf(
-  { setup, journal: { agentId }, replies }: RunRecorder,
-  event: ApprovalRequestEvent,
-  reply: Reply,
-): Promise<readonly InputProblem[] | undefined> {
-  if (!setup.approvals || !("answer" in reply)) return undefined;
-  const askedAt = new Date(replies?.askedAt(event) ?? 0).toISOString();
-  return approvalProblems(setup, { by: undefined, ...reply, agentId, askedAt, digest: event.question });
-}
 
 /** Returns the recorded request, or a new request from the tool. Returns `undefined` if the call needs no approval. */
 async function requestFor({ replies }: RunRecorder, event: ApprovalRequestEvent): Promise<InputRequest | undefined> {

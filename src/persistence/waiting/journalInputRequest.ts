@@ -3,6 +3,7 @@ import { endsOf } from "../../agent/feature/ContextBinding.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { RequestRejectedError, RequestNotOpenError } from "../../errors/requestErrors.ts";
+import { answerSubject } from "./answerSubject.ts";
 import { assertKeepsRequests } from "./assertKeepsRequests.ts";
 import { journalWait } from "./journalTimer.ts";
 import { journalApproval } from "./journalApproval.ts";
@@ -57,8 +58,4 @@ async function accept(
   }
   if (reply.isNew) await saveIfDue(recorder, context, { kind: "request_answered", nodeId, requestId });
   return { answer };
-}
-
-export function answerSubject(requestId: string): string {
-  return `answer to request ${requestId}`;
 }

@@ -1,0 +1,3 @@
+export function answerSubject(requestId: string): string {
+  return `answer to request ${requestId}`;
+}
