@@ -1,7 +1,7 @@
 import { DuplicateNameError } from "../errors/strategyErrors.ts";
 import { FeatureNotInstalledError } from "../errors/agentErrors.ts";
 import { frozenCopy } from "../internal/frozenCopy.ts";
-import { assertAgentId } from "../internal/options/assertAgentId.ts";
+import { assertNewAgentId } from "../internal/options/assertNewAgentId.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import {
   customSchema,
@@ -182,7 +182,7 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
   ): Promise<RunResult<Output>> {
     const { pipeline } = this.#definition;
     const { agentId = pipeline.hooks.agentId } = options;
-    assertAgentId(agentId);
+    assertNewAgentId(agentId);
     options.signal?.throwIfAborted();
     this.#hasRun = true;
     const request: RunRequest = { kind, agentId, options, ...input };
@@ -222,7 +222,7 @@ function defineAgent<Input, Output>(
   const graph = new StrategyGraph(config.strategy ?? defaultStrategy());
   const tools = toolsByName(config.tools ?? []);
   const { id: agentId = defaultAgentId, maxIterations = defaultMaxIterations } = config;
-  assertAgentId(agentId);
+  assertNewAgentId(agentId);
   const identity = JSON.stringify([graph.name, config.systemPrompt ?? "", [...tools.keys()].toSorted()]);
   return {
     graph,

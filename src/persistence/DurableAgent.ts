@@ -29,7 +29,7 @@ import { findCheckpoint, findRollbackGoal, messagesOf } from "../journal/findChe
 import { finishedReport } from "./rollback/finishedRollback.ts";
 import { finishOtherRedo, finishRollback, pausedAt, rollBack } from "./rollback/rollBack.ts";
 import { forkAgent } from "./fork/forkAgent.ts";
-import { assertAgentId } from "../internal/options/assertAgentId.ts";
+import { assertNewAgentId } from "../internal/options/assertNewAgentId.ts";
 import { continueFromHead } from "./move/continueFromHead.ts";
 import { nameCheckpoint, removeCheckpointName } from "./edit/nameCheckpoint.ts";
 import { editCheckpoint, type EditedCheckpoint, type EditOptions, editSchema } from "./edit/editCheckpoint.ts";
@@ -181,7 +181,7 @@ export class DurableAgent {
    * @throws CorruptLogError, UnreadableValueError if the log of this agent is damaged.
    */
   async fork(agentId: string, options: { readonly checkpointId?: string | undefined } = {}): Promise<DurableAgent> {
-    assertAgentId(agentId);
+    assertNewAgentId(agentId);
     checkSchema(forkSchema, options, "options of fork()");
     await forkAgent(this.#setup, this.agentId, agentId, options.checkpointId);
     return new DurableAgent(agentId, this.#setup);

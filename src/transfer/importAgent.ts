@@ -12,6 +12,7 @@ import { checkSchema } from "../internal/options/checkSchema.ts";
 import { customSchema, numberFrom } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
+import { assertNewAgentId } from "../internal/options/assertNewAgentId.ts";
 import { agentSummary } from "../journal/agentSummary.ts";
 import type { LogStorage } from "../storage/LogStorage.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
@@ -89,7 +90,7 @@ export async function importAgent(
   options: ImportOptions = {},
 ): Promise<ImportReport> {
   checkSchema(optionsSchema, options, "options of importAgent()");
-  if (options.agentId !== undefined) assertAgentId(options.agentId);
+  if (options.agentId !== undefined) assertNewAgentId(options.agentId);
   checkSchema(streamSchema, stream, "stream of importAgent()");
   const target = logOf(storage, "receive", "importAgent()");
   const bytes = stream[Symbol.asyncIterator]();

@@ -56,12 +56,19 @@ function isHarmless(effect: ToolEffect): boolean {
 const codesWithoutAnswer: readonly unknown[] = [-32_000, -32_001];
 /** Error codes of version 2 for failures before the request is sent. */
 const codesBeforeRequest: readonly unknown[] = ["NOT_CONNECTED", "CAPABILITY_NOT_SUPPORTED"];
+/** HTTP statuses by which a server refuses a request without processing it. Version 1 uses them as error codes. */
+const refusingStatuses: readonly unknown[] = [400, 401, 403, 404, 405, 406, 411, 413, 415, 429];
+/** The first of the error codes that JSON-RPC reserves, for an error that a server reports. */
+const firstRpcCode = -32_768;
+const lastRpcCode = -32_000;
 
 /** Returns whether the server answered with an error, or the request was not sent. */
 function isWithoutEffect(error: unknown): boolean {
   const { code, message } = Object(error) as { readonly code?: unknown; readonly message?: unknown };
-  if (typeof code === "number") return !codesWithoutAnswer.includes(code);
-  return codesBeforeRequest.includes(code) || (code === undefined && message === "Not connected");
+  if (typeof code !== "number")
+    return codesBeforeRequest.includes(code) || (code === undefined && message === "Not connected");
+  if (refusingStatuses.includes(code)) return true;
+  return code >= firstRpcCode && code <= lastRpcCode && !codesWithoutAnswer.includes(code);
 }
 
 /**

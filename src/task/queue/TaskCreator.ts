@@ -5,6 +5,7 @@ import type { StatusState } from "../../checkpoint/state/StatusState.ts";
 import { encodeValue } from "../../checkpoint/values/valueCodec.ts";
 import { CheckpointTooLargeError } from "../../errors/checkpointErrors.ts";
 import { AlreadyExistsError } from "../../errors/storageErrors.ts";
+import { assertNewAgentId } from "../../internal/options/assertNewAgentId.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { forEachAtOnce } from "../../internal/together.ts";
@@ -47,6 +48,7 @@ export class TaskCreator {
   check(task: NewTask): CheckedTask {
     const given = checkSchema(newTaskSchema, task, "new task") as NewTask;
     const { taskId = randomId(), deduplicationId } = given;
+    assertNewAgentId(taskId);
     this.#assertInputFits(deduplicationId ?? taskId, given.inputRequest);
     return { ...given, taskId };
   }

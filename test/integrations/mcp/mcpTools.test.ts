@@ -1,5 +1,6 @@
-import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
+import { Client, InMemoryTransport, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { Client as ClientOfVersion1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as HttpTransportOfVersion1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { InMemoryTransport as TransportOfVersion1 } from "@modelcontextprotocol/sdk/inMemory.js";
 import {
   AIAgent,
@@ -13,6 +14,7 @@ import { type McpClient, mcpTools } from "agent-persistence/mcp";
 import { scriptedModel, type ScriptedToolCall } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { BrokenGateway } from "./BrokenGateway.ts";
 import { type Deed, testServer } from "./testServer.ts";
 
 interface Desk {
@@ -204,6 +206,24 @@ describe("tools of an MCP server", () => {
       expect(later.deeds.map(({ tool }) => tool)).toEqual(["tag", "tag"]);
       const ids = [...first.deeds, ...later.deeds].map(({ id }) => id);
       expect(new Set(ids).size).toBe(4);
+    },
+  );
+
+  it.each([1, 2].flatMap((version) => [200, 500, 502, 504].map((status) => ({ version, status }))))(
+    "have an unknown outcome when a gateway answers with $status after the effect, with version $version of the client",
+    async ({ version, status }) => {
+      await using gateway = await BrokenGateway.start(status);
+      const about = { name: "client", version: "1" };
+      const [client, transport] =
+        version === 1
+          ? [new ClientOfVersion1(about), new HttpTransportOfVersion1(gateway.url)]
+          : [new Client(about), new StreamableHTTPClientTransport(gateway.url)];
+      await client.connect(transport as never);
+      expect(await results({ client: client as McpClient }, [{ toolName: "charge", input: {} }])).toMatchObject([
+        { error: expect.stringContaining("It is not known whether this call had its effect") },
+      ]);
+      expect(gateway.effects).toBe(1);
+      await client.close();
     },
   );
 
