@@ -12,9 +12,9 @@ interface Message {
 export class BrokenGateway implements AsyncDisposable {
   effects = 0;
   readonly #status: number;
-  readonly #server: Server = createServer(async (request, response) => {
-    if (request.method !== "POST") return void response.writeHead(405).end();
-    this.#answer((await json(request)) as Message, response);
+  readonly #server: Server = createServer((request, response) => {
+    if (request.method === "POST") void json(request).then((message) => this.#answer(message as Message, response));
+    else response.writeHead(405).end();
   });
 
   private constructor(status: number) {
