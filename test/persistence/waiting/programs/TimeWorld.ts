@@ -28,6 +28,12 @@ const schema = z.string();
 /** The errors of a process that crashed, was stopped, came second, or had nothing to do. */
 const expected = new Set(["simulated_crash", "stop_requested", "agent_busy", "ownership_lost", "not_an_ancestor"]);
 
+/** A called agent that crashed fails its call, so the error can be a cause. */
+function isExpected(error: unknown): boolean {
+  const { code = "", cause } = error as { readonly code?: string; readonly cause?: unknown };
+  return expected.has(code) || (cause !== undefined && isExpected(cause));
+}
+
 /** The world of a program with timers and events. One process runs the program after another. */
 export class TimeWorld extends World {
   /** What was not as it has to be. */
@@ -179,7 +185,7 @@ export class TimeWorld extends World {
     const ends = running.map((each) =>
       each
         .catch((error: unknown) => {
-          if (!expected.has((error as { readonly code?: string }).code ?? "")) throw error;
+          if (!isExpected(error)) throw error;
           return undefined;
         })
         .finally(() => open--),
