@@ -29,7 +29,7 @@ export {
   type InProcessReservationsOptions,
 } from "./task/worker/FileReservations.ts";
 export { findOverlaps, type FileOverlap } from "./task/state/findOverlaps.ts";
-export type { Schedules } from "./task/queue/Schedules.ts";
+export type { ScheduleFailure, Schedules } from "./task/queue/Schedules.ts";
 export type { MissedTick, NewSchedule, Schedule, ScheduleCatchUp, ScheduleOverlap } from "./task/schedule/Schedule.ts";
 export type { QueueLimits } from "./task/queue/QueueLimits.ts";
 export type { QueueScope } from "./task/queue/QueuedTasks.ts";

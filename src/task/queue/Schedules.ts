@@ -1,11 +1,12 @@
-import { AgentBusyError, OwnershipLostError, AlreadyExistsError } from "../../errors/storageErrors.ts";
-import { ScheduleNotFoundError, TaskNotFoundError, TransitionNotAllowedError } from "../../errors/taskErrors.ts";
+import { AgentBusyError, OwnershipLostError, AlreadyExistsError, StorageError } from "../../errors/storageErrors.ts";
+import { ScheduleNotFoundError } from "../../errors/taskErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { listShape, readShape } from "../../journal/shape/readShape.ts";
 import { ShapedLog } from "../../journal/shape/ShapedLog.ts";
+import { isAboutOneAgent } from "../../storage/summaries.ts";
 import { whileBusy } from "../../journal/shape/whileBusy.ts";
 import { planTicks, withMissed } from "../schedule/planTicks.ts";
 import {
@@ -16,22 +17,20 @@ import {
   scheduleId as idSchema,
 } from "../schedule/Schedule.ts";
 import { type ScheduleRecord, scheduleShape, type ScheduleState } from "../schedule/scheduleShape.ts";
-import type { NewTask, Task } from "../state/Task.ts";
+import type { Task } from "../state/Task.ts";
+import { isRefused, type ScheduledTasks } from "./ScheduledTasks.ts";
 import { storeAndPrune } from "./storeAndPrune.ts";
 import type { TaskLogs } from "./TaskLogs.ts";
-import type { InterruptTaskOptions } from "./TaskManagerOptions.ts";
 
-/** The methods of `TaskManager` that schedules call. */
-interface ScheduledTasks {
-  create(task: NewTask): Promise<Task>;
-  cancel(taskId: string, reason: string, options: InterruptTaskOptions): Promise<unknown>;
+/** A schedule whose due ticks are undecided because of an error. The next `tick()` tries again. */
+export interface ScheduleFailure {
+  readonly scheduleId: string;
+  readonly error: unknown;
 }
 
 type ScheduleLog = ShapedLog<ScheduleRecord, ScheduleState>;
 
 const openTimeoutMs = 10_000;
-/** How long a tick waits for the task that it cancels. Afterwards the next poll tries again. */
-const cancelTimeoutMs = 1_000;
 /** The most ticks that wait for the task before them. Further ticks are missed. */
 const mostWaiting = 1_000;
 
@@ -59,6 +58,7 @@ export class Schedules {
       inputRequest,
       ...rest
     } = checkSchema(newScheduleSchema, given, "new schedule") as NewSchedule;
+    this.#tasks.check({ ...rest, inputRequest, taskId: scheduleId }, "new schedule");
     return this.#use(scheduleId, async (log) => {
       const known = log.state.current;
       const keepsTicks = known?.cron === cron && known.timezone === timezone;
@@ -125,17 +125,26 @@ export class Schedules {
     });
   }
 
-  /** Decides about all due ticks. Workers call it at each poll. */
-  async tick(): Promise<void> {
+  /**
+   * Decides about all due ticks. Workers call it at each poll. An error of one schedule does not stop the others.
+   *
+   * @returns the schedules whose ticks are undecided because of an error.
+   * @throws StorageError if the storage is unavailable.
+   */
+  async tick(): Promise<readonly ScheduleFailure[]> {
     const dueBefore = new Date(this.#logs.clock.now()).toISOString();
+    const failures: ScheduleFailure[] = [];
     for (const scheduleId of await this.#ids({ dueBefore, free: true })) {
       try {
         await this.#tickOne(scheduleId);
       } catch (error) {
+        if (error instanceof StorageError && !isAboutOneAgent(error)) throw error;
         // Another worker decides about these ticks, or the task to cancel is still running.
-        if (!(error instanceof AgentBusyError || error instanceof OwnershipLostError)) throw error;
+        if (error instanceof AgentBusyError || error instanceof OwnershipLostError) continue;
+        failures.push({ scheduleId, error });
       }
     }
+    return failures;
   }
 
   async #tickOne(scheduleId: string): Promise<void> {
@@ -163,49 +172,41 @@ export class Schedules {
     const { id: scheduleId } = log;
     const lastTaskId = `${scheduleId}@${new Date(tick).toISOString()}`;
     const { lastTaskId: before, overlap, waiting } = state;
-    const isFree = before === lastTaskId || !(await this.#isUnfinished(before));
+    const isFree = before === lastTaskId || !(await this.#tasks.isUnfinished(before));
     if (!isFree && overlap === "skip" && !isWaiting) return { ...state, ...withMissed(state, [tick], "overlap") };
     if (!isFree && overlap !== "cancel") {
       if (isWaiting) return state;
       if (waiting.length >= mostWaiting) return { ...state, ...withMissed(state, [tick], "overlap") };
       return { ...state, waiting: [...waiting, tick] };
     }
-    if (!isFree && before !== undefined) await this.#cancel(before, scheduleId);
+    if (!isFree && before !== undefined) await this.#tasks.cancel(before, scheduleId);
     const left = waiting.filter((other) => other !== tick);
     const started: ScheduleRecord = { ...state, last: tick, lastTaskId, starting: true, waiting: left };
     // An owner that has lost the schedule must not start a task, because the next owner may decide otherwise.
     await storeAndPrune(log, started);
-    await this.#start(log, started);
-    return started;
+    if (await this.#start(log, started)) return started;
+    return { ...state, waiting: left, ...withMissed(state, [tick], "refused") };
   }
 
-  async #isUnfinished(taskId: string | undefined): Promise<boolean> {
-    if (taskId === undefined) return false;
-    const { current, task, retries } = await this.#logs.life(taskId);
-    if (!task || !current) return false;
-    if (current.status !== "failed") return current.status !== "completed" && current.status !== "cancelled";
-    return current.record?.recoverable !== false && retries < (task.controls?.retries ?? 0);
-  }
-
-  async #cancel(taskId: string, scheduleId: string): Promise<void> {
-    const reason = `A newer tick of the schedule ${JSON.stringify(scheduleId)} is due.`;
+  /** Creates the task of the last tick. Returns `false` if such a task can never be created. */
+  async #start(log: ScheduleLog, { task, input, lastTaskId }: ScheduleRecord): Promise<boolean> {
     try {
-      await this.#tasks.cancel(taskId, reason, { timeoutMs: cancelTimeoutMs });
-    } catch (error) {
-      // The task has ended since.
-      if (!(error instanceof TransitionNotAllowedError || error instanceof TaskNotFoundError)) throw error;
-    }
-  }
-
-  /** Creates the task of the last tick. */
-  async #start(log: ScheduleLog, { task, input, lastTaskId }: ScheduleRecord): Promise<void> {
-    const [inputRequest] = await log.read([input]);
-    try {
+      const [inputRequest] = await log.read([input]);
       await this.#tasks.create({ ...task, inputRequest, taskId: lastTaskId });
+      return true;
     } catch (error) {
       // A worker that was killed before it recorded the start has created the task.
-      if (!(error instanceof AlreadyExistsError)) throw error;
+      if (error instanceof AlreadyExistsError) return true;
+      if (!isRefused(error)) throw error;
+      return false;
     }
+  }
+
+  /** Starts the task of a killed owner. */
+  async #restart(log: ScheduleLog, { starting: _starting, ...state }: ScheduleRecord): Promise<void> {
+    const isCreated = await this.#start(log, state);
+    const { last = 0, lastTaskId: _refused, ...rest } = state;
+    await log.store([isCreated ? state : { ...rest, ...withMissed(rest, [last], "refused") }]);
   }
 
   async #change(scheduleId: string, changed: (known: ScheduleRecord) => ScheduleRecord): Promise<Schedule> {
@@ -232,11 +233,8 @@ export class Schedules {
     const { storage, clock } = this.#logs;
     const log = await ShapedLog.open(scheduleShape, { storage, id: scheduleId, clock });
     try {
-      const { starting, ...current } = log.state.current ?? {};
-      if (starting) {
-        await this.#start(log, current as ScheduleRecord);
-        await log.store([current as ScheduleRecord]);
-      }
+      const { current } = log.state;
+      if (current?.starting) await this.#restart(log, current);
       return log;
     } catch (error) {
       await log[Symbol.asyncDispose]().catch(() => undefined);

@@ -45,8 +45,8 @@ export class TaskCreator {
   }
 
   /** @throws InvalidInputError, NotSerializableError, CheckpointTooLargeError */
-  check(task: NewTask): CheckedTask {
-    const given = checkSchema(newTaskSchema, task, "new task") as NewTask;
+  check(task: NewTask, subject = "new task"): CheckedTask {
+    const given = checkSchema(newTaskSchema, task, subject) as NewTask;
     const { taskId = randomId(), deduplicationId } = given;
     assertNewAgentId(taskId);
     this.#assertInputFits(deduplicationId ?? taskId, given.inputRequest);

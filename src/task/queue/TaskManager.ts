@@ -6,7 +6,8 @@ import type { StateData } from "../../checkpoint/status/StateData.ts";
 import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
 import type { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
 import { StatusChangedError } from "../../errors/runErrors.ts";
-import { AgentBusyError } from "../../errors/storageErrors.ts";
+import { AgentCopiedError, AgentMovedError } from "../../errors/agentErrors.ts";
+import { AgentBusyError, OwnershipLostError } from "../../errors/storageErrors.ts";
 import { TaskNotFoundError, TransitionNotAllowedError } from "../../errors/taskErrors.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
@@ -26,6 +27,7 @@ import { isInQueue, queueOrder } from "./taskOrder.ts";
 import type { QueueLimits } from "./QueueLimits.ts";
 import type { QueueRefusal, QueueTurn } from "./QueueTurns.ts";
 import type { NewSchedule, Schedule } from "../schedule/Schedule.ts";
+import { ScheduledTasks } from "./ScheduledTasks.ts";
 import { Schedules } from "./Schedules.ts";
 import type { QueueScope } from "./QueuedTasks.ts";
 import { TaskCreator } from "./TaskCreator.ts";
@@ -71,8 +73,8 @@ export class TaskManager {
   constructor(options: TaskManagerOptions) {
     checkSchema(taskManagerSchemas.options, options, "options of the task manager");
     this.#logs = new TaskLogs(options);
-    this.schedules = new Schedules(this.#logs, this);
     this.#creator = new TaskCreator(this.#logs, options.maxCheckpointBytes);
+    this.schedules = new Schedules(this.#logs, new ScheduledTasks(this.#logs, this.#creator, this));
   }
 
   /**
@@ -104,6 +106,7 @@ export class TaskManager {
    * schedules of their storage. A call without a change stores no data, so each process may make it.
    *
    * @throws InvalidInputError, NotSerializableError
+   * @throws CheckpointTooLargeError if a run would refuse the input because of its size.
    */
   schedule(schedule: NewSchedule): Promise<Schedule> {
     return this.schedules.set(schedule);
@@ -279,7 +282,10 @@ export class TaskManager {
     return this.#change(taskId, withoutUndefined({ status: "failed", error: describeError(error), recoverable }));
   }
 
-  /** Cancels a task permanently. Aborts a running task first. Its effects remain and can still be reverted. */
+  /**
+   * Cancels a task permanently. Aborts a running task first. Its effects remain and can still be reverted. A failed task
+   * can be cancelled before a worker retries it.
+   */
   async cancel(
     taskId: string,
     reason?: string,
@@ -312,8 +318,8 @@ export class TaskManager {
   }
 
   /**
-   * Queues the dead tasks again that are recoverable, each for one more attempt. Skips tasks that another process changes
-   * at the same time. Returns their ids.
+   * Queues the dead tasks again that are recoverable, each for one more attempt. Skips unreadable tasks, and tasks that
+   * another process changes or moves at the same time. Returns their ids.
    */
   async retryAll(filter: Omit<TaskFilter, "status"> = {}): Promise<string[]> {
     const retried: string[] = [];
@@ -323,7 +329,7 @@ export class TaskManager {
         await this.retry(taskId);
         retried.push(taskId);
       } catch (error) {
-        if (!isChangedElsewhere(error)) throw error;
+        if (!isUnavailable(error)) throw error;
       }
     }
     return retried;
@@ -373,9 +379,19 @@ export class TaskManager {
   }
 }
 
-function isChangedElsewhere(error: unknown): boolean {
-  return [AgentBusyError, TransitionNotAllowedError, TaskNotFoundError].some((kind) => error instanceof kind);
+/** Returns whether another process changed, owns or moved a task, or whether this one task is unreadable. */
+function isUnavailable(error: unknown): boolean {
+  return unavailable.some((kind) => error instanceof kind) || isUnreadable(error);
 }
+
+const unavailable = [
+  AgentBusyError,
+  OwnershipLostError,
+  TransitionNotAllowedError,
+  TaskNotFoundError,
+  AgentMovedError,
+  AgentCopiedError,
+];
 
 function endOf(taskId: string, journal: Journal, end: RunEnd): readonly AgentRecord[] {
   const { log, state } = journal.head ?? {};

@@ -97,7 +97,7 @@ async function wokenTask(logs: TaskLogs, agentId: string): Promise<ListedTask | 
   // An agent without a task is continued by its caller, who needs no list.
   const isWaiting = summary?.status === "waiting" && summary.taskName !== undefined;
   const requests = isWaiting && state ? openRequests(log.index, state).map(({ record }) => record) : [];
-  const isDue = await logs.inbox.continues(agentId, requests);
+  const isDue = await ifReadable(() => logs.inbox.continues(agentId, requests));
   const { taskName, priority = 0 } = summary ?? {};
   return isDue && summary && taskName !== undefined ? { summary, taskName, priority } : undefined;
 }

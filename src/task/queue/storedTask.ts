@@ -82,17 +82,16 @@ export interface PlannedTransition<Status extends TaskStatus> {
 }
 
 /**
- * Returns the task after the records, with values in their stored form. Cancelling a task in progress pauses it first.
- * Every other change is a single transition.
+ * Returns the task after the records, with values in their stored form. Cancelling a task in progress pauses it first,
+ * and cancelling a failed task before its retry queues it first. Every other change is a single transition.
  *
  * @throws TransitionNotAllowedError, InvalidInputError
  */
 export function applyTransition<Status extends TaskStatus>(planned: PlannedTransition<Status>): TaskWithStatus<Status> {
   const { before, to } = planned;
-  const interrupted = before.status === "in_progress" && to === "cancelled";
   const passed = tasksOf(planned);
-  const paused = passed.find((task) => task.status === "paused");
-  const from = interrupted && paused ? transitionTask(before, transitionTo(paused)) : before;
+  const via = to === "cancelled" ? passed.find(({ status }) => status === statusBeforeCancelled(before)) : undefined;
+  const from = via ? transitionTask(before, transitionTo(via)) : before;
   const reached = passed.find((task): task is TaskWithStatus<Status> => task.status === to);
   if (!reached) throw new TypeError(`The records do not lead to the status ${to}.`);
   return transitionTask<Status>(from, { to, at: reached.updatedAt, data: reached.data as StateData[Status] });
@@ -107,6 +106,11 @@ function tasksOf({ before, life: start, generation, records }: PlannedTransition
   });
 }
 
-function transitionTo({ status, updatedAt, data }: TaskWithStatus<"paused">) {
+function statusBeforeCancelled({ status, data }: Task): TaskStatus | undefined {
+  if (status === "in_progress") return "paused";
+  return status === "failed" && data.retryAt !== undefined ? "queued" : undefined;
+}
+
+function transitionTo({ status, updatedAt, data }: Task) {
   return { to: status, at: updatedAt, data };
 }

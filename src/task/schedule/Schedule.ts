@@ -37,8 +37,11 @@ export interface NewSchedule extends Pick<
 export interface MissedTick {
   /** ISO 8601. */
   readonly at: string;
-  /** `late`: a newer tick was due as well, or the tick was too late. `overlap`: another task of the schedule was unfinished. */
-  readonly reason: "late" | "overlap";
+  /**
+   * `late`: a newer tick was due as well, or the tick was too late. `overlap`: another task of the schedule was unfinished.
+   * `refused`: its task cannot be created, for example because its input is too large for the worker.
+   */
+  readonly reason: "late" | "overlap" | "refused";
 }
 
 /** A stored schedule. Times are in ISO 8601. */

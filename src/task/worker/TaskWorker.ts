@@ -8,7 +8,7 @@ import { reasonOf } from "../../internal/reasonOf.ts";
 import { warn } from "../../internal/warn.ts";
 import type { LogWatch } from "../../storage/RecordLog.ts";
 import type { QueueRefusal, QueueTurn } from "../queue/QueueTurns.ts";
-import type { ClaimableTask } from "../queue/claimableTasks.ts";
+import { type ClaimableTask, isUnreadable } from "../queue/claimableTasks.ts";
 import { type FileReservations, type HeldReservation, InProcessReservations } from "./FileReservations.ts";
 import {
   claimedTask,
@@ -22,6 +22,7 @@ import {
 import { isOvertaken, TaskBackoff } from "./TaskBackoff.ts";
 import { assertDurable } from "./assertDurable.ts";
 import { Bell } from "./Bell.ts";
+import { ScheduleTicker } from "./ScheduleTicker.ts";
 import { type AttemptLimits, isExpired, judgeAttempts } from "./judgeAttempts.ts";
 import { runTask, stopTask } from "./runTask.ts";
 
@@ -37,9 +38,6 @@ interface Shift {
   /** The monotonic time of the first failed poll since the last success. `undefined` after a successful poll. */
   failedAtMs: number | undefined;
 }
-
-/** How often a worker looks for due schedules, in milliseconds. */
-const tickEveryMs = 100;
 
 interface BegunTask {
   readonly task: ClaimableTask;
@@ -65,6 +63,7 @@ interface BegunTask {
 export class TaskWorker implements AsyncDisposable {
   readonly #options: TaskWorkerOptions;
   readonly #reservations: FileReservations;
+  readonly #ticker: ScheduleTicker;
   readonly #concurrency: number;
   readonly #limits: AttemptLimits;
   readonly #running = new Map<string, Promise<void>>();
@@ -79,7 +78,6 @@ export class TaskWorker implements AsyncDisposable {
   /** The last keys that had their turn, by queue. */
   readonly #turns = new Map<string | undefined, Map<string, string>>();
   #takes = 0;
-  #tickedAt = -Infinity;
 
   /** @throws InvalidInputError. FeatureNotInstalledError for an agent without Persistence. */
   constructor(options: TaskWorkerOptions) {
@@ -87,6 +85,7 @@ export class TaskWorker implements AsyncDisposable {
     assertDurable(options.agents);
     const { concurrency = 1, maxAttempts = 5, attemptDelayMs = 1_000 } = options;
     this.#options = options;
+    this.#ticker = new ScheduleTicker(options.tasks);
     this.#concurrency = concurrency;
     this.#limits = { maxAttempts, attemptDelayMs };
     this.#reservations = options.reservations ?? new InProcessReservations();
@@ -136,7 +135,7 @@ export class TaskWorker implements AsyncDisposable {
     shift.bell.reset();
     try {
       shift.watch ??= await this.#options.tasks.watch(shift.bell.ring);
-      await this.#tick();
+      for (const failure of await this.#ticker.tick()) await this.#tell({ type: "schedule_failed", ...failure });
       await this.#take(shift);
     } catch (error) {
       if (!(error instanceof StorageError) || pollMs === Infinity) throw error;
@@ -148,15 +147,6 @@ export class TaskWorker implements AsyncDisposable {
     const outageMs = clock.monotonic() - shift.failedAtMs;
     shift.failedAtMs = undefined;
     await this.#tell({ type: "storage_recovered", outageMs });
-  }
-
-  /** Starts the tasks of due schedules. Looks rarely, because each released task wakes the worker. */
-  async #tick(): Promise<void> {
-    const { clock, schedules } = this.#options.tasks;
-    const now = clock.now();
-    if (Math.abs(now - this.#tickedAt) < tickEveryMs) return;
-    this.#tickedAt = now;
-    await schedules.tick();
   }
 
   /** Interrupts the running tasks and waits for them. */
@@ -247,7 +237,8 @@ export class TaskWorker implements AsyncDisposable {
       await this.#options.tasks.expire(task.taskId);
       await this.#report({ ...claimedTask(task), outcome: "expired" });
     } catch (error) {
-      if (!isOvertaken(error)) throw error;
+      if (isUnreadable(error)) await this.#report({ ...claimedTask(task), outcome: "interrupted", error });
+      else if (!isOvertaken(error)) throw error;
       shift.left.add(task.taskId, error, [task]);
     }
   }

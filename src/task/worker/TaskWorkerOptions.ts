@@ -66,7 +66,12 @@ export type TaskWorkerEvent =
   /** A poll failed because the storage was unavailable. The worker polls again after `retryAfterMs` milliseconds. */
   | { readonly type: "storage_failed"; readonly error: StorageError; readonly retryAfterMs: number }
   /** A poll succeeded again, `outageMs` milliseconds after the first failed poll. */
-  | { readonly type: "storage_recovered"; readonly outageMs: number };
+  | { readonly type: "storage_recovered"; readonly outageMs: number }
+  /**
+   * The due ticks of a schedule could not be decided, for example because its log is damaged. The worker tries again at
+   * its next poll, and reports each failure once.
+   */
+  | { readonly type: "schedule_failed"; readonly scheduleId: string; readonly error: unknown };
 
 /** Options of `TaskWorker.run`. */
 export interface WorkOptions {

@@ -78,7 +78,7 @@ describe.each(queueStorages)("$name: schedules", (storage) => {
     const { clock, opened, schedules, list } = await setup();
     clock.advance(hour);
     const killed = new TaskManager({ storage: crashAfter(opened(), 1), clock: settableClock(clock) });
-    await expect(killed.schedules.tick()).rejects.toMatchObject({ code: "simulated_crash" });
+    expect(await killed.schedules.tick()).toMatchObject([{ scheduleId: "s", error: { code: "simulated_crash" } }]);
     expect(await list()).toEqual([]);
     await schedules.pause("s");
     expect(ticksOf(await list())).toEqual([at(1)]);
@@ -236,6 +236,8 @@ describe.each(queueStorages)("$name: schedules", (storage) => {
     [{ cron: "often" }, 'at "cron": expected a cron expression'],
     [{ timezone: "Mars" }, 'at "timezone": expected an IANA time zone'],
     [{ scheduleId: "" }, 'at "scheduleId"'],
+    [{ key: "customer" }, 'Invalid new schedule: at "key": needs a queue'],
+    [{ retries: 1, retryDelayMs: 8 * 86_400_000 }, 'at "retryDelayMs": expected at most'],
   ])("refuses %j", async (wrong, message) => {
     const { tasks, schedules } = await setup();
     await expect(tasks.schedule({ ...hourly, scheduleId: "other", ...wrong })).rejects.toThrow(message);

@@ -1,0 +1,32 @@
+import { reasonOf } from "../../internal/reasonOf.ts";
+import type { ScheduleFailure } from "../queue/Schedules.ts";
+import type { TaskManager } from "../queue/TaskManager.ts";
+
+/** How often a worker looks for due schedules, in milliseconds. */
+const tickEveryMs = 100;
+
+/** Starts the tasks of due schedules. Looks rarely, because each released task wakes the worker. */
+export class ScheduleTicker {
+  readonly #tasks: Pick<TaskManager, "clock" | "schedules">;
+  readonly #reported = new Set<string>();
+  #tickedAt = -Infinity;
+
+  constructor(tasks: Pick<TaskManager, "clock" | "schedules">) {
+    this.#tasks = tasks;
+  }
+
+  /** Returns the failures that it has not returned before. */
+  async tick(): Promise<readonly ScheduleFailure[]> {
+    const { clock, schedules } = this.#tasks;
+    const now = clock.now();
+    if (Math.abs(now - this.#tickedAt) < tickEveryMs) return [];
+    this.#tickedAt = now;
+    const failures = await schedules.tick();
+    return failures.filter(({ scheduleId, error }) => {
+      const failure = `${scheduleId} ${reasonOf(error)}`;
+      const isNew = !this.#reported.has(failure);
+      this.#reported.add(failure);
+      return isNew;
+    });
+  }
+}
