@@ -147,8 +147,16 @@ function readingCommands(program: Command, lazily: Lazily): void {
 function runCommands(program: Command, lazily: Lazily): void {
   withAgent(common(program.command("replay")), itsCode)
     .description("run a stored run again in memory, without models and tools, and show the first difference")
-    .argument("<agent>")
+    .argument("[agent]", "default: the newest run of every agent")
     .option("--run <run>", "the run; default: the newest")
+    .option("--from <checkpoint>", "begin at this checkpoint, on any line")
+    .addOption(new Option("--model <kind>", "recorded responses, or live requests").choices(["recorded", "live"]))
+    .option("--llm-model <name>", "the name of the model in live requests")
+    .option("--system-prompt <text>", "replace the system prompt")
+    .addOption(
+      new Option("--on-unrecorded-call <what>", "execute: run tools without effects").choices(["stop", "execute"]),
+    )
+    .option("-o, --out <file>", "write a web page with both runs, too; a page that is there is replaced")
     .action(lazily(async () => (await import("./reading/replay.ts")).replay));
   common(program.command("fixture"))
     .description("write a run to a file for tests, with secrets hidden")

@@ -23,6 +23,14 @@ describe("replayRun with a candidate", () => {
     expect(executed).toEqual([]);
   });
 
+  it("returns the outcomes of calls that a model requested before the checkpoint", async () => {
+    const checkpoints = await persistence(importAgent(storage)).agent("import").getCheckpoints();
+    const from = checkpoints.find(({ nodeId }) => nodeId === "act")?.checkpointId;
+    const result = await replayRun(importAgent(storage), { ...recorded, from });
+    expect(result).toMatchObject({ matches: true, status: "completed", output: "fine friendly" });
+    expect(executed).toEqual([]);
+  });
+
   it("stops at a call without a recording, and names it", async () => {
     const agent = importAgent(storage, { order: ["first", "third"] });
     const result = await replayRun(agent, { ...recorded, model: "recorded" });

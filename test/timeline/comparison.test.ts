@@ -66,6 +66,41 @@ const rows = () =>
     .locator(".pair")
     .evaluateAll((all) => all.map((row) => (row as HTMLElement).innerText.replaceAll(/\s+/g, " ").trim()));
 
+/** Runs in the page. Returns what is wrong with the places of the steps and of their sides. */
+function layoutDefects(): readonly string[] {
+  const defects: string[] = [];
+  const rows = [...document.querySelectorAll(".pairs > li")];
+  let bottom = -Infinity;
+  for (const [at, row] of rows.entries()) {
+    const step = `step ${at + 1}`;
+    const box = row.getBoundingClientRect();
+    if (box.height < 10) defects.push(`${step} is not visible`);
+    if (box.top < bottom - 1) defects.push(`${step} overlaps the step before it`);
+    if (box.right > innerWidth + 1) defects.push(`${step} is wider than the page`);
+    bottom = Math.max(bottom, box.bottom);
+    for (const [name, selector] of [
+      ["sides", ".pair .side"],
+      ["messages", ".sides > div"],
+    ] as const) {
+      const [left, right] = [...row.querySelectorAll(selector)].map((side) => side.getBoundingClientRect());
+      if (!left || !right) continue;
+      const isBeside = Math.abs(left.top - right.top) <= 1 && left.right <= right.left + 1;
+      const isBelow = innerWidth <= 800 && left.bottom <= right.top + 1 && Math.abs(left.left - right.left) <= 1;
+      if (!isBeside && !isBelow) defects.push(`${step}: the ${name} are not aligned`);
+      if (right.right > box.right + 1 || right.bottom > box.bottom + 1) defects.push(`${step}: the ${name} stick out`);
+    }
+  }
+  return defects;
+}
+
+/** Runs in the page. Whether an element is inside the window, and not covered by another one. */
+function isShown(element: Element): boolean {
+  const { left, right, top, bottom, width, height } = element.getBoundingClientRect();
+  if (width === 0 || height === 0 || left < 0 || top < 0 || right > innerWidth || bottom > innerHeight) return false;
+  const found = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+  return found !== null && (element.contains(found) || found.contains(element));
+}
+
 describe("the page of two runs", () => {
   it("shows aligned steps with tokens, the first difference, and changed messages and calls side by side", async () => {
     const prices = { models: { scripted: { input: 3, output: 15 } } };
@@ -114,6 +149,41 @@ describe("the page of two runs", () => {
     expect(html).not.toContain("Maria");
     expect(hidden).toMatchObject({ paths: ["signUp.input.name"], idle: [] });
     expect(hidden?.secrets).toBeGreaterThan(0);
+  });
+
+  it("aligns both sides of each step, without overlaps, and shows the first difference", async () => {
+    const [one, other] = [await before(), await after()];
+    for (const width of [1200, 700, 400]) {
+      await open(one, other, {}, width);
+      await expect.poll(() => page.locator(".pair").count()).toBe(5);
+      for (const row of await page.locator("summary").all())
+        if ((await row.evaluate((each) => (each.parentElement as HTMLDetailsElement).open)) === false)
+          await row.click();
+      expect(await page.evaluate(layoutDefects), `${width} wide`).toEqual([]);
+      await page.getByRole("button", { name: "Go to the first difference" }).click();
+      const first = page.getByText("changed, first difference");
+      await expect.poll(() => first.evaluate(isShown), { message: `${width} wide` }).toBe(true);
+    }
+  });
+
+  it("finds rows that are not aligned, that overlap, or that are too wide", async () => {
+    await open(await before(), await after());
+    await expect.poll(() => page.locator(".pair").count()).toBe(5);
+    const defectsWith = (selector: string, property: string, value: string) =>
+      page.evaluate(
+        ([wanted, name, given]) => {
+          const element = document.querySelector<HTMLElement>(wanted as string);
+          element?.style.setProperty(name as string, given as string);
+        },
+        [selector, property, value],
+      );
+    expect(await page.evaluate(layoutDefects)).toEqual([]);
+    await defectsWith(".pair .side:nth-child(2)", "margin-top", "20px");
+    expect(await page.evaluate(layoutDefects)).toContain("step 1: the sides are not aligned");
+    await defectsWith(".pairs > li:nth-child(3)", "margin-top", "-40px");
+    expect(await page.evaluate(layoutDefects)).toContain("step 3 overlaps the step before it");
+    await defectsWith(".pairs > li:nth-child(4)", "width", "2000px");
+    expect(await page.evaluate(layoutDefects)).toContain("step 4 is wider than the page");
   });
 
   it("has no accessibility defects at two widths, light and dark", async () => {

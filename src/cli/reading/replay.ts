@@ -1,31 +1,117 @@
-import { replayRun } from "../../replay.ts";
+import { resolve } from "node:path";
+import { inspect } from "../../inspect.ts";
+import { compareRuns, readRunTrace, replayRun, replayRuns, type ReplayedRun, type SelectedRun } from "../../replay.ts";
 import { divergenceText } from "../../replay/fixture/divergenceText.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
+import { comparisonPage } from "../../timeline.ts";
 import { findAgent } from "../ids/findLog.ts";
 import type { Session } from "../session/Session.ts";
 import { type AgentOptions, requireAgent } from "../session/storedAgents.ts";
-import type { ExitReason } from "../terminal/CommandFailure.ts";
-import { painted } from "../terminal/painted.ts";
+import { writeOver } from "../storage/commandFiles.ts";
+import { CommandFailure, type ExitReason } from "../terminal/CommandFailure.ts";
+import { withProgress } from "../terminal/Output.ts";
+import { painted, type Part } from "../terminal/painted.ts";
+import { counted } from "../terminal/shortTexts.ts";
+import { comparisonLines } from "./comparisonLines.ts";
 import { statusOf } from "./shown.ts";
 
-export interface ReplayCommandOptions extends AgentOptions {
-  readonly run?: string | undefined;
+/** The options of a counterfactual replay, as for `replayRun`. */
+interface CandidateOptions {
+  readonly from?: string | undefined;
+  readonly model?: "recorded" | "live" | undefined;
+  readonly llmModel?: string | undefined;
+  readonly systemPrompt?: string | undefined;
+  readonly onUnrecordedCall?: "stop" | "execute" | undefined;
 }
 
-/** `replay <agent>`: replays a stored run with the code of `--agent`. */
+export interface ReplayCommandOptions extends AgentOptions, CandidateOptions {
+  readonly run?: string | undefined;
+  readonly out?: string | undefined;
+}
+
+type Loaded = Awaited<ReturnType<typeof requireAgent>>;
+
+/** `replay [agent]`: replays a stored run, or the newest run of every agent, with the code of `--agent`. */
 export async function replay(
   session: Session,
   options: ReplayCommandOptions,
+  given?: string,
+): Promise<ExitReason | void> {
+  const loaded = await requireAgent(session, options, "A replay runs the code of your agent.");
+  if (given !== undefined) return replayOne(session, loaded, options, given);
+  if (options.run !== undefined || options.from !== undefined || options.out !== undefined)
+    throw new CommandFailure("usage", "Name the agent of the run: --run, --from and --out are for one run.");
+  return replayAll(session, loaded, options);
+}
+
+async function replayOne(
+  { output, io }: Session,
+  { agent, storage }: Loaded,
+  { run: runId, out, ...options }: ReplayCommandOptions,
   given: string,
 ): Promise<ExitReason | void> {
-  const { output, io } = session;
-  const { agent, storage } = await requireAgent(session, options, "A replay runs the code of your agent.");
   const agentId = await findAgent(storage, given);
-  const result = await replayRun(agent, { storage, agentId, runId: options.run, signal: io.stopSignal() });
-  const { matches, status, divergence } = result;
+  const candidate = candidateOf(options);
+  const result = await replayRun(agent, { storage, agentId, runId, signal: io.stopSignal(), ...candidate });
+  const { matches, status, divergence, trace } = result;
+  const recorded = await readRunTrace(storage, { agentId, runId });
+  if (out !== undefined) await writeOver(resolve(io.cwd, out), comparisonPage(recorded, trace));
   if (output.json) await output.document({ agentId, ...result });
   else {
     await output.line(painted("bold", agentId), matches ? " matches its recording: " : ": ", statusOf(status), ".");
     if (divergence) await output.text(divergenceText(divergence));
+    else if (!matches && Object.keys(candidate).length > 0) await comparisonLines(output, compareRuns(recorded, trace));
   }
   return matches ? undefined : "differs";
+}
+
+async function replayAll(
+  session: Session,
+  { agent, storage }: Loaded,
+  options: ReplayCommandOptions,
+): Promise<ExitReason | void> {
+  const { output, io } = session;
+  const runs: SelectedRun[] = [];
+  for await (const { agentId, shape, runId } of inspect(storage).agents())
+    if (shape === "agent" && runId !== undefined) runs.push({ agentId, runId });
+  const replays = replayRuns(agent, { storage, runs }, { signal: io.stopSignal(), replay: candidateOf(options) });
+  const differing: ReplayedRun[] = [];
+  await withProgress(
+    output,
+    "Replaying",
+    async (tell) => {
+      for await (const run of replays) {
+        const { replayed, matching } = replays.report;
+        tell(`${replayed} of ${runs.length}, ${matching} match`, replayed);
+        if (run.result?.matches !== true) differing.push(run);
+        if (output.json) await output.item({ ...run, ...(run.error !== undefined && { error: reasonOf(run.error) }) });
+      }
+    },
+    runs.length,
+  );
+  if (!output.json) await reportLines(session, differing, replays.report);
+  return differing.length > 0 ? "differs" : undefined;
+}
+
+async function reportLines(
+  { output }: Session,
+  differing: readonly ReplayedRun[],
+  { replayed, matching }: ReturnType<typeof replayRuns>["report"],
+): Promise<void> {
+  const rows = differing.map((run): readonly Part[] => [run.agentId, run.runId ?? "", ...differenceOf(run)]);
+  if (rows.length > 0) await output.table(["AGENT", "RUN", "RESULT", "NODE"], rows);
+  const paint = matching === replayed ? "green" : "red";
+  await output.line(painted(paint, `${matching} of ${counted(replayed, "run")} match.`));
+}
+
+function differenceOf({ result, error }: ReplayedRun): readonly Part[] {
+  if (!result) return [painted("red", reasonOf(error)), ""];
+  const { status, divergence } = result;
+  return [painted("yellow", divergence ? `another ${divergence.what}` : status), divergence?.nodeId ?? ""];
+}
+
+/** Returns the given options of a candidate. Without any, the replay is exact. */
+function candidateOf({ from, model, llmModel, systemPrompt, onUnrecordedCall }: CandidateOptions): CandidateOptions {
+  const all = { from, model, llmModel, systemPrompt, onUnrecordedCall };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }

@@ -32,7 +32,10 @@ export async function readCandidateStart(
 /** Returns the results of all lines after a point, also of abandoned ones. */
 function resultsAfter(log: AgentLog, order: number): RecordedResults {
   const results = new LineResults(log);
-  const records = [...log.index.laneRecords.values()].flat().filter((each) => each.order > order);
+  // Earlier responses contain the inputs of later calls.
+  const records = [...log.index.laneRecords.values()].flat();
   for (const each of records.toSorted((a, b) => a.order - b.order)) results.add(each.record, each.order);
-  return results.read();
+  const { answers, calls, requests } = results.read();
+  const isAfter = (result: { readonly order: number }) => result.order > order;
+  return { answers: answers.filter(isAfter), calls: calls.filter(isAfter), requests: requests.filter(isAfter) };
 }

@@ -1,10 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { AIAgent, Persistence } from "agent-persistence";
+import { scriptedModel } from "agent-persistence/testing";
 import { replayFixture, type RunFixture } from "agent-persistence/replay";
 import { describe, expect, it } from "vitest";
 import { Desk, deskModule } from "../support/Desk.ts";
 import { deskOn } from "../support/desk/desk.mjs";
-import { documentOf } from "../support/TestTerminal.ts";
+import { documentOf, itemsOf } from "../support/TestTerminal.ts";
 
 describe("replay", () => {
   it("says that the code still matches a run, and calls no tool", async () => {
@@ -26,6 +28,45 @@ describe("replay", () => {
   });
 });
 
+describe("replay of a changed agent", () => {
+  it("tries another prompt or start, compares the runs, and writes a page of both", async () => {
+    await using desk = await Desk.open();
+    await desk.completes("order-1");
+    const done = await desk.done();
+    const file = join(desk.folder, "both.html");
+    const words = ["replay", "order-1", "--agent", `${deskModule}#desk`];
+    const prompted = await desk.command([...words, "--system-prompt", "Be brief.", "--out", file]);
+    expect(prompted).toMatchObject({ code: 0, out: "order-1 matches its recording: completed.\n" });
+    expect(await readFile(file, "utf8")).toContain("Two runs");
+    const live = await desk.command([...words, "--model", "live", "--llm-model", "other"]);
+    expect(live).toMatchObject({ code: 0 });
+    const from = await desk.command([...words, "--from", "1-2", "--json"]);
+    expect(documentOf(from)).toMatchObject({ status: "completed", matches: true });
+    expect(await desk.command([...words, "--from", "9-9"])).toMatchObject({ code: 3 });
+    expect(await desk.command([...words, "--model", "other"])).toMatchObject({ code: 2 });
+    expect(await desk.done()).toEqual(done);
+  });
+});
+
+describe("replay of all agents", () => {
+  it("replays the newest run of every agent, shows the progress, and names those that differ", async () => {
+    await using desk = await Desk.open();
+    for (const agentId of ["order-1", "order-2"]) await desk.completes(agentId);
+    const words = ["replay", "--agent", `${deskModule}#desk`];
+    expect(await desk.command(words)).toMatchObject({ code: 0, out: "2 of 2 runs match.\n", err: "" });
+    const shown = await desk.command(words, { columns: 100 });
+    expect(shown.shown).toEqual(["Replaying", "Replaying: 1 of 2, 1 match", "Replaying: 2 of 2, 2 match"]);
+    const items = itemsOf<{ readonly agentId: string }>(await desk.command([...words, "--json"]));
+    expect(items.map(({ agentId }) => agentId).toSorted()).toEqual(["order-1", "order-2"]);
+    const other = new AIAgent({ llmModel: "x", promptExecutor: scriptedModel(["hi"]) });
+    await other.install(Persistence, { storage: desk.storage }).run("go", { agentId: "other", runId: "r" });
+    const differs = await desk.command(words);
+    expect(differs).toMatchObject({ code: 7, out: expect.stringMatching(/2 of 3 runs match\.\n$/) });
+    expect(differs.out).toMatch(/other +r +another \w+ +callModel/);
+    expect(await desk.command([...words, "--run", "r"])).toMatchObject({ code: 2 });
+  });
+});
+
 describe("fixture", () => {
   it("writes a run that replays without its storage, with redacted paths", async () => {
     await using desk = await Desk.open();
@@ -36,6 +77,8 @@ describe("fixture", () => {
     expect(answered).toMatchObject({ code: 0, out: expect.stringContaining("Wrote a run of order-1 to") });
     expect(answered.err).toContain("none.here");
     const fixture = JSON.parse(await readFile(file, "utf8")) as RunFixture;
+    const later = replayFixture(deskOn(desk.storage), { ...fixture, version: 2 } as never);
+    await expect(later).rejects.toThrow("expected version 1, received 2");
     expect(fixture).toMatchObject({ version: 1, agentId: "order-1", redacted: ["book.output.room", "none.here"] });
     expect(await replayFixture(deskOn(desk.storage), fixture)).toMatchObject({ matches: true });
     expect(await desk.command(["fixture", "order-1"])).toMatchObject({ code: 2 });

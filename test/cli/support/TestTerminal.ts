@@ -61,7 +61,7 @@ export async function run(args: readonly string[], options: TerminalOptions = {}
     },
     async progress(title) {
       shown.push(title);
-      return { at: () => {}, end: () => {} };
+      return { at: (_done, what) => void (what && shown.push(what)), end: () => {} };
     },
     protocol: () => options.protocol ?? { input: new PassThrough(), output: new PassThrough() },
     divertOutput: () => {},
