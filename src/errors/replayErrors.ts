@@ -14,10 +14,8 @@ export class RunNotFoundError extends AgentPersistenceError {
   ) {
     const newest = available.slice(-10);
     const next =
-      newest.length === 0
-        ? "It has no runs, so check the agent id and the storage"
-        : `Choose one of the newest: ${quotedList(newest)}`;
-    super(`Agent ${quoted(agentId)} has no run ${quoted(runId)}. ${next}.`);
+      newest.length === 0 ? "Check the agent id and the storage" : `Choose one of the newest: ${quotedList(newest)}`;
+    super(`Agent ${quoted(agentId)} has no run${runId === "" ? "" : ` ${quoted(runId)}`}. ${next}.`);
     this.available = newest;
   }
 }

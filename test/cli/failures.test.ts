@@ -29,7 +29,9 @@ describe("a failing command", () => {
     await desk.waits("order-1");
     const failed = await desk.command(["resume", "order-1", "--yes", "--json", "--agent", `${deskModule}#${name}`]);
     expect(failed).toMatchObject({ code: 1, out: "" });
-    expect(JSON.parse(failed.err)).toEqual({ error: { code: "failed", message } });
+    expect(JSON.parse(failed.err)).toEqual({
+      error: { code: "failed", message: `Could not load ${deskModule}#${name}: ${message}` },
+    });
   });
 
   it("reports that it was stopped and leaves the agent unchanged", async () => {
@@ -194,5 +196,19 @@ describe("a command with a confirmation", () => {
     });
     expect(documentOf(await other.command(args))).toMatchObject({ inDoubt: [{ tool: "write" }] });
     expect(await other.command([...args, "--agent", deskModule, "--storage", "file:x"])).toMatchObject({ code: 2 });
+  });
+});
+
+describe("a module that cannot be loaded", () => {
+  it.each([
+    ["throw new Error('no key');", "keys.mjs: no key"],
+    ["export default () => { throw new Error('no key'); };", "keys.mjs#default: no key"],
+  ])("is named in the message: %s", async (code, message) => {
+    await using desk = await Desk.open();
+    await desk.waits("order-1");
+    await writeFile(join(desk.folder, "keys.mjs"), code);
+    const failed = await desk.command(["list", "--keys", "./keys.mjs"]);
+    expect(failed).toMatchObject({ code: 1, err: expect.stringMatching(/^agent-persistence: Could not load .*/) });
+    expect(failed.err).toContain(message);
   });
 });

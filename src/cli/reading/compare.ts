@@ -34,6 +34,9 @@ export async function compare(
   const comparison = compareRuns(before, after, { prices });
   if (out !== undefined) await writeOver(resolve(io.cwd, out), comparisonPage(before, after, { prices }));
   if (output.json) await output.document(comparison);
-  else await comparisonLines(output, comparison);
+  else {
+    await comparisonLines(output, comparison);
+    if (out !== undefined) await output.line(`Wrote ${resolve(io.cwd, out)}.`);
+  }
   return comparison.isSame ? undefined : "differs";
 }

@@ -1,3 +1,4 @@
+import { AgentPersistenceError } from "../../errors.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import type { CommandIo } from "../terminal/CommandIo.ts";
 import { resolve } from "node:path";
@@ -24,7 +25,11 @@ export async function loadExport(given: string, io: CommandIo): Promise<LoadedEx
   const found = module[exported];
   if (found === undefined)
     throw new CommandFailure("usage", `${path} has no export "${exported}". It has ${Object.keys(module).join(", ")}.`);
-  return { path, exported, value: typeof found === "function" ? await (found as () => unknown)() : found };
+  try {
+    return { path, exported, value: typeof found === "function" ? await (found as () => unknown)() : found };
+  } catch (error) {
+    throw notLoaded(`${path}#${exported}`, error);
+  }
 }
 
 async function load(path: string): Promise<Readonly<Record<string, unknown>>> {
@@ -36,8 +41,15 @@ async function load(path: string): Promise<Readonly<Record<string, unknown>>> {
       throw new CommandFailure("usage", noLoader(path));
     if (code === "ERR_MODULE_NOT_FOUND" && message.includes(path))
       throw new CommandFailure("notFound", `There is no module ${path}.`);
-    throw error;
+    throw notLoaded(path, error);
   }
+}
+
+/** Names the user's module in an error that its code threw. Errors of this library have their own advice. */
+function notLoaded(place: string, error: unknown): unknown {
+  if (AgentPersistenceError.isInstance(error)) return error;
+  const { message = String(error) } = Object(error) as Partial<Error>;
+  return new CommandFailure("failed", `Could not load ${place}: ${message}`, { cause: error });
 }
 
 function noLoader(path: string): string {

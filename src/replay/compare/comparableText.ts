@@ -14,7 +14,7 @@ const partTypes: ReadonlySet<unknown> = new Set(["text", "reasoning", "file", "t
 export function comparableText(value: unknown): string {
   const text = canonicalText(withoutIds(value));
   if (text !== undefined) return text;
-  throw new InvalidInputError("runs of compareRuns()", [{ path: "", expected: "JSON values" }]);
+  throw new InvalidInputError("runs of compareRuns()", [{ path: "", expected: "expected JSON values" }]);
 }
 
 function withoutIds(value: unknown): unknown {

@@ -1,7 +1,7 @@
 import type { AIAgent } from "../../agent/AIAgent.ts";
 import { z } from "zod";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { abortSignalSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { abortSignalSchema, nonEmptyString, objectWithMethods } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
@@ -22,6 +22,9 @@ export interface ReplayRunOptions extends Candidate {
   /** Stops the replay with the signal's reason. Defaults to no signal. */
   readonly signal?: AbortSignal | undefined;
 }
+
+/** Accepts agents of another copy of the package, too. */
+const agentSchema = objectWithMethods<AIAgent<never, unknown>>("run", "asTool");
 
 const optionsSchema = strictOptions(() => ({
   storage: providerSchema,
@@ -47,6 +50,7 @@ const optionsSchema = strictOptions(() => ({
  * ```
  */
 export async function replayRun(agent: AIAgent<never, unknown>, options: ReplayRunOptions): Promise<ReplayResult> {
+  checkSchema(agentSchema, agent, "agent of replayRun()");
   checkSchema(optionsSchema, options, "options of replayRun()");
   const { storage, agentId, runId, signal, ...candidate } = options;
   assertAgentId(agentId);
