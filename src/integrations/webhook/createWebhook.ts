@@ -2,6 +2,7 @@ import { z } from "zod";
 import { AIAgent } from "../../agent/AIAgent.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { EventKeyUsedError } from "../../errors/requestErrors.ts";
+import { NotSerializableError } from "../../errors/storedDataErrors.ts";
 import { AgentBusyError } from "../../errors/storageErrors.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
@@ -36,7 +37,7 @@ export interface Webhook {
    *
    * The header `webhook-id` or `idempotency-key` identifies the event, so that a repeated request sends it once.
    *
-   * @returns 202 for a sent event; 400 for a body that is not JSON; 404 for an invalid token; 405 for another method; 409
+   * @returns 202 for a sent event; 400 for a body that is not JSON, is nested too deeply or ends early; 404 for an invalid token; 405 for another method; 409
    * if the header identifies an event with another body; 413 for a body that is too large; 503 if the inbox is busy.
    * @throws the errors of the storage.
    */
@@ -78,19 +79,24 @@ export function createWebhook(options: WebhookOptions): Webhook {
       const target = await tokens.verify(new URL(request.url).pathname.split("/").at(-1) ?? "");
       if (!target) return answer(404);
       const body = await readBody(request, maxBodyBytes);
-      if (body === undefined) return answer(413);
-      const payload = parsed(body);
+      if (body === "too_large") return answer(413);
+      const payload = body && parsed(body.text);
       if (!payload) return answer(400);
       const id = request.headers.get("webhook-id") || request.headers.get("idempotency-key");
       const { agentId, eventName } = target;
       try {
-        await agents.agent(agentId).send(eventName, payload.value, id ? { key: `${eventName}/${id}` } : {});
+        await agents.agent(agentId).send(eventName, payload.value, id ? { key: keyOf(eventName, id) } : {});
         return answer(202);
       } catch (error) {
         return refusal(error);
       }
     },
   };
+}
+
+/** Returns a key that no other event name and id have. */
+function keyOf(eventName: string, id: string): string {
+  return `${eventName.replaceAll("%", "%25").replaceAll("/", "%2F")}/${id}`;
 }
 
 function parsed(body: string): { readonly value: unknown } | undefined {
@@ -104,7 +110,7 @@ function parsed(body: string): { readonly value: unknown } | undefined {
 function refusal(error: unknown): Response {
   if (error instanceof EventKeyUsedError) return answer(409);
   if (error instanceof AgentBusyError) return answer(503, { "retry-after": "1" });
-  if (error instanceof InvalidInputError) return answer(400);
+  if (error instanceof InvalidInputError || error instanceof NotSerializableError) return answer(400);
   throw error;
 }
 

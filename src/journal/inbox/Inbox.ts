@@ -157,25 +157,26 @@ export class Inbox {
   }
 
   /**
-   * Returns whether the inbox has an event for one of the given requests of an agent that is not running. If the result
-   * is false, {@link news} omits the agent until the next event arrives.
+   * Returns whether the inbox has an event for one of the open requests of an agent, also if the request has received
+   * this event. If the result is false, {@link news} omits the agent until another event is sent or received.
+   *
+   * @param openRequests Reads the requests, if no process runs the agent. Called after the inbox was read, so that an
+   * event that arrives later stays in {@link news}.
    */
   async continues(
     agentId: string,
-    requests: readonly (Omit<EventRequest, "event"> & { readonly event?: string })[],
+    openRequests: () => Promise<readonly (Omit<EventRequest, "event"> & { readonly event?: string })[] | undefined>,
   ): Promise<boolean> {
+    const { version } = (await this.#views.read(agentId)).state;
+    const requests = await openRequests();
+    if (!requests) return false;
     const asked = requests.filter((each): each is EventRequest => each.event !== undefined);
     const state = await this.#look(
       agentId,
       (part) => part.isUsable && asked.every(({ request, receipts }) => part.knows(request, receipts)),
     );
-    const { size, hasNews } = state;
     const isDue = asked.some(({ request, event }) => state.eventFor(request, event) !== undefined);
-    if (!isDue && hasNews)
-      await this.#logs.use(agentId, async (log) => {
-        if (!log.state.isUsable) await log.readWhole();
-        await log.store([{ kind: "seen", events: size }]);
-      });
+    if (!isDue && state.hasNews) await this.#check(agentId, version);
     return isDue;
   }
 
@@ -212,6 +213,14 @@ export class Inbox {
       if (listeners.size === 0) this.#listeners.delete(agentId);
       if (this.#listeners.size === 0) this.#unwatch();
     };
+  }
+
+  /** Removes an inbox from {@link news}, unless it has changed since the version that was checked. */
+  #check(agentId: string, version: string): Promise<void> {
+    return this.#logs.use(agentId, async (log) => {
+      if (!log.state.isUsable) await log.readWhole();
+      if (log.state.version === version) await log.store([{ kind: "seen", events: log.state.size }]);
+    });
   }
 
   #tellAll(): void {

@@ -28,6 +28,8 @@ export class InboxState {
   #firstReceipt = 0;
   #seen = 0;
   #untaken = 0;
+  /** True if an event was received since the last check, so that its reply may be missing in the log of the agent. */
+  #isReplyUnknown = false;
   #isWhole = true;
   #isUsable = true;
 
@@ -41,9 +43,17 @@ export class InboxState {
     return this.#receipts;
   }
 
-  /** True if the inbox has unreceived events, and an event has arrived since the last check of the agent's requests. */
+  /**
+   * True if an event was received since the last check of the agent's requests, or if an event has arrived since then
+   * and the inbox has unreceived events.
+   */
   get hasNews(): boolean {
-    return this.#untaken > 0 && this.#seen < this.#size;
+    return this.#isReplyUnknown || (this.#untaken > 0 && this.#seen < this.#size);
+  }
+
+  /** Equal for two states if no event was sent, received or given back between them. */
+  get version(): string {
+    return [this.#size, this.#receipts, this.#untaken].join();
   }
 
   /** False if older received events are missing. */
@@ -97,7 +107,7 @@ export class InboxState {
     else if (record.kind === "give_back") this.#giveBack(record.request);
     else if (record.kind === "take_again") this.#takeAgain(record.request);
     else if (record.kind === "part") this.#begin(record);
-    else this.#seen = Math.max(this.#seen, record.events);
+    else this.#check(record.events);
   }
 
   *restate(): Iterable<InboxRecord> {
@@ -106,8 +116,10 @@ export class InboxState {
       yield { kind: "take", request, event };
       yield { kind: "give_back", request };
     }
+    const seen = { kind: "seen", events: this.#seen } as const;
+    if (this.#isReplyUnknown) yield seen;
     for (const [request, { event }] of this.#taken) yield { kind: "take", request, event };
-    if (this.#seen > 0) yield { kind: "seen", events: this.#seen };
+    if (!this.#isReplyUnknown) yield seen;
   }
 
   /** Returns the unreceived events and the last receipts. Returns no records if this state is unusable. */
@@ -121,6 +133,7 @@ export class InboxState {
       { kind: "part", events: this.#size, receipts: this.#receipts - receipts.length, first, seen: this.#seen },
       ...events,
       ...receipts.map(([request, { event }]) => ({ kind: "take", request, event }) as const),
+      ...(this.#isReplyUnknown ? [] : [{ kind: "seen", events: this.#seen } as const]),
     ];
   }
 
@@ -132,6 +145,11 @@ export class InboxState {
   #begin({ events, receipts, first, seen }: PartRecord): void {
     [this.#size, this.#receipts, this.#firstReceipt, this.#seen] = [events, receipts, first, seen];
     this.#isWhole = false;
+  }
+
+  #check(events: number): void {
+    this.#seen = Math.max(this.#seen, events);
+    this.#isReplyUnknown = false;
   }
 
   #send({ number = this.#size, ...record }: SentRecord): void {
@@ -152,6 +170,7 @@ export class InboxState {
     }
     queue.splice(at, 1);
     this.#untaken--;
+    this.#isReplyUnknown = true;
     this.#givenBack.delete(request);
     this.#taken.set(request, { event: number, number: this.#receipts++ });
   }

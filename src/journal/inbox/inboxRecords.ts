@@ -35,5 +35,5 @@ export type InboxRecord =
   | { readonly kind: "give_back"; readonly request: string }
   /** A redo has restored a reverted request. The request gets its event back if no other request has received it. */
   | { readonly kind: "take_again"; readonly request: string }
-  /** The agent has waited for none of the first `events` events. */
+  /** The agent has waited for none of the first `events` events. Its log has the replies of all earlier receipts. */
   | { readonly kind: "seen"; readonly events: number };

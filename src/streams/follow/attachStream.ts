@@ -1,13 +1,15 @@
 import type { RunDelta } from "../../agent/feature/RunRequest.ts";
 import { systemClock } from "../../internal/Clock.ts";
-import { onAbort } from "../../internal/abortable.ts";
+import { abortable, onAbort, withinTime } from "../../internal/abortable.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
+import { warnOnce } from "../../internal/warn.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { abortSignalSchema, integerFrom, objectWithMethods } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
-import type { StreamEntry, StreamStore } from "../store/StreamStore.ts";
+import type { StreamEntry, StreamPlace, StreamStore } from "../store/StreamStore.ts";
 import type { StoredChunk } from "../write/StoredChunk.ts";
 import { type LogItem, type StoredResponse, StoredResponses } from "./StoredResponses.ts";
 import { StreamCursor, type TextKind } from "./StreamCursor.ts";
@@ -26,10 +28,15 @@ export type StreamChunk = RunDelta & {
 export interface AttachStreamOptions {
   /** The position of the last chunk that the client has received. Defaults to the start of the run in progress. */
   readonly after?: string | undefined;
-  /** Ends the iteration when aborted. */
+  /** Ends the iteration when aborted, also if the store or the storage does not answer. */
   readonly signal?: AbortSignal | undefined;
   /** How often to look for new chunks, in milliseconds. Defaults to 100. A store that can notify is faster. */
   readonly pollMs?: number | undefined;
+  /**
+   * How long a call of the store may take, in milliseconds. Defaults to 5,000. While the store fails, the responses
+   * follow from the log when they are complete.
+   */
+  readonly storeTimeoutMs?: number | undefined;
 }
 
 /** Where the streams and the logs of agents are. */
@@ -45,6 +52,7 @@ const optionsSchema = strictOptions(() => ({
   after: z.string().optional(),
   signal: abortSignalSchema.optional(),
   pollMs: integerFrom(1).optional(),
+  storeTimeoutMs: integerFrom(1).optional(),
 }));
 
 /**
@@ -52,7 +60,7 @@ const optionsSchema = strictOptions(() => ({
  * it is stored. Ends with the run, and when it waits. Without a run in progress, it yields the rest of the responses
  * after `after`.
  *
- * @throws InvalidAgentIdError, InvalidInputError
+ * @throws InvalidAgentIdError, InvalidInputError, and the errors of the storage
  */
 export function attachStream(
   source: StreamSource,
@@ -70,6 +78,7 @@ class StreamFollower {
   readonly #store: StreamStore;
   readonly #agentId: string;
   readonly #options: AttachStreamOptions;
+  readonly #signal: AbortSignal;
   readonly #responses: StoredResponses;
   #cursor = new StreamCursor();
 
@@ -77,25 +86,45 @@ class StreamFollower {
     this.#store = store;
     this.#agentId = agentId;
     this.#options = options;
+    this.#signal = options.signal ?? new AbortController().signal;
     this.#responses = new StoredResponses(logStorageOf(storage).log, agentId);
   }
 
   async *follow(cursor: StreamCursor | undefined): AsyncGenerator<StreamChunk, void, undefined> {
-    const { signal } = this.#options;
     const changes = new Changes(this.#store, this.#agentId, this.#options);
     try {
-      for (let isFirst = true; !signal?.aborted; isFirst = false) {
+      for (let isFirst = true; !this.#signal.aborted; isFirst = false) {
         // The store first: chunks are removed only after their response is in the log.
-        const entries = await this.#store.read(this.#agentId, (cursor ?? this.#cursor).chunk);
-        await this.#responses.read();
+        const entries = await this.#readStore((cursor ?? this.#cursor).chunk);
+        await abortable(this.#signal, () => this.#responses.read());
         if (isFirst && !this.#begin(cursor)) return;
         yield* this.#fromLog();
         yield* this.#fromStore(entries);
         if (!this.#responses.isInProgress) return yield* this.#discardOpen();
         await changes.next();
       }
+    } catch (error) {
+      if (!this.#signal.aborted) throw error;
     } finally {
       changes.end();
+    }
+  }
+
+  /** Returns no entries if the store fails or does not answer in time. */
+  async #readStore(after: StreamPlace): Promise<readonly StreamEntry[]> {
+    const { storeTimeoutMs: ms = 5_000 } = this.#options;
+    const late = (): Error => new Error(`The store did not answer within ${ms} ms.`);
+    try {
+      return await withinTime({ ms, clock: systemClock, late }, this.#signal, () =>
+        this.#store.read(this.#agentId, after),
+      );
+    } catch (error) {
+      if (!this.#signal.aborted)
+        warnOnce(
+          "stream_store_failed",
+          `read of a stream store failed. Clients see the stored responses: ${reasonOf(error)}`,
+        );
+      return [];
     }
   }
 

@@ -53,11 +53,16 @@ export class FileStreamStore implements StreamStore {
     const file =
       (await this.#disk.create(temporary).catch(() => undefined)) ?? (await this.#createIn(folder, temporary));
     try {
-      await file.write(utf8(JSON.stringify(entry.chunks)));
-    } finally {
-      await file.close();
+      try {
+        await file.write(utf8(JSON.stringify(entry.chunks)));
+      } finally {
+        await file.close();
+      }
+      await this.#disk.rename(temporary, join(folder, `${entry.writer}-${entry.first}-${lastNumber(entry)}.json`));
+    } catch (error) {
+      await this.#disk.unlink(temporary).catch(() => undefined);
+      throw error;
     }
-    await this.#disk.rename(temporary, join(folder, `${entry.writer}-${entry.first}-${lastNumber(entry)}.json`));
   }
 
   async read(streamId: string, after?: StreamPlace): Promise<readonly StreamEntry[]> {

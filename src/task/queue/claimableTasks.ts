@@ -77,27 +77,29 @@ async function* listTasks(summaries: AsyncIterable<AgentSummary>): AsyncGenerato
   }
 }
 
-/** Lists the waiting tasks with an event that they wait for. Reads only the tasks with an event that is new. */
+/** Lists the waiting tasks with an event that they wait for. Reads only the tasks whose inbox has changed. */
 async function* wokenTasks(logs: TaskLogs, queue: string | undefined): AsyncGenerator<ListedTask> {
   const woken: ListedTask[] = [];
   for await (const agentId of logs.inbox.news()) {
-    // The owner looks into the inbox itself. The order of these reads matters: a task that starts later looks as well.
     if (await isOwned(logs.log, agentId)) continue;
-    const task = await wokenTask(logs, agentId);
+    const task = await ifReadable(() => wokenTask(logs, agentId));
     if (task && isInQueue(task.summary.order, queue)) woken.push(task);
   }
   yield* woken.sort((a, b) => b.priority - a.priority);
 }
 
 async function wokenTask(logs: TaskLogs, agentId: string): Promise<ListedTask | undefined> {
-  using head = await ifReadable(() => readHead(logs.log, agentId));
-  if (!head) return undefined;
-  const { log, state } = head;
-  const summary = agentSummary(agentId, log.index.statusState);
-  // An agent without a task is continued by its caller, who needs no list.
-  const isWaiting = summary?.status === "waiting" && summary.taskName !== undefined;
-  const requests = isWaiting && state ? openRequests(log.index, state).map(({ record }) => record) : [];
-  const isDue = await ifReadable(() => logs.inbox.continues(agentId, requests));
+  let summary: AgentSummary | undefined;
+  const isDue = await logs.inbox.continues(agentId, async () => {
+    // The order of these reads matters: an owner that ends in between has added its requests to the log.
+    if (await isOwned(logs.log, agentId)) return undefined;
+    using head = await readHead(logs.log, agentId);
+    const { log, state } = head;
+    summary = agentSummary(agentId, log.index.statusState);
+    // An agent without a task is continued by its caller, who needs no list.
+    const isWaiting = summary?.status === "waiting" && summary.taskName !== undefined;
+    return isWaiting && state ? openRequests(log.index, state).map(({ record }) => record) : [];
+  });
   const { taskName, priority = 0 } = summary ?? {};
   return isDue && summary && taskName !== undefined ? { summary, taskName, priority } : undefined;
 }

@@ -56,9 +56,43 @@ describe("a webhook", () => {
 
   it("keeps the ids of different events apart", async () => {
     const { token, handler } = createWebhook({ agent: shop(), secret });
-    const id = { "webhook-id": "a" };
-    expect((await handler(post(await token("order-8", "paid"), "1", id))).status).toBe(202);
-    expect((await handler(post(await token("order-8", "sent"), "2", id))).status).toBe(202);
+    const sent = [
+      ["paid", "a"],
+      ["sent", "a"],
+      ["a", "b/c"],
+      ["a/b", "c"],
+      ["a%2Fb", "c"],
+      ["a%b", "c"],
+      ["a%25b", "c"],
+    ] as const;
+    for (const [index, [name, id]] of sent.entries()) {
+      const request = post(await token("order-8", name), `${index}`, { "webhook-id": id });
+      expect((await handler(request)).status).toBe(202);
+    }
+  });
+
+  it("responds with 400 to a body that is nested too deeply, or whose client is gone", async () => {
+    const agent = shop();
+    const { token, handler } = createWebhook({ agent, secret });
+    const paid = await token("order-8", "paid");
+    const deep = "[".repeat(50_000) + "]".repeat(50_000);
+    expect((await handler(post(paid, deep))).status).toBe(400);
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode("[1,"));
+        controller.error(new Error("socket hang up"));
+      },
+    });
+    const init = { method: "POST", body, duplex: "half" } as RequestInit;
+    expect((await handler(new Request(url + paid, init))).status).toBe(400);
+    expect(await agent.run("shirt", { agentId: "order-8" })).toMatchObject({ status: "waiting" });
+  });
+
+  it("throws if another reader has the body", async () => {
+    const { token, handler } = createWebhook({ agent: shop(), secret });
+    const request = post(await token("order-8", "paid"), "1");
+    request.body?.getReader();
+    await expect(handler(request)).rejects.toThrow(TypeError);
   });
 
   it("responds with 503 while other senders keep the inbox", async () => {

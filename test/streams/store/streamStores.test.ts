@@ -82,6 +82,17 @@ describe("a file stream store", () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
+  it("leaves no file of a failed append", async () => {
+    const directory = await testDirectory();
+    const store = new FileStreamStore({ directory });
+    await store.append("desk", { writer: 1, first: 1, chunks: ["a"] });
+    const [folder = ""] = await readdir(directory);
+    await mkdir(join(directory, folder, "1-2-2.json"));
+    const append = store.append("desk", { writer: 1, first: 2, chunks: ["b"] });
+    await expect(append).rejects.toMatchObject({ code: "storage_failed" });
+    expect((await readdir(join(directory, folder))).toSorted()).toEqual(["1-1-1.json", "1-2-2.json"]);
+  });
+
   it("skips files that it did not write, and entries that a power failure emptied", async () => {
     const directory = await testDirectory();
     const store = new FileStreamStore({ directory });

@@ -1,0 +1,106 @@
+import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, type PromptExecutor } from "agent-persistence";
+import { attachStream, InMemoryStreamStore, Streams, type StreamStore } from "agent-persistence/streams";
+import { describe, expect, it, onTestFinished } from "vitest";
+
+type Read = StreamStore["read"];
+
+/** A model that writes the second half of its response when it may, and a stream store whose reads can change. */
+function desk() {
+  let finish = (): void => {};
+  const mayFinish = new Promise<void>((resolve) => (finish = resolve));
+  const promptExecutor: PromptExecutor = {
+    execute: () => Promise.reject(new Error("only streams")),
+    async stream(_request, onDelta) {
+      onDelta({ type: "text-delta", text: "Hello " });
+      await mayFinish;
+      onDelta({ type: "text-delta", text: "world" });
+      return { message: { role: "assistant", content: "Hello world" } };
+    },
+  };
+  const [storage, store] = [new InMemoryPersistenceStorageProvider(), new InMemoryStreamStore()];
+  const agent = new AIAgent({ llmModel: "m", promptExecutor })
+    .install(Persistence, { storage })
+    .install(Streams, { store, batchDelayMs: 0, batchChunks: 1 });
+  const running = agent.run("go", { agentId: "a" });
+  const end = async (): Promise<void> => {
+    finish();
+    expect(await running).toMatchObject({ status: "completed" });
+  };
+  onTestFinished(end);
+  const read: { now: Read } = { now: (...place) => store.read(...place) };
+  const source: StreamSourceOf = {
+    storage,
+    store: {
+      append: (...given) => store.append(...given),
+      read: (...place) => read.now(...place),
+      remove: (...given) => store.remove(...given),
+    },
+  };
+  return { source, read, end, isStored: async () => (await store.read("a")).length > 0 };
+}
+
+type StreamSourceOf = Parameters<typeof attachStream>[0];
+
+/** Collects the text of a client, and how its iteration ends. */
+function attached(source: StreamSourceOf, options: Parameters<typeof attachStream>[2]) {
+  const got = { text: "" };
+  const ended = (async () => {
+    for await (const chunk of attachStream(source, "a", { pollMs: 1, ...options }))
+      if ("text" in chunk) got.text += chunk.text;
+    return "ended";
+  })();
+  return { got, ended };
+}
+
+const never = new Promise<never>(() => {});
+
+describe("a client of a stream whose store has a mistake", () => {
+  it.each<readonly [string, Read]>([
+    ["fails", () => Promise.reject(new Error("down for a moment"))],
+    ["throws", () => expect.unreachable()],
+    ["never answers", () => never],
+  ])("gets the response from the log if the store %s", async (_name, fault) => {
+    const { source, read, end, isStored } = desk();
+    await expect.poll(isStored).toBe(true);
+    const { got, ended } = attached(source, { storeTimeoutMs: 20 });
+    await expect.poll(() => got.text).toBe("Hello ");
+    let reads = 0;
+    read.now = (...place) => {
+      reads++;
+      return fault(...place);
+    };
+    await expect.poll(() => reads).toBeGreaterThan(1);
+    await end();
+    expect(await ended).toBe("ended");
+    expect(got.text).toBe("Hello world");
+  });
+
+  it("gets chunks again when the store has recovered", async () => {
+    const { source, read, isStored } = desk();
+    await expect.poll(isStored).toBe(true);
+    const works = read.now;
+    let isFirst = true;
+    read.now = (...place) => {
+      if (!isFirst) return works(...place);
+      isFirst = false;
+      return never;
+    };
+    const { got } = attached(source, { storeTimeoutMs: 20 });
+    await expect.poll(() => got.text).toBe("Hello ");
+  });
+
+  it("ends when its signal aborts, while the store does not answer", async () => {
+    const { source, read, isStored } = desk();
+    await expect.poll(isStored).toBe(true);
+    const stop = new AbortController();
+    let isAsked = false;
+    read.now = () => {
+      isAsked = true;
+      return never;
+    };
+    const { ended } = attached(source, { signal: stop.signal });
+    await expect.poll(() => isAsked).toBe(true);
+    stop.abort(new Error("the client left"));
+    expect(await ended).toBe("ended");
+  });
+});
