@@ -75,7 +75,7 @@ function isDamaged(error: unknown): boolean {
 const refusals = [InvalidInputError, InvalidAgentIdError, NotSerializableError, CheckpointTooLargeError];
 
 /** Returns whether another attempt to create a task would fail as well. */
-export function isRefused(error: unknown): boolean {
+export function isTaskRefused(error: unknown): boolean {
   if (error instanceof StorageError) return false;
   return refusals.some((kind) => error instanceof kind) || isUnreadable(error);
 }

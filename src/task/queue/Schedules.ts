@@ -18,7 +18,7 @@ import {
 } from "../schedule/Schedule.ts";
 import { type ScheduleRecord, scheduleShape, type ScheduleState } from "../schedule/scheduleShape.ts";
 import type { Task } from "../state/Task.ts";
-import { isRefused, type ScheduledTasks } from "./ScheduledTasks.ts";
+import { isTaskRefused, type ScheduledTasks } from "./ScheduledTasks.ts";
 import { storeAndPrune } from "./storeAndPrune.ts";
 import type { TaskLogs } from "./TaskLogs.ts";
 
@@ -197,7 +197,7 @@ export class Schedules {
     } catch (error) {
       // A worker that was killed before it recorded the start has created the task.
       if (error instanceof AlreadyExistsError) return true;
-      if (!isRefused(error)) throw error;
+      if (!isTaskRefused(error)) throw error;
       return false;
     }
   }

@@ -13,9 +13,8 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { openWithRetry } from "../../journal/openWithRetry.ts";
 import { firstAppend } from "../../journal/firstAppend.ts";
 import { type RecordSource, runRecord } from "../../journal/runRecords.ts";
-import { whileBusy } from "../../journal/shape/whileBusy.ts";
-import { processOwner } from "../../storage/ReleasableLog.ts";
-import { type DuplicateIds, duplicateIds } from "./deduplicate.ts";
+import { duplicateIds, duplicateLock } from "../state/deduplicate.ts";
+import { DuplicateLocks } from "./DuplicateLocks.ts";
 import { NewTasks, storedTogether } from "./NewTasks.ts";
 import { newTaskControls } from "./newTaskControls.ts";
 import { taskOrder } from "./taskOrder.ts";
@@ -34,14 +33,22 @@ export interface CheckedTask extends NewTask {
   readonly taskId: string;
 }
 
+interface StoreOnceOptions {
+  readonly together?: NewTasks | undefined;
+  /** Aborts if another creator may store a duplicate. */
+  readonly lost?: AbortSignal;
+}
+
 /** Stores new tasks. */
 export class TaskCreator {
   readonly #logs: TaskLogs;
   readonly #maxInputBytes: number;
+  readonly #locks: DuplicateLocks;
 
   constructor(logs: TaskLogs, maxInputBytes = defaultMaxCheckpointBytes) {
     this.#logs = logs;
     this.#maxInputBytes = maxInputBytes;
+    this.#locks = new DuplicateLocks(logs);
   }
 
   /** @throws InvalidInputError, NotSerializableError, CheckpointTooLargeError */
@@ -58,8 +65,10 @@ export class TaskCreator {
     const failures: unknown[] = [];
     const { log } = this.#logs;
     const together = log.createMany && new NewTasks(log.createMany.bind(log));
+    const first = new Map(tasks.toReversed().map((task) => [task.taskId, task]));
     await forEachAtOnce([...tasks.entries()], together ? storedTogether : createdAtOnce, async ([at, task]) => {
       try {
+        if (first.get(task.taskId) !== task) throw new AlreadyExistsError("task_exists", task.taskId);
         created[at] = await this.create(task, together);
       } catch (error) {
         failures.push(error);
@@ -72,25 +81,18 @@ export class TaskCreator {
   /** @param together - stores tasks together with others. Defaults to storing the task alone. */
   async create(task: CheckedTask, together?: NewTasks): Promise<Task> {
     if (task.deduplicationId === undefined) return this.#store(task.taskId, task, together);
-    const ids = duplicateIds(task, this.#logs.clock.now(), await this.#logs.sha256());
-    if (ids.lock === undefined) return this.#storeOnce(ids.taskId, task, together);
-    const lock = await this.#own(ids.lock);
-    try {
-      return (await this.#duplicate(ids, task)) ?? (await this.#storeOnce(ids.taskId, task));
-    } finally {
-      await lock.release();
-    }
-  }
-
-  /** Keeps other creators of duplicates out. */
-  async #own(lockId: string) {
-    const open = () => this.#logs.log.open(lockId, processOwner());
-    const lock = await whileBusy(open, { clock: this.#logs.clock, timeoutMs: createTimeoutMs }, async () => false);
-    return lock as NonNullable<typeof lock>;
+    const sha256 = await this.#logs.sha256();
+    const ids = () => duplicateIds(task, this.#logs.clock.now(), sha256);
+    if (task.deduplicationWindowMs === undefined) return this.#storeOnce(ids().taskId, task, { together });
+    return this.#locks.hold(duplicateLock(task, sha256), async (lost) => {
+      // The window follows from the time at which this creator holds the lock.
+      const { taskId, nearby } = ids();
+      return (await this.#duplicate(nearby, task)) ?? (await this.#storeOnce(taskId, task, { lost }));
+    });
   }
 
   /** Returns a task of a nearby window that was created less than a window ago. */
-  async #duplicate({ nearby }: DuplicateIds, { deduplicationWindowMs = 0 }: NewTask): Promise<Task | undefined> {
+  async #duplicate(nearby: readonly string[], { deduplicationWindowMs = 0 }: NewTask): Promise<Task | undefined> {
     for (const taskId of nearby) {
       const life = await this.#logs.life(taskId);
       const ageMs = this.#logs.clock.now() - (life.createdAt ?? Number.NEGATIVE_INFINITY);
@@ -99,9 +101,10 @@ export class TaskCreator {
     return undefined;
   }
 
-  async #storeOnce(taskId: string, task: NewTask, together?: NewTasks): Promise<Task> {
+  async #storeOnce(taskId: string, task: NewTask, { together, lost }: StoreOnceOptions): Promise<Task> {
     const known = together ? undefined : await this.#existing(taskId, await this.#logs.life(taskId));
     if (known) return known;
+    lost?.throwIfAborted();
     try {
       return await this.#store(taskId, task, together);
     } catch (error) {

@@ -336,16 +336,17 @@ export class TaskManager {
   }
 
   /**
-   * Cancels a task that is still queued at its `expiresAt`. Workers call it.
+   * Cancels a task that has not started before its `expiresAt`. Workers call it.
    *
-   * @throws StatusChangedError if the task is no longer queued, or has no such time.
+   * @throws StatusChangedError if the task is no longer queued, has started, or has no such time.
    * @throws AgentBusyError if the task is running.
    */
   async expire(taskId: string): Promise<TaskWithStatus<"cancelled">> {
     return this.#move(taskId, "cancelled", undefined, async (journal) => {
-      const { current, task } = journal.statusState;
+      const { current, task, startedAt } = journal.statusState;
       const { expiresAt } = task?.controls ?? {};
-      if (current?.status !== "queued" || expiresAt === undefined || Date.parse(expiresAt) > this.clock.now())
+      const isNew = current?.status === "queued" && startedAt === undefined;
+      if (!isNew || expiresAt === undefined || Date.parse(expiresAt) > this.clock.now())
         throw new StatusChangedError(taskId, current?.status, ["queued"]);
       return endOf(taskId, journal, { status: "cancelled", reason: `The task expired at ${expiresAt}.` });
     });

@@ -106,7 +106,8 @@ async function wokenTask(logs: TaskLogs, agentId: string): Promise<ListedTask | 
 
 async function claimable(logs: TaskLogs, summary: AgentSummary, taskName: string): Promise<ClaimableTask | undefined> {
   const { agentId: taskId, updatedAt, requestIds, priority = 0, checkpoints } = summary;
-  const { queue, key, expiresAt } = summary.controls ?? {};
+  const { queue, key } = summary.controls ?? {};
+  const expiresAt = await expiryOf(logs, summary);
   const status = summary.status as ClaimableTask["status"];
   const retries = status === "failed" ? (summary.data as StateData["failed"]).retryCount : undefined;
   const listed = {
@@ -124,6 +125,14 @@ async function claimable(logs: TaskLogs, summary: AgentSummary, taskName: string
   };
   const rest = inSummary(summary) ?? (await inLog(logs, summary));
   return rest && { ...withoutUndefined(listed), ...rest };
+}
+
+/** Returns `undefined` for a task that started in time, and is queued again for a retry. */
+async function expiryOf(logs: TaskLogs, { agentId, status, controls }: AgentSummary): Promise<string | undefined> {
+  const { expiresAt } = controls ?? {};
+  if (status !== "queued" || expiresAt === undefined || Date.parse(expiresAt) > logs.clock.now()) return expiresAt;
+  const life = await ifReadable(() => logs.life(agentId));
+  return life?.startedAt === undefined ? expiresAt : undefined;
 }
 
 type Rest = Pick<ClaimableTask, "attempts" | "reserves">;

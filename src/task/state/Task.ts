@@ -55,7 +55,7 @@ export interface NewTask {
   readonly key?: string | undefined;
   /** Workers do not start the task before this time, which may be in ISO 8601. Defaults to no delay. */
   readonly notBefore?: Date | string | undefined;
-  /** A worker cancels the task if it is still queued at this time. Defaults to no expiry. */
+  /** A worker cancels the task if it has not started before this time. Defaults to no expiry. */
   readonly expiresAt?: Date | string | undefined;
   /** How often a worker retries the task after a failure. Defaults to 0. */
   readonly retries?: number | undefined;

@@ -79,6 +79,18 @@ describe.each(queueStorages)("$name: controls of tasks", (storage) => {
     });
   });
 
+  it("retry a task after its expiresAt if it started before", async () => {
+    const { clock, worker, add, tasks, outcomes, fail } = await setup();
+    const { taskId } = await add("late", { expiresAt: at(hour) });
+    fail(1);
+    await worker();
+    clock.advance(2 * hour);
+    expect(await tasks.retryAll()).toEqual([taskId]);
+    await expect(tasks.expire(taskId)).rejects.toMatchObject({ code: "status_changed" });
+    await worker();
+    expect(outcomes).toMatchObject([{ outcome: "failed" }, { taskId, outcome: "completed" }]);
+  });
+
   it("retry a failed task with growing delays until it is dead", async () => {
     const { clock, ran, worker, add, tasks, fail } = await setup();
     const { taskId } = await add("a", { retries: 2, retryDelayMs: 1_000 });
