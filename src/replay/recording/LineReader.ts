@@ -3,6 +3,7 @@ import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { SettingsRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { OrderedRecord } from "../../checkpoint/state/LogProjection.ts";
+import { linePath } from "../../checkpoint/data/linePath.ts";
 import { linesTo } from "../../checkpoint/lines/linesTo.ts";
 import { visitAt } from "../../checkpoint/state/AgentState.ts";
 import { foldUpTo } from "../../checkpoint/state/foldTo.ts";
@@ -59,7 +60,8 @@ export class LineReader {
     const { index, agentId } = this.#log;
     for (const [at, span] of this.#spans.entries()) this.#readLane(span, at === 0);
     const { lane = 0 } = this.#spans.at(-1) ?? {};
-    return { parts: this.#parts, ...this.#results.read(), lines: linesTo(index, agentId, lane) };
+    const path = linePath(index, lane);
+    return { parts: this.#parts, ...this.#results.read(), lines: linesTo(index, agentId, lane), path };
   }
 
   #readLane({ lane, record: start, upTo }: LaneSpan, isFirst: boolean): void {

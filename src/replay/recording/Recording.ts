@@ -2,6 +2,7 @@ import type { Message, AssistantMessage } from "../../checkpoint/messages/Messag
 import type { FailedRequest } from "../../checkpoint/records/callRecords.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
+import type { LinePath } from "../../checkpoint/data/linePath.ts";
 import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import type { RunLine } from "../../checkpoint/toolCallId.ts";
 
@@ -38,6 +39,8 @@ export interface LineRecording {
   readonly requests: readonly RecordedInput[];
   /** The lines on which calls of this line can have been made, the newest first. */
   readonly lines: readonly RunLine[];
+  /** The enclosing branches and sub-agents. `undefined` if unknown. */
+  readonly path?: LinePath;
 }
 
 /** A part of a line between two changes from outside, such as a rollback. */

@@ -23,6 +23,8 @@ export interface Divergence {
   readonly expected?: unknown;
   /** The value of the replayed run. `undefined` if the run no longer has it. */
   readonly actual?: unknown;
+  /** Why the log cannot show more. `undefined` if the difference is certain. */
+  readonly reason?: string;
   /** The messages that differ. Empty if the history is the same. */
   readonly messages: readonly MessageDifference[];
 }
@@ -37,4 +39,5 @@ export interface MessageDifference {
 }
 
 /** A difference before its place is known. */
-export type FoundDifference = Pick<Divergence, "what" | "expected" | "actual"> & Partial<Pick<Divergence, "messages">>;
+export type FoundDifference = Pick<Divergence, "what" | "expected" | "actual" | "reason"> &
+  Partial<Pick<Divergence, "messages">>;

@@ -31,6 +31,7 @@ export class LineRecords {
     for (const call of calls) this.#addCall(call);
     for (const request of requests) this.#addInput(request);
     for (const ends of this.#ends.values()) ends.sort((a, b) => a.order - b.order);
+    for (const answer of answers) this.#addFailures(answer);
   }
 
   response(visit: Visit, ordinal: number, within: string | undefined): RecordedResponse | undefined {
@@ -85,6 +86,18 @@ export class LineRecords {
     add(this.#ends, visit, { key, order });
   }
 
+  /** A failed request ended after another result, and before its response. */
+  #addFailures({ visit, ordinal, within, order, failed }: RecordedResponse): void {
+    const ends = this.#ends.get(visitKey(visit));
+    if (within !== undefined || !ends) return;
+    const place = answerKey(visit, ordinal, within);
+    const indexOf = (key: string) => ends.findIndex((end) => end.key === key);
+    for (const [number, { after }] of failed.entries()) {
+      const at = after === undefined ? 0 : indexOf(after) + 1 || indexOf(place);
+      ends.splice(at, 0, { key: failedRequestKey(place, number), order });
+    }
+  }
+
   #addCall(call: RecordedToolCall): void {
     const { toolCallId: key, visit, ordinal, within, order, outcome } = call;
     this.#calls.set(key, call);
@@ -102,6 +115,11 @@ export class LineRecords {
     if (isApproval && isRefused) this.#refused.add(approval);
     if (reply && within === undefined && (!isApproval || isRefused)) add(this.#ends, visit, { key, order });
   }
+}
+
+/** Returns the key of the end of a failed request. `place` is the key of its response. */
+export function failedRequestKey(place: string, number: number): string {
+  return `${place} ${number}`;
 }
 
 function add<Item>(items: Map<string, Item[]>, visit: Visit, item: Item): void {

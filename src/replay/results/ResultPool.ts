@@ -1,14 +1,28 @@
 import type { AskedDigest } from "../../agent/model/RequestDigest.ts";
+import type { LinePath } from "../../checkpoint/data/linePath.ts";
 import type { LineRecording, RecordedInput, RecordedResponse, RecordedToolCall } from "../recording/Recording.ts";
 import { sameValue } from "./sameValue.ts";
 
-export type RecordedResults = Pick<LineRecording, "answers" | "calls" | "requests">;
+type Placed<Result> = Result & { readonly path?: LinePath | undefined };
 
-/** The recorded results of a run, found by their content. Each result is returned once. */
+export interface RecordedResults {
+  readonly answers: readonly Placed<RecordedResponse>[];
+  readonly calls: readonly Placed<RecordedToolCall>[];
+  readonly requests: readonly Placed<RecordedInput>[];
+}
+
+/** A node of a line. */
+export interface ResultPlace {
+  readonly nodeId: string;
+  readonly branch: string | undefined;
+  readonly agentPath: readonly string[];
+}
+
+/** The recorded results of a run, found by their content. Each is returned once, first to the node that requested it. */
 export class ResultPool {
-  readonly #responses: RecordedResponse[];
-  readonly #calls: RecordedToolCall[];
-  readonly #inputs: RecordedInput[];
+  readonly #responses: Placed<RecordedResponse>[];
+  readonly #calls: Placed<RecordedToolCall>[];
+  readonly #inputs: Placed<RecordedInput>[];
 
   constructor({ answers, calls, requests }: RecordedResults) {
     const byOrder = <Item extends { readonly order: number }>(items: readonly Item[]) =>
@@ -19,24 +33,22 @@ export class ResultPool {
   }
 
   /** Returns the response to an equal request of the node, or else the next response of the node. */
-  response(nodeId: string, asked: AskedDigest): RecordedResponse | undefined {
-    const ofNode = this.#responses.filter((each) => each.nodeId === nodeId);
-    const equal = ofNode.find((each) => each.asked !== undefined && asked.matches(each.asked));
-    return take(this.#responses, equal ?? ofNode[0]);
+  response(place: ResultPlace, asked: AskedDigest): RecordedResponse | undefined {
+    const ofNode = this.#responses.filter((each) => each.nodeId === place.nodeId && isOfAgent(each, place));
+    const equal = ofNode.filter((each) => each.asked !== undefined && asked.matches(each.asked));
+    return take(this.#responses, nearest(equal.length > 0 ? equal : ofNode, place));
   }
 
   /** Returns the next call of the tool with an equal input. */
-  call(toolName: string, input: unknown): RecordedToolCall | undefined {
-    const equal = this.#calls.find((each) => each.toolName === toolName && sameValue(each.input, input));
-    return take(this.#calls, equal);
+  call(place: ResultPlace, toolName: string, input: unknown): RecordedToolCall | undefined {
+    const equal = this.#calls.filter((each) => each.toolName === toolName && sameValue(each.input, input));
+    return take(this.#calls, nearest(equal, place));
   }
 
   /** Returns the next answer to an equal question. */
-  input(question: string, nodeId: string, isApproval: boolean): RecordedInput | undefined {
-    const equal = this.#inputs.filter(
-      (each) => each.question === question && (each.approval !== undefined) === isApproval,
-    );
-    return take(this.#inputs, equal.find((each) => each.nodeId === nodeId) ?? equal[0]);
+  input(place: ResultPlace, question: string, isApproval: boolean): RecordedInput | undefined {
+    const isEqual = (each: RecordedInput) => each.question === question && (each.approval !== undefined) === isApproval;
+    return take(this.#inputs, nearest(this.#inputs.filter(isEqual), place));
   }
 }
 
@@ -44,11 +56,31 @@ export class ResultPool {
 export function allResults(line: LineRecording): RecordedResults {
   const lines = [line];
   for (const { parts } of lines) for (const { nested } of parts) lines.push(...nested.map((each) => each.line));
+  return joinedResults(lines);
+}
+
+/** Returns the results of all lines, each with the path of its line. */
+export function joinedResults(
+  lines: readonly Pick<LineRecording, "answers" | "calls" | "requests" | "path">[],
+): RecordedResults {
   return {
-    answers: lines.flatMap(({ answers }) => answers),
-    calls: lines.flatMap(({ calls }) => calls),
-    requests: lines.flatMap(({ requests }) => requests),
+    answers: lines.flatMap(({ answers, path }) => answers.map((each) => ({ ...each, path }))),
+    calls: lines.flatMap(({ calls, path }) => calls.map((each) => ({ ...each, path }))),
+    requests: lines.flatMap(({ requests, path }) => requests.map((each) => ({ ...each, path }))),
   };
+}
+
+function isOfAgent({ path }: Placed<unknown>, { agentPath }: ResultPlace): boolean {
+  return path === undefined || path.agentPath.join("\n") === agentPath.join("\n");
+}
+
+/** Returns the first result of the node in its branch, or else of the node, or else of any node. */
+function nearest<Result extends Placed<{ readonly nodeId: string }>>(
+  results: readonly Result[],
+  place: ResultPlace,
+): Result | undefined {
+  const ofNode = results.filter((each) => each.nodeId === place.nodeId && isOfAgent(each, place));
+  return ofNode.find(({ path }) => path?.branch === place.branch) ?? ofNode[0] ?? results[0];
 }
 
 function take<Item>(items: Item[], item: Item | undefined): Item | undefined {

@@ -22,13 +22,13 @@ import type { LinePosition } from "../recording/readStart.ts";
 import type { RecordedToolCall } from "../recording/Recording.ts";
 import type { CallSimulator, Candidate } from "./Candidate.ts";
 import type { Divergence, FoundDifference } from "../results/Divergence.ts";
-import { startAt } from "./startAt.ts";
+import { startAt, withSystemPrompt } from "./startAt.ts";
 import type { ReplayDefinitions } from "./replayDefinition.ts";
 import { recordedOutcome } from "../results/recordedOutcome.ts";
 import type { PersistenceAnswers } from "./ReplayedPersistence.ts";
 import { ReplayStop } from "../results/ReplayStop.ts";
 import { repliedTo, unaskedApproval } from "../results/repliedTo.ts";
-import type { ResultPool } from "../results/ResultPool.ts";
+import type { ResultPlace, ResultPool } from "../results/ResultPool.ts";
 
 type Next<Event> = (event: Event) => Promise<unknown>;
 
@@ -70,7 +70,7 @@ export class CounterfactualReplay implements PersistenceAnswers {
   /** Returns the start of the main line. */
   starting(fresh: RunStart): RunStart {
     const [main] = this.#positions;
-    if (!main) return fresh;
+    if (!main) return withSystemPrompt(fresh, this.#candidate.systemPrompt);
     const start = startAt(fresh, main, this.#candidate);
     this.#positionOf.set(start, main);
     return start;
@@ -110,7 +110,7 @@ export class CounterfactualReplay implements PersistenceAnswers {
     const digest = this.#digests.get(run) ?? new RequestDigest(this.#sha256);
     this.#digests.set(run, digest);
     const asked = digest.of(event, callOf(context) ? undefined : run.state.history);
-    const recorded = this.#pool.response(context.nodeId, asked);
+    const recorded = this.#pool.response(placeIn(context), asked);
     if (!recorded) return this.#end(context, { what: "request", actual: { messages: event.messages } });
     const { message, usage, finishReason } = recorded;
     return withoutUndefined({ message, usage, finishReason });
@@ -122,7 +122,7 @@ export class CounterfactualReplay implements PersistenceAnswers {
     if (agent) return next({ ...event, tool: agent });
     const { tools = "recorded", onUnrecordedCall = "stop" } = this.#candidate;
     if (typeof tools === "function") return this.#simulate(event, tools);
-    const recorded = this.#reserved.get(toolCallId) ?? this.#pool.call(tool.name, input);
+    const recorded = this.#reserved.get(toolCallId) ?? this.#pool.call(placeIn(event.context), tool.name, input);
     if (recorded?.outcome) return recordedOutcome(tool, toolCallId, recorded.outcome);
     if (typeof onUnrecordedCall === "function") return this.#simulate(event, onUnrecordedCall);
     if (onUnrecordedCall === "execute" && tool.effect === "none") return next(event);
@@ -142,7 +142,7 @@ export class CounterfactualReplay implements PersistenceAnswers {
   async #answer(event: InputRequestEvent): Promise<unknown> {
     const { context, question, approval, timer, request } = event;
     if (timer && !timer.event) return undefined;
-    const recorded = this.#pool.input(question, context.nodeId, approval !== undefined);
+    const recorded = this.#pool.input(placeIn(context), question, approval !== undefined);
     if (recorded?.reply) {
       const { value, isRefused } = await repliedTo(event, recorded, recorded.reply);
       if (!isRefused) return value;
@@ -154,7 +154,7 @@ export class CounterfactualReplay implements PersistenceAnswers {
   async #mayStart({ call, judge }: NonNullable<InputRequestEvent["approval"]>): Promise<boolean> {
     const { tools, onUnrecordedCall } = this.#candidate;
     if (typeof tools === "function") return true;
-    const recorded = this.#pool.call(call.tool.name, call.input);
+    const recorded = this.#pool.call(placeIn(call.context), call.tool.name, call.input);
     if (recorded) this.#reserved.set(call.toolCallId, recorded);
     if (recorded || typeof onUnrecordedCall === "function" || onUnrecordedCall !== "execute") return true;
     return subAgentOf(call.tool) !== undefined || (await judge?.()) === false;
@@ -193,4 +193,9 @@ export class CounterfactualReplay implements PersistenceAnswers {
     this.#controller.abort(this.#stop);
     return Promise.reject(this.#stop);
   }
+}
+
+function placeIn(context: AgentContext): ResultPlace {
+  const { branch, agentPath } = runOf(context);
+  return { nodeId: context.nodeId, branch, agentPath };
 }

@@ -8,7 +8,11 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RecordedFailure, RecordedResponse } from "../recording/Recording.ts";
 import type { ExactReplay } from "./ExactReplay.ts";
 import { visitIn, withinOf } from "../results/recordedPlace.ts";
+import { failedRequestKey } from "../results/LineRecords.ts";
 import { messageDifferences } from "../results/messageDifferences.ts";
+
+const unknown =
+  "The log has no response to this request. The recorded code did not make it, or it failed and the node caught the failure.";
 
 /** Returns the recorded response to a request. Calls no model. */
 export async function replayModelRequest(replay: ExactReplay, event: ModelRequestEvent): Promise<PromptAnswer> {
@@ -17,16 +21,20 @@ export async function replayModelRequest(replay: ExactReplay, event: ModelReques
   const visit = visitIn(event.visit);
   const within = withinOf(context);
   const recorded = line.records.response(visit, ordinal, within);
-  if (!recorded) return replay.unrecorded(context, { what: "request", actual: shownRequest(event) });
-  assertSameRequest(replay, event, recorded);
-  const { message, usage, finishReason } = recorded;
+  if (!recorded) return replay.unrecorded(context, { what: "request", actual: shownRequest(event), reason: unknown });
   const key = answerKey(visit, ordinal, within);
-  return endsOf(context).deliver(key, () => withoutUndefined({ message, usage, finishReason }));
+  const ends = endsOf(context);
+  const failed = failedAttempt(replay, event, recorded);
+  const failure = recorded.failed[failed];
+  if (failure)
+    return ends.deliver(failedRequestKey(key, failed), () => Promise.reject(new ReplayedModelError(failure.error)));
+  const { message, usage, finishReason } = recorded;
+  return ends.deliver(key, () => withoutUndefined({ message, usage, finishReason }));
 }
 
-/** @throws the recorded failure of an earlier attempt with this request */
-function assertSameRequest(replay: ExactReplay, event: ModelRequestEvent, recorded: RecordedResponse): void {
-  if (event.isHosted) return;
+/** Returns the number of the recorded failure of this attempt, or -1 if it gets the response. */
+function failedAttempt(replay: ExactReplay, event: ModelRequestEvent, recorded: RecordedResponse): number {
+  if (event.isHosted) return -1;
   const { context } = event;
   const run = runOf(context);
   const line = replay.of(run);
@@ -35,13 +43,13 @@ function assertSameRequest(replay: ExactReplay, event: ModelRequestEvent, record
   const asked = line.digests.of(event, isOfNode ? run.state.history : undefined);
   const attempt = line.nextAttempt(recorded);
   const failure = recorded.failed[attempt];
-  if (failure && isOf(failure, asked) !== false) throw new ReplayedModelError(failure.error);
-  if (recorded.asked === undefined || asked.matches(recorded.asked)) return;
-  const earlier = recorded.failed.find((each) => isOf(each, asked));
-  if (earlier) throw new ReplayedModelError(earlier.error);
+  if (failure && isOf(failure, asked) !== false) return attempt;
+  if (recorded.asked === undefined || asked.matches(recorded.asked)) return -1;
+  const earlier = recorded.failed.findIndex((each) => isOf(each, asked));
+  if (earlier >= 0) return earlier;
   const expected = line.expectedAt(recorded.message);
   const messages = messageDifferences(expected, event.messages);
-  replay.diverge(run, context.nodeId, {
+  return replay.diverge(run, context.nodeId, {
     what: "request",
     expected: { messages: expected },
     actual: shownRequest(event),

@@ -34,6 +34,19 @@ export function startAt(
   };
 }
 
+/** Returns the start of a run with another system prompt, if it has taken over the history of the run before. */
+export function withSystemPrompt(fresh: RunStart, content: string | undefined): RunStart {
+  const { messages } = fresh.state;
+  if (!messages || content === undefined) return fresh;
+  const known = withPrompt(
+    messages.map(({ message }) => message),
+    content,
+  );
+  const numbers = { next: known.length + 1 };
+  const numbered = known.map((message, at) => ({ number: at + 1, message }));
+  return { ...fresh, state: { ...fresh.state, messages: numbered, numbers } };
+}
+
 function withPrompt(messages: readonly Message[], content: string | undefined): readonly Message[] {
   if (content === undefined) return messages;
   const rest = messages[0]?.role === "system" ? messages.slice(1) : messages;
