@@ -12,7 +12,7 @@ import { repository } from "./compile.ts";
  * docs/decisions/0085-what-the-package-weighs.md explains the obstacles. Lower the ceiling with every saving. Raise it
  * only for a feature that is worth its weight.
  */
-const ceiling = 154_080;
+const ceiling = 154_190;
 
 describe("root size", () => {
   const scratch = mkdtempSync(join(tmpdir(), "agent-persistence-size-"));
