@@ -1,11 +1,14 @@
 import { valueDigest } from "../../checkpoint/values/isSameValue.ts";
 import { EventKeyUsedError } from "../../errors/requestErrors.ts";
-import type { Clock } from "../../internal/Clock.ts";
+import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { LogStorage } from "../../storage/LogStorage.ts";
+import { processOwner } from "../../storage/ReleasableLog.ts";
+import { isAboutOneAgent } from "../../storage/summaries.ts";
 import type { LogWatch, RecordLog } from "../../storage/RecordLog.ts";
 import { KeptLogs } from "../shape/KeptLogs.ts";
 import { listShape } from "../shape/readShape.ts";
+import { whileBusy } from "../shape/whileBusy.ts";
 import { ShapeViews } from "../shape/ShapeViews.ts";
 import { logIdOf } from "../shape/ShapeDefinition.ts";
 import type { InboxRecord } from "./inboxRecords.ts";
@@ -180,11 +183,23 @@ export class Inbox {
     return isDue;
   }
 
-  /** Deletes the inbox of an agent, if one exists. */
+  /** Deletes the inbox of an agent, if one exists, without decoding it, because it may be damaged. */
   async drop(agentId: string): Promise<void> {
     this.#views.forget(agentId);
-    for await (const _ of this.#storage.log.read(logIdOf(inboxShape, agentId)))
-      return this.#logs.use(agentId, (log) => log.drop());
+    const { log } = this.#storage;
+    const id = logIdOf(inboxShape, agentId);
+    if (!(await exists(log, id))) return;
+    const wait = { clock: systemClock, timeoutMs: waitMs };
+    const owned = await whileBusy(
+      () => log.open(id, processOwner()),
+      wait,
+      async () => false,
+    );
+    try {
+      await owned?.drop();
+    } finally {
+      await owned?.release();
+    }
   }
 
   /** A number that increases when an event may have arrived. */
@@ -256,5 +271,15 @@ export class Inbox {
       if (this.#unreceived.size <= mostUnreceived) break;
       this.#unreceived.delete(oldest);
     }
+  }
+}
+
+async function exists(log: RecordLog, id: string): Promise<boolean> {
+  try {
+    for await (const _ of log.read(id, { sinceSnapshot: true })) return true;
+    return false;
+  } catch (error) {
+    if (!isAboutOneAgent(error)) throw error;
+    return true;
   }
 }
