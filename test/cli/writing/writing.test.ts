@@ -132,7 +132,7 @@ describe("writing commands", () => {
       { agentId: "order-2", damage: [] },
     ]);
     const named = await desk.command(["verify"], { columns: 100 });
-    expect(named).toMatchObject({ code: 6, shown: ["Verifying"] });
+    expect(named).toMatchObject({ code: 6, shown: ["Verifying", "Verifying: 1 of 2", "Verifying: 2 of 2"] });
     expect(named.out).toMatch(/order-1.*corrupt_log.*1 of 2 agents are damaged/s);
     expect(await desk.command(["salvage", "order-1"])).toMatchObject({ code: 2 });
     expect(await desk.command(["salvage", "order-1", "--to", "saved", "--yes"])).toMatchObject({ code: 0 });
