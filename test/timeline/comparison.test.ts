@@ -69,7 +69,7 @@ const rows = () =>
 /** Runs in the page. Returns what is wrong with the places of the steps and of their sides. */
 function layoutDefects(): readonly string[] {
   const defects: string[] = [];
-  const rows = [...document.querySelectorAll(".pairs > li")];
+  const rows = Array.from(document.querySelectorAll(".pairs > li"));
   let bottom = -Infinity;
   for (const [at, row] of rows.entries()) {
     const step = `step ${at + 1}`;
@@ -82,7 +82,7 @@ function layoutDefects(): readonly string[] {
       ["sides", ".pair .side"],
       ["messages", ".sides > div"],
     ] as const) {
-      const [left, right] = [...row.querySelectorAll(selector)].map((side) => side.getBoundingClientRect());
+      const [left, right] = Array.from(row.querySelectorAll(selector)).map((side) => side.getBoundingClientRect());
       if (!left || !right) continue;
       const isBeside = Math.abs(left.top - right.top) <= 1 && left.right <= right.left + 1;
       const isBelow = innerWidth <= 800 && left.bottom <= right.top + 1 && Math.abs(left.left - right.left) <= 1;

@@ -179,8 +179,9 @@ export class LineReplay extends ReplayedLine {
    *
    * @param visit The visit whose start is saved. `undefined` for a checkpoint that continues at another node.
    */
-  crossWithin({ state: { iteration } }: AgentRun, visit: Visit | undefined): RecordedCheckpoint | undefined {
+  crossWithin(run: AgentRun, visit: Visit | undefined): RecordedCheckpoint | undefined {
     const { checkpoints } = this.part;
+    const { iteration } = run.state;
     const isOfVisit = (checkpoint: RecordedCheckpoint) =>
       checkpoint.iteration === iteration && !checkpoint.triggered && isSameVisit(checkpoint.visit, visit);
     const until = checkpoints.findIndex((checkpoint, at) => at >= this.#at && !checkpoint.within);
@@ -191,6 +192,9 @@ export class LineReplay extends ReplayedLine {
     this.#within.push(...open.slice(0, at + 1));
     this.#at += at + 1;
     if (!found.visit) this.#foreseen = found;
+    // The rest of the node sees the trimmed history. Messages of the node itself are compared at its end.
+    const isTrimmed = this.#within.some(({ trimmed }) => trimmed);
+    if (isTrimmed && this.#hasHistory(run, this.#within)) this.#compareHistory(run, this.#within.splice(0));
     return found;
   }
 
@@ -246,21 +250,22 @@ export class LineReplay extends ReplayedLine {
   }
 
   #compareHistory(run: AgentRun, passed: readonly RecordedCheckpoint[]): void {
-    const { messages } = run.state.history;
-    const edited = passed.findLastIndex(({ history }) => history !== undefined);
-    const whole = passed[edited]?.history;
-    const added = passed.slice(edited + 1).flatMap((each) => each.added);
-    const wanted = whole ? [...whole, ...added] : added;
-    const from = whole ? 0 : this.#length;
-    this.expected = whole ? [...wanted] : this.expected;
-    if (!whole) this.expected.push(...added);
-    const same =
-      messages.length === from + wanted.length &&
-      wanted.every((message, index) => sameValue(message, messages[from + index]));
-    this.differs ||= !same;
-    const trimmed = passed.at(-1)?.trimmed;
+    const { whole, added, trimmed } = passedHistory(passed);
+    this.differs ||= !this.#hasHistory(run, passed);
+    this.expected = whole ? [...whole, ...added] : [...this.expected, ...added];
     if (trimmed && !this.differs) this.#trim(run, trimmed);
     this.#length = run.state.history.length;
+  }
+
+  #hasHistory({ state: { history } }: AgentRun, passed: readonly RecordedCheckpoint[]): boolean {
+    const { whole, added } = passedHistory(passed);
+    const from = whole ? 0 : this.#length;
+    const wanted = whole ? [...whole, ...added] : added;
+    const { messages } = history;
+    return (
+      messages.length === from + wanted.length &&
+      wanted.every((message, index) => sameValue(message, messages[from + index]))
+    );
   }
 
   #trim({ state: { history } }: AgentRun, trimmed: readonly Message[]): void {
@@ -275,6 +280,25 @@ export class LineReplay extends ReplayedLine {
     history.trim(kept);
     this.expected = [...trimmed];
   }
+}
+
+/** The changes of a history at checkpoints that follow each other. A trim counts together with the messages after it. */
+function passedHistory(passed: readonly RecordedCheckpoint[]): {
+  /** The last edited history. `undefined` if messages were only added. */
+  readonly whole: readonly Message[] | undefined;
+  readonly added: readonly Message[];
+  /** The history at the end, after all trims. `undefined` without a trim. */
+  readonly trimmed: readonly Message[] | undefined;
+} {
+  const edited = passed.findLastIndex(({ history }) => history !== undefined);
+  const lastTrim = passed.findLastIndex(({ trimmed }) => trimmed !== undefined);
+  const addedAfter = (index: number) => passed.slice(index + 1).flatMap((each) => each.added);
+  const trimmed = passed[lastTrim]?.trimmed;
+  return {
+    whole: passed[edited]?.history,
+    added: addedAfter(edited),
+    trimmed: trimmed && lastTrim >= edited ? [...trimmed, ...addedAfter(lastTrim)] : undefined,
+  };
 }
 
 function isSameVisit(a: Visit | undefined, b: Visit | undefined): boolean {

@@ -10,8 +10,7 @@ const [receive, stop] = [killableProgram("events/eventLife.ts"), killableProgram
 describe.each(engines)("after a kill before or after any append $name", ({ place }) => {
   const args = async () => [JSON.stringify(await place())];
 
-  it("events are received once and in order", () =>
-    killBeforeCalls(receive, cases(1, 200), "one two three none", args));
+  it("events are received once and in order", () => killBeforeCalls(receive, cases(1, 40), "one two three none", args));
 
-  it("a stopped run is paused and continues", () => killBeforeCalls(stop, cases(1, 100), "in first second", args));
+  it("a stopped run is paused and continues", () => killBeforeCalls(stop, cases(1, 20), "in first second", args));
 });

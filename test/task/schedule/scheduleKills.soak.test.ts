@@ -5,7 +5,7 @@ import { TaskManager } from "agent-persistence/task";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { bundleWorker } from "../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
-import { cases } from "../../soak/cases.ts";
+import { wholeSoak } from "../../soak/cases.ts";
 import { enginesOfProcesses } from "../../storage/engines/enginesOfProcesses.ts";
 import { storageAt } from "../../storage/engines/storageAt.ts";
 import { collect } from "../../storage/file/support/fixture.ts";
@@ -43,7 +43,7 @@ describe("schedules in several processes", () => {
     "start each tick once $name, whatever is killed",
     async ({ place: makePlace, isSlow }) => {
       const place = await makePlace();
-      const [processes, ticks] = isSlow ? [3, 60] : [cases(2, 10), cases(12, 1_000)];
+      const [processes, ticks] = wholeSoak ? (isSlow ? [3, 60] : [10, 1_000]) : [3, isSlow ? 15 : 30];
       const pace = isSlow ? { speed: 40, leaseMs: 3_000 } : { speed: 1_000, leaseMs: 2_000 };
       const told = { place, startedAt: Date.now(), ...pace };
       const clock = fastClock(told);
