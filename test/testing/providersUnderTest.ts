@@ -6,7 +6,7 @@ import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
 import type { ProviderHarness } from "../../src/testing/conformance/provider/providerTest.ts";
 import { testDirectory } from "../storage/file/support/fixture.ts";
 import { TextProvider } from "./TextProvider.ts";
-import { soak } from "../soak/cases.ts";
+import { wholeSoak } from "../soak/cases.ts";
 
 const tiny = { inlineThresholdBytes: 16 };
 let directories = 0;
@@ -27,7 +27,7 @@ export const providersUnderTest: Readonly<Record<string, () => Promise<ProviderH
     const table = new Map<string, string[]>();
     return { provider: new TextProvider(table), reopen: () => new TextProvider(table) };
   },
-  ...(soak && ofSmallBlobs),
+  ...(wholeSoak && ofSmallBlobs),
 };
 
 async function inFiles(options: { readonly inlineThresholdBytes?: number }): Promise<ProviderHarness> {

@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundleWorker } from "../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
-import { every, soak } from "../../soak/cases.ts";
+import { every, wholeSoak } from "../../soak/cases.ts";
 
 const rooms = ["a", "b", "c", "d", "e", "f"];
 const questions = [
@@ -74,7 +74,7 @@ const inTools = rooms.flatMap((room) => [`before ${room}`, `after ${room}`]);
 const step = 2 * every(3, 1);
 const shared = [...failing, ...asking, ...inTools, ...inNestedStream];
 
-const cases = soak
+const cases = wholeSoak
   ? ["whole", "stream"].flatMap((how) =>
       ["own", "foreign"].map((session) => ({
         how,

@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundleWorker } from "../../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../../kill/temporaryDirectory.ts";
-import { soak } from "../../../soak/cases.ts";
+import { wholeSoak } from "../../../soak/cases.ts";
 
 let home: string;
 let program: string;
@@ -56,8 +56,8 @@ function requestsFor(answer: string, kills: readonly string[]): readonly [least:
   return [least, kills.includes(question) ? least + 1 : least];
 }
 
-/** A soak has all moments in each case. */
-const cases = soak
+/** A whole soak has all moments in each case. */
+const cases = wholeSoak
   ? ["6", "7"].flatMap((version) => ["stream", "generate"].map((how) => ({ version, how, kills: moments })))
   : [
       { version: "6", how: "stream", kills: ["in answer 0", "before 1", "asked for 3", "after 3"] },

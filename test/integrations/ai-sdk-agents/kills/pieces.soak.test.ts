@@ -5,7 +5,7 @@ import type { UIMessageChunk } from "ai";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { bundleWorker } from "../../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../../kill/temporaryDirectory.ts";
-import { cases, soak } from "../../../soak/cases.ts";
+import { cases, wholeSoak } from "../../../soak/cases.ts";
 import { sharedEngines } from "../../../storage/engines/engines.ts";
 import { pieceDesk, type PieceDeskOptions } from "./pieceDesk.ts";
 
@@ -46,7 +46,7 @@ function textsIn(chunks: readonly UIMessageChunk[]): readonly string[] {
   return texts;
 }
 
-const engines = sharedEngines.filter(({ name }) => name === "in files" || (soak && name !== "in DynamoDB"));
+const engines = sharedEngines.filter(({ name }) => name === "in files" || (wholeSoak && name !== "in DynamoDB"));
 
 it.each(engines)(
   `shows a client of another process each chunk once and in order, while the server of an AI SDK agent is killed ${kills} times, and then the whole response ($name)`,
