@@ -205,7 +205,7 @@ export class SealingRecordLog implements RecordLog {
       for await (const entry of this.stored.read(agentId, { after })) reading.add(entry);
       const { appends } = reading;
       const { newest, tail } = await this.#compare(agentId, appends, after > 0 ? after + 1 : undefined);
-      if (newest) return this.#noteEnd(agentId, { position: appends.at(-1)?.position ?? 0, newest, tail });
+      if (newest) return this.#noteEnd(agentId, appends, { hash: newest.hash, tail });
       if (after === 0) return { position, hash: undefined, digests: [] };
     }
   }
@@ -221,7 +221,7 @@ export class SealingRecordLog implements RecordLog {
     const { newest, tail } = await this.#compare(agentId, appends, from);
     // Without a seal, a part of a log shows neither changes nor how many appends have no seal.
     if (!newest && from !== undefined) await this.#endAt(agentId, appends.at(-1)?.position ?? 0);
-    else if (newest && upTo === undefined) this.#noteEnd(agentId, { position: last.position, newest, tail });
+    else if (newest && upTo === undefined) this.#noteEnd(agentId, appends, { hash: newest.hash, tail });
   }
 
   /**
@@ -237,19 +237,13 @@ export class SealingRecordLog implements RecordLog {
     return check;
   }
 
-  /** Tells the owner the end of the log. */
+  /** Tells the owner the end of the log, with the hash of the newest seal and the appends after it. */
   #noteEnd(
     agentId: string,
-    {
-      position,
-      newest,
-      tail,
-    }: Required<Pick<SealCheck, "tail">> & {
-      readonly position: number;
-      readonly newest: NonNullable<SealCheck["newest"]>;
-    },
+    appends: readonly SealedAppend[],
+    { hash, tail }: { readonly hash: string } & Pick<SealCheck, "tail">,
   ): SealedEnd {
-    const end = { position, hash: newest.hash, digests: tail.map(({ digest }) => digest) };
+    const end = { position: appends.at(-1)?.position ?? 0, hash, digests: tail.map(({ digest }) => digest) };
     this.#owned.get(agentId)?.noteEnd(end);
     return end;
   }
