@@ -13,7 +13,11 @@ const resultFile = process.env["TEST_RESULT_FILE"];
 const replacingModules = ["test/powerloss/store/brokenCopyTail.test.ts"];
 const globalSetup = ["test/storage/postgres/server/serveOnDemand.ts", "test/timeline/buildPage.ts"];
 /** These read `dist`, or compile against every entry. */
-const packageChecks = ["test/package/builtPackage.test.ts", "test/package/docs/documentation.test.ts"];
+const packageChecks = [
+  "test/package/builtPackage.test.ts",
+  "test/package/packedFiles.test.ts",
+  "test/package/docs/documentation.test.ts",
+];
 const exclude = [
   "**/node_modules/**",
   ...replacingModules,

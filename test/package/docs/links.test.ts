@@ -3,11 +3,6 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 
 const repository = fileURLToPath(new URL("../../../", import.meta.url));
-const { files } = JSON.parse(readFileSync(`${repository}package.json`, "utf8")) as {
-  readonly files: readonly string[];
-};
-/** Packed whatever `files` says. */
-const always = ["README.md", "LICENSE", "package.json"];
 
 const pages = [
   "README.md",
@@ -51,10 +46,8 @@ function anchorsOf(page: string): readonly string[] {
   });
 }
 
-const isPacked = (path: string) => always.includes(path) || files.some((folder) => path.startsWith(folder));
-
-it.each(pages)("%s links only to existing files of the package", (page) => {
-  expect(linksOf(page).filter((path) => !existsSync(`${repository}${path}`) || !isPacked(path))).toEqual([]);
+it.each(pages)("%s links only to existing files", (page) => {
+  expect(linksOf(page).filter((path) => !existsSync(`${repository}${path}`))).toEqual([]);
 });
 
 it.each(pages)("%s links only to existing headings", (page) => {
