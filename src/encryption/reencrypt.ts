@@ -14,7 +14,8 @@ export interface ReencryptedKey {
 
 /**
  * Encrypts the data keys of all agents with the current key of the key source, also while agents run. Afterwards,
- * other keys are not needed for results without an error. The data itself is not written again.
+ * other keys are not needed for results without an error. The data itself is not written again. Also removes data keys
+ * that a crash during an earlier change left encrypted with other keys.
  *
  * @throws NotSupportedError if `encrypted()` did not make the storage.
  *
@@ -27,7 +28,9 @@ export async function* reencrypt(storage: PersistenceStorageProvider): AsyncGene
   const { keys } = encryptedLogOf(storage, "reencrypt()");
   for await (const agentId of keys.agentIds()) {
     try {
-      yield { agentId, changed: await keys.refresh(agentId) };
+      const changed = await keys.refresh(agentId);
+      if (!changed) await keys.removeReplaced(agentId);
+      yield { agentId, changed };
     } catch (error) {
       if (!AgentPersistenceError.isInstance(error) || error.code === "storage_closed") throw error;
       yield { agentId, changed: false, error };

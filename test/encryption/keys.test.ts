@@ -108,6 +108,29 @@ describe.each(Object.entries(openBooks))("the data keys of a storage %s", (_name
   });
 });
 
+describe.each(Object.entries(openBooks))("a data key %s that was replaced before a crash", (_name, open) => {
+  it("leaves no bytes of its earlier form after the next reencrypt()", async () => {
+    const { storage: stored, bytes, tidy } = await open();
+    await store(encrypted(stored, { keys: testKeys("first") }), "a", "kept");
+    const keyBytes = await keysOf(stored);
+    const keys = testKeys("second", "first");
+    await expect(encryptedLog(whosePruningsFail(stored.log), keys).keys.refresh("a")).rejects.toThrow("crash");
+    const next = encrypted(stored, { keys });
+    expect(await collect(reencrypt(next))).toEqual([{ agentId: "a", changed: false }]);
+    tidy?.();
+    const left = (await bytes()).toString("latin1");
+    expect(keyBytes.filter((key) => left.includes(key))).toEqual([]);
+    expect(await outcomeOf(encrypted(stored, { keys: testKeys("second") }), "a")).toEqual(["kept"]);
+  });
+});
+
+function whosePruningsFail(log: RecordLog): RecordLog {
+  const crash = () => Promise.reject(new Error("crash"));
+  return withMethod(log, "open", async (...given: Parameters<RecordLog["open"]>) =>
+    withMethod(await log.open(...given), "prune", crash),
+  );
+}
+
 /** Returns the stored forms of all data keys, the one of `b` last. */
 async function keysOf({ log }: LogPersistenceStorageProvider): Promise<readonly string[]> {
   const found: string[] = [];

@@ -67,7 +67,7 @@ export async function bytesUnder(directory: string): Promise<Buffer> {
   return bytesIn([files, await Promise.all(files.map((file) => readFile(file)))]);
 }
 
-async function bytesInSchema(schema: string): Promise<Buffer> {
+export async function bytesInSchema(schema: string): Promise<Buffer> {
   const database = await pool();
   const { rows } = await database.query<{ readonly name: string }>(
     "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = $1",

@@ -81,6 +81,11 @@ export class DataKeys {
     return true;
   }
 
+  /** Removes earlier encrypted forms of a key that a crash left. */
+  removeReplaced(agentId: string): Promise<void> {
+    return this.#log.removeReplaced(agentId);
+  }
+
   /** Returns the ids of all agents with a key. */
   agentIds(): AsyncIterable<string> {
     return this.#log.agentIds();

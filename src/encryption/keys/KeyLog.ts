@@ -99,6 +99,15 @@ export class KeyLog {
     });
   }
 
+  /** Removes the bytes of earlier keys that a crash during their replacement left. */
+  async removeReplaced(agentId: string): Promise<void> {
+    let wasReplaced = false;
+    for await (const { records } of this.#log.read(await this.#idOf(agentId)))
+      wasReplaced = prunedGapsOf(records).length > 0;
+    // Storages do not tell all of their leftovers, but a prune removes them.
+    if (wasReplaced) await this.#owning(agentId, neverDone, (owned) => owned.prune());
+  }
+
   /** Returns the id of the key of an agent, or `undefined` if it has none. A key that cannot be read has an id, too. */
   async keyIdOf(agentId: string): Promise<string | undefined> {
     try {
