@@ -60,3 +60,10 @@ it("the check of links finds links", () => {
   expect(pages.flatMap(linksOf).length).toBeGreaterThan(50);
   expect(pages.flatMap(headingLinksOf).length).toBeGreaterThan(50);
 });
+
+it("the comparison in the README links each cell of this package to a page or a test", () => {
+  const [, table = ""] = textOf("README.md").split("## Comparison");
+  const own = [...table.matchAll(/^\| (?!-)[^|]+\|([^|]+)\|/gm)].map(([, cell = ""]) => cell.trim());
+  expect(own.length).toBeGreaterThan(5);
+  expect(own.filter((cell) => !/^\[[^\]]+\]\((docs|test)\/[^)]+\)$/.test(cell))).toEqual([]);
+});
