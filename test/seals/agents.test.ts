@@ -1,6 +1,6 @@
 import { persistence } from "agent-persistence";
 import { encrypted } from "agent-persistence/encryption";
-import { sealed, verifySeals, type SealOptions } from "agent-persistence/seals";
+import { sealed, verifySeals, type SealKeeper, type SealOptions } from "agent-persistence/seals";
 import { PersistenceSession } from "agent-persistence/openai-agents";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { crashAfter } from "agent-persistence/testing";
@@ -9,7 +9,7 @@ import { inspect } from "agent-persistence/inspect";
 import { describe, expect, it } from "vitest";
 import { collect } from "../storage/file/support/fixture.ts";
 import { testKeys } from "../encryption/encryptedHarness.ts";
-import { finish, payer, storages, waitingPayer } from "../transfer/movedAgents.ts";
+import { bytesOf, finish, inPieces, payer, storages, waitingPayer } from "../transfer/movedAgents.ts";
 import { MemoryKeeper, newKey, testKey } from "./sealedHarness.ts";
 
 const { sign, verify } = testKey;
@@ -105,6 +105,37 @@ for (const [name, open] of Object.entries(storages))
         const found = await collect(verifySeals(storage));
         expect([saves, found.map(({ changes, unsealed }) => [changes, unsealed])]).toEqual([saves, [[[], 0]]]);
       }
+    });
+
+    it("report no change after an interrupted deletion, which can be repeated", async () => {
+      const { inner, keepAt, storage } = await sealedStorage({ every: 2 });
+      await waitingPayer(storage);
+      const unfinished: SealKeeper = {
+        read: (agentId) => keepAt.read(agentId),
+        write: (agentId, seal) => (seal.dropped ? Promise.reject(new Error("crash")) : keepAt.write(agentId, seal)),
+      };
+      const crashing = payer(sealed(inner, { sign, verify, keepAt: unfinished, every: 2 }));
+      await expect(crashing.feature.deleteAgent("order-7")).rejects.toMatchObject({ code: "storage_failed" });
+      expect(await changed(storage)).toEqual([]);
+      await payer(storage).feature.deleteAgent("order-7");
+      expect(keepAt.seals.get("order-7")).toMatchObject({ dropped: true });
+      expect(await finish(await waitingPayer(storage))).toMatchObject({ status: "completed" });
+      expect(await changed(storage)).toEqual([]);
+    });
+
+    it("can be imported in place of a longer agent that was deleted", async () => {
+      const { storage } = await sealedStorage({ every: 2 });
+      const source = await open();
+      await waitingPayer(source);
+      const short = await bytesOf(exportAgent(source, "order-7"));
+      await finish(await waitingPayer(storage));
+      await payer(storage).agent.run("ben", { agentId: "order-7" });
+      await payer(storage).feature.deleteAgent("order-7");
+      await importAgent(storage, inPieces(short, 1000));
+      expect(await changed(storage)).toEqual([]);
+      await payer(storage).feature.agent("order-7").takeOver();
+      expect(await finish(payer(storage))).toMatchObject({ status: "completed" });
+      expect(await changed(storage)).toEqual([]);
     });
 
     it("share the storage with sessions and inboxes", async () => {

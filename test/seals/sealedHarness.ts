@@ -26,12 +26,18 @@ export class MemoryKeeper implements SealKeeper {
   }
 
   async write(agentId: string, seal: KeptSeal): Promise<void> {
-    if (seal.position >= (this.seals.get(agentId)?.position ?? 0)) this.seals.set(agentId, seal);
+    if (!isLater(this.seals.get(agentId), seal)) this.seals.set(agentId, seal);
   }
 
   agentIds(): Iterable<string> {
     return this.seals.keys();
   }
+}
+
+/** Whether a kept seal is later than another one, which a replaced owner wrote. */
+export function isLater(kept: KeptSeal | undefined, { generation, position }: KeptSeal): boolean {
+  if (!kept) return false;
+  return kept.generation > generation || (kept.generation === generation && kept.position > position);
 }
 
 interface SealedLogOptions {

@@ -12,6 +12,8 @@ export interface KeptSeal {
   readonly position: number;
   /** The SHA-256 of the seal, in base64url. */
   readonly hash: string;
+  /** Set before the log is deleted. The log may then be empty, because a crash can prevent `dropped`. */
+  readonly dropping?: true;
   /** Set if the log was deleted at this position. */
   readonly dropped?: true;
 }
@@ -24,8 +26,8 @@ export interface SealKeeper {
   /** Returns the newest seal of a log, or `undefined` if none was written. */
   read(agentId: string): Promise<KeptSeal | undefined>;
   /**
-   * Keeps a seal. Called after its append is durable, and `append` waits for it. A seal with a lower position than the
-   * kept one must be ignored, because a replaced owner may write late.
+   * Keeps a seal. Called after its append is durable, and `append` waits for it. A seal must be ignored if the kept one
+   * has a higher generation, or the same generation and a higher position, because a replaced owner may write late.
    */
   write(agentId: string, seal: KeptSeal): Promise<void>;
   /** Lists the ids of all kept seals. If the method is missing, `verifySeals` does not find agents that were removed. */

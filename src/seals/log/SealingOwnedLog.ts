@@ -5,6 +5,7 @@ import { Mutex } from "../../internal/Mutex.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { LogAppend, OwnedLog, RebuiltSummary } from "../../storage/RecordLog.ts";
 import type { FoundAppend } from "./compareDigests.ts";
+import type { KeptSeal } from "./SealKeys.ts";
 import { appendDigest, positionRanges, type Seal, type SealContent, sealHash, withSeal } from "./Seal.ts";
 
 /** The end of a log: the newest seal, and the digests of the appends after it. */
@@ -25,7 +26,12 @@ export interface SealingContext {
   /** Reads all appends of the log. @throws SealBrokenError */
   readonly all: () => Promise<readonly FoundAppend[]>;
   readonly sign: (content: SealContent) => Promise<Seal>;
-  readonly keep: (kept: { readonly position: number; readonly hash: string; readonly dropped?: true }) => Promise<void>;
+  /** Keeps that the log will be deleted. Returns the newest kept seal. */
+  readonly keepDropping: () => Promise<KeptSeal | undefined>;
+  /** Keeps a seal. Its generation defaults to the one of the owner. */
+  readonly keep: (
+    kept: Pick<KeptSeal, "position" | "hash" | "dropped"> & { readonly generation?: number },
+  ) => Promise<void>;
   readonly onEnd: () => void;
 }
 
@@ -106,10 +112,13 @@ export class SealingOwnedLog implements OwnedLog {
 
   drop(): Promise<void> {
     return this.#turns.runExclusive(async () => {
-      const { position } = this;
+      const kept = await this.#context.keepDropping();
+      // The log of an agent that is already deleted may start at 0.
+      const position = Math.max(this.position, kept?.position ?? 0);
+      const generation = Math.max(this.generation, kept?.generation ?? 0);
       await this.#owned.drop();
       this.#context.onEnd();
-      if (position > 0) await this.#context.keep({ position, hash: "", dropped: true });
+      if (position > 0) await this.#context.keep({ generation, position, hash: "", dropped: true });
     });
   }
 

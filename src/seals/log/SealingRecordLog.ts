@@ -162,6 +162,7 @@ export class SealingRecordLog implements RecordLog {
         end: (position) => this.#endAt(agentId, position),
         all: async () => (await this.#checked(agentId)).appends,
         sign: (content) => this.#sign(agentId, content),
+        keepDropping: () => this.#keepDropping(agentId),
         keep: (kept) => this.#keep(agentId, { agentId, generation, ...kept }),
         onEnd: () => {
           if (this.#owned.get(agentId) === sealing) this.#owned.delete(agentId);
@@ -177,15 +178,24 @@ export class SealingRecordLog implements RecordLog {
     return { ...content, signature: toBase64Url(await this.options.sign(signedBytes(agentId, content))) };
   }
 
+  async #keepDropping(agentId: string): Promise<KeptSeal | undefined> {
+    const kept = await this.#kept(agentId);
+    if (kept && !kept.dropped) await this.#keep(agentId, { ...kept, dropping: true });
+    return kept;
+  }
+
+  async #kept(agentId: string): Promise<KeptSeal | undefined> {
+    return orUnavailable("keepAt.read()", agentId, async () => this.options.keepAt?.read(agentId));
+  }
+
   async #keep(agentId: string, kept: KeptSeal): Promise<void> {
     await orUnavailable("keepAt.write()", agentId, async () => this.options.keepAt?.write(agentId, kept));
   }
 
   /** Compares the log with the seal that is kept elsewhere. */
   async #truncation(agentId: string, owned: OwnedLog): Promise<SealBrokenError | undefined> {
-    const { keepAt, sha256 } = this.options;
-    if (!keepAt || owned.damage) return undefined;
-    const kept = await orUnavailable("keepAt.read()", agentId, () => keepAt.read(agentId));
+    const { sha256 } = this.options;
+    const kept = owned.damage ? undefined : await this.#kept(agentId);
     if (!kept) return undefined;
     const reading = new SealReading(await sha256());
     const { position } = kept;

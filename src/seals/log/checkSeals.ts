@@ -43,7 +43,7 @@ export async function checkSeals(appends: readonly SealedAppend[], options: Seal
     : from === 0 && appends.length > 0
       ? [unsealed(trusted.invalid[0] ?? (appends[0] as SealedAppend).position)]
       : [];
-  const all = [...changes, ...keptChanges(appends, trusted, kept)];
+  const all = [...changes, ...keptChanges(appends.at(-1)?.position ?? 0, trusted, kept)];
   return { changes: all.sort((a, b) => a.position - b.position), newest, tail };
 }
 
@@ -128,22 +128,25 @@ async function isSigned(seal: Seal, newer: Seal | undefined, { agentId, verify }
   return signature !== undefined && (await verify(signedBytes(agentId, seal), signature));
 }
 
-function keptChanges(
-  appends: readonly SealedAppend[],
-  { seals }: TrustedSeals,
-  kept: KeptSeal | undefined,
-): readonly SealChange[] {
-  if (!kept) return [];
-  const end = appends.at(-1)?.position ?? 0;
-  if (kept.dropped) return end > 0 && end <= kept.position ? [{ kind: "inserted", position: end }] : [];
+/** @param end - the position of the last append. */
+function keptChanges(end: number, { seals }: TrustedSeals, kept: KeptSeal | undefined): readonly SealChange[] {
+  if (!kept || isReplaced(seals, kept)) return [];
+  const { dropping, dropped } = kept;
+  if (end === 0 && (dropped ?? dropping)) return [];
+  if (dropped) return end <= kept.position ? [{ kind: "inserted", position: end }] : [];
   if (end < kept.position) return [{ kind: "truncated", position: end + 1 }];
-  return isContinued(seals, kept) ? [] : [{ kind: "truncated", position: kept.position }];
+  const isKnown = seals.length === 0 || seals.some(({ hash }) => hash === kept.hash);
+  return isKnown ? [] : [{ kind: "truncated", position: kept.position }];
 }
 
-/** Whether a log contains the kept seal, or a later seal of the whole log, which replaces it. */
-function isContinued(seals: readonly TrustedSeal[], { hash, position }: KeptSeal): boolean {
+/**
+ * Whether a log contains a later seal of the whole log, which replaces the kept one. After an import in place of a
+ * deleted log, its position may be lower.
+ */
+function isReplaced(seals: readonly TrustedSeal[], { generation, position }: KeptSeal): boolean {
   const oldest = seals.at(-1)?.seal;
-  return !oldest || (oldest.whole && positionOf(oldest) > position) || seals.some((known) => known.hash === hash);
+  if (!oldest?.whole) return false;
+  return oldest.generation > generation || (oldest.generation === generation && positionOf(oldest) > position);
 }
 
 function unsealed(position: number): SealChange {
