@@ -6,7 +6,7 @@ import { againstSource, complaintsOf, programOf, repository } from "../compile.t
 const pages = [
   "README.md",
   ...readdirSync(`${repository}docs`, { recursive: true, encoding: "utf8" }).map((path) => `docs/${path}`),
-].filter((path) => path.endsWith(".md") && existsSync(repository + path));
+].filter((path) => path.endsWith(".md") && !path.startsWith("docs/.site") && existsSync(repository + path));
 
 describe("code in the documentation", () => {
   it("code in the documentation compiles against the library", () => {

@@ -7,7 +7,7 @@ const repository = fileURLToPath(new URL("../../../", import.meta.url));
 const pages = [
   "README.md",
   ...readdirSync(`${repository}docs`, { recursive: true, encoding: "utf8" })
-    .filter((path) => path.endsWith(".md"))
+    .filter((path) => path.endsWith(".md") && !path.startsWith(".site"))
     .map((path) => `docs/${path.replaceAll("\\", "/")}`),
 ];
 
