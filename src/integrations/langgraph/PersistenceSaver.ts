@@ -219,15 +219,15 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   }
 
   /**
-   * Deletes a thread. A graph that still runs on it can no longer store checkpoints.
+   * Deletes a thread, also one that is damaged or whose key is missing. A graph that still runs on it can no longer
+   * store checkpoints.
    *
    * @throws AgentBusyError while another process owns the thread
    */
   override async deleteThread(threadId: string): Promise<void> {
     const id = checkedThreadId(threadId);
     this.#seen.deleted(id);
-    const { state } = await this.#threads.view(id);
-    if (state.namespaces.size > 0) await this.#threads.use(id, (thread) => thread.drop());
+    await this.#threads.drop(id);
   }
 
   /** Returns the history of delta channels from the ancestors of a checkpoint. */

@@ -104,12 +104,12 @@ export class PersistenceSession
   }
 
   /**
-   * Removes all items and the ids of applied transactions.
+   * Removes all items and the ids of applied transactions, also if the data key of an encrypted session was destroyed.
    *
    * @throws the errors of {@link addItems}
    */
   async clearSession(): Promise<void> {
-    await this.#store.change({ type: "clear" });
+    await this.#store.clear();
   }
 
   /**

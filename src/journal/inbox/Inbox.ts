@@ -1,14 +1,12 @@
 import { valueDigest } from "../../checkpoint/values/isSameValue.ts";
 import { EventKeyUsedError } from "../../errors/requestErrors.ts";
-import { type Clock, systemClock } from "../../internal/Clock.ts";
+import type { Clock } from "../../internal/Clock.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { LogStorage } from "../../storage/LogStorage.ts";
-import { processOwner } from "../../storage/ReleasableLog.ts";
-import { isAboutOneAgent } from "../../storage/summaries.ts";
 import type { LogWatch, RecordLog } from "../../storage/RecordLog.ts";
+import { dropUnread } from "../shape/dropUnread.ts";
 import { KeptLogs } from "../shape/KeptLogs.ts";
 import { listShape } from "../shape/readShape.ts";
-import { whileBusy } from "../shape/whileBusy.ts";
 import { ShapeViews } from "../shape/ShapeViews.ts";
 import { logIdOf } from "../shape/ShapeDefinition.ts";
 import type { InboxRecord } from "./inboxRecords.ts";
@@ -186,20 +184,7 @@ export class Inbox {
   /** Deletes the inbox of an agent, if one exists, without decoding it, because it may be damaged. */
   async drop(agentId: string): Promise<void> {
     this.#views.forget(agentId);
-    const { log } = this.#storage;
-    const id = logIdOf(inboxShape, agentId);
-    if (!(await exists(log, id))) return;
-    const wait = { clock: systemClock, timeoutMs: waitMs };
-    const owned = await whileBusy(
-      () => log.open(id, processOwner()),
-      wait,
-      async () => false,
-    );
-    try {
-      await owned?.drop();
-    } finally {
-      await owned?.release();
-    }
+    await dropUnread(this.#storage.log, logIdOf(inboxShape, agentId));
   }
 
   /** A number that increases when an event may have arrived. */
@@ -271,15 +256,5 @@ export class Inbox {
       if (this.#unreceived.size <= mostUnreceived) break;
       this.#unreceived.delete(oldest);
     }
-  }
-}
-
-async function exists(log: RecordLog, id: string): Promise<boolean> {
-  try {
-    for await (const _ of log.read(id, { sinceSnapshot: true })) return true;
-    return false;
-  } catch (error) {
-    if (!isAboutOneAgent(error)) throw error;
-    return true;
   }
 }

@@ -1,7 +1,10 @@
+import { dropUnread } from "../../../journal/shape/dropUnread.ts";
 import { KeptLogs } from "../../../journal/shape/KeptLogs.ts";
 import { listShape } from "../../../journal/shape/readShape.ts";
+import { logIdOf } from "../../../journal/shape/ShapeDefinition.ts";
 import { ShapeViews } from "../../../journal/shape/ShapeViews.ts";
 import type { ShapedLog } from "../../../journal/shape/ShapedLog.ts";
+import { isAboutOneAgent } from "../../../storage/summaries.ts";
 import type { LogStorage } from "../../../storage/LogStorage.ts";
 import type { ReadableThread } from "./ThreadReader.ts";
 import type { GraphRecord } from "../thread/GraphRecord.ts";
@@ -67,6 +70,21 @@ export class StoredThreads implements AsyncDisposable {
     }
     const view = await this.#views.read(threadId);
     return { id: threadId, state: view.state, read: (values) => view.read(values) };
+  }
+
+  /**
+   * Deletes a thread, also one that cannot be read.
+   *
+   * @throws AgentBusyError
+   */
+  async drop(threadId: string): Promise<void> {
+    try {
+      const { state } = await this.view(threadId);
+      if (state.namespaces.size > 0) await this.use(threadId, (thread) => thread.drop());
+    } catch (error) {
+      if (!isAboutOneAgent(error)) throw error;
+      await dropUnread(this.#storage.log, logIdOf(threadShape, threadId));
+    }
   }
 
   async *list(options: { readonly limit?: number | undefined } = {}): AsyncGenerator<ThreadSummary> {

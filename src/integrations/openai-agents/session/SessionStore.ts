@@ -1,9 +1,12 @@
 import type { AgentInputItem, SessionHistoryMutation, SessionHistoryTransaction } from "@openai/agents-core";
 import { canonicalText } from "../../../checkpoint/values/isSameValue.ts";
+import { KeyMissingError } from "../../../errors/encryptionErrors.ts";
 import { SessionConflictError } from "../../../errors/integrationErrors.ts";
 import { Mutex } from "../../../internal/Mutex.ts";
+import { dropUnread } from "../../../journal/shape/dropUnread.ts";
 import { KeptLogs } from "../../../journal/shape/KeptLogs.ts";
 import { readShape, type ShapeView } from "../../../journal/shape/readShape.ts";
+import { logIdOf } from "../../../journal/shape/ShapeDefinition.ts";
 import type { ShapedLog } from "../../../journal/shape/ShapedLog.ts";
 import type { LogStorage } from "../../../storage/LogStorage.ts";
 import type { Telemetry } from "../../../telemetry/Telemetry.ts";
@@ -94,6 +97,16 @@ export class SessionStore {
 
   async change(change: SessionChange): Promise<void> {
     await this.#write(async (log) => append(log, change));
+  }
+
+  /** Removes everything. A session whose data key was destroyed is deleted, because nothing of it can be read again. */
+  async clear(): Promise<void> {
+    try {
+      await this.change({ type: "clear" });
+    } catch (error) {
+      if (!(error instanceof KeyMissingError) || error.keyId !== undefined) throw error;
+      await dropUnread(this.#storage.log, logIdOf(sessionShape, this.#sessionId));
+    }
   }
 
   /** Applies the part of a change that a durable run has not applied yet. */

@@ -1,0 +1,39 @@
+import { systemClock } from "../../internal/Clock.ts";
+import { processOwner } from "../../storage/ReleasableLog.ts";
+import type { RecordLog } from "../../storage/RecordLog.ts";
+import { isAboutOneAgent } from "../../storage/summaries.ts";
+import { whileBusy } from "./whileBusy.ts";
+
+/** Exceeds the lease of a process that was killed elsewhere. */
+const waitMs = 30_000;
+
+/**
+ * Deletes a log, if it exists, without decoding it. It may be damaged, or its key may be destroyed.
+ *
+ * @param agentId - the stored id.
+ * @throws AgentBusyError
+ */
+export async function dropUnread(log: RecordLog, agentId: string): Promise<void> {
+  if (!(await exists(log, agentId))) return;
+  const wait = { clock: systemClock, timeoutMs: waitMs };
+  const owned = await whileBusy(
+    () => log.open(agentId, processOwner()),
+    wait,
+    async () => false,
+  );
+  try {
+    await owned?.drop();
+  } finally {
+    await owned?.release();
+  }
+}
+
+async function exists(log: RecordLog, agentId: string): Promise<boolean> {
+  try {
+    for await (const _ of log.read(agentId, { sinceSnapshot: true })) return true;
+    return false;
+  } catch (error) {
+    if (!isAboutOneAgent(error)) throw error;
+    return true;
+  }
+}
