@@ -3,9 +3,9 @@ import { builtinModules } from "node:module";
 import { pathToFileURL } from "node:url";
 import type ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ApiReport } from "./apiReport.ts";
 import { installBuild, type BuiltPackage } from "./builtPackage.ts";
 import { complaintsOf, programOf, repository } from "./compile.ts";
-import { publicNames } from "./publicNames.ts";
 
 const contract = [
   "usage",
@@ -83,9 +83,25 @@ describe("the built package", () => {
     );
   });
 
-  // An intended change: npm run build && PACKAGE=1 npx vitest run --config test/vitest.config.ts --update
-  it("the built package exports exactly the listed names", async () => {
-    await expect(await publicNames(built, program)).toMatchFileSnapshot("./publicNames.txt");
+  it("the built package has exactly the API in test/package/api, which npm run api:accept writes", async () => {
+    const values = new Map<string, readonly string[]>();
+    for (const [entry, { code }] of built.entries)
+      values.set(entry, Object.keys((await import(pathToFileURL(built.root + code).href)) as object));
+    const report = new ApiReport(built, program, values);
+    const files = [...built.entries.keys()].map((entry) => [entry, `${entry === "" ? "root" : entry}.txt`] as const);
+    for (const [entry, file] of files) await expect(report.of(entry)).toMatchFileSnapshot(`./api/${file}`);
+    const expected = new Set<string>(files.map(([, file]) => file));
+    expect(readdirSync(`${repository}test/package/api`).filter((file) => !expected.has(file))).toEqual([]);
+  });
+
+  it("the built package has a stability for each entry in docs/versions.md", () => {
+    const [, policy = ""] = readFileSync(`${repository}docs/versions.md`, "utf8").split("### Stable and experimental");
+    const rows = [...policy.matchAll(/^\| (stable|experimental) \| (.+) \|/gm)];
+    const named = rows.flatMap(([, , entries = ""]) =>
+      [...entries.matchAll(/`([^`]+)`/g)].map(([, entry = ""]) => entry),
+    );
+    const entries = [...built.entries.keys()].map((entry) => `agent-persistence${entry === "" ? "" : `/${entry}`}`);
+    expect(named.toSorted()).toEqual(entries.toSorted());
   });
 
   it("the built package runs its root without Node built-ins", () => {
