@@ -12,7 +12,7 @@ const inboxPrefix = "inbox:";
  *
  * @param agentId - the id of an agent. A graph thread has the id `thread:<id>`, a session `session:<id>`.
  * @throws AgentBusyError while the agent runs. Its key is unchanged.
- * @throws NotSupportedError if `encrypted()` did not make the storage.
+ * @throws NotSupportedError if neither `encrypted()` nor a redaction with a vault made the storage.
  */
 export async function destroyKey(storage: PersistenceStorageProvider, agentId: string): Promise<void> {
   assertAgentId(agentId);

@@ -6,16 +6,15 @@ import type { PersistenceStorageProvider } from "../storage/PersistenceStoragePr
 import type { StreamEntry, StreamPlace, StreamStore } from "../streams/store/StreamStore.ts";
 import { decodeBytes, encodeBytes } from "./keys/base64.ts";
 import type { DataKey } from "./keys/DataKey.ts";
-import { encryptedLogOf } from "./encryptedLogOf.ts";
-import type { EncryptedRecordLog } from "./log/EncryptedRecordLog.ts";
+import { encryptedLogOf, type KeyedLog } from "./encryptedLogOf.ts";
 
 const storeSchema = objectWithMethods<StreamStore>("append", "read", "remove");
 
 /**
  * Encrypts the chunks of streams with the data keys of an encrypted storage. Their number and size stay readable.
  *
- * @param storage - the storage of the agents, which `encrypted()` returned.
- * @throws NotSupportedError if `encrypted()` did not make the storage.
+ * @param storage - the storage of the agents, which `encrypted()` or a redaction with a vault returned.
+ * @throws NotSupportedError if neither `encrypted()` nor a redaction with a vault made the storage.
  *
  * @example
  * ```ts
@@ -31,9 +30,9 @@ export function encryptedStreams(store: StreamStore, storage: PersistenceStorage
 class EncryptedStreamStore implements StreamStore {
   readonly watch?: NonNullable<StreamStore["watch"]>;
   readonly #store: StreamStore;
-  readonly #log: EncryptedRecordLog;
+  readonly #log: KeyedLog;
 
-  constructor(store: StreamStore, log: EncryptedRecordLog) {
+  constructor(store: StreamStore, log: KeyedLog) {
     this.#store = store;
     this.#log = log;
     if (store.watch) this.watch = store.watch.bind(store);

@@ -17,7 +17,7 @@ export interface ReencryptedKey {
  * other keys are not needed for results without an error. The data itself is not written again. Also removes data keys
  * that a crash during an earlier change left encrypted with other keys.
  *
- * @throws NotSupportedError if `encrypted()` did not make the storage.
+ * @throws NotSupportedError if neither `encrypted()` nor a redaction with a vault made the storage.
  *
  * @example
  * ```ts

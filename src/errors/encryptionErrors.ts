@@ -45,3 +45,24 @@ export class AuthenticationFailedError extends AgentPersistenceError {
     );
   }
 }
+
+/** A value is needed after it was stored, for example by a resume, and no vault keeps it. No feature was installed. */
+export class VaultRequiredError extends AgentPersistenceError {
+  override readonly code = "vault_required";
+
+  constructor(
+    /** The tool that the value belongs to. `undefined` for values of no known tool, and for texts. */
+    readonly toolName: string | undefined,
+    /** The redacted path. `undefined` for texts. */
+    readonly path: string | undefined,
+    /** Why the value is needed. */
+    readonly reason: string,
+  ) {
+    const tool = toolName === undefined ? "" : ` of tool ${quoted(toolName)}`;
+    const value = path === undefined ? "The texts that `text` changes" : `The values at ${quoted(path)}${tool}`;
+    super(
+      `${value} cannot be removed before they are stored: ${reason}. ` +
+        "Give redaction() a `vault`, which keeps them encrypted.",
+    );
+  }
+}

@@ -66,6 +66,7 @@ export const hostedShape = {
   retention: given,
   retentionSchedule: given,
   telemetry: given,
+  redact: given,
   clock: given,
 } satisfies Record<keyof HostedConfig, z.ZodType>;
 
@@ -101,7 +102,6 @@ export class HostedAgents {
     { streams, ...config }: HostedConfig & { readonly streams?: StreamStore | undefined },
     tools: readonly HostedTool[],
   ) {
-    this.#storage = logStorageOf(config.storage);
     for (const tool of tools) this.#register(tool);
     const body = (input: unknown, context: AgentContext) => this.#body(input, context);
     this.#agent = new AIAgent<unknown, null>({
@@ -120,6 +120,7 @@ export class HostedAgents {
       maxIterations: Number.POSITIVE_INFINITY,
     });
     this.#agent.install(Persistence, { ...config, rollbackToolRegistry: this.#registry });
+    this.#storage = logStorageOf(this.feature.storage);
     this.#streams = streams && this.#agent.install(hostedStreams, { store: streams }).feature(hostedStreams);
   }
 

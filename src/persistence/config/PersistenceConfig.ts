@@ -11,6 +11,7 @@ import type { RollbackParticipant } from "../../journal/RollbackParticipant.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import type { Telemetry } from "../../telemetry/Telemetry.ts";
 import { telemetrySchema } from "../../telemetry/telemetrySchema.ts";
+import type { Redactor } from "../../redaction/Redactor.ts";
 import { type OnToolCallInDoubt, onToolCallInDoubtSchema } from "../../doubt/ToolCallInDoubt.ts";
 import type { ApprovalVerifier } from "../../approvals/ApprovalVerifier.ts";
 import type { Environment } from "../../environment/Environment.ts";
@@ -134,6 +135,11 @@ export interface PersistenceConfig {
    * the telemetry of its caller. Defaults to no telemetry.
    */
   readonly telemetry?: Telemetry | undefined;
+  /**
+   * Redacts values before they are stored, and in events and telemetry, such as `redaction()` of
+   * `agent-persistence/encryption`. A sub-agent uses the redaction of its caller. Defaults to no redaction.
+   */
+  readonly redact?: Redactor | undefined;
   /** Defaults to the system clock. */
   readonly clock?: Clock | undefined;
 }
@@ -204,5 +210,6 @@ export const persistenceConfigSchema: z.ZodType = strictOptions(() => ({
   retentionSchedule: objectWithMethods<PruningSchedule>("start").optional(),
   migrations: z.array(migrationSchema).optional(),
   telemetry: telemetrySchema.optional(),
+  redact: objectWithMethods<Redactor>("apply", "output").optional(),
   clock: clockSchema.optional(),
 }));

@@ -20,6 +20,7 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
 import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
 import { NoPersistenceStorageProvider } from "../../storage/none/NoPersistenceStorageProvider.ts";
+import type { Redactor } from "../../redaction/Redactor.ts";
 import type { AgentTelemetry } from "../../telemetry/AgentTelemetry.ts";
 import type { OnToolCallInDoubt } from "../../doubt/ToolCallInDoubt.ts";
 import type { Environment } from "../../environment/Environment.ts";
@@ -74,9 +75,17 @@ function retentionOf(
   return retention && fullRetention(retention);
 }
 
-function storageOf({ storage: given }: PersistenceConfig): Pick<PersistenceSetup, "storage" | "storageKey"> {
+function checkedConfig(config: PersistenceConfig, pipeline: FeaturePipeline, caller?: PersistenceSetup) {
+  checkSchema(persistenceConfigSchema, config, "configuration of Persistence");
+  return (caller ?? config).redact?.apply(config, pipeline) ?? config;
+}
+
+function storageOf({
+  storage: given,
+  redact,
+}: PersistenceConfig): Pick<PersistenceSetup, "storage" | "storageKey" | "redact"> {
   const provider = given ?? new NoPersistenceStorageProvider();
-  return { storage: logStorageOf(provider), storageKey: provider };
+  return { storage: logStorageOf(provider), storageKey: provider, redact };
 }
 
 function tellerOf(own: EmitEvent | undefined, caller: PersistenceSetup | undefined): EmitEvent {
@@ -104,6 +113,7 @@ export class PersistenceSetup {
   readonly trimming: TrimmingPolicy | undefined;
   readonly telemetry: AgentTelemetry | undefined;
   readonly approvals: ApprovalVerifier | undefined;
+  readonly redact: Redactor | undefined;
   readonly inverseRetry: InverseRetry;
   /** If `undefined`, only `prune()` prunes. */
   readonly retention: FullRetentionPolicy | undefined;
@@ -125,14 +135,14 @@ export class PersistenceSetup {
   readonly #defaultIdentity: string | undefined;
   lastAgentId: string;
 
-  constructor(config: PersistenceConfig, pipeline: FeaturePipeline, caller?: PersistenceSetup) {
-    checkSchema(persistenceConfigSchema, config, "configuration of Persistence");
+  constructor(installed: PersistenceConfig, pipeline: FeaturePipeline, caller?: PersistenceSetup) {
+    const config = checkedConfig(installed, pipeline, caller);
     const rollbackToolRegistry = new RollbackToolRegistry();
     const given = { ...defaults, rollbackToolRegistry, ...withoutUndefined(config), ...ofCaller(caller) };
     this.#config = config;
     this.pipeline = pipeline;
     this.#isStored = config.storage !== undefined;
-    ({ storage: this.storage, storageKey: this.storageKey } = caller ?? storageOf(config));
+    ({ storage: this.storage, storageKey: this.storageKey, redact: this.redact } = caller ?? storageOf(config));
     this.log = this.storage.log;
     this.automatic = given.enableAutomaticPersistence;
     this.triggers = this.automatic ? given.triggers : [];

@@ -117,7 +117,8 @@ async function runRecorded(recorder: RunRecorder, performance: Performance): Pro
   const { facts, event, next } = performance;
   recorder.calls.inFlight.set(facts.call, facts);
   try {
-    const output = await next(event);
+    const made = await next(event);
+    const output = recorder.setup.redact?.output(event.tool.name, made) ?? made;
     const parts = partsIn(output);
     const isLarge = parts > partsAtOnce && parts <= maximumParts;
     return recordOutcome(recorder, facts, event, { output: isLarge ? await copiedInTurns(output) : output, parts });

@@ -1,3 +1,5 @@
+import { isAt, isPair, pathText, type RedactedPath, toolOf, type ValuePlace } from "../../internal/redactedPath.ts";
+
 /** Key names whose values are secrets. Variants such as `apiKey`, `api_key` and `API-KEY` are normalized first. */
 const secretName = new RegExp(
   [
@@ -65,12 +67,6 @@ const shortestMatch = 10;
 /** The minimum length of object keys that are searched for secrets, because short keys are rarely secrets. */
 const shortestSecret = 16;
 
-/** The position of a value: all keys, and the keys without list indexes. */
-interface ValuePath {
-  readonly whole: readonly string[];
-  readonly named: readonly string[];
-}
-
 /** Hides secrets and values at given paths, and counts them. */
 export class Redaction {
   readonly #paths: readonly RedactedPath[];
@@ -122,14 +118,14 @@ export class Redaction {
   }
 
   /** Returns whether a path hides a position, and counts the match. */
-  #hides({ whole, named }: ValuePath): boolean {
-    const by = this.#paths.findIndex((path) => endsWith(whole, path) || endsWith(named, path));
+  #hides(place: ValuePlace): boolean {
+    const by = this.#paths.findIndex((path) => isAt(place, path));
     if (by < 0) return false;
     this.#redacted[by] = (this.#redacted[by] ?? 0) + 1;
     return true;
   }
 
-  #copy(value: unknown, place: ValuePath, isSecret: boolean, depth: number): unknown {
+  #copy(value: unknown, place: ValuePlace, isSecret: boolean, depth: number): unknown {
     if (depth > 0 && this.#hides(place)) return hiddenText;
     if (typeof value === "string") return isSecret ? this.#secret(value) : this.text(value);
     if (typeof value === "number" && isSecret) return this.#secret(String(value));
@@ -140,7 +136,7 @@ export class Redaction {
       : this.#copyInstance(value, place, isSecret, depth + 1);
   }
 
-  #copyInstance(value: object, place: ValuePath, isSecret: boolean, depth: number): unknown {
+  #copyInstance(value: object, place: ValuePlace, isSecret: boolean, depth: number): unknown {
     if (value instanceof Map || value instanceof Set) return this.#copyCollection(value, place, isSecret, depth);
     if (value instanceof URL) return new URL(this.text(value.href));
     if (ArrayBuffer.isView(value) || value instanceof Date) return value;
@@ -148,7 +144,7 @@ export class Redaction {
   }
 
   /** Handles maps and headers, which are lists of pairs. */
-  #copyList(list: readonly unknown[], { whole, named }: ValuePath, isSecret: boolean, depth: number): unknown[] {
+  #copyList(list: readonly unknown[], { whole, named }: ValuePlace, isSecret: boolean, depth: number): unknown[] {
     return list.map((item: unknown, index) => {
       const at = { whole: [...whole, String(index)], named };
       if (!isPair(item)) return this.#copy(item, at, isSecret, depth);
@@ -163,7 +159,7 @@ export class Redaction {
   /** Handles the maps and sets of values that are not JSON. */
   #copyCollection(
     value: ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>,
-    place: ValuePath,
+    place: ValuePlace,
     isSecret: boolean,
     depth: number,
   ): unknown {
@@ -172,7 +168,7 @@ export class Redaction {
     return new Map(items.map((item) => (Array.isArray(item) ? item : [item, item]) as [unknown, unknown]));
   }
 
-  #copyObject(value: object, { whole, named }: ValuePath, isSecret: boolean, depth: number): object {
+  #copyObject(value: object, { whole, named }: ValuePlace, isSecret: boolean, depth: number): object {
     const { key: ownKey, name } = value as { readonly key?: unknown; readonly name?: unknown };
     const isNamed = this.#isSecret(ownKey) || this.#isSecret(name);
     const tool = toolOf(value);
@@ -194,39 +190,6 @@ export class Redaction {
     this.#secrets += 1;
     return hiddenText;
   }
-}
-
-function isPair(item: unknown): item is readonly [key: string, value: unknown] {
-  return Array.isArray(item) && item.length === 2 && typeof item[0] === "string";
-}
-
-/** Returns the tool of an object that represents a call, such as a part of a message. */
-function toolOf(value: object): string | undefined {
-  const { toolName, tool } = value as { readonly toolName?: unknown; readonly tool?: unknown };
-  const name = toolName ?? tool;
-  return typeof name === "string" ? name : undefined;
-}
-
-function endsWith(path: readonly string[], redacted: RedactedPath): boolean {
-  const from = path.length - redacted.length;
-  return from >= 0 && redacted.every((segment, index) => segment === "*" || segment === path[from + index]);
-}
-
-/** The keys that lead to a value. `*` matches any key. */
-type RedactedPath = readonly string[];
-
-/**
- * Parses a dotted path such as `signUp.input.email`, where `\.` is a dot in a key. Returns `undefined` for an invalid
- * path.
- */
-export function redactedPath(text: string): RedactedPath | undefined {
-  const keys = text.split(/(?<!\\)\./).map((key) => key.replaceAll("\\.", "."));
-  const isPath = keys.every((key) => key !== "") && keys.some((key) => key !== "*");
-  return isPath ? keys : undefined;
-}
-
-function pathText(path: RedactedPath): string {
-  return path.map((key) => key.replaceAll(".", "\\.")).join(".");
 }
 
 function isSecretName(name: string): boolean {

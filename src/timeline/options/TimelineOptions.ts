@@ -3,7 +3,9 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { UsageView } from "../../inspect/view/UsageView.ts";
 import { functionSchema } from "../../internal/options/optionSchemas.ts";
-import { type HiddenValues, Redaction, redactedPath } from "./Redaction.ts";
+import { redactedPathSchema } from "../../internal/options/redactedPathSchema.ts";
+import { redactedPath } from "../../internal/redactedPath.ts";
+import { type HiddenValues, Redaction } from "./Redaction.ts";
 
 const amount = z.number().nonnegative();
 const price = strictOptions(() => ({ input: amount, output: amount, cachedInput: amount.optional() }));
@@ -35,12 +37,8 @@ export interface TimelineOptions {
   readonly onHidden?: ((hidden: HiddenValues) => void) | undefined;
 }
 
-const path = z.string().refine((text) => redactedPath(text) !== undefined, {
-  error: 'expected keys with dots between them, such as "signUp.input.email"',
-});
-
 export const timelineOptionShape = {
-  redact: z.array(path).readonly().optional(),
+  redact: z.array(redactedPathSchema).readonly().optional(),
   secrets: z.enum(["hide", "show"]).optional(),
   last: z.int().positive().optional(),
   prices: tokenPricesSchema.optional(),

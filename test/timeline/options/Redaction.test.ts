@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Redaction, redactedPath } from "../../../src/timeline/options/Redaction.ts";
+import { redactedPath } from "../../../src/internal/redactedPath.ts";
+import { Redaction } from "../../../src/timeline/options/Redaction.ts";
 
 const hiding = () => new Redaction([], true);
 

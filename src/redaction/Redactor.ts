@@ -1,0 +1,25 @@
+import type { FeaturePipeline } from "../agent/feature/FeaturePipeline.ts";
+import type { PersistenceEvent, PersistenceListener } from "../events/PersistenceEvent.ts";
+import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
+import type { Telemetry } from "../telemetry/Telemetry.ts";
+
+/** The options of `install(Persistence, …)` through which values leave a run. */
+export interface RedactedOptions {
+  readonly storage?: PersistenceStorageProvider | undefined;
+  readonly onEvent?: PersistenceListener | undefined;
+  readonly onListenerError?: ((error: unknown, event: PersistenceEvent) => void | PromiseLike<void>) | undefined;
+  readonly telemetry?: Telemetry | undefined;
+  readonly rollbackToolRegistry?: { has(toolName: string): boolean } | undefined;
+}
+
+/** Redacts values before they are stored, such as `redaction()` of `agent-persistence/encryption`. */
+export interface Redactor {
+  /**
+   * Returns the options with a redacted storage, listener and telemetry. Called by `install`, and again with its result.
+   *
+   * @throws VaultRequiredError if a redacted value is needed later, and no vault keeps it.
+   */
+  apply<Options extends RedactedOptions>(options: Options, agent: Pick<FeaturePipeline, "tools">): Options;
+  /** Returns the output of a tool as the run, the model and the storage get it. */
+  output(toolName: string, output: unknown): unknown;
+}

@@ -1,0 +1,58 @@
+import type { SecretsOfAgents } from "./values/KnownSecrets.ts";
+import { redactedText, type RedactionRules } from "./values/RedactionRules.ts";
+import { placeAt, placeOfField, root, ValueWalk } from "./values/ValueWalk.ts";
+
+/** Returns values as events and telemetry show them, without their redacted parts. */
+export class ShownValues {
+  readonly #rules: RedactionRules;
+  readonly #secrets: SecretsOfAgents;
+
+  constructor(rules: RedactionRules, secrets: SecretsOfAgents) {
+    this.#rules = rules;
+    this.#secrets = secrets;
+  }
+
+  /**
+   * @param agentId - the agent whose known secrets are redacted, too. Defaults to none.
+   * @param toolName - the tool if the value has the input or output of its call.
+   */
+  of<Value extends object>(agentId: string | undefined, value: Value, toolName?: string): Value {
+    const secrets = this.#secrets.of(agentId ?? "");
+    // The first walk finds the secrets of later fields.
+    const walks = [
+      new ValueWalk({
+        rules: { paths: this.#rules.paths },
+        secrets,
+        replace: (found) => {
+          secrets.add(found);
+          return found;
+        },
+        replaceText: (found) => found,
+      }),
+      new ValueWalk({
+        rules: this.#rules,
+        secrets,
+        replace: () => redactedText,
+        replaceText: (_found, shown) => (shown === "" ? redactedText : shown),
+      }),
+    ];
+    const fields = Object.entries(value);
+    const shown = walks.map((walk) =>
+      fields.map(([key, field]) => [key, walk.value(field, placeOfField(root, key, toolName))] as const),
+    );
+    return Object.fromEntries(shown.at(-1) ?? []) as Value;
+  }
+
+  /** Returns the output of a tool without the values at redacted paths. */
+  output(toolName: string, output: unknown): unknown {
+    const { paths } = this.#rules;
+    const secrets = this.#secrets.of("");
+    const walk = new ValueWalk({
+      rules: { paths },
+      secrets,
+      replace: () => redactedText,
+      replaceText: (found) => found,
+    });
+    return walk.value(output, placeAt(toolName, "output"));
+  }
+}

@@ -1,0 +1,68 @@
+import type { LogAppend } from "../../storage/RecordLog.ts";
+import type { KnownSecrets } from "../values/KnownSecrets.ts";
+import type { RedactionRules } from "../values/RedactionRules.ts";
+import { CallTools } from "./CallTools.ts";
+import { HiddenValue } from "./HiddenValue.ts";
+import { RecordWalk } from "./RecordWalk.ts";
+import { isToken } from "./redactedToken.ts";
+
+export interface RedactedAppend {
+  readonly append: LogAppend;
+  readonly hidden: readonly HiddenValue[];
+}
+
+/** Redacts the appends of one log. */
+export class AppendRedactor {
+  readonly #rules: RedactionRules;
+  readonly #secrets: KnownSecrets;
+  readonly #tools = new CallTools();
+
+  constructor(rules: RedactionRules, secrets: KnownSecrets) {
+    this.#rules = rules;
+    this.#secrets = secrets;
+  }
+
+  /** Learns the secrets and calls of stored records. */
+  learn({ records }: Pick<LogAppend, "records">): void {
+    this.#learning().records(records);
+  }
+
+  /**
+   * Returns a copy of an append whose redacted values are hidden.
+   *
+   * @param keepsTokens - whether tokens in the append were read from a log, and stay. Other texts that look like tokens
+   * are hidden, because a reader would decrypt them. Defaults to false.
+   */
+  redact(append: LogAppend, keepsTokens = false): RedactedAppend {
+    const learning = this.#learning();
+    learning.records(append.records);
+    if (append.summary) learning.summary(append.summary);
+    const hidden: HiddenValue[] = [];
+    const hide = (value: unknown, shown: string): HiddenValue => {
+      const found = new HiddenValue(value, shown);
+      hidden.push(found);
+      return found;
+    };
+    const options = {
+      rules: this.#rules,
+      secrets: this.#secrets,
+      replace: (value: unknown) => hide(value, ""),
+      replaceText: hide,
+    };
+    const walk = new RecordWalk(options, this.#tools, keepsTokens ? undefined : isToken);
+    const records = walk.records(append.records);
+    const summary = append.summary && walk.summary(append.summary);
+    return { append: { ...append, records, ...(summary && { summary }) }, hidden };
+  }
+
+  #learning(): RecordWalk {
+    const replace = (value: unknown): unknown => {
+      this.#secrets.add(value);
+      return value;
+    };
+    return new RecordWalk(
+      { rules: { paths: this.#rules.paths }, secrets: this.#secrets, replace, replaceText: (value) => value },
+      this.#tools,
+    );
+  }
+}

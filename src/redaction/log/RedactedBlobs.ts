@@ -1,0 +1,55 @@
+import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
+import { AuthenticationFailedError } from "../../errors/encryptionErrors.ts";
+import { fromUtf8, utf8 } from "../../internal/bytes.ts";
+import type { BlobStore } from "../../storage/BlobStore.ts";
+import type { DataKey } from "../../encryption/keys/DataKey.ts";
+import type { DataKeys } from "../../encryption/keys/DataKeys.ts";
+import { parseBlobReference } from "../../storage/blobs.ts";
+import { bytesOfToken, isToken, tokenMark, tokenOf } from "./redactedToken.ts";
+
+const start = utf8(`"${tokenMark}`);
+
+/** The blobs of a redacted log. A blob is encrypted as a whole, because it does not show where its value belongs. */
+export class RedactedBlobs implements BlobStore {
+  readonly #blobs: BlobStore;
+  readonly #keys: DataKeys;
+  readonly #keyForWriting: (agentId: string) => Promise<DataKey>;
+
+  constructor(blobs: BlobStore, keys: DataKeys, keyForWriting: (agentId: string) => Promise<DataKey>) {
+    this.#blobs = blobs;
+    this.#keys = keys;
+    this.#keyForWriting = keyForWriting;
+  }
+
+  async put(agentId: string, generation: number, bytes: Uint8Array): Promise<string> {
+    const copy = bytes.slice();
+    const token = await tokenOf(await this.#keyForWriting(agentId), agentId, copy);
+    return this.#blobs.put(agentId, generation, utf8(JSON.stringify(token)));
+  }
+
+  async get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
+    const stored = await this.#blobs.get(agentId, reference);
+    if (!stored || start.some((byte, at) => stored[at] !== byte)) return stored;
+    const token = fromUtf8(stored).slice(1, -1);
+    if (!isToken(token)) return stored;
+    try {
+      return await bytesOfToken(this.#keys, token);
+    } catch (cause) {
+      if (!(cause instanceof AuthenticationFailedError)) throw cause;
+      throw new CorruptBlobError(agentId, reference, "was changed, or has another key", { cause });
+    }
+  }
+
+  /** Copies the encrypted bytes, because an import and a fork need the same reference. */
+  async copy(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean> {
+    if (this.#blobs.copy) return this.#blobs.copy(fromAgentId, reference, toAgentId);
+    const bytes = await this.#blobs.get(fromAgentId, reference);
+    const { generation = 1, encoding } = parseBlobReference(reference) ?? {};
+    if (bytes) await this.#blobs.put(toAgentId, generation, bytes, encoding);
+    return bytes !== undefined;
+  }
+
+  delete(agentId: string, reference: string): Promise<void> {
+    return this.#blobs.delete(agentId, reference);
+  }
+}

@@ -1,0 +1,104 @@
+import type { TornTail } from "../../checkpoint/records/Entry.ts";
+import { Mutex } from "../../internal/Mutex.ts";
+import type { LogAppend, OwnedLog, RebuiltSummary } from "../../storage/RecordLog.ts";
+import type { RedactedAppend } from "./AppendRedactor.ts";
+
+/** The parts of a redacted log that its owner uses. */
+export interface RedactedLogContext {
+  readonly redact: (append: LogAppend) => RedactedAppend;
+  /** Encrypts the hidden values of an append. */
+  readonly encrypt: (redacted: RedactedAppend) => Promise<LogAppend>;
+  /** Returns the id of the key that is destroyed with the data. `undefined` if there is none. */
+  readonly keyId: () => Promise<string | undefined>;
+  readonly dropped: (keyId: string) => Promise<void>;
+  readonly ended: () => void;
+}
+
+/** A redacted log that this process owns. */
+export class RedactedOwnedLog implements OwnedLog {
+  readonly #owned: OwnedLog;
+  readonly #context: RedactedLogContext;
+  readonly #turns = new Mutex();
+  #waiting = 0;
+  #failed: { readonly error: unknown } | undefined;
+
+  constructor(owned: OwnedLog, context: RedactedLogContext) {
+    this.#owned = owned;
+    this.#context = context;
+  }
+
+  get position(): number {
+    return this.#owned.position;
+  }
+
+  get generation(): number {
+    return this.#owned.generation;
+  }
+
+  get tornTail(): TornTail | undefined {
+    return this.#owned.tornTail;
+  }
+
+  get damage(): OwnedLog["damage"] {
+    return this.#owned.damage;
+  }
+
+  get rebuilt(): RebuiltSummary | undefined {
+    return this.#owned.rebuilt;
+  }
+
+  get lost(): AbortSignal {
+    return this.#owned.lost;
+  }
+
+  async checkStop(): Promise<void> {
+    await this.#owned.checkStop?.();
+  }
+
+  async append(entry: LogAppend, expectedPosition: number): Promise<number> {
+    if (this.#failed) throw this.#failed.error;
+    const redacted = this.#context.redact(entry);
+    if (redacted.hidden.length === 0 && this.#waiting === 0) return this.#owned.append(entry, expectedPosition);
+    // Copies the entry before the first await, because the caller may change it afterwards.
+    const copy = redacted.hidden.length > 0 ? redacted : { append: structuredClone(entry), hidden: [] };
+    this.#waiting++;
+    return this.#turns.runExclusive(async () => {
+      try {
+        if (this.#failed) throw this.#failed.error;
+        return await this.#owned.append(await this.#encrypted(copy), expectedPosition);
+      } finally {
+        this.#waiting--;
+      }
+    });
+  }
+
+  prune(): Promise<void> {
+    return this.#turns.runExclusive(() => this.#owned.prune());
+  }
+
+  drop(): Promise<void> {
+    return this.#turns.runExclusive(async () => {
+      const keyId = await this.#context.keyId();
+      await this.#owned.drop();
+      this.#context.ended();
+      if (keyId !== undefined) await this.#context.dropped(keyId);
+    });
+  }
+
+  release(): Promise<void> {
+    return this.#turns.runExclusive(async () => {
+      this.#context.ended();
+      await this.#owned.release();
+    });
+  }
+
+  /** After a failure, later appends must not take the place of this one. */
+  async #encrypted(redacted: RedactedAppend): Promise<LogAppend> {
+    try {
+      return await this.#context.encrypt(redacted);
+    } catch (error) {
+      this.#failed = { error };
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,202 @@
+import type { Entry } from "../../checkpoint/records/Entry.ts";
+import { InvalidAgentIdError } from "../../errors/agentErrors.ts";
+import { utf8 } from "../../internal/bytes.ts";
+import type { DataKey } from "../../encryption/keys/DataKey.ts";
+import type { DataKeys } from "../../encryption/keys/DataKeys.ts";
+import { isKeyLogId, keyStatus } from "../../encryption/keys/KeyLog.ts";
+import { unlessStorageFailed } from "../../encryption/keys/unlessStorageFailed.ts";
+import type { BlobStore } from "../../storage/BlobStore.ts";
+import type {
+  AgentSummary,
+  ListOptions,
+  LogAppend,
+  LogCapabilities,
+  LogOwner,
+  OwnedLog,
+  ReadOptions,
+  RecordLog,
+} from "../../storage/RecordLog.ts";
+import { processOwner } from "../../storage/ReleasableLog.ts";
+import { isAboutOneAgent, unreadableSummary } from "../../storage/summaries.ts";
+import type { SecretsOfAgents } from "../values/KnownSecrets.ts";
+import { type RedactionRules, shownText } from "../values/RedactionRules.ts";
+import { AppendRedactor, type RedactedAppend } from "./AppendRedactor.ts";
+import { RedactedBlobs } from "./RedactedBlobs.ts";
+import { RedactedOwnedLog } from "./RedactedOwnedLog.ts";
+import { tokenOf } from "./redactedToken.ts";
+import { hasTokensOf, restoredValue } from "./restoredValue.ts";
+
+export interface RedactedRecordLogOptions {
+  readonly keys: DataKeys;
+  readonly rules: RedactionRules;
+  readonly secrets: SecretsOfAgents;
+}
+
+type Receive = NonNullable<RecordLog["receive"]>;
+
+/**
+ * Encrypts the redacted values of all records and summaries, and all blobs. The log below sees tokens in their place, and
+ * readers of this log see the values.
+ */
+export class RedactedRecordLog implements RecordLog {
+  readonly version = "v1";
+  readonly blobs: BlobStore;
+  readonly keys: DataKeys;
+  readonly encodedAppends?: NonNullable<RecordLog["encodedAppends"]>;
+  readonly receive?: Receive;
+  readonly unremovedBytes?: NonNullable<RecordLog["unremovedBytes"]>;
+  readonly end?: NonNullable<RecordLog["end"]>;
+  readonly watch?: NonNullable<RecordLog["watch"]>;
+  readonly makeRoom?: NonNullable<RecordLog["makeRoom"]>;
+  readonly #log: RecordLog;
+  readonly #rules: RedactionRules;
+  readonly #secrets: SecretsOfAgents;
+  /** The redactors of the logs that this process owns. */
+  readonly #owned = new Map<string, AppendRedactor>();
+
+  constructor(log: RecordLog, { keys, rules, secrets }: RedactedRecordLogOptions) {
+    this.#log = log;
+    this.#rules = rules;
+    this.#secrets = secrets;
+    this.keys = keys;
+    this.blobs = new RedactedBlobs(log.blobs, keys, (agentId) => this.keyForWriting(agentId));
+    // Copies keep their bytes, and with them the tokens.
+    if (log.encodedAppends) this.encodedAppends = log.encodedAppends.bind(log);
+    if (log.receive) this.receive = (...given) => this.#receive(...given);
+    if (log.unremovedBytes) this.unremovedBytes = log.unremovedBytes.bind(log);
+    if (log.end) this.end = log.end.bind(log);
+    if (log.watch) this.watch = log.watch.bind(log);
+    if (log.makeRoom) this.makeRoom = log.makeRoom.bind(log);
+  }
+
+  get capabilities(): LogCapabilities {
+    return this.#log.capabilities;
+  }
+
+  async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
+    assertNoKeyLog(agentId);
+    const owned = await this.#log.open(agentId, owner);
+    try {
+      if (!owned.damage) await this.#prepareKey(agentId, owner);
+    } catch (error) {
+      await owned.release().catch(() => {});
+      throw error;
+    }
+    return this.#own(agentId, owned);
+  }
+
+  async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
+    assertNoKeyLog(agentId);
+    for await (const entry of this.#log.read(agentId, options)) {
+      const records = await restoredValue(this.keys, entry.records);
+      this.#owned.get(agentId)?.learn({ records });
+      yield records === entry.records ? entry : { ...entry, records };
+    }
+  }
+
+  async *list(options: ListOptions = {}): AsyncGenerator<AgentSummary> {
+    for await (const summary of this.#log.list(options))
+      if (summary.status !== keyStatus) yield await this.#restored(summary);
+  }
+
+  owner(agentId: string): ReturnType<RecordLog["owner"]> {
+    return this.#log.owner(agentId);
+  }
+
+  requestStop(agentId: string, reason: string): Promise<void> {
+    return this.#log.requestStop(agentId, shownText(this.#rules, reason));
+  }
+
+  close(): Promise<void> {
+    return this.#log.close();
+  }
+
+  /** Returns the key for new data of an agent. @throws KeyMissingError */
+  keyForWriting(agentId: string): Promise<DataKey> {
+    return this.keys.writing(agentId, () => this.#hasTokens(agentId));
+  }
+
+  /** Destroys the key of an agent that no process runs. @throws AgentBusyError */
+  async destroyKey(agentId: string): Promise<void> {
+    assertNoKeyLog(agentId);
+    const owned = await this.#log.open(agentId, processOwner());
+    try {
+      await this.keys.destroy(agentId);
+    } finally {
+      await owned.release();
+    }
+  }
+
+  async #receive(...[agentId, owner, received, last]: Parameters<Receive>): Promise<OwnedLog> {
+    assertNoKeyLog(agentId);
+    const redactor = this.#redactorOf(agentId);
+    const redacted: typeof last = async (end) => this.#encrypted(agentId, redactor.redact(await last(end), true));
+    const owned = await this.#log.receive?.(agentId, owner, received, redacted);
+    return this.#own(agentId, owned as OwnedLog);
+  }
+
+  #own(agentId: string, owned: OwnedLog): OwnedLog {
+    const redactor = this.#redactorOf(agentId);
+    this.#owned.set(agentId, redactor);
+    return new RedactedOwnedLog(owned, {
+      redact: (append) => redactor.redact(append),
+      encrypt: (redacted) => this.#encrypted(agentId, redacted),
+      keyId: () => this.keys.storedId(agentId),
+      dropped: (keyId) => this.keys.destroy(agentId, keyId),
+      ended: () => {
+        if (this.#owned.get(agentId) === redactor) this.#owned.delete(agentId);
+      },
+    });
+  }
+
+  #redactorOf(agentId: string): AppendRedactor {
+    return new AppendRedactor(this.#rules, this.#secrets.of(agentId));
+  }
+
+  async #encrypted(agentId: string, { append, hidden }: RedactedAppend): Promise<LogAppend> {
+    if (hidden.length === 0) return append;
+    const key = await this.keyForWriting(agentId);
+    for (const value of hidden) value.token = await tokenOf(key, agentId, utf8(value.json), value.shown);
+    return JSON.parse(JSON.stringify(append)) as LogAppend;
+  }
+
+  async #restored(summary: AgentSummary): Promise<AgentSummary> {
+    try {
+      return await restoredValue(this.keys, summary);
+    } catch (error) {
+      if (!isAboutOneAgent(error)) throw error;
+      return { ...unreadableSummary(summary.agentId, error), order: summary.order };
+    }
+  }
+
+  /**
+   * Encrypts the key of an agent with the current key of the source. A new agent destroys the key that a deleted agent
+   * with the same id left, for example after a crash.
+   */
+  async #prepareKey(agentId: string, { nonce }: LogOwner): Promise<void> {
+    if (await this.#hasData(agentId)) return void (await this.keys.refresh(agentId).catch(unlessStorageFailed));
+    const keyId = await this.keys.storedId(agentId);
+    // The key has no data if this process owned the log before and after the key was read.
+    if (keyId !== undefined && (await this.#log.owner(agentId))?.nonce === nonce)
+      await this.keys.destroy(agentId, keyId);
+  }
+
+  async #hasData(agentId: string): Promise<boolean> {
+    try {
+      for await (const _ of this.#log.read(agentId)) return true;
+      return false;
+    } catch (error) {
+      return unlessStorageFailed(error) ?? true;
+    }
+  }
+
+  async #hasTokens(agentId: string): Promise<boolean> {
+    for await (const { records } of this.#log.read(agentId)) if (hasTokensOf(agentId, records)) return true;
+    return false;
+  }
+}
+
+/** @throws InvalidAgentIdError for an id that belongs to a data key. */
+function assertNoKeyLog(agentId: string): void {
+  if (isKeyLogId(agentId)) throw new InvalidAgentIdError(agentId, "the id of a data key");
+}

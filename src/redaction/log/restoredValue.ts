@@ -1,0 +1,35 @@
+import type { DataKeys } from "../../encryption/keys/DataKeys.ts";
+import { fromUtf8 } from "../../internal/bytes.ts";
+import { agentOfToken, bytesOfToken, isToken, tokenMark } from "./redactedToken.ts";
+
+/** Returns a copy with the values of all tokens. @throws KeyMissingError, AuthenticationFailedError */
+export async function restoredValue<Value>(keys: DataKeys, value: Value): Promise<Value> {
+  const tokens = new Set<string>();
+  addTokens(value, tokens);
+  if (tokens.size === 0) return value;
+  const values = new Map<string, unknown>();
+  for (const token of tokens) values.set(token, JSON.parse(fromUtf8(await bytesOfToken(keys, token))));
+  return withValues(value, values) as Value;
+}
+
+/** Returns whether a value contains a token with the key of an agent. */
+export function hasTokensOf(agentId: string, value: unknown): boolean {
+  const tokens = new Set<string>();
+  addTokens(value, tokens);
+  return [...tokens].some((token) => agentOfToken(token) === agentId);
+}
+
+function addTokens(value: unknown, into: Set<string>): void {
+  if (typeof value === "string") {
+    if (value.includes(tokenMark) && isToken(value)) into.add(value);
+  } else if (typeof value === "object" && value !== null) {
+    for (const item of Object.values(value)) addTokens(item, into);
+  }
+}
+
+function withValues(value: unknown, values: ReadonlyMap<string, unknown>): unknown {
+  if (typeof value === "string") return values.has(value) ? structuredClone(values.get(value)) : value;
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => withValues(item, values));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withValues(item, values)]));
+}

@@ -1,0 +1,203 @@
+import { z } from "zod";
+import { subAgentOf } from "../agent/feature/AgentDefinition.ts";
+import type { AnyTool } from "../agent/tool/Tool.ts";
+import { DataKeys } from "../encryption/keys/DataKeys.ts";
+import { KeyLog } from "../encryption/keys/KeyLog.ts";
+import { type KeySource, keySourceSchema } from "../encryption/keys/KeySource.ts";
+import { VaultRequiredError } from "../errors/encryptionErrors.ts";
+import { NotSupportedError } from "../errors/storageErrors.ts";
+import { checkSchema } from "../internal/options/checkSchema.ts";
+import { functionSchema } from "../internal/options/optionSchemas.ts";
+import { redactedPathSchema } from "../internal/options/redactedPathSchema.ts";
+import { strictOptions } from "../internal/options/strictOptions.ts";
+import { pathText, type RedactedPath, redactedPath } from "../internal/redactedPath.ts";
+import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
+import { type LogStorage, offersLog } from "../storage/LogStorage.ts";
+import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";
+import { RedactedRecordLog } from "./log/RedactedRecordLog.ts";
+import { RedactedTelemetry } from "./RedactedTelemetry.ts";
+import type { RedactedOptions, Redactor } from "./Redactor.ts";
+import { secretPaths } from "./secret.ts";
+import { ShownValues } from "./ShownValues.ts";
+import { SecretsOfAgents } from "./values/KnownSecrets.ts";
+import type { RedactionRules } from "./values/RedactionRules.ts";
+
+/** Keeps redacted values encrypted. */
+export interface Vault {
+  /** The keys that encrypt the data key of each agent, as of `encrypted()`. */
+  readonly keys: KeySource;
+  /** The storage of the encrypted data keys. Defaults to the redacted storage. */
+  readonly keyStorage?: PersistenceStorageProvider | undefined;
+}
+
+/** Options of {@link redaction}. */
+export interface RedactionOptions {
+  /**
+   * Paths of values to redact with everything below them, as for timelines. A path matches at any depth, `*` matches one
+   * key, and `\.` is a dot in a key. The values of a tool call are at `<tool>.input` and `<tool>.output`, and storage
+   * values at `storage.<key>`. Defaults to the fields that {@link secret} marks.
+   */
+  readonly paths?: readonly string[] | undefined;
+  /**
+   * Returns a text without its secrets. Called for each text before it is stored. The stored log shows the result. If
+   * the function throws or returns no text, the whole text is redacted. Requires a vault.
+   */
+  readonly text?: ((text: string) => string) | undefined;
+  /**
+   * Keeps redacted values encrypted in the storage, and restores them for runs. Without it, only outputs of tools with
+   * effect `none` or `idempotent` can be redacted, and the run does not get them either.
+   */
+  readonly vault?: Vault | undefined;
+}
+
+const optionsSchema = strictOptions(() => ({
+  paths: z.array(redactedPathSchema).readonly().optional(),
+  text: functionSchema().optional(),
+  vault: strictOptions(() => ({ keys: keySourceSchema, keyStorage: providerSchema.optional() })).optional(),
+}));
+
+/**
+ * Returns the `redact` option of `install(Persistence, …)`. Use one redaction for all agents and task managers of a
+ * storage.
+ *
+ * @throws InvalidInputError if an option is unknown or invalid.
+ *
+ * @example
+ * ```ts
+ * const redact = redaction({ paths: ["charge.input.card.number"], vault: { keys } });
+ * const agent = new AIAgent({ promptExecutor, llmModel, tools: [charge] }).install(Persistence, { storage, redact });
+ * ```
+ */
+export function redaction(options: RedactionOptions): Redaction {
+  checkSchema(optionsSchema, options, "options of redaction()");
+  return new Redaction(options);
+}
+
+/** The redaction of a storage, made by {@link redaction}. */
+export class Redaction implements Redactor {
+  readonly #vault: Vault | undefined;
+  readonly #paths: RedactedPath[];
+  readonly #rules: RedactionRules;
+  readonly #secrets = new SecretsOfAgents();
+  readonly #shown: ShownValues;
+  readonly #redacted = new WeakMap<object, unknown>();
+
+  /** @internal Use {@link redaction}. */
+  constructor({ paths = [], text, vault }: RedactionOptions) {
+    this.#vault = vault;
+    this.#paths = paths.map((path) => redactedPath(path) ?? []);
+    this.#rules = { paths: this.#paths, text };
+    this.#shown = new ShownValues(this.#rules, this.#secrets);
+  }
+
+  /**
+   * Returns a storage for task managers, sessions and other runtimes. Its readers see the redacted values. `install`
+   * wraps its storage by itself.
+   *
+   * @throws NotSupportedError without a vault, or if the storage has no log.
+   */
+  storage(storage: PersistenceStorageProvider): LogPersistenceStorageProvider {
+    checkSchema(providerSchema, storage, "storage of a redaction");
+    const redacted = this.#storage(storage);
+    if (redacted instanceof LogPersistenceStorageProvider && this.#vault) return redacted;
+    throw new NotSupportedError("storage()", "a redaction with a vault");
+  }
+
+  apply<Options extends RedactedOptions>(
+    options: Options,
+    { tools }: { readonly tools: ReadonlyMap<string, AnyTool> },
+  ): Options {
+    const { storage, onEvent, onListenerError, telemetry, rollbackToolRegistry } = options;
+    const known = [...toolsWithin(tools)];
+    for (const { name, inputSchema } of known)
+      for (const path of secretPaths(inputSchema)) this.#add([name, "input", ...path]);
+    if (!this.#vault) this.#assertNotNeeded(known, rollbackToolRegistry);
+    const shown = this.#shown;
+    return {
+      ...options,
+      ...(storage && { storage: this.#storage(storage) }),
+      ...(onEvent && {
+        onEvent: this.#once(onEvent, (): typeof onEvent => (event) => onEvent(shown.of(event.agentId, event))),
+      }),
+      ...(onListenerError && {
+        onListenerError: this.#once(
+          onListenerError,
+          (): typeof onListenerError => (error, event) => onListenerError(error, shown.of(event.agentId, event)),
+        ),
+      }),
+      ...(telemetry && { telemetry: this.#once(telemetry, () => new RedactedTelemetry(telemetry, shown)) }),
+    };
+  }
+
+  output(toolName: string, output: unknown): unknown {
+    return this.#vault ? output : this.#shown.output(toolName, output);
+  }
+
+  #add(path: RedactedPath): void {
+    if (!this.#paths.some((known) => pathText(known) === pathText(path))) this.#paths.push(path);
+  }
+
+  #assertNotNeeded(tools: readonly AnyTool[], inverses: RedactedOptions["rollbackToolRegistry"]): void {
+    if (this.#rules.text) throw new VaultRequiredError(undefined, undefined, "a resume needs them");
+    for (const path of this.#paths) {
+      const [name, field] = path;
+      const tool = tools.find((each) => each.name === name);
+      const reason = field === "output" && tool ? whyNeeded(tool, inverses) : "a resume needs them";
+      if (reason !== undefined) throw new VaultRequiredError(tool?.name, pathText(path), reason);
+    }
+  }
+
+  #storage(storage: PersistenceStorageProvider): PersistenceStorageProvider {
+    const vault = this.#vault;
+    return vault ? this.#once(storage, () => this.#protected(storage, vault)) : storage;
+  }
+
+  #protected(
+    storage: PersistenceStorageProvider,
+    { keys, keyStorage = storage }: Vault,
+  ): LogPersistenceStorageProvider {
+    const [stored, ofKeys] = [withLog(storage), withLog(keyStorage)];
+    const dataKeys = new DataKeys(new KeyLog(ofKeys.log, () => stored.sha256()), keys);
+    const log = new RedactedRecordLog(stored.log, { keys: dataKeys, rules: this.#rules, secrets: this.#secrets });
+    // Encrypted blobs cannot be compressed.
+    return new LogPersistenceStorageProvider(log, {
+      inlineThresholdBytes: stored.inlineThresholdBytes,
+      compressThresholdBytes: Infinity,
+    });
+  }
+
+  /** Redacts a given object once, and its result never. */
+  #once<Given extends object>(given: Given, redact: () => Given): Given {
+    const known = this.#redacted.get(given) as Given | undefined;
+    if (known) return known;
+    const redacted = redact();
+    this.#redacted.set(given, redacted);
+    this.#redacted.set(redacted, redacted);
+    return redacted;
+  }
+}
+
+/** Returns why the output of a tool is needed after it was stored. `undefined` if it is not. */
+function whyNeeded(tool: AnyTool, inverses: RedactedOptions["rollbackToolRegistry"]): string | undefined {
+  if (inverses?.has(tool.name)) return "the inverse of the tool needs them";
+  if (subAgentOf(tool)) return "the agent of the tool needs them when it resumes";
+  if (tool.effect !== "none" && tool.effect !== "idempotent")
+    return 'a call in doubt can need them, because the effect of the tool is neither "none" nor "idempotent"';
+  return undefined;
+}
+
+/** Returns tools and the tools of the agents among them. */
+function toolsWithin(tools: ReadonlyMap<string, AnyTool>, found: Set<AnyTool> = new Set()): ReadonlySet<AnyTool> {
+  for (const tool of tools.values()) {
+    if (found.has(tool)) continue;
+    found.add(tool);
+    const agent = subAgentOf(tool);
+    if (agent) toolsWithin(agent.definition.tools, found);
+  }
+  return found;
+}
+
+function withLog(storage: PersistenceStorageProvider): LogStorage {
+  if (offersLog(storage) && storage.log.capabilities.keeps === undefined) return storage;
+  throw new NotSupportedError("redaction()", "a log of all records");
+}
