@@ -157,8 +157,10 @@ export class Redaction implements Redactor {
     { keys, keyStorage = storage }: Vault,
   ): LogPersistenceStorageProvider {
     const [stored, ofKeys] = [withLog(storage), withLog(keyStorage)];
-    const dataKeys = new DataKeys(new KeyLog(ofKeys.log, () => stored.sha256()), keys);
-    const log = new RedactedRecordLog(stored.log, { keys: dataKeys, rules: this.#rules, secrets: this.#secrets });
+    const sha256 = () => stored.sha256();
+    const dataKeys = new DataKeys(new KeyLog(ofKeys.log, sha256), keys);
+    const options = { keys: dataKeys, rules: this.#rules, secrets: this.#secrets, sha256 };
+    const log = new RedactedRecordLog(stored.log, options);
     // Encrypted blobs cannot be compressed.
     return new LogPersistenceStorageProvider(log, {
       inlineThresholdBytes: stored.inlineThresholdBytes,

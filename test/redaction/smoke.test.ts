@@ -14,15 +14,23 @@ it("smoke", async () => {
     name: "charge",
     description: "x",
     inputSchema: z.object({ card: z.object({ number: secret(z.string()) }), n: z.number() }),
-    execute: async (input) => { seen.push(input); return { receipt: "receipt-of-4111", ok: [{ iban: "DE999999999" }] }; },
+    execute: async (input) => {
+      seen.push(input);
+      return { receipt: "receipt-of-4111", ok: [{ iban: "DE999999999" }] };
+    },
   });
-  const make = () => new AIAgent({
-    promptExecutor: scriptedModel([
-      { toolCalls: [{ toolName: "charge", input: { card: { number: "4111-1111-1111" }, n: 3 } }] },
-      "charged 4111-1111-1111 and DE999999999",
-    ]),
-    llmModel: "s", tools: [charge],
-  }).install(Persistence, { storage, redact: redaction({ paths: ["charge.output.ok.iban"], vault: { keys: testKeys("first") } }) });
+  const make = () =>
+    new AIAgent({
+      promptExecutor: scriptedModel([
+        { toolCalls: [{ toolName: "charge", input: { card: { number: "4111-1111-1111" }, n: 3 } }] },
+        "charged 4111-1111-1111 and DE999999999",
+      ]),
+      llmModel: "s",
+      tools: [charge],
+    }).install(Persistence, {
+      storage,
+      redact: redaction({ paths: ["charge.output.ok.iban"], vault: { keys: testKeys("first") } }),
+    });
   const agent = make();
   const result = await agent.run("go", { agentId: "a", runId: "r" });
   console.log(JSON.stringify(result));

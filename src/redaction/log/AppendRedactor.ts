@@ -52,7 +52,8 @@ export class AppendRedactor {
     const walk = new RecordWalk(options, this.#tools, keepsTokens ? undefined : isToken);
     const records = walk.records(append.records);
     const summary = append.summary && walk.summary(append.summary);
-    return { append: { ...append, records, ...(summary && { summary }) }, hidden };
+    if (hidden.length === 0) return { append, hidden };
+    return { append: copyOf({ ...append, records, ...(summary && { summary }) }) as LogAppend, hidden };
   }
 
   #learning(): RecordWalk {
@@ -65,4 +66,11 @@ export class AppendRedactor {
       this.#tools,
     );
   }
+}
+
+/** Copies plain JSON with hidden values. */
+function copyOf(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || value instanceof HiddenValue) return value;
+  if (Array.isArray(value)) return value.map(copyOf);
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyOf(item)]));
 }

@@ -1,12 +1,14 @@
 import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
 import { AuthenticationFailedError } from "../../errors/encryptionErrors.ts";
 import { fromUtf8, utf8 } from "../../internal/bytes.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../../storage/BlobStore.ts";
 import type { DataKey } from "../../encryption/keys/DataKey.ts";
 import type { DataKeys } from "../../encryption/keys/DataKeys.ts";
 import { parseBlobReference } from "../../storage/blobs.ts";
 import { bytesOfToken, isToken, tokenMark, tokenOf } from "./redactedToken.ts";
 
+const mostReferences = 1_000;
 const start = utf8(`"${tokenMark}`);
 
 /** The blobs of a redacted log. A blob is encrypted as a whole, because it does not show where its value belongs. */
@@ -14,17 +16,35 @@ export class RedactedBlobs implements BlobStore {
   readonly #blobs: BlobStore;
   readonly #keys: DataKeys;
   readonly #keyForWriting: (agentId: string) => Promise<DataKey>;
+  readonly #sha256: () => Promise<Sha256>;
+  /** The references of the last blobs by agent, generation and plain hash, because equal bytes differ once encrypted. */
+  readonly #last = new Map<string, string>();
 
-  constructor(blobs: BlobStore, keys: DataKeys, keyForWriting: (agentId: string) => Promise<DataKey>) {
+  constructor(
+    blobs: BlobStore,
+    keys: DataKeys,
+    keyForWriting: (agentId: string) => Promise<DataKey>,
+    sha256: () => Promise<Sha256>,
+  ) {
     this.#blobs = blobs;
     this.#keys = keys;
     this.#keyForWriting = keyForWriting;
+    this.#sha256 = sha256;
   }
 
-  async put(agentId: string, generation: number, bytes: Uint8Array): Promise<string> {
+  async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
     const copy = bytes.slice();
+    const name = JSON.stringify([agentId, generation, encoding, (await this.#sha256()).hex(copy)]);
+    const known = this.#last.get(name);
+    if (known !== undefined) return known;
     const token = await tokenOf(await this.#keyForWriting(agentId), agentId, copy);
-    return this.#blobs.put(agentId, generation, utf8(JSON.stringify(token)));
+    const reference = await this.#blobs.put(agentId, generation, utf8(JSON.stringify(token)), encoding);
+    this.#last.set(name, reference);
+    for (const oldest of this.#last.keys()) {
+      if (this.#last.size <= mostReferences) break;
+      this.#last.delete(oldest);
+    }
+    return reference;
   }
 
   async get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
@@ -49,7 +69,8 @@ export class RedactedBlobs implements BlobStore {
     return bytes !== undefined;
   }
 
-  delete(agentId: string, reference: string): Promise<void> {
+  async delete(agentId: string, reference: string): Promise<void> {
+    for (const [name, known] of this.#last) if (known === reference) this.#last.delete(name);
     return this.#blobs.delete(agentId, reference);
   }
 }

@@ -5,6 +5,7 @@ import type { DataKey } from "../../encryption/keys/DataKey.ts";
 import type { DataKeys } from "../../encryption/keys/DataKeys.ts";
 import { isKeyLogId, keyStatus } from "../../encryption/keys/KeyLog.ts";
 import { unlessStorageFailed } from "../../encryption/keys/unlessStorageFailed.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../../storage/BlobStore.ts";
 import type {
   AgentSummary,
@@ -30,6 +31,7 @@ export interface RedactedRecordLogOptions {
   readonly keys: DataKeys;
   readonly rules: RedactionRules;
   readonly secrets: SecretsOfAgents;
+  readonly sha256: () => Promise<Sha256>;
 }
 
 type Receive = NonNullable<RecordLog["receive"]>;
@@ -54,12 +56,12 @@ export class RedactedRecordLog implements RecordLog {
   /** The redactors of the logs that this process owns. */
   readonly #owned = new Map<string, AppendRedactor>();
 
-  constructor(log: RecordLog, { keys, rules, secrets }: RedactedRecordLogOptions) {
+  constructor(log: RecordLog, { keys, rules, secrets, sha256 }: RedactedRecordLogOptions) {
     this.#log = log;
     this.#rules = rules;
     this.#secrets = secrets;
     this.keys = keys;
-    this.blobs = new RedactedBlobs(log.blobs, keys, (agentId) => this.keyForWriting(agentId));
+    this.blobs = new RedactedBlobs(log.blobs, keys, (agentId) => this.keyForWriting(agentId), sha256);
     // Copies keep their bytes, and with them the tokens.
     if (log.encodedAppends) this.encodedAppends = log.encodedAppends.bind(log);
     if (log.receive) this.receive = (...given) => this.#receive(...given);
