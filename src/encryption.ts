@@ -5,5 +5,5 @@ export type { EncryptionKey, KeySource, WrappingKey } from "./encryption/keys/Ke
 export type { PlainField } from "./encryption/log/sealedSummary.ts";
 export { reencrypt, type ReencryptedKey } from "./encryption/reencrypt.ts";
 export type { RedactedOptions, Redactor } from "./redaction/Redactor.ts";
-export { redaction, type Redaction, type RedactionOptions, type Vault } from "./redaction/redaction.ts";
+export { redaction, type StorageRedaction, type RedactionOptions, type Vault } from "./redaction/redaction.ts";
 export { secret } from "./redaction/secret.ts";

@@ -68,13 +68,13 @@ const optionsSchema = strictOptions(() => ({
  * const agent = new AIAgent({ promptExecutor, llmModel, tools: [charge] }).install(Persistence, { storage, redact });
  * ```
  */
-export function redaction(options: RedactionOptions): Redaction {
+export function redaction(options: RedactionOptions): StorageRedaction {
   checkSchema(optionsSchema, options, "options of redaction()");
-  return new Redaction(options);
+  return new StorageRedaction(options);
 }
 
 /** The redaction of a storage, made by {@link redaction}. */
-export class Redaction implements Redactor {
+export class StorageRedaction implements Redactor {
   readonly #vault: Vault | undefined;
   readonly #paths: RedactedPath[];
   readonly #rules: RedactionRules;

@@ -81,7 +81,7 @@ export function guarded<Result>(call: () => Result): Result | undefined {
 }
 
 function warnOfTelemetry(error: unknown): void {
-  warnOnce("telemetry_failed", `Telemetry failed, and what it was to show is missing: ${reasonOf(error)}`);
+  warnOnce("telemetry_failed", `Telemetry failed and is incomplete: ${reasonOf(error)}`);
 }
 
 export function within<Result>(span: ActiveSpan, action: (span: ActiveSpan) => Promise<Result>): Promise<Result> {

@@ -54,7 +54,7 @@ function bindingOf(context: AgentContext): ContextBinding {
   const binding = bindings.get(context);
   if (!binding)
     throw new TypeError(
-      "Expected the context that a node or a tool received, found another object. Pass the context itself, not a copy.",
+      "Expected the context of a node or a tool, found another object. Pass the context, not a copy.",
     );
   return binding;
 }

@@ -15,7 +15,7 @@ export async function executeRun(definition: AgentDefinition, request: RunReques
   const { pipeline } = definition;
   const { start } = request;
   if (request.kind === "resume" && !start)
-    throw new TypeError("A resume needs a start. The feature that claims it has to set request.start.");
+    throw new TypeError("The feature that claims `resume` must set request.start.");
   const active = new ActiveRun(request, await platformSha256(), runLine, callAgent);
   const run = new ActiveLine(active, definition, start ?? freshStart(request, active), { isFresh: !start });
   const unlisten = onAbort(run.signal, () => active.abort());

@@ -38,9 +38,8 @@ import type { TrimmingPolicy } from "./TrimmingPolicy.ts";
 import type { z } from "zod";
 
 const noStorage =
-  "Persistence was installed without a storage, so it stores nothing. Give it one, such as " +
-  'new FilePersistenceStorageProvider() of "agent-persistence/file". If nothing is to be stored, ' +
-  "give it new NoPersistenceStorageProvider().";
+  "Persistence has no storage and stores nothing. Set `storage` to new " +
+  'FilePersistenceStorageProvider() of "agent-persistence/file" or new NoPersistenceStorageProvider().';
 
 /** For each storage, the first definition that used the default id. */
 const defaultIdentities = new WeakMap<object, string>();
@@ -63,8 +62,8 @@ export const setupOf = (pipeline: object): PersistenceSetup | undefined => setup
 
 function ofCaller(caller: PersistenceSetup | undefined) {
   if (!caller) return undefined;
-  const { clock, participants, inverseRetry, approvals } = caller;
-  return { clock, participants, inverseRetry, approvals };
+  const { clock, participants, inverseRetry, approvals, redact } = caller;
+  return { clock, participants, inverseRetry, approvals, redact };
 }
 
 function retentionOf(
@@ -80,12 +79,9 @@ function checkedConfig(config: PersistenceConfig, pipeline: FeaturePipeline, cal
   return (caller ?? config).redact?.apply(config, pipeline) ?? config;
 }
 
-function storageOf({
-  storage: given,
-  redact,
-}: PersistenceConfig): Pick<PersistenceSetup, "storage" | "storageKey" | "redact"> {
+function storageOf({ storage: given }: PersistenceConfig): Pick<PersistenceSetup, "storage" | "storageKey"> {
   const provider = given ?? new NoPersistenceStorageProvider();
-  return { storage: logStorageOf(provider), storageKey: provider, redact };
+  return { storage: logStorageOf(provider), storageKey: provider };
 }
 
 function tellerOf(own: EmitEvent | undefined, caller: PersistenceSetup | undefined): EmitEvent {
@@ -142,7 +138,7 @@ export class PersistenceSetup {
     this.#config = config;
     this.pipeline = pipeline;
     this.#isStored = config.storage !== undefined;
-    ({ storage: this.storage, storageKey: this.storageKey, redact: this.redact } = caller ?? storageOf(config));
+    ({ storage: this.storage, storageKey: this.storageKey } = caller ?? storageOf(config));
     this.log = this.storage.log;
     this.automatic = given.enableAutomaticPersistence;
     this.triggers = this.automatic ? given.triggers : [];
@@ -156,6 +152,7 @@ export class PersistenceSetup {
     this.sleepInProcessMs = given.sleepInProcessMs;
     this.trimming = config.trimming;
     this.approvals = given.approvals;
+    this.redact = given.redact;
     this.telemetry = caller?.telemetry ?? config.telemetry?.agents;
     this.retention = caller ? undefined : retentionOf(config, this.log);
     this.askedSchemas = caller?.askedSchemas ?? new RequestSchemas();

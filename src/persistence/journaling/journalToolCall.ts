@@ -202,8 +202,7 @@ function outputOf({ name }: ToolCallEvent["tool"]): string {
 
 /** The call has taken effect and is not repeated, so only a rollback leads past it. */
 function unsavedOutput(tool: ToolCallEvent["tool"], path: string, reason: string): NotSerializableError {
-  const next =
-    " The call has ended and is not repeated. Change the tool, then roll back to a checkpoint before the call.";
+  const next = " The call is not repeated. Change the tool, then roll back to a checkpoint before the call.";
   return new NotSerializableError(outputOf(tool), path, reason, next);
 }
 

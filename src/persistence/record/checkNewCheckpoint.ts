@@ -27,7 +27,7 @@ export function checkNewCheckpoint(
 function whyTaken(id: string, { journal, named }: Pick<RunRecorder, "journal" | "named">): string | undefined {
   if (named.has(id)) return "this run already has a checkpoint with this id. In a loop, number the ids";
   if (journal.keeps === "checkpoints" && journal.named.has(id))
-    return "the agent already has a checkpoint with this id, and a three-method storage keeps it permanently. Include the run's id in the new id";
+    return "the agent has a checkpoint with this id, and the storage cannot delete it. Choose another id";
   if (journal.names.versionOf(id) === undefined) return undefined;
   return "another checkpoint has this as its name. Choose another id, or remove the name";
 }

@@ -52,7 +52,7 @@ describe("a large output of a tool", () => {
     const again: unknown = await agent.resume().catch((error: unknown) => error);
     for (const error of [result, again]) {
       expect(error).toMatchObject({ code: "not_serializable" });
-      expect(String(error)).toContain("The call has ended and is not repeated. Change the tool, then roll back");
+      expect(String(error)).toContain("The call is not repeated. Change the tool, then roll back");
     }
   });
 
