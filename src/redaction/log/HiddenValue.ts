@@ -10,7 +10,8 @@ export class HiddenValue {
     this.shown = shown;
   }
 
-  toJSON(): string | undefined {
-    return this.token;
+  /** Returns the value itself without a token, because a larger value that contains it is hidden, too. */
+  toJSON(): unknown {
+    return this.token ?? (JSON.parse(this.json) as unknown);
   }
 }
