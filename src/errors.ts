@@ -22,7 +22,7 @@ export {
   type RedoObstacle,
   type UnresolvedMismatch,
 } from "./errors/checkpointErrors.ts";
-export { AuthenticationFailedError, KeyMissingError } from "./errors/encryptionErrors.ts";
+export { AuthenticationFailedError, KeyMissingError, VaultRequiredError } from "./errors/encryptionErrors.ts";
 export { SealBrokenError } from "./errors/sealErrors.ts";
 export { SessionConflictError, ThreadChangedError, ToolOutsideThreadError } from "./errors/integrationErrors.ts";
 export {

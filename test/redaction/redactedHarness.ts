@@ -3,6 +3,7 @@ import { KeyLog } from "../../src/encryption/keys/KeyLog.ts";
 import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
 import { RedactedRecordLog } from "../../src/redaction/log/RedactedRecordLog.ts";
 import { SecretsOfAgents } from "../../src/redaction/values/KnownSecrets.ts";
+import type { LogPersistenceStorageProvider } from "../../src/storage.ts";
 import type { RecordLog } from "../../src/storage/RecordLog.ts";
 import type { RecordLogHarness } from "../../src/testing.ts";
 import { testKeys } from "../encryption/encryptedHarness.ts";
@@ -24,4 +25,11 @@ export function redactedHarness(harness: RecordLogHarness): RecordLogHarness {
     log: redactedLog(log),
     reopen: typeof reopen === "function" ? async () => redactedLog(await reopen()) : reopen,
   };
+}
+
+/** Returns the stored appends of an agent as text. */
+export async function storedText({ log }: LogPersistenceStorageProvider, agentId = "a"): Promise<string> {
+  const lines: Uint8Array[] = [];
+  for await (const line of log.encodedAppends?.(agentId) ?? []) lines.push(line);
+  return Buffer.concat(lines).toString();
 }

@@ -53,7 +53,7 @@ describe("a redacted agent", () => {
     const expected = await runWith(undefined, many);
     expect(JSON.stringify(expected)).toContain(secretIn("receipt"));
     for (let saves = 0; saves < 30; saves++)
-      expect(await runWith(redactionOptions, saves), `${saves}`).toEqual(expected);
+      expect({ saves, done: await runWith(redactionOptions, saves) }).toEqual({ saves, done: expected });
   });
 
   it("ends in the same way with any rules", { timeout: 600_000 }, async () => {

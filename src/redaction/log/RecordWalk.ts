@@ -10,7 +10,7 @@ import { HiddenValue } from "./HiddenValue.ts";
 /** Fields of records with ids, names and digests, which readers and storages need. They contain no values. */
 const structuralFields: ReadonlySet<string> = new Set(
   (
-    "kind lane visit call tool effect node within request around id version from keep place move trigger status " +
+    "kind lane visit run key call tool effect node within request around id version from keep place move trigger status " +
     "inputType digest asked question ordinal usage gaps blobs packs structure structures runs cancelled named names " +
     "checkpointId parentId requests failedCalls standing waitingFor checksum"
   ).split(" "),

@@ -1,0 +1,163 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  AIAgent,
+  InMemoryPersistenceStorageProvider,
+  Persistence,
+  persistence,
+  type PersistenceStorageProvider,
+  tool,
+} from "../../src/index.ts";
+import { destroyKey, encryptedStreams, type KeySource, redaction, reencrypt, secret } from "../../src/encryption.ts";
+import { InMemoryStreamStore } from "../../src/streams.ts";
+import { TaskManager } from "../../src/task.ts";
+import { scriptedModel } from "../../src/testing.ts";
+import { keyOf, testKeys } from "../encryption/encryptedHarness.ts";
+import { collect } from "../storage/file/support/fixture.ts";
+import { storedText } from "./redactedHarness.ts";
+
+const secretText = "secret-in-the-vault";
+
+const look = tool({
+  name: "look",
+  description: "Looks.",
+  inputSchema: z.object({ what: secret(z.string()).optional() }),
+  effect: "idempotent",
+  execute: ({ what }) => ({ found: `${what} was found`, token: secretText }),
+});
+
+function agentOn(storage: PersistenceStorageProvider, keys: KeySource = testKeys("first"), turns = 2) {
+  const call = { toolCalls: [{ toolName: "look", input: { what: secretText } }] };
+  const redact = redaction({ vault: { keys } });
+  const agent = new AIAgent({
+    promptExecutor: scriptedModel([...Array.from({ length: turns - 1 }, () => call), "done"]),
+    llmModel: "scripted",
+    tools: [look],
+  }).install(Persistence, { storage, redact });
+  return { agent, redact };
+}
+
+/** A stored agent whose run failed after a call. */
+async function unfinished(): Promise<InMemoryPersistenceStorageProvider> {
+  const storage = new InMemoryPersistenceStorageProvider();
+  const failing = new AIAgent({
+    promptExecutor: scriptedModel([{ toolCalls: [{ toolName: "look", input: { what: secretText } }] }]),
+    llmModel: "scripted",
+    tools: [look],
+    modelRetry: false,
+  }).install(Persistence, { storage, redact: redaction({ vault: { keys: testKeys("first") } }) });
+  await expect(failing.run("go", { agentId: "a" })).rejects.toMatchObject({ code: expect.any(String) });
+  return storage;
+}
+
+describe("a vault", () => {
+  it("reports a missing key as key_missing, and leaves the agent unchanged", async () => {
+    const storage = await unfinished();
+    const before = await storedText(storage);
+    const { agent } = agentOn(storage, testKeys("second"));
+    await expect(agent.resume({ agentId: "a" })).rejects.toMatchObject({ code: "key_missing", keyId: "first" });
+    expect(await storedText(storage)).toBe(before);
+    await expect(agentOn(storage).agent.resume({ agentId: "a" })).resolves.toMatchObject({ output: "done" });
+  });
+
+  it("reports another key under the same id as authentication_failed", async () => {
+    const storage = await unfinished();
+    const keys: KeySource = { current: "first", get: () => keyOf("other") };
+    await expect(agentOn(storage, keys).agent.resume({ agentId: "a" })).rejects.toMatchObject({
+      code: "authentication_failed",
+    });
+  });
+
+  it("loses its values when the key is destroyed, and the agent can still be deleted and created again", async () => {
+    const storage = await unfinished();
+    const { agent, redact } = agentOn(storage);
+    await destroyKey(redact.storage(storage), "a");
+    const later = agentOn(storage).agent;
+    await expect(later.resume({ agentId: "a" })).rejects.toMatchObject({ code: "key_missing", keyId: undefined });
+    expect(await collect(persistence(later).unfinished({ includeFailed: true }))).toMatchObject([{ agentId: "a" }]);
+    await persistence(later).deleteAgent("a");
+    await expect(agent.run("again", { agentId: "a" })).resolves.toMatchObject({ output: "done" });
+    expect(await storedText(storage)).not.toContain(secretText);
+  });
+
+  it("destroys the key of a deleted agent", async () => {
+    const storage = await unfinished();
+    const { agent } = agentOn(storage);
+    await persistence(agent).deleteAgent("a");
+    expect(await collect(storage.log.list())).toEqual([]);
+  });
+
+  it("encrypts its keys with a new key", async () => {
+    const storage = await unfinished();
+    const { redact } = agentOn(storage, testKeys("second", "first"));
+    expect(await collect(reencrypt(redact.storage(storage)))).toEqual([{ agentId: "a", changed: true }]);
+    await expect(agentOn(storage, testKeys("second")).agent.resume({ agentId: "a" })).resolves.toMatchObject({
+      output: "done",
+    });
+  });
+
+  it("keeps its keys in another storage", async () => {
+    const [storage, keyStorage] = [new InMemoryPersistenceStorageProvider(), new InMemoryPersistenceStorageProvider()];
+    const redact = redaction({ vault: { keys: testKeys("first"), keyStorage } });
+    const agent = new AIAgent({
+      promptExecutor: scriptedModel([{ toolCalls: [{ toolName: "look", input: { what: secretText } }] }, "done"]),
+      llmModel: "scripted",
+      tools: [look],
+    }).install(Persistence, { storage, redact });
+    await agent.run("go", { agentId: "a" });
+    expect((await collect(storage.log.list())).map(({ agentId }) => agentId)).toEqual(["a"]);
+    expect((await collect(keyStorage.log.list())).map(({ status }) => status)).toEqual(["data_key"]);
+  });
+
+  it("restores the values of a fork", async () => {
+    const storage = await unfinished();
+    const { agent } = agentOn(storage);
+    await persistence(agent).agent("a").fork("b");
+    await expect(agentOn(storage).agent.resume({ agentId: "b" })).resolves.toMatchObject({ output: "done" });
+    const [checkpoint] = (await persistence(agent).agent("b").getCheckpoints()).slice(-1);
+    expect(JSON.stringify(checkpoint?.messageHistory)).toContain(`"what":"${secretText}"`);
+    expect(await storedText(storage, "b")).not.toContain(secretText);
+  });
+
+  it("does not decrypt a text that looks like a redacted value", async () => {
+    const storage = await unfinished();
+    const [token = ""] = /\[redacted:[^\]]+\]/.exec(await storedText(storage)) ?? [];
+    const { agent } = agentOn(storage, testKeys("first"), 1);
+    await agent.run(`Repeat ${token}`, { agentId: "b" });
+    const [last] = (await persistence(agentOn(storage).agent).agent("b").getCheckpoints()).slice(-1);
+    expect(last?.messageHistory[0]).toEqual({ role: "user", content: `Repeat ${token}` });
+  });
+
+  it("refuses a changed value", async () => {
+    const storage = await unfinished();
+    const redact = redaction({ vault: { keys: testKeys("first") } });
+    const { log } = redact.storage(storage);
+    const text = JSON.stringify((await collect(storage.log.read("a"))).map(({ records }) => records));
+    const [token = ""] = /\[redacted:[^\]]+\]/.exec(text) ?? [];
+    const changed = token.replace(/.\]$/, (end) => (end.startsWith("A") ? "BB]" : "AA]"));
+    const owned = await storage.log.open("c", { host: "h", processId: 1, nonce: "n" });
+    await owned.append({ id: "1", records: [{ kind: "note", value: changed } as never] }, 0);
+    await owned.release();
+    await expect(collect(log.read("c"))).rejects.toMatchObject({ code: "authentication_failed" });
+  });
+
+  it("redacts the input of a task", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    const redact = redaction({ paths: ["input.card"], vault: { keys: testKeys("first") } });
+    const tasks = new TaskManager({ storage: redact.storage(storage) });
+    const inputRequest = { card: secretText };
+    const { taskId } = await tasks.create({ taskName: "pay", inputRequest });
+    expect(await tasks.get(taskId)).toMatchObject({ inputRequest });
+    expect(await storedText(storage, taskId)).not.toContain(secretText);
+    expect(JSON.stringify(await collect(storage.log.list()))).not.toContain(secretText);
+  });
+
+  it("encrypts streams with its keys", async () => {
+    const storage = await unfinished();
+    const store = new InMemoryStreamStore();
+    const encrypted = encryptedStreams(store, agentOn(storage).redact.storage(storage));
+    await encrypted.append("a", { writer: 1, first: 1, chunks: [secretText] });
+    expect(JSON.stringify(await store.read("a"))).not.toContain(secretText);
+    expect(await encrypted.read("a")).toMatchObject([{ chunks: [secretText] }]);
+  });
+});
