@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { FilePersistenceStorageProvider } from "../../src/file.ts";
 import { encrypted } from "../../src/encryption.ts";
 import { deskOn } from "./support/desk/desk.mjs";
 import { Desk } from "./support/Desk.ts";
@@ -40,4 +41,38 @@ describe("the command line on an encrypted storage", () => {
     expect(changed.changed).toBeGreaterThan(0);
     expect(await listed(second)).toEqual([["order-1", "waiting"]]);
   });
+
+  it.each(["the same storage", "another storage"])(
+    "salvages a damaged agent whose data key is in %s",
+    async (place) => {
+      await using desk = await Desk.open();
+      const isApart = place === "another storage";
+      const keyStorage = isApart
+        ? new FilePersistenceStorageProvider({ directory: join(desk.folder, "keys") })
+        : undefined;
+      const small = new FilePersistenceStorageProvider({ directory: desk.agents, inlineThresholdBytes: 20 });
+      await deskOn(encrypted(small, { keys, keyStorage })).run("the order", { agentId: "order-1" });
+      await small.log.close();
+      await keyStorage?.log.close();
+      await desk.damage("order-1", 0.9);
+      const file = new URL("../../src/file.ts", import.meta.url).pathname;
+      const separate = `
+import { FilePersistenceStorageProvider } from ${JSON.stringify(file)};
+export const options = () => ({ keys, keyStorage: new FilePersistenceStorageProvider({ directory: ${JSON.stringify(join(desk.folder, "keys"))} }) });`;
+      await writeFile(join(desk.folder, "keys.mjs"), moduleOf("one", "one") + (isApart ? separate : ""));
+      const withKeys = ["--keys", isApart ? "keys.mjs#options" : "keys.mjs#keys"];
+      expect(await desk.command(["verify", "order-1", ...withKeys])).toMatchObject({ code: 6 });
+      const salvage = ["salvage", "order-1", "--to", "saved", "--yes"];
+      const refused = await desk.command(salvage);
+      expect(refused).toMatchObject({ code: 2, err: expect.stringContaining("--keys") });
+      const report = documentOf<{ readonly appends: number; readonly lostBlobs: readonly string[] }>(
+        await desk.command([...salvage, "--json", ...withKeys]),
+      );
+      expect(report).toMatchObject({ lostBlobs: [] });
+      expect(report.appends).toBeGreaterThan(2);
+      const saved = ["--storage", "file:saved", ...withKeys];
+      expect(await desk.command(["verify", ...saved])).toMatchObject({ code: 0 });
+      expect((await desk.command(["log", "order-1", ...saved])).out).toContain("the order");
+    },
+  );
 });

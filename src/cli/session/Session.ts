@@ -3,7 +3,6 @@ import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { findAddress } from "../storage/storageAddress.ts";
 import type { OpenedStorage, OpenOptions } from "../storage/OpenedStorage.ts";
 import { nameStorage } from "../ids/storageNames.ts";
-import type { KeySource } from "../../encryption.ts";
 import { loadExport } from "./loadExport.ts";
 import { openStorage } from "../storage/openStorage.ts";
 import type { CommandIo } from "../terminal/CommandIo.ts";
@@ -41,9 +40,9 @@ export class Session implements AsyncDisposable {
     const opened = await openStorage(await findAddress(this.#options.storage, this.io), { cwd, purpose });
     const { keys } = this.#options;
     if (keys === undefined) return this.keep(opened);
-    const { encrypted } = await import("../../encryption.ts");
+    const { withKeys } = await import("../storage/withKeys.ts");
     const { value } = await loadExport(keys, this.io);
-    return this.keep({ ...opened, storage: encrypted(opened.storage, { keys: value as KeySource }) });
+    return this.keep(withKeys(opened, value));
   }
 
   /** Registers a storage to close at the end of the command. */

@@ -5,6 +5,8 @@ export const commandRetryMs = 2_000;
 
 export interface OpenedStorage {
   readonly storage: LogPersistenceStorageProvider;
+  /** The storage below the encryption. Omitted if the storage is not encrypted. */
+  readonly stored?: LogPersistenceStorageProvider;
   /** The display name without passwords. */
   readonly name: string;
   close(): Promise<void>;

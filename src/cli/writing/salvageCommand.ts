@@ -17,11 +17,14 @@ export async function salvage(
 ): Promise<ExitReason | void> {
   const { output, io } = session;
   if (to === undefined) throw new CommandFailure("usage", "Name the folder to copy into: --to <folder>");
-  const storage = await session.storage();
-  const { log } = storage;
+  const { storage, stored = storage } = await session.open();
+  const { log } = stored;
   if (!(log instanceof FileRecordLog))
     throw new CommandFailure("usage", "Only agents in files can be salvaged: --storage file:<folder>");
   const agentId = await findLog(storage, given);
+  const keyLogId = await keyLogOf(log, agentId);
+  if (storage === stored && (keyLogId !== undefined || (await isEncrypted(log, agentId))))
+    throw new CommandFailure("usage", `The agent ${agentId} is encrypted. Name its keys: --keys ./keys.js#<export>`);
   const folder = resolve(io.cwd, to);
   await session.confirm([
     "What is intact of ",
@@ -31,9 +34,30 @@ export async function salvage(
   const target = new FilePersistenceStorageProvider({ directory: folder });
   const { log: into } = session.keep({ storage: target, name: folder, close: () => target.log.close() }).storage;
   const report = await log.salvage(agentId, into as FileRecordLog);
+  if (keyLogId !== undefined && report.appends > 0) await log.salvage(keyLogId, into as FileRecordLog);
   if (output.json) await output.document(report);
   else await show(session, report);
   return report.appends === 0 ? "damaged" : undefined;
+}
+
+/** Returns the id of the log with the data key of an agent. `undefined` if this storage has none. */
+async function keyLogOf(log: FileRecordLog, agentId: string): Promise<string | undefined> {
+  for await (const { agentId: id, status } of log.list({ status: "data_key" }))
+    if (status === "data_key" && (await isKeyOf(log, id, agentId))) return id;
+  return undefined;
+}
+
+/** Reads the summary, because the log is damaged. */
+async function isEncrypted(log: FileRecordLog, agentId: string): Promise<boolean> {
+  for await (const { agentId: id, data } of log.list())
+    if (id === agentId) return typeof (data as { readonly encrypted?: unknown }).encrypted === "string";
+  return false;
+}
+
+async function isKeyOf(log: FileRecordLog, id: string, agentId: string): Promise<boolean> {
+  for await (const { records } of log.read(id))
+    if (records.some((record) => (record as { readonly agentId?: unknown }).agentId === agentId)) return true;
+  return false;
 }
 
 async function show({ output }: Session, report: SalvageReport): Promise<void> {

@@ -123,7 +123,18 @@ async function copyBlobs(source: SalvageSide, target: SalvageSide, appends: read
     if (bytes === undefined) lost.push(reference);
     else await putAs(reference, bytes, target);
   }
+  for (const reference of new Set(appends.flatMap(({ entry }) => entry.records.flatMap(namesOfEncrypted)))) {
+    const bytes = await source.blobs.getNamed?.(source.folder.agentId, reference);
+    if (bytes === undefined) lost.push(reference);
+    else await target.blobs.putNamed?.(target.folder.agentId, reference, bytes);
+  }
   return lost;
+}
+
+/** An encrypted append names its blobs. Their references do not contain the hash of the stored bytes. */
+function namesOfEncrypted({ kind, blobs }: LogRecord & { readonly blobs?: unknown }): readonly string[] {
+  const names = kind === "encrypted" && Array.isArray(blobs) ? (blobs as readonly unknown[]) : [];
+  return names.filter((name): name is string => typeof name === "string");
 }
 
 /** Skips the blobs of unreadable records, because a valid checksum does not guarantee valid fields. */
