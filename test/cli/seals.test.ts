@@ -1,6 +1,9 @@
+import { generateKeyPairSync, sign, verify } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { sealed } from "agent-persistence/seals";
+import { encrypted } from "agent-persistence/encryption";
+import { sealed, type SealOptions } from "agent-persistence/seals";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { describe, expect, it } from "vitest";
 import { newKey } from "../seals/sealedHarness.ts";
 import { processOwner } from "../../src/storage/ReleasableLog.ts";
@@ -37,5 +40,48 @@ describe("verify --key", () => {
     await writeFile(join(desk.folder, "empty.pem"), "no key");
     for (const file of ["empty.pem", "missing.pem"])
       expect(await desk.command(["verify", "--key", file])).toMatchObject({ code: 2 });
+  });
+});
+
+describe("commands that write on a sealed storage", () => {
+  const pair = generateKeyPairSync("ed25519");
+  const signWith: SealOptions = {
+    sign: (bytes) => sign(null, bytes, pair.privateKey),
+    verify: (bytes, signature) => verify(null, bytes, pair.publicKey, signature),
+    every: 2,
+  };
+  const keys = { current: "one", get: () => new Uint8Array(32).fill(1) };
+  const wraps: Readonly<Record<string, (storage: LogPersistenceStorageProvider) => LogPersistenceStorageProvider>> = {
+    "that is not encrypted": (storage) => sealed(storage, signWith),
+    "over an encrypted one": (storage) => sealed(encrypted(storage, { keys }), signWith),
+    "under an encrypted one": (storage) => encrypted(sealed(storage, signWith), { keys }),
+  };
+
+  it.each(Object.entries(wraps))("%s refuse without --seals, and seal with it", async (name, wrap) => {
+    await using desk = await Desk.open();
+    await deskOn(wrap(desk.storage)).run("pen", { agentId: "order-1" });
+    const text = `import { createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
+      const key = createPrivateKey(${JSON.stringify(pair.privateKey.export({ type: "pkcs8", format: "pem" }))});
+      const publicKey = createPublicKey(key);
+      export const seals = { sign: (bytes) => sign(null, bytes, key), every: 2,
+        verify: (bytes, signature) => verify(null, bytes, publicKey, signature) };
+      export const keys = { current: "one", get: () => new Uint8Array(32).fill(1) };`;
+    await writeFile(join(desk.folder, "secrets.mjs"), text);
+    await writeFile(join(desk.folder, "seals.pem"), pair.publicKey.export({ type: "spki", format: "pem" }));
+    const withKeys = name === "that is not encrypted" ? [] : ["--keys", "secrets.mjs#keys"];
+    const withSeals = [...withKeys, "--seals", "secrets.mjs#seals"];
+    const verified = () => desk.command(["verify", "--key", "seals.pem", ...withKeys]);
+    expect(await verified()).toMatchObject({ code: 0 });
+    for (const command of [["fork", "order-1", "order-2"], ["mark-restored"]]) {
+      const refused = await desk.command([...command, "--yes", ...withKeys]);
+      expect(refused).toMatchObject({ code: 2, err: expect.stringContaining("--seals ./seals.js#<export>") });
+    }
+    expect(await desk.command(["fork", "order-1", "order-2", "--yes", ...withSeals])).toMatchObject({ code: 0 });
+    expect(await desk.command(["mark-restored", "--yes", ...withSeals])).toMatchObject({ code: 0 });
+    expect(await desk.command(["show", "order-2", ...withSeals])).toMatchObject({ code: 0 });
+    expect(await verified()).toMatchObject({ code: 0 });
+    const secrets = name === "under an encrypted one" ? withSeals : withKeys;
+    if (withKeys.length > 0) expect(await desk.command(["reencrypt", "--yes", ...secrets])).toMatchObject({ code: 0 });
+    expect(await verified()).toMatchObject({ code: 0 });
   });
 });
