@@ -305,6 +305,7 @@ function common(command: Command): Command {
   return command
     .option("-s, --storage <address>", "where the agents are")
     .option("--keys <module#export>", "the keys of an encrypted storage")
+    .option("--seals <module#export>", "the options of a sealed storage, which seal what a command writes")
     .option("--json", "answer in JSON, for programs")
     .option("--no-color", "answer without color");
 }

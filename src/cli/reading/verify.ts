@@ -25,9 +25,10 @@ export async function verify(
   given: readonly string[],
 ): Promise<ExitReason | void> {
   const { output } = session;
-  const storage = await session.storage();
+  const opened = await session.open();
+  const { storage } = opened;
   const view = inspect(storage);
-  const seals = key === undefined ? undefined : await sealsOf(storage, key, session.io);
+  const seals = key === undefined ? undefined : await sealsOf(opened, key, session.io);
   const listed: Pick<ListedAgent, "agentId" | "problem">[] = [];
   for (const each of given) listed.push({ agentId: await findLog(storage, each) });
   const ids = listed.map(({ agentId }) => agentId);

@@ -12,6 +12,7 @@ import type { Part } from "../terminal/painted.ts";
 export interface CommonOptions {
   readonly storage?: string | undefined;
   readonly keys?: string | undefined;
+  readonly seals?: string | undefined;
   readonly json?: boolean | undefined;
   readonly color?: boolean | undefined;
 }
@@ -34,15 +35,30 @@ export class Session implements AsyncDisposable {
     this.output = new Output(io, options);
   }
 
-  /** Opens the storage from the options, the environment or the working directory. */
-  async open(purpose: OpenOptions["purpose"] = "read"): Promise<OpenedStorage> {
+  /**
+   * Opens the storage from the options, the environment or the working directory.
+   *
+   * @param purpose - `keys` changes only the data keys of an encrypted storage.
+   * @throws CommandFailure if the storage is sealed and the command writes without `--seals`.
+   */
+  async open(purpose: OpenOptions["purpose"] | "keys" = "read"): Promise<OpenedStorage> {
     const { cwd } = this.io;
-    const opened = await openStorage(await findAddress(this.#options.storage, this.io), { cwd, purpose });
-    const { keys } = this.#options;
-    if (keys === undefined) return this.keep(opened);
-    const { withKeys } = await import("../storage/withKeys.ts");
-    const { value } = await loadExport(keys, this.io);
-    return this.keep(withKeys(opened, value));
+    const address = await findAddress(this.#options.storage, this.io);
+    const opened = await openStorage(address, { cwd, purpose: purpose === "keys" ? "write" : purpose });
+    const { keys, seals } = this.#options;
+    if (purpose === "read" && keys === undefined && seals === undefined) return this.keep(opened);
+    const { unlocked } = await import("../storage/unlocked.ts");
+    const secrets = { keys: await this.#exported(keys), seals: await this.#exported(seals) };
+    try {
+      return this.keep(await unlocked(opened, secrets, purpose === "make" ? "write" : purpose));
+    } catch (error) {
+      await opened.close();
+      throw error;
+    }
+  }
+
+  async #exported(given: string | undefined): Promise<unknown> {
+    return given === undefined ? undefined : (await loadExport(given, this.io)).value;
   }
 
   /** Registers a storage to close at the end of the command. */
@@ -52,7 +68,7 @@ export class Session implements AsyncDisposable {
     return opened;
   }
 
-  async storage(purpose?: OpenOptions["purpose"]): Promise<LogPersistenceStorageProvider> {
+  async storage(purpose?: OpenOptions["purpose"] | "keys"): Promise<LogPersistenceStorageProvider> {
     return (await this.open(purpose)).storage;
   }
 

@@ -4,7 +4,8 @@ import { resolve } from "node:path";
 import { SealBrokenError } from "../../errors.ts";
 import type { Problem } from "../../inspect.ts";
 import { verifySeals } from "../../seals.ts";
-import type { LogPersistenceStorageProvider } from "../../storage/LogPersistenceStorageProvider.ts";
+import type { OpenedStorage } from "./OpenedStorage.ts";
+import { isSealed } from "./unlocked.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import type { CommandIo } from "../terminal/CommandIo.ts";
 
@@ -17,16 +18,18 @@ const pemBlock = /-----BEGIN ([A-Z ]+)-----[^-]+-----END \1-----/g;
  * @throws CommandFailure if the file has no key.
  */
 export async function sealsOf(
-  storage: LogPersistenceStorageProvider,
+  { storage, stored = storage }: OpenedStorage,
   file: string,
   { cwd }: CommandIo,
 ): Promise<(agentId: string) => Promise<readonly Problem[]>> {
   const keys = await readKeys(resolve(cwd, file));
   const isSigned = (bytes: Uint8Array, signature: Uint8Array) =>
     keys.some((key) => verify(digestOf(key), bytes, key, signature));
+  // Encryption may be over or under the seals.
+  const checked = (await isSealed(stored)) ? stored : storage;
   return async (agentId) => {
     const problems: Problem[] = [];
-    for await (const { changes } of verifySeals(storage, { verify: isSigned, agentIds: [agentId] }))
+    for await (const { changes } of verifySeals(checked, { verify: isSigned, agentIds: [agentId] }))
       problems.push(...changes.map((change) => new SealBrokenError(agentId, change)));
     return problems;
   };

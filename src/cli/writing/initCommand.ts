@@ -5,7 +5,7 @@ import type { CommonOptions, Session } from "../session/Session.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { painted } from "../terminal/painted.ts";
 
-interface InitOptions extends Omit<CommonOptions, "storage" | "keys"> {
+interface InitOptions extends Omit<CommonOptions, "storage" | "keys" | "seals"> {
   readonly storage: "file" | "sqlite" | "postgres";
 }
 

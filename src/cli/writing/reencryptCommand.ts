@@ -9,7 +9,7 @@ export async function reencryptCommand(session: Session, options: WritingOptions
   const { output } = session;
   if (options.keys === undefined)
     throw new CommandFailure("usage", "Name the keys of the storage: --keys ./keys.js#<export>");
-  const storage = await session.storage("write");
+  const storage = await session.storage("keys");
   await session.confirm(["The data keys of all agents will be encrypted with the current key."]);
   let changed = 0;
   const failed: { readonly agentId: string; readonly error: string }[] = [];

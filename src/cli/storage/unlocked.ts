@@ -1,0 +1,83 @@
+import { encrypted, type EncryptionOptions, type KeySource } from "../../encryption.ts";
+import { AgentPersistenceError } from "../../errors.ts";
+import { sealed, type SealOptions } from "../../seals.ts";
+import { offersLog } from "../../storage/LogStorage.ts";
+import type { LogPersistenceStorageProvider } from "../../storage/LogPersistenceStorageProvider.ts";
+import type { RecordLog } from "../../storage/RecordLog.ts";
+import { CommandFailure } from "../terminal/CommandFailure.ts";
+import type { OpenedStorage } from "./OpenedStorage.ts";
+
+/** What a command got for an encrypted or a sealed storage. */
+export interface Secrets {
+  /** The keys, or all options of `encrypted()`. */
+  readonly keys?: unknown;
+  /** The options of `sealed()`. */
+  readonly seals?: unknown;
+}
+
+/** How many logs show whether a storage is sealed. */
+const shownLogs = 5;
+
+/**
+ * Decrypts an opened storage, and seals what a command writes.
+ *
+ * @param purpose - `keys` changes only data keys.
+ * @throws CommandFailure if the command writes to a sealed storage without the options of the seals.
+ */
+export async function unlocked(
+  opened: OpenedStorage,
+  { keys, seals }: Secrets,
+  purpose: "read" | "write" | "keys",
+): Promise<OpenedStorage> {
+  const isSealedBelow = (seals !== undefined || purpose !== "read") && (await isSealed(opened.storage));
+  const below = isSealedBelow ? withSeals(opened, seals) : opened;
+  const readable = keys === undefined ? below : withKeys(below, keys, opened.storage);
+  const isSealedAbove = !isSealedBelow && purpose !== "keys";
+  if (seals !== undefined) return isSealedAbove ? withSeals(readable, seals) : readable;
+  if (purpose !== "read" && (isSealedBelow || (isSealedAbove && (await isSealed(readable.storage)))))
+    throw new CommandFailure("usage", sealedMessage);
+  return readable;
+}
+
+const sealedMessage =
+  "The storage is sealed, and a change without a seal would be reported by verify. " +
+  "Name the options of sealed(), so that the change is sealed, too: --seals ./seals.js#<export>";
+
+/** Returns whether a storage contains seals. A sealed log has them from its first append on. */
+export async function isSealed({ log }: LogPersistenceStorageProvider): Promise<boolean> {
+  try {
+    for await (const { agentId } of log.list({ limit: shownLogs })) if (await hasSeal(log, agentId)) return true;
+  } catch (error) {
+    // A storage that is missing or damaged is reported by the command.
+    if (!AgentPersistenceError.isInstance(error)) throw error;
+  }
+  return false;
+}
+
+async function hasSeal(log: RecordLog, agentId: string): Promise<boolean> {
+  for await (const { records } of log.read(agentId))
+    if ((records.at(-1) as { readonly seal?: unknown } | undefined)?.seal !== undefined) return true;
+  return false;
+}
+
+function withSeals(opened: OpenedStorage, seals: unknown): OpenedStorage {
+  return seals === undefined ? opened : { ...opened, storage: sealed(opened.storage, seals as SealOptions) };
+}
+
+function withKeys(opened: OpenedStorage, given: unknown, stored: LogPersistenceStorageProvider): OpenedStorage {
+  const options = isOptions(given) ? given : { keys: given as KeySource };
+  const { keyStorage } = options;
+  return {
+    ...opened,
+    storage: encrypted(opened.storage, options),
+    stored,
+    close: async () => {
+      await opened.close();
+      if (keyStorage && offersLog(keyStorage)) await keyStorage.log.close();
+    },
+  };
+}
+
+function isOptions(given: unknown): given is EncryptionOptions {
+  return typeof given === "object" && given !== null && "keys" in given;
+}
