@@ -35,7 +35,7 @@ function makeApiPages(): void {
       page,
       readFileSync(page, "utf8")
         .replace(/^# .*$/m, `# ${name}`)
-        .replaceAll("```ts\n", "```txt\n"),
+        .replaceAll("```ts\n", "```\n"),
     );
   }
   rmSync(join(source, "api/entries.md"));
