@@ -36,6 +36,27 @@ function waitingAgent(storage: InMemoryPersistenceStorageProvider, prompt = "Pai
   return new AIAgent(common).install(Persistence, { storage });
 }
 
+/** Its nodes see a shorter history than they made, and the second one edits it. */
+function trimmingAgent(storage: InMemoryPersistenceStorageProvider) {
+  const graph = strategy<string, string>("trims", (g) => {
+    const many = g.node("many", async (input: string, { llm }: AgentContext) => {
+      for (const content of ["one", "two", "three", "four"]) llm.append({ role: "user", content });
+      return input;
+    });
+    const asks = g.node("asks", async (input: string, { llm }: AgentContext) => {
+      llm.append(await llm.request());
+      llm.rewrite((messages) => [{ role: "user", content: "before" }, ...messages.slice(1)]);
+      return `${input} ${llm.messages.length}`;
+    });
+    g.edge(g.start, many);
+    g.edge(many, asks);
+    g.edge(asks, g.finish);
+  });
+  const trimming = { messages: 2, summarize: () => "summary" };
+  const common = { id: "a", promptExecutor: model, llmModel: "small", strategy: graph };
+  return new AIAgent(common).install(Persistence, { storage, enableAutomaticPersistence: false, trimming });
+}
+
 const storage = new InMemoryPersistenceStorageProvider();
 
 beforeAll(async () => {
@@ -57,6 +78,15 @@ it("a pruned log is refused with a typed error", async () => {
   const agent = waitingAgent(storage);
   await persistence(agent).prune({ agentId: "a", policy: { maxCheckpoints: 2 } });
   await expect(replayRun(agent, { storage, agentId: "a" })).rejects.toMatchObject({ code: "recording_pruned" });
+});
+
+it("a history that is trimmed between nodes without a checkpoint replays exactly", async () => {
+  const trimmed = new InMemoryPersistenceStorageProvider();
+  const agent = () => trimmingAgent(trimmed);
+  expect(await agent().run("go")).toMatchObject({ output: "go 4" });
+  const replayed = await replayRun(agent(), { storage: trimmed, agentId: "a" });
+  expect(replayed.divergence).toBeUndefined();
+  expect(replayed.matches).toBe(true);
 });
 
 it("branches with trimmed histories replay exactly after crashes, rollbacks and answers", async () => {

@@ -11,3 +11,7 @@ export function answerKey(visit: Visit, ordinal: number, within?: string | null)
 export function answerKeyOf([base, ordinal, request, within]: AnswerReference): string {
   return answerKey([base, ordinal], request, within);
 }
+
+export function isSameVisit(a: Visit | undefined, b: Visit | undefined): boolean {
+  return a?.[0] === b?.[0] && a?.[1] === b?.[1];
+}

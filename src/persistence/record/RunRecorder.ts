@@ -250,7 +250,7 @@ export class RunRecorder {
    * another node.
    */
   async saveWithin(run: AgentRun, plan: CheckpointPlan): Promise<CheckpointRecord> {
-    const record = this.#saveState(run, plan);
+    const record = this.#saveState(run, { ...plan, foreseen: true });
     this.#foreseen = { version: record.version, nodeId: plan.node, input: plan.input };
     await this.journal.durable();
     return record;

@@ -10,7 +10,7 @@ import type { Journal } from "../../journal/Journal.ts";
 
 export function checkpointRecord(
   { state: { iteration, progress, progressSummary }, usage }: Pick<AgentRun, "state" | "usage">,
-  { node, id, version: given, inputType, trigger, unresolved, status, end, joined, ended }: CheckpointPlan,
+  { node, id, version: given, inputType, trigger, unresolved, status, end, joined, ended, foreseen }: CheckpointPlan,
   { journal, lane, run: { run: runId, digest }, input }: Recording,
 ): CheckpointRecord {
   const version = given ?? journal.nextVersion;
@@ -30,7 +30,7 @@ export function checkpointRecord(
     unresolved,
     joined,
     ended,
-    iteration,
+    iteration: foreseen ? iteration + 1 : iteration,
     usage,
     progress,
     summary: progressSummary,
@@ -64,6 +64,8 @@ export interface CheckpointPlan {
   /** True if a nested line has finished. `input` is then its output. */
   readonly ended?: true;
   readonly end?: CompletionData;
+  /** True if a resume continues after the running node. The node then counts as completed. */
+  readonly foreseen?: true;
   /** True between visits, where a snapshot is allowed. */
   readonly boundary?: true;
 }

@@ -6,7 +6,7 @@ import { renamedTools } from "../../checkpoint/values/renamed.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";
 import type { AgentState, RecordedAnswer, RecordedCall } from "../../checkpoint/state/AgentState.ts";
-import { answerKey, type Visit } from "../../checkpoint/records/Visit.ts";
+import { answerKey, isSameVisit, type Visit } from "../../checkpoint/records/Visit.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { NoteRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { type FailedRequest, isOver, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
@@ -165,10 +165,6 @@ function recordedVisits({ answers, calls, requests }: AgentState): readonly Visi
 
 function later(a: Visit | undefined, b: Visit): Visit {
   return a && a[1] > b[1] ? a : b;
-}
-
-function isSameVisit(a: Visit, b: Visit): boolean {
-  return a[0] === b[0] && a[1] === b[1];
 }
 
 /** Marks a failed call for a retry under its id, because its failure ended the run. */

@@ -18,6 +18,7 @@ import { HistoryReader } from "./HistoryReader.ts";
 import { type LaneSpan, lanesToHead } from "./lanesToHead.ts";
 import { recordedStateAt } from "./recordedStateAt.ts";
 import { LineResults } from "./LineResults.ts";
+import { isForeseen, madeWithin } from "./madeWithin.ts";
 import type {
   RecordedCheckpoint,
   LineRecording,
@@ -128,7 +129,6 @@ export class LineReader {
     if (!move && generation !== this.#generation) this.#resume(lane);
     const input = this.#read(record.input, record.lane, order);
     const own = withoutUndefined({ checkpointId, version, nodeId, input, unresolved });
-    if (!move && !isWithin(record)) this.#results.expire(record.at, order);
     const changes = this.#history.take();
     if (move && this.#parts.length > 0)
       this.#parts.push({ ...lane, start: this.#startAt(record, own), checkpoints: [] });
@@ -191,7 +191,7 @@ function placeOf(
   record: CheckpointRecord,
 ): Pick<RecordedCheckpoint, "iteration" | "within" | "visit" | "triggered" | "joined"> {
   const { iteration, visit, trigger, joined } = record;
-  const within = isWithin(record);
+  const within = madeWithin(record);
   return {
     iteration,
     ...(within && { within }),
@@ -199,15 +199,6 @@ function placeOf(
     ...(within && trigger !== "asked_for" && { triggered: true }),
     ...(joined !== undefined && { joined: true }),
   };
-}
-
-function isWithin(record: CheckpointRecord): boolean {
-  return record.visit !== undefined || isForeseen(record);
-}
-
-/** Returns whether a running node made a checkpoint that continues with another visit. */
-function isForeseen({ trigger, visit, move }: CheckpointRecord): boolean {
-  return trigger === "asked_for" && visit === undefined && move === undefined;
 }
 
 function pointOf(version: number, record: CheckpointRecord): Parameters<typeof visitAt>[0] {

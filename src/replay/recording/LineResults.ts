@@ -2,11 +2,12 @@ import type { AssistantMessage, ContentPart } from "../../checkpoint/messages/Me
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { type AnswerRecord, isOver } from "../../checkpoint/records/callRecords.ts";
 import type { ReplyRecord, RequestRecord } from "../../checkpoint/records/requestRecords.ts";
-import { answerKey, type Visit } from "../../checkpoint/records/Visit.ts";
+import { answerKey, isSameVisit, type Visit } from "../../checkpoint/records/Visit.ts";
 import type { RecordedCall, RecordedRequest } from "../../checkpoint/state/AgentState.ts";
 import { withRecord } from "../../checkpoint/state/StateFold.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
+import { madeWithin } from "./madeWithin.ts";
 import type {
   RecordedInput,
   LineRecording,
@@ -46,6 +47,9 @@ export class LineResults {
         if (known) this.#requests.set(record.request, { ...known, reply: record, order });
         return;
       }
+      case "checkpoint":
+        if (!record.move && !madeWithin(record)) this.#expire(record.at, order);
+        return;
       default:
         return;
     }
@@ -55,8 +59,9 @@ export class LineResults {
   #addAnswer(record: AnswerRecord, order: number): void {
     const key = answerKey(record.visit, record.ordinal, record.within);
     if (this.#answers.has(key)) {
-      for (const [other, { visit }] of this.#answers) if (isSame(visit, record.visit)) this.#answers.delete(other);
-      for (const { call, visit } of this.#calls.values()) if (isSame(visit, record.visit)) this.#calls.delete(call);
+      for (const [other, { visit }] of this.#answers) if (isSameVisit(visit, record.visit)) this.#answers.delete(other);
+      for (const { call, visit } of this.#calls.values())
+        if (isSameVisit(visit, record.visit)) this.#calls.delete(call);
     }
     this.#answers.set(key, { ...record, order });
   }
@@ -65,7 +70,7 @@ export class LineResults {
    * Ends the open requests that had expired when their node continued. A run that continues after the expiry records no
    * reply.
    */
-  expire(at: number, order: number): void {
+  #expire(at: number, order: number): void {
     for (const record of this.#open.values()) {
       const { lane, request, expiresAt = Infinity, waitingFor } = record;
       if (waitingFor === "timer" || waitingFor === "event" || expiresAt > at) continue;
@@ -77,7 +82,7 @@ export class LineResults {
 
   hasVisit(visit: Visit): boolean {
     const results = [...this.#answers.values(), ...this.#calls.values()];
-    return results.some((result) => isSame(result.visit, visit));
+    return results.some((result) => isSameVisit(result.visit, visit));
   }
 
   read(): Pick<LineRecording, "answers" | "calls" | "requests"> {
@@ -133,8 +138,4 @@ export class LineResults {
 
 function callsIn({ content }: AssistantMessage): readonly ToolCallPart[] {
   return typeof content === "string" ? [] : content.filter((part) => part.type === "tool-call");
-}
-
-function isSame(a: Visit, b: Visit): boolean {
-  return a[0] === b[0] && a[1] === b[1];
 }

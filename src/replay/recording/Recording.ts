@@ -93,8 +93,21 @@ export interface RecordedState {
   readonly decisions: readonly { readonly decision: string; readonly reason?: string }[];
 }
 
-/** A checkpoint of the recorded run. */
-export interface RecordedCheckpoint {
+/** A change of the history of a line. */
+export interface RecordedChange {
+  /** The messages since the change before. */
+  readonly added: readonly Message[];
+  /** The whole history. `undefined` if the line only added messages. */
+  readonly history?: readonly Message[];
+  /** The history after its trimming. `undefined` if it was not trimmed. */
+  readonly trimmed?: readonly Message[];
+}
+
+/** A change of the history, and the trim after it. */
+export type RecordedTrim = RecordedChange & Required<Pick<RecordedChange, "trimmed">>;
+
+/** A checkpoint of the recorded run. `added` and `history` are the changes since its last trim. */
+export interface RecordedCheckpoint extends Pick<RecordedChange, "added" | "history"> {
   readonly checkpointId: string;
   readonly version: number;
   readonly nodeId: string;
@@ -110,12 +123,8 @@ export interface RecordedCheckpoint {
   /** True after branches have ended, before the node that merges them. */
   readonly joined?: true;
   readonly unresolved?: true;
-  /** The messages since the checkpoint before. */
-  readonly added: readonly Message[];
-  /** The whole history. `undefined` if the line only added messages. */
-  readonly history?: readonly Message[];
-  /** The history after its trimming. `undefined` if it was not trimmed. */
-  readonly trimmed?: readonly Message[];
+  /** The trims since the checkpoint before, oldest first. `undefined` if there was none. */
+  readonly trims?: readonly RecordedTrim[];
 }
 
 /** A nested line: a branch of a parallel node, or the sub-agent of a call. */

@@ -1,7 +1,7 @@
 import type { BranchResult } from "../../agent/feature/BranchResult.ts";
 import { linesTo } from "../../checkpoint/lines/linesTo.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
-import { linesAt, type LineAt } from "../../checkpoint/moment/linesAt.ts";
+import type { LineAt } from "../../checkpoint/moment/linesAt.ts";
 import { type AgentState, firstVisitOf, nextVisitOf } from "../../checkpoint/state/AgentState.ts";
 import { BranchChanges, joinedBranches } from "../../checkpoint/state/BranchChanges.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
@@ -30,9 +30,9 @@ export interface LinePosition {
   readonly ended?: BranchResult;
 }
 
-/** Returns the positions of all lines that were open at a checkpoint, the main line first. */
-export function readStart(log: AgentLog, point: CheckpointPoint): readonly LinePosition[] {
-  return linesAt(log.index, point).lines.flatMap((line) => positionOf(log, line) ?? []);
+/** Returns the positions of open lines. Leaves out lines without a checkpoint, because they start from their beginning. */
+export function readStart(log: AgentLog, lines: readonly LineAt[]): readonly LinePosition[] {
+  return lines.flatMap((line) => positionOf(log, line) ?? []);
 }
 
 function positionOf(log: AgentLog, { lane, point }: LineAt): LinePosition | undefined {

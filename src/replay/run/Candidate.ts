@@ -19,8 +19,8 @@ export type CallSimulator = (call: UnrecordedCall) => unknown;
 /** The changes that a counterfactual replay tries. Without any of them, the recorded run is repeated exactly. */
 export interface Candidate {
   /**
-   * The id or name of the checkpoint at which the replay starts, on any line. Results that were recorded before it do
-   * not count. Defaults to the start of the run.
+   * The id or name of the checkpoint at which the replay starts, on any line. Other open lines start at their newest
+   * checkpoint before it. Earlier results of each line do not count. Defaults to the start of the run.
    */
   readonly from?: string | undefined;
   /**

@@ -4,6 +4,7 @@ import { subAgentOf } from "../../agent/feature/AgentDefinition.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type {
+  AgentCallBeginning,
   AgentCallEvent,
   BranchBeginning,
   BranchEvent,
@@ -69,7 +70,7 @@ export class CounterfactualReplay implements PersistenceAnswers {
 
   /** Returns the start of the main line. */
   starting(fresh: RunStart): RunStart {
-    const [main] = this.#positions;
+    const main = this.#positions.find(({ place }) => place === undefined);
     if (!main) return withSystemPrompt(fresh, this.#candidate.systemPrompt);
     const start = startAt(fresh, main, this.#candidate);
     this.#positionOf.set(start, main);
@@ -92,7 +93,7 @@ export class CounterfactualReplay implements PersistenceAnswers {
     });
     pipeline.aroundAgentCall(async (event, next) => {
       const begun = await next(event);
-      return "output" in begun ? begun : { start: this.#beginAgent(event, begun.start) };
+      return "output" in begun ? begun : this.#beginAgent(event, begun.start);
     });
   }
 
@@ -166,9 +167,10 @@ export class CounterfactualReplay implements PersistenceAnswers {
     return found.ended ? { result: found.ended } : { start: this.#startAt(start, found) };
   }
 
-  #beginAgent({ run, toolCallId }: AgentCallEvent, start: RunStart): RunStart {
+  #beginAgent({ run, toolCallId }: AgentCallEvent, start: RunStart): AgentCallBeginning {
     const found = this.#nested(run, (place) => "call" in place && place.call === toolCallId);
-    return found && !found.ended ? this.#startAt(start, found) : start;
+    if (!found) return { start };
+    return found.ended ? { output: found.ended.output } : { start: this.#startAt(start, found) };
   }
 
   #startAt(start: RunStart, position: LinePosition): RunStart {
@@ -179,8 +181,8 @@ export class CounterfactualReplay implements PersistenceAnswers {
 
   /** Returns the position of a line within a line that starts at the checkpoint. It counts once. */
   #nested(run: AgentRun, isAt: (place: NonNullable<LinePosition["place"]>) => boolean): LinePosition | undefined {
-    const parent = run.start && this.#positionOf.get(run.start);
-    const isNested = ({ place }: LinePosition) => place !== undefined && place.parent === parent?.lane && isAt(place);
+    const { lane } = (run.start && this.#positionOf.get(run.start)) ?? run.line;
+    const isNested = ({ place }: LinePosition) => place !== undefined && place.parent === lane && isAt(place);
     const found = this.#positions.find((each) => !this.#used.has(each) && isNested(each));
     if (found) this.#used.add(found);
     return found;

@@ -222,7 +222,7 @@ export class ExactReplay implements PersistenceAnswers {
     if (!sameValue(found.input, next.input))
       this.diverge(run, nodeId, { what: "output", expected: found.input, actual: next.input });
     const isLast = found.nodeId === "finish" || (line.isAtEndOfPart && line.nextPart);
-    if (line.differs && isLast) this.assertHistory(run, nodeId, "messages");
+    if (line.history.differs && isLast) this.assertHistory(run, nodeId, "messages");
     if (part === line.part) this.#leavePart(run, line);
     return true;
   }
@@ -232,9 +232,9 @@ export class ExactReplay implements PersistenceAnswers {
     run: AgentRun,
     nodeId: string,
     what: "messages" | "request",
-    expected: readonly Message[] = this.of(run).expected,
+    expected: readonly Message[] = this.of(run).history.expected,
   ): void {
-    if (!this.of(run).differs) return;
+    if (!this.of(run).history.differs) return;
     const actual = run.state.history.messages;
     this.diverge(run, nodeId, { what, expected, actual, messages: messageDifferences(expected, actual) });
   }

@@ -5,7 +5,7 @@ import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { RunStateSeed } from "../../agent/state/RunState.ts";
 import type { NextStep } from "../../agent/strategy/NextStep.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
-import type { Visit } from "../../checkpoint/records/Visit.ts";
+import { isSameVisit, type Visit } from "../../checkpoint/records/Visit.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type {
   RecordedCheckpoint,
@@ -19,6 +19,7 @@ import type { FoundDifference } from "../results/Divergence.ts";
 import { LineRecords } from "../results/LineRecords.ts";
 import { ReplayedLine } from "./LinesAtRest.ts";
 import { sameValue } from "../results/sameValue.ts";
+import { ReplayedHistory } from "../results/ReplayedHistory.ts";
 import { recordedSeed, stateOfParts } from "./stateOfParts.ts";
 
 /** The position of a replayed line in its recording. */
@@ -35,20 +36,14 @@ export class LineReplay extends ReplayedLine {
   joined: ReadonlyMap<string, BranchResult> | undefined;
   /** True from the end of the branches until the node that joins them starts. */
   isJoining = false;
-  /** The recorded history at the last checkpoint. */
-  expected: Message[] = [];
-  /** True if the history differs from the recorded one. */
-  differs = false;
+  readonly history = new ReplayedHistory();
   readonly #first: number;
   #part: number;
   /** The history that the current part has replaced. */
   #loaded: readonly Message[] | undefined;
   #at = 0;
   #foreseen: RecordedCheckpoint | undefined;
-  #within: RecordedCheckpoint[] = [];
   readonly #attempts = new WeakMap<RecordedResponse, number>();
-  /** The length of the history at the last checkpoint. */
-  #length = 0;
 
   constructor(recorded: LineRecording, sha256: Sha256, parent?: LineReplay) {
     super(parent);
@@ -97,7 +92,7 @@ export class LineReplay extends ReplayedLine {
   enterNextPart(run: AgentRun): RunStart {
     this.#at = 0;
     this.#foreseen = undefined;
-    this.#within = [];
+    this.history.beginPart();
     const from = this.#part + 1;
     do this.#part++;
     while (this.part.checkpoints.length === 0 && this.nextPart);
@@ -127,9 +122,7 @@ export class LineReplay extends ReplayedLine {
     const messages = this.#loaded ?? (this.#part === this.#first ? this.part.start?.state?.messages : undefined);
     this.#loaded = undefined;
     if (!messages && this.#part > this.#first) return;
-    this.expected = [...(messages ?? run.start?.state.messages?.map(({ message }) => message) ?? [])];
-    this.#length = this.expected.length;
-    this.differs = false;
+    this.history.begin(messages ?? run.start?.state.messages?.map(({ message }) => message) ?? []);
   }
 
   /**
@@ -149,23 +142,27 @@ export class LineReplay extends ReplayedLine {
     this.#foreseen = undefined;
     if (!found || !isHere(found)) {
       this.#leaveWithin(iteration);
+      this.history.takeTrims(run.state.history, this.#upcoming);
       if (foreseen?.nodeId === next.nodeId && sameValue(foreseen.input, next.input)) run.visitBase = foreseen.version;
       return undefined;
     }
-    const passed = [...this.#within, ...checkpoints.slice(this.#at, at + 1)];
-    this.#within = [];
     this.#at = at + 1;
     run.visitBase = found.version;
-    this.#compareHistory(run, passed);
+    this.history.compare(run.state.history, checkpoints.slice(0, this.#at));
     return found;
   }
 
   /** Takes the remaining checkpoints of the nodes before an iteration. */
   #leaveWithin(iteration: number): void {
-    for (let next = this.part.checkpoints[this.#at]; next?.within && next.iteration < iteration;) {
-      this.#within.push(next);
+    for (let next = this.part.checkpoints[this.#at]; next?.within && next.iteration < iteration;)
       next = this.part.checkpoints[++this.#at];
-    }
+  }
+
+  /** The checkpoints of the part up to the next one between nodes. */
+  get #upcoming(): readonly RecordedCheckpoint[] {
+    const { checkpoints } = this.part;
+    const next = checkpoints.findIndex(({ within }, at) => at >= this.#at && !within);
+    return next < 0 ? checkpoints : checkpoints.slice(0, next + 1);
   }
 
   /** Returns the next checkpoint if the line has more iterations than it. */
@@ -182,19 +179,17 @@ export class LineReplay extends ReplayedLine {
   crossWithin(run: AgentRun, visit: Visit | undefined): RecordedCheckpoint | undefined {
     const { checkpoints } = this.part;
     const { iteration } = run.state;
+    // Earlier releases did not count the running node in a checkpoint for another node.
+    const isNow = ({ iteration: at }: RecordedCheckpoint) => at === iteration || (!visit && at === iteration + 1);
     const isOfVisit = (checkpoint: RecordedCheckpoint) =>
-      checkpoint.iteration === iteration && !checkpoint.triggered && isSameVisit(checkpoint.visit, visit);
+      isNow(checkpoint) && !checkpoint.triggered && isSameVisit(checkpoint.visit, visit);
     const until = checkpoints.findIndex((checkpoint, at) => at >= this.#at && !checkpoint.within);
     const open = checkpoints.slice(this.#at, until < 0 ? undefined : until);
     const at = open.findIndex(isOfVisit);
     const found = open[at];
     if (!found) return undefined;
-    this.#within.push(...open.slice(0, at + 1));
     this.#at += at + 1;
     if (!found.visit) this.#foreseen = found;
-    // The rest of the node sees the trimmed history. Messages of the node itself are compared at its end.
-    const isTrimmed = this.#within.some(({ trimmed }) => trimmed);
-    if (isTrimmed && this.#hasHistory(run, this.#within)) this.#compareHistory(run, this.#within.splice(0));
     return found;
   }
 
@@ -240,67 +235,10 @@ export class LineReplay extends ReplayedLine {
 
   /** Returns the recorded history of a request, without the messages that followed it. */
   expectedAt(answer: Message | undefined): readonly Message[] {
-    const added = this.part.checkpoints[this.#at]?.added ?? [];
-    const until = answer ? added.findIndex((message) => sameValue(message, answer)) : -1;
-    return [...this.expected, ...(until < 0 ? added : added.slice(0, until))];
+    return this.history.expectedAt(this.#upcoming, answer);
   }
 
   hasVisit(visit: Visit): boolean {
     return this.records.hasVisit(visit);
   }
-
-  #compareHistory(run: AgentRun, passed: readonly RecordedCheckpoint[]): void {
-    const { whole, added, trimmed } = passedHistory(passed);
-    this.differs ||= !this.#hasHistory(run, passed);
-    this.expected = whole ? [...whole, ...added] : [...this.expected, ...added];
-    if (trimmed && !this.differs) this.#trim(run, trimmed);
-    this.#length = run.state.history.length;
-  }
-
-  #hasHistory({ state: { history } }: AgentRun, passed: readonly RecordedCheckpoint[]): boolean {
-    const { whole, added } = passedHistory(passed);
-    const from = whole ? 0 : this.#length;
-    const wanted = whole ? [...whole, ...added] : added;
-    const { messages } = history;
-    return (
-      messages.length === from + wanted.length &&
-      wanted.every((message, index) => sameValue(message, messages[from + index]))
-    );
-  }
-
-  #trim({ state: { history } }: AgentRun, trimmed: readonly Message[]): void {
-    const { messages } = history;
-    let from = 0;
-    const kept = trimmed.map((message) => {
-      const at = messages.findIndex((each, index) => index >= from && sameValue(each, message));
-      if (at < 0) return message;
-      from = at + 1;
-      return messages[at] as Message;
-    });
-    history.trim(kept);
-    this.expected = [...trimmed];
-  }
-}
-
-/** The changes of a history at checkpoints that follow each other. A trim counts together with the messages after it. */
-function passedHistory(passed: readonly RecordedCheckpoint[]): {
-  /** The last edited history. `undefined` if messages were only added. */
-  readonly whole: readonly Message[] | undefined;
-  readonly added: readonly Message[];
-  /** The history at the end, after all trims. `undefined` without a trim. */
-  readonly trimmed: readonly Message[] | undefined;
-} {
-  const edited = passed.findLastIndex(({ history }) => history !== undefined);
-  const lastTrim = passed.findLastIndex(({ trimmed }) => trimmed !== undefined);
-  const addedAfter = (index: number) => passed.slice(index + 1).flatMap((each) => each.added);
-  const trimmed = passed[lastTrim]?.trimmed;
-  return {
-    whole: passed[edited]?.history,
-    added: addedAfter(edited),
-    trimmed: trimmed && lastTrim >= edited ? [...trimmed, ...addedAfter(lastTrim)] : undefined,
-  };
-}
-
-function isSameVisit(a: Visit | undefined, b: Visit | undefined): boolean {
-  return a?.[0] === b?.[0] && a?.[1] === b?.[1];
 }

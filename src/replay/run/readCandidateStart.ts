@@ -1,4 +1,8 @@
 import { linePath } from "../../checkpoint/data/linePath.ts";
+import type { Visit } from "../../checkpoint/records/Visit.ts";
+import { visitAt } from "../../checkpoint/state/AgentState.ts";
+import { type LineAt, linesAt } from "../../checkpoint/moment/linesAt.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import { NotSupportedError } from "../../errors/storageErrors.ts";
 import { findCheckpoint } from "../../journal/findCheckpoint.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
@@ -28,28 +32,50 @@ export async function readCandidateStart(
   if (from === undefined) return { recording: recordingOf(stored, runId) };
   const point = findCheckpoint(stored, from);
   const recording = recordingOf(stored, runId ?? point.runId);
+  const { lines } = linesAt(stored.index, point);
   return {
     recording,
-    results: resultsAfter(stored, recording.runId, point.order),
-    positions: readStart(stored, point),
+    results: resultsAfter(stored, recording.runId, point, lines),
+    positions: readStart(stored, lines),
   };
 }
 
-/** Returns the results of all lines of a run after a point, also of abandoned ones. */
-function resultsAfter(log: AgentLog, runId: string, order: number): RecordedResults {
+/**
+ * Returns the results of all lines of a run after a point, also of abandoned ones. An open line repeats the visit of its
+ * start, so earlier results of this visit and of the visits after it count too.
+ */
+function resultsAfter(
+  log: AgentLog,
+  runId: string,
+  { order }: CheckpointPoint,
+  open: readonly LineAt[],
+): RecordedResults {
   const { index } = log;
+  const starts = new Map(open.map((line) => [line.lane, line]));
   const lines = [...index.laneRecords].flatMap(([lane, records]) => {
-    const own = new Set(records.flatMap((each) => (each.order > order ? each.order : [])));
-    if (index.lanes.get(lane)?.runId !== runId || own.size === 0) return [];
-    const results = new LineResults(log);
-    // Earlier responses contain the inputs of later calls.
-    for (const span of lanesToHead(index, { lane, upTo: Infinity }))
-      for (const each of index.laneRecords.get(span.lane) ?? [])
-        if (each.order <= span.upTo) results.add(each.record, each.order);
-    const { answers, calls, requests } = results.read();
-    const isOwn = (result: { readonly order: number }) => own.has(result.order);
+    if (index.lanes.get(lane)?.runId !== runId) return [];
+    const { point } = starts.get(lane) ?? {};
+    const after = starts.has(lane) ? (point?.order ?? -1) : order;
+    const own = new Set(records.flatMap((each) => (each.order > after ? each.order : [])));
+    if (own.size === 0 && !point) return [];
+    const isOwn = (result: { readonly order: number; readonly visit: Visit }) =>
+      own.has(result.order) || (point !== undefined && isSince(result.visit, visitAt(point)));
+    const { answers, calls, requests } = resultsOf(log, lane);
     const path = linePath(index, lane);
     return [{ answers: answers.filter(isOwn), calls: calls.filter(isOwn), requests: requests.filter(isOwn), path }];
   });
   return joinedResults(lines);
+}
+
+/** Returns the results of a lane and of the lanes before it. Earlier responses contain the inputs of later calls. */
+function resultsOf(log: AgentLog, lane: number): ReturnType<LineResults["read"]> {
+  const results = new LineResults(log);
+  for (const span of lanesToHead(log.index, { lane, upTo: Infinity }))
+    for (const each of log.index.laneRecords.get(span.lane) ?? [])
+      if (each.order <= span.upTo) results.add(each.record, each.order);
+  return results.read();
+}
+
+function isSince([base, ordinal]: Visit, [from, first]: Visit): boolean {
+  return base === from && ordinal >= first;
 }

@@ -19,7 +19,7 @@ export interface CandidateStart {
   readonly recording: Recording;
   /** The results that count. Defaults to all results of the recording. */
   readonly results?: RecordedResults | undefined;
-  /** The positions of the lines, the main line first. Defaults to the start of the run. */
+  /** The positions of the lines that do not start from their beginning. Defaults to none. */
   readonly positions?: readonly LinePosition[] | undefined;
 }
 

@@ -39,7 +39,8 @@ function failedAttempt(replay: ExactReplay, event: ModelRequestEvent, recorded: 
   const run = runOf(context);
   const line = replay.of(run);
   const isOfNode = withinOf(context) === undefined;
-  if (isOfNode && line.differs) replay.assertHistory(run, context.nodeId, "request", line.expectedAt(recorded.message));
+  if (isOfNode && line.history.differs)
+    replay.assertHistory(run, context.nodeId, "request", line.expectedAt(recorded.message));
   const asked = line.digests.of(event, isOfNode ? run.state.history : undefined);
   const attempt = line.nextAttempt(recorded);
   const failure = recorded.failed[attempt];
