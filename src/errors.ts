@@ -60,6 +60,7 @@ export {
 export {
   AgentBusyError,
   AlreadyExistsError,
+  BackupBusyError,
   NotSupportedError,
   OwnershipLostError,
   PositionConflictError,

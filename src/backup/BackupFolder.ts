@@ -5,11 +5,14 @@ import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import { InvalidInputError } from "../errors/agentErrors.ts";
 import { quoted } from "../errors/quoted.ts";
-import { StorageError } from "../errors/storageErrors.ts";
+import { AgentBusyError, BackupBusyError, StorageError } from "../errors/storageErrors.ts";
 import { nodeSha256 } from "../internal/sha256/nodeSha256.ts";
 import { randomId } from "../internal/randomId.ts";
 import { nodeFileSystem } from "../node/nodeFileSystem.ts";
 import { storageFailure, systemCode } from "../node/storageFailure.ts";
+import { FileRecordLog } from "../storage/file/FileRecordLog.ts";
+import type { OwnedLog } from "../storage/RecordLog.ts";
+import { processOwner } from "../storage/ReleasableLog.ts";
 
 /** One archive in a backup. */
 export interface BackedUpLog {
@@ -33,6 +36,7 @@ const headerSchema = z.lazy(() =>
   }),
 );
 const archiveName = /^[0-9a-f]{40}\.archive$/;
+const lockName = "lock";
 const unfinishedName = /\.unfinished$/;
 /** Unfinished files of this age belong to no running backup, in milliseconds. */
 const abandonedMs = 24 * 60 * 60 * 1_000;
@@ -55,20 +59,40 @@ export class BackupFolder {
   }
 
   /**
-   * Creates the directory, or continues a backup in it. Removes old unfinished files.
+   * Creates the directory, or continues a backup in it. Removes old unfinished files. The result holds the directory
+   * until it is released.
    *
    * @throws InvalidInputError if the directory has other content.
+   * @throws BackupBusyError if another backup writes into it.
    */
-  async begin(): Promise<void> {
-    const found = (await names(this.#path)).filter((name) => !unfinishedName.test(name));
-    if (found.length > 0) await this.assertBackup();
+  async begin(): Promise<OwnedLog> {
+    const isEmpty = async () =>
+      (await names(this.#path)).every((name) => name === lockName || unfinishedName.test(name));
+    if (!(await isEmpty())) await this.assertBackup();
     await onDisk("mkdir", this.#path, () => mkdir(this.#path, { recursive: true, mode: 0o700 }));
-    if (found.length === 0) await write(this.#mark, [Buffer.from(`${JSON.stringify(mark)}\n`)]);
-    await onDisk("mkdir", this.#logs, () => mkdir(this.#logs, { recursive: true }));
-    await onDisk("lstat", this.#logs, async () => {
-      if (!(await lstat(this.#logs)).isDirectory()) throw this.#otherContent();
-    });
-    for (const path of [this.#path, this.#logs]) await removeAbandoned(path);
+    const lock = await this.#lock();
+    try {
+      if (await isEmpty()) await write(this.#mark, [Buffer.from(`${JSON.stringify(mark)}\n`)]);
+      await onDisk("mkdir", this.#logs, () => mkdir(this.#logs, { recursive: true }));
+      await onDisk("lstat", this.#logs, async () => {
+        if (!(await lstat(this.#logs)).isDirectory()) throw this.#otherContent();
+      });
+      for (const path of [this.#path, this.#logs]) await removeAbandoned(path);
+      return lock;
+    } catch (error) {
+      await lock.release().catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Owns a log in the directory, because a log has a lease that ends with its process. */
+  async #lock(): Promise<OwnedLog> {
+    try {
+      return await new FileRecordLog({ directory: join(this.#path, lockName) }).open("backup", processOwner());
+    } catch (error) {
+      if (!(error instanceof AgentBusyError)) throw error;
+      throw new BackupBusyError(this.#path, error.owner, { cause: error });
+    }
   }
 
   /** @throws InvalidInputError if the directory has no backup of this version. */

@@ -58,6 +58,7 @@ const optionsSchema = strictOptions(() => ({
  * If the process ends during a backup, each archive in the directory is either the earlier or the new one.
  *
  * @throws InvalidInputError if the directory has other content.
+ * @throws BackupBusyError if another backup writes into the directory.
  * @throws NotSupportedError if the storage cannot list or return its logs.
  * @example
  * ```ts
@@ -71,11 +72,17 @@ export async function backupStorage(
   checkSchema(optionsSchema, options, "options of backupStorage()");
   const source = logOf(storage, "encodedAppends", "backupStorage()");
   const folder = new BackupFolder(options.directory);
-  await folder.begin();
+  const lock = await folder.begin();
   try {
-    return await copyAll(source, folder, options);
+    const { signal } = options;
+    const stop = signal ? AbortSignal.any([lock.lost, signal]) : lock.lost;
+    return await copyAll(source, folder, { ...options, signal: stop });
   } finally {
-    await folder.sync();
+    try {
+      await folder.sync();
+    } finally {
+      await lock.release();
+    }
   }
 }
 

@@ -38,7 +38,7 @@ const codes: Readonly<Partial<Record<ExitReason, readonly string[]>>> = {
     "task_not_found",
     "tool_call_not_in_doubt",
   ],
-  busy: ["agent_busy"],
+  busy: ["agent_busy", "backup_busy"],
   damaged: [
     "corrupt_blob",
     "corrupt_log",

@@ -217,3 +217,21 @@ export class StorageNotReadyError extends AgentPersistenceError {
     );
   }
 }
+
+/** Another backup writes into the directory. The directory is unchanged. */
+export class BackupBusyError extends AgentPersistenceError {
+  override readonly code = "backup_busy";
+
+  constructor(
+    readonly directory: string,
+    /** The process of the other backup. */
+    readonly owner: BusyOwner,
+    options?: ErrorCause,
+  ) {
+    super(
+      `A backup into ${quoted(directory)} runs in process ${owner.processId} on ${owner.host}. ` +
+        "Wait until it ends, or back up into another directory. If that process crashed on another machine, try again in a minute.",
+      options,
+    );
+  }
+}

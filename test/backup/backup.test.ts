@@ -3,12 +3,14 @@ import { access, cp, mkdir, readdir, readFile, rename, rm, writeFile } from "nod
 import { join } from "node:path";
 import { persistence } from "agent-persistence";
 import { backupStorage, markRestored, restoreBackup } from "agent-persistence/backup";
+import { BackupBusyError } from "agent-persistence/errors";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { encrypted } from "agent-persistence/encryption";
 import { PersistenceSession } from "agent-persistence/openai-agents";
 import { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { describe, expect, it } from "vitest";
 import { testDirectory } from "../storage/file/support/fixture.ts";
+import { delegatingLog } from "../testing/delegatingLog.ts";
 import { finish, payer, storages, waitingPayer } from "../transfer/movedAgents.ts";
 
 const newDirectory = async () => join(await testDirectory(), "backup");
@@ -219,6 +221,22 @@ describe("a backup", () => {
     expect((await restoreBackup(await memory(), { directory })).restored).toEqual(["a"]);
   });
 
+  it("refuses a directory into which another backup writes, and accepts it afterwards", async () => {
+    const [source, directory] = [await memory(), await newDirectory()];
+    for (const id of ["a", "b"]) await waitingPayer(source, id);
+    let second: Promise<unknown> | undefined;
+    const onProgress = () => {
+      second ??= backupStorage(source, { directory, removeDeleted: true }).catch((error: unknown) => error);
+    };
+    const wait = waitingBefore(source, async () => void (await second));
+    expect((await backupStorage(wait, { directory, onProgress })).written.toSorted()).toEqual(["a", "b"]);
+    const refused = (await second) as BackupBusyError;
+    expect(refused).toBeInstanceOf(BackupBusyError);
+    expect(refused).toMatchObject({ code: "backup_busy", directory, owner: { processId: process.pid } });
+    expect(refused.message).toContain("back up into another directory");
+    expect((await backupStorage(source, { directory })).unchanged.toSorted()).toEqual(["a", "b"]);
+  });
+
   it("continues in a directory whose first backup was cut short", async () => {
     const directory = await newDirectory();
     await mkdir(directory);
@@ -266,6 +284,18 @@ describe("a backup", () => {
     await expect(payer(restored, paid).agent.resume({ agentId: "a" })).rejects.toMatchObject({ code: "agent_copied" });
   });
 });
+
+/** A storage that waits before it exports a log. */
+function waitingBefore(
+  { log }: LogPersistenceStorageProvider,
+  before: () => Promise<void>,
+): LogPersistenceStorageProvider {
+  const encodedAppends: typeof log.encodedAppends = async function* (...given) {
+    await before();
+    yield* log.encodedAppends?.(...given) ?? [];
+  };
+  return new LogPersistenceStorageProvider(delegatingLog(log, { encodedAppends }));
+}
 
 function memory(): Promise<LogPersistenceStorageProvider> {
   return (storages["memory"] as () => Promise<LogPersistenceStorageProvider>)();
