@@ -1,0 +1,10 @@
+/** `vite build` makes the page, and `vite build --ssr killed.mjs` a server that contains all its packages. */
+export default ({ isSsrBuild }) => ({
+  build: {
+    outDir: isSsrBuild ? "server" : "page",
+    target: "es2022",
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+  },
+  ssr: { noExternal: true },
+});
