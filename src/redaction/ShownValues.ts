@@ -1,6 +1,6 @@
 import type { SecretsOfAgents } from "./values/KnownSecrets.ts";
 import { redactedText, type RedactionRules } from "./values/RedactionRules.ts";
-import { placeAt, placeOfField, root, ValueWalk } from "./values/ValueWalk.ts";
+import { placesAt, placesOfField, root, ValueWalk } from "./values/ValueWalk.ts";
 
 /** Returns values as events and telemetry show them, without their redacted parts. */
 export class ShownValues {
@@ -38,7 +38,7 @@ export class ShownValues {
     ];
     const fields = Object.entries(value);
     const shown = walks.map((walk) =>
-      fields.map(([key, field]) => [key, walk.value(field, placeOfField(root, key, toolName))] as const),
+      fields.map(([key, field]) => [key, walk.value(field, placesOfField(root, key, toolName))] as const),
     );
     return Object.fromEntries(shown.at(-1) ?? []) as Value;
   }
@@ -53,6 +53,6 @@ export class ShownValues {
       replace: () => redactedText,
       replaceText: (found) => found,
     });
-    return walk.value(output, placeAt(toolName, "output"));
+    return walk.value(output, placesAt(toolName, "output"));
   }
 }

@@ -13,6 +13,7 @@ import { redaction, type RedactionOptions, secret } from "../../src/encryption.t
 import { secretPaths } from "../../src/redaction/secret.ts";
 import { scriptedModel } from "../../src/testing.ts";
 import { testKeys } from "../encryption/encryptedHarness.ts";
+import { collect } from "../storage/file/support/fixture.ts";
 import { storedText } from "./redactedHarness.ts";
 
 const keys = testKeys("first");
@@ -151,6 +152,44 @@ describe("redaction()", () => {
     const [last] = (await persistence(agent).agent("a").getCheckpoints()).slice(-1);
     expect(JSON.stringify(last?.messageHistory)).toContain(JSON.stringify(hostile));
     expect(({} as { card?: unknown }).card).toBeUndefined();
+  });
+});
+
+describe("values that evade redaction", () => {
+  const hidden = "DE-secret-account";
+  it.each([
+    [
+      "look like a call of another tool",
+      { data: { toolName: "other", output: { iban: hidden } } },
+      "look.output.data.output.iban",
+    ],
+    [
+      "look like another call's outcome",
+      { call: "x", tool: "other", output: { iban: hidden } },
+      "look.output.output.iban",
+    ],
+    ["contain the name of a blob", { iban: { [hidden]: `blob://${"a".repeat(64)}-1` } }, "iban"],
+    ["look like a blob", { iban: { $blob: [`blob://${"a".repeat(64)}-1`, 1], other: hidden } }, "iban"],
+    ["look like a rich value", { iban: hidden, x: { $rich: { json: 1, meta: hidden } } }, "iban"],
+    ["look like an instance", { iban: hidden, x: { $rich: { json: { name: hidden, fields: 1 } } } }, "iban"],
+    [
+      "look like results",
+      { iban: hidden, x: { $outcomes: [hidden, { part: { toolName: hidden }, output: hidden }] } },
+      "iban",
+    ],
+    ["look like a plain envelope", { x: { $plain: { iban: hidden } } }, "iban"],
+    ["look like a record", { iban: hidden, kind: "snapshot", since: [{ records: [{ id: hidden }] }] }, "iban"],
+    ["are keys", { iban: hidden, x: { [hidden]: 1 } }, "iban"],
+    ["are within another text", { iban: hidden, x: `{\"a\":\"${hidden}\"}` }, "iban"],
+  ])("are redacted if they %s", async (_name, output, path) => {
+    const { agent, storage } = install({ paths: [path], vault: { keys } }, [
+      { ...look, execute: () => output } as never,
+    ]);
+    await agent.run("go", { agentId: "a" });
+    expect(await storedText(storage)).not.toContain(hidden);
+    expect(JSON.stringify(await collect(storage.log.list()))).not.toContain(hidden);
+    const [last] = (await persistence(agent).agent("a").getCheckpoints()).slice(-1);
+    expect(JSON.stringify(last?.messageHistory)).toContain(JSON.stringify(output));
   });
 });
 

@@ -119,6 +119,39 @@ describe("a vault", () => {
     expect(await storedText(storage, "b")).not.toContain(secretText);
   });
 
+  it("refuses the value of another agent, and a forged origin", async () => {
+    const storage = await unfinished();
+    const [token = ""] = /\[redacted:[^\]]+\]/.exec(await storedText(storage)) ?? [];
+    const { agent, redact } = agentOn(storage);
+    const owned = await storage.log.open("b", { host: "h", processId: 1, nonce: "n" });
+    await owned.append({ id: "1", records: [{ kind: "note", value: token } as never] }, 0);
+    await owned.release();
+    const { log } = redact.storage(storage);
+    await expect(collect(log.read("b"))).rejects.toMatchObject({ code: "authentication_failed", agentId: "b" });
+    await persistence(agent).agent("a").fork("c");
+    const keyOfFork = (await collect(storage.log.read("data_key:c"))).flatMap(({ records }) => records);
+    expect(keyOfFork).toMatchObject([{ agentId: "c", forkOf: ["a"] }]);
+    const forged = await storage.log.open("data_key:b", { host: "h", processId: 1, nonce: "n" });
+    await forged.append({ id: "1", records: [{ ...keyOfFork[0], agentId: "b" } as never] }, 0);
+    await forged.release();
+    await expect(collect(log.read("b"))).rejects.toMatchObject({ code: "authentication_failed", agentId: "b" });
+  });
+
+  it("restores the values of a fork of a fork, until its original loses its key", async () => {
+    const storage = await unfinished();
+    await persistence(agentOn(storage).agent).agent("a").fork("b");
+    await persistence(agentOn(storage).agent).agent("b").fork("c");
+    const { agent, redact } = agentOn(storage);
+    const history = async () =>
+      JSON.stringify((await persistence(agent).agent("c").getCheckpoints()).at(-1)?.messageHistory);
+    expect(await history()).toContain(secretText);
+    await destroyKey(redact.storage(storage), "a");
+    await expect(agentOn(storage).agent.resume({ agentId: "c" })).rejects.toMatchObject({
+      code: "key_missing",
+      agentId: "a",
+    });
+  });
+
   it("does not decrypt a text that looks like a redacted value", async () => {
     const storage = await unfinished();
     const [token = ""] = /\[redacted:[^\]]+\]/.exec(await storedText(storage)) ?? [];

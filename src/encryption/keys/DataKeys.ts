@@ -52,13 +52,15 @@ export class DataKeys {
    * Returns the key for new data of an agent.
    *
    * @param hasData - returns whether the agent has encrypted data. Its key then existed, and is not created again.
+   * @param original - the agent that a new agent is a fork of. Defaults to none.
    * @throws KeyMissingError
    */
-  async writing(agentId: string, hasData: () => Promise<boolean>): Promise<DataKey> {
+  async writing(agentId: string, hasData: () => Promise<boolean>, original?: string): Promise<DataKey> {
     const known = await this.find(agentId);
     if (known) return known;
     if (await hasData()) throw new KeyMissingError(agentId, undefined);
-    await this.#log.create(agentId, () => this.#create(agentId));
+    const forkOf = original === undefined ? undefined : [original, ...(await this.originalsOf(original))];
+    await this.#log.create(agentId, () => this.#create(agentId, forkOf));
     this.#known.delete(agentId);
     const created = await this.find(agentId);
     if (created) return created;
@@ -84,6 +86,11 @@ export class DataKeys {
   /** Removes earlier encrypted forms of a key that a crash left. */
   removeReplaced(agentId: string): Promise<void> {
     return this.#log.removeReplaced(agentId);
+  }
+
+  /** Returns the agents whose redacted values an agent has copied as their fork. */
+  async originalsOf(agentId: string): Promise<readonly string[]> {
+    return (await this.#find(agentId))?.stored.forkOf ?? [];
   }
 
   /** Returns the ids of all agents with a key. */
@@ -125,28 +132,28 @@ export class DataKeys {
     return stored && { stored, key: await DataKey.of(stored.id, await this.#unwrapped(stored)) };
   }
 
-  async #create(agentId: string): Promise<StoredKey> {
+  async #create(agentId: string, forkOf?: readonly string[]): Promise<StoredKey> {
     const bytes = globalThis.crypto.getRandomValues(new Uint8Array(keyBytes));
-    return this.#wrapped({ kind: "data_key", agentId, id: randomId() }, bytes);
+    return this.#wrapped({ kind: "data_key", agentId, id: randomId(), forkOf }, bytes);
   }
 
   async #wrapped(
-    { kind, agentId, id }: Pick<StoredKey, "kind" | "agentId" | "id">,
+    { kind, agentId, id, forkOf }: Pick<StoredKey, "kind" | "agentId" | "id" | "forkOf">,
     bytes: Uint8Array,
   ): Promise<StoredKey> {
     const { current: keyId } = this.#source;
     const key = await this.#key(agentId, keyId);
-    const context = contextOf(agentId, id);
+    const context = contextOf(agentId, id, forkOf);
     const wrapped =
       key instanceof Uint8Array
         ? await encryptWith(await importKey(key), bytes, context)
         : await asked("wrap", keyId, () => key.wrap(bytes, context));
-    return { kind, agentId, id, keyId, wrapped: encodeBytes(wrapped) };
+    return { kind, agentId, id, keyId, wrapped: encodeBytes(wrapped), ...(forkOf && { forkOf }) };
   }
 
-  async #unwrapped({ agentId, id, keyId, wrapped }: StoredKey): Promise<Uint8Array> {
+  async #unwrapped({ agentId, id, keyId, wrapped, forkOf }: StoredKey): Promise<Uint8Array> {
     const key = await this.#key(agentId, keyId);
-    const context = contextOf(agentId, id);
+    const context = contextOf(agentId, id, forkOf);
     const stored = decodeBytes(wrapped) ?? new Uint8Array();
     const bytes =
       key instanceof Uint8Array
@@ -167,8 +174,8 @@ export class DataKeys {
 }
 
 /** Binds a data key to its agent. */
-function contextOf(agentId: string, id: string): string {
-  return JSON.stringify(["agent-persistence data key", agentId, id]);
+function contextOf(agentId: string, id: string, forkOf?: readonly string[]): string {
+  return JSON.stringify(["agent-persistence data key", agentId, id, ...(forkOf ? [forkOf] : [])]);
 }
 
 async function asked<Result>(operation: string, keyId: string, call: () => Promise<Result>): Promise<Result> {

@@ -19,6 +19,8 @@ export interface StoredKey {
   readonly keyId: string;
   /** The encrypted data key, in base64url. */
   readonly wrapped: string;
+  /** The agents whose redacted values this agent has copied as their fork. Omitted if it is no fork. */
+  readonly forkOf?: readonly string[] | undefined;
 }
 
 const storedKeySchema = z.object({
@@ -27,6 +29,7 @@ const storedKeySchema = z.object({
   id: z.string().min(1),
   keyId: z.string().min(1),
   wrapped: z.string().min(1),
+  forkOf: z.array(z.string()).optional(),
 });
 
 /** The status of the logs with data keys in the lists of the storage. */

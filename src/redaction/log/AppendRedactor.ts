@@ -46,7 +46,7 @@ export class AppendRedactor {
     const options = {
       rules: this.#rules,
       secrets: this.#secrets,
-      replace: (value: unknown) => hide(value, ""),
+      replace: hide,
       replaceText: hide,
     };
     const walk = new RecordWalk(options, this.#tools, keepsTokens ? undefined : isToken);

@@ -1,9 +1,12 @@
 import { isBlobCell } from "../../checkpoint/values/BlobCell.ts";
+import type { StoredResult } from "../../checkpoint/values/valueCodec.ts";
+import { utf8 } from "../../internal/bytes.ts";
+import { blobsNamedIn } from "../../transfer/transferredBlobs.ts";
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
-import { toolOf, type ValuePlace } from "../../internal/redactedPath.ts";
+import { toolOf } from "../../internal/redactedPath.ts";
 import { parseBlobReference } from "../../storage/blobs.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
-import { placeAt, placeOfField, root, ValueWalk, type WalkOptions } from "../values/ValueWalk.ts";
+import { type Places, placesAt, placesOfField, root, ValueWalk, type WalkOptions } from "../values/ValueWalk.ts";
 import type { CallTools } from "./CallTools.ts";
 import { HiddenValue } from "./HiddenValue.ts";
 
@@ -46,52 +49,49 @@ export class RecordWalk extends ValueWalk {
     return {
       ...summary,
       data: this.value(data, root),
-      ...(inputRequest !== undefined && { inputRequest: this.value(inputRequest, placeAt("input")) }),
+      ...(inputRequest !== undefined && { inputRequest: this.value(inputRequest, placesAt("input")) }),
     };
   }
 
-  override value(value: unknown, place: ValuePlace): unknown {
-    return value instanceof HiddenValue ? value : super.value(value, place);
+  override value(value: unknown, places: Places): unknown {
+    return value instanceof HiddenValue ? value : super.value(value, places);
   }
 
-  /** Keeps the blobs within a redacted value readable, because the storage finds and deletes blobs by their names. */
+  /** Shows the names of the blobs within a redacted value, because the storage finds and deletes blobs by them. */
   protected override whole(value: unknown): unknown {
-    if (typeof value === "string" && parseBlobReference(value)) return value;
-    if (typeof value !== "object" || value === null || !JSON.stringify(value).includes("blob://"))
-      return super.whole(value);
-    if (Array.isArray(value)) return value.map((item) => this.whole(item));
-    if (isStoredBlob((value as { readonly $blob?: unknown }).$blob)) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.whole(item)]));
+    if (value === undefined || isBlobEnvelope(value)) return value;
+    const blobs = typeof value === "object" && value !== null ? blobsNamedIn(utf8(JSON.stringify(value))) : [];
+    return this.options.replace(value, [...blobs].map((blob) => `${blob} `).join(""));
   }
 
-  protected override object(value: object, place: ValuePlace): unknown {
-    this.#tools.note(value);
+  protected override object(value: object, places: Places): unknown {
+    if (isBlobEnvelope(value)) return value;
     const fields = Object.entries(value);
     const [only, content] = fields.length === 1 ? (fields[0] as readonly [string, unknown]) : ["", undefined];
-    if (only === "$blob" && isStoredBlob(content)) return value;
-    if (only === "$plain") return { $plain: this.value(content, place) };
-    if (only === "$rich") return this.#rich(value, content, place);
-    if (only === "$outcomes" && Array.isArray(content))
-      return { $outcomes: content.map((result: unknown) => this.#result(result, place)) };
-    return super.object(value, place);
+    if (only === "$plain") return { $plain: this.value(content, places) };
+    if (only === "$rich") return this.#rich(value, content, places);
+    if (only === "$outcomes" && Array.isArray(content) && content.every(isResult))
+      return { $outcomes: content.map((result) => this.#result(result, places)) };
+    this.#tools.note(value);
+    return super.object(value, places);
   }
 
   /** A rich value has type annotations for its fields, so it is replaced as a whole. */
-  #rich(value: object, content: unknown, place: ValuePlace): unknown {
+  #rich(value: object, content: unknown, places: Places): unknown {
     const { json } = Object(content) as { readonly json?: unknown };
     const plain = withoutEscapes(json);
-    return super.value(plain, place) === plain ? value : this.options.replaceText(value, "");
+    const isRedacted = super.value(plain, places) !== plain || super.value(content, places) !== content;
+    return isRedacted ? this.options.replaceText(value, "") : value;
   }
 
   /** The result of a tool call in a message has its output beside the part. */
-  #result(result: unknown, place: ValuePlace): unknown {
-    const { part, output, ...others } = Object(result) as Fields;
-    const tool = toolOf(Object(part) as object) ?? "";
-    return {
-      ...others,
-      part: this.value(part, place),
-      ...(output !== undefined && { output: this.value(output, placeAt(tool, "output")) }),
-    };
+  #result(result: StoredResult, places: Places): unknown {
+    const tool = toolOf(result.part);
+    const entries = Object.entries(result).map(([key, item]) => [
+      key,
+      this.value(item, key === "output" ? placesOfField(places, key, tool) : places),
+    ]);
+    return Object.fromEntries(entries) as unknown;
   }
 
   #record(record: Fields): Fields {
@@ -112,17 +112,24 @@ export class RecordWalk extends ValueWalk {
     if (restatedEntries.has(field))
       return (item as readonly RestatedEntry[]).map((entry) => ({ ...entry, records: this.records(entry.records) }));
     if (structuralFields.has(key)) return item;
-    if (field === "storage.value") return this.value(item, placeAt("storage", String(record["key"])));
-    const value = this.value(item, placeOfField(root, key, tool));
+    if (field === "storage.value") return this.value(item, placesAt("storage", String(record["key"])));
     // The input of a checkpoint is the output of the node before it.
-    return field === "checkpoint.input" ? this.value(value, placeAt("output")) : value;
+    const others = field === "checkpoint.input" ? placesAt("output") : [];
+    return this.value(item, [...placesOfField(root, key, tool), ...others]);
   }
 }
 
-function isStoredBlob(value: unknown): boolean {
-  return (
-    isBlobCell(value) && parseBlobReference(value[0]) !== undefined && /^[0-9a-f]{64}$/.test(value[2] ?? "0".repeat(64))
-  );
+function isBlobEnvelope(value: unknown): boolean {
+  const fields = Object.entries(Object(value) as Fields);
+  const [key, cell] = fields[0] ?? [];
+  if (fields.length !== 1 || key !== "$blob" || !isBlobCell(cell)) return false;
+  const [reference, , hash = "0".repeat(64)] = cell;
+  return cell.length <= 3 && parseBlobReference(reference) !== undefined && /^[0-9a-f]{64}$/.test(hash);
+}
+
+function isResult(value: unknown): value is StoredResult {
+  const { part, output: _output, ...others } = Object(value) as Fields;
+  return typeof part === "object" && part !== null && Object.keys(others).length === 0;
 }
 
 /** Returns the JSON of a rich value with the names of its fields. The values are not decoded. */

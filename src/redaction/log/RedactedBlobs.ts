@@ -53,7 +53,7 @@ export class RedactedBlobs implements BlobStore {
     const token = fromUtf8(stored).slice(1, -1);
     if (!isToken(token)) return stored;
     try {
-      return await bytesOfToken(this.#keys, token);
+      return await bytesOfToken(this.#keys, token, agentId);
     } catch (cause) {
       if (!(cause instanceof AuthenticationFailedError)) throw cause;
       throw new CorruptBlobError(agentId, reference, "was changed, or has another key", { cause });

@@ -55,6 +55,8 @@ export class RedactedRecordLog implements RecordLog {
   readonly #secrets: SecretsOfAgents;
   /** The redactors of the logs that this process owns. */
   readonly #owned = new Map<string, AppendRedactor>();
+  /** The agents of the appends that were read here. A log that receives them is a fork. */
+  readonly #sources = new WeakMap<Uint8Array, string>();
 
   constructor(log: RecordLog, { keys, rules, secrets, sha256 }: RedactedRecordLogOptions) {
     this.#log = log;
@@ -63,7 +65,7 @@ export class RedactedRecordLog implements RecordLog {
     this.keys = keys;
     this.blobs = new RedactedBlobs(log.blobs, keys, (agentId) => this.keyForWriting(agentId), sha256);
     // Copies keep their bytes, and with them the tokens.
-    if (log.encodedAppends) this.encodedAppends = log.encodedAppends.bind(log);
+    if (log.encodedAppends) this.encodedAppends = (...given) => this.#noted(log.encodedAppends?.(...given), given[0]);
     if (log.receive) this.receive = (...given) => this.#receive(...given);
     if (log.unremovedBytes) this.unremovedBytes = log.unremovedBytes.bind(log);
     if (log.end) this.end = log.end.bind(log);
@@ -90,7 +92,7 @@ export class RedactedRecordLog implements RecordLog {
   async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
     assertNoKeyLog(agentId);
     for await (const entry of this.#log.read(agentId, options)) {
-      const records = await restoredValue(this.keys, entry.records);
+      const records = await restoredValue(this.keys, agentId, entry.records);
       this.#owned.get(agentId)?.learn({ records });
       yield records === entry.records ? entry : { ...entry, records };
     }
@@ -129,11 +131,33 @@ export class RedactedRecordLog implements RecordLog {
     }
   }
 
+  async *#noted(appends: AsyncIterable<Uint8Array> | undefined, agentId: string): AsyncGenerator<Uint8Array> {
+    for await (const append of appends ?? []) {
+      this.#sources.set(append, agentId);
+      yield append;
+    }
+  }
+
   async #receive(...[agentId, owner, received, last]: Parameters<Receive>): Promise<OwnedLog> {
     assertNoKeyLog(agentId);
     const redactor = this.#redactorOf(agentId);
-    const redacted: typeof last = async (end) => this.#encrypted(agentId, redactor.redact(await last(end), true));
-    const owned = await this.#log.receive?.(agentId, owner, received, redacted);
+    const originals = new Set<string | undefined>();
+    const sources = this.#sources;
+    const appends = async function* (): AsyncGenerator<Uint8Array> {
+      for await (const append of received.appends) {
+        originals.add(sources.get(append));
+        yield append;
+      }
+    };
+    const redacted: typeof last = async (end) => {
+      await this.#prepareKey(agentId, owner);
+      const [original] = originals;
+      // The tokens of a fork stay readable for it.
+      if (originals.size === 1 && original !== undefined && (await this.keys.find(original)))
+        await this.keys.writing(agentId, async () => false, original);
+      return this.#encrypted(agentId, redactor.redact(await last(end), true));
+    };
+    const owned = await this.#log.receive?.(agentId, owner, { ...received, appends: appends() }, redacted);
     return this.#own(agentId, owned as OwnedLog);
   }
 
@@ -164,7 +188,7 @@ export class RedactedRecordLog implements RecordLog {
 
   async #restored(summary: AgentSummary): Promise<AgentSummary> {
     try {
-      return await restoredValue(this.keys, summary);
+      return await restoredValue(this.keys, summary.agentId, summary);
     } catch (error) {
       if (!isAboutOneAgent(error)) throw error;
       return { ...unreadableSummary(summary.agentId, error), order: summary.order };

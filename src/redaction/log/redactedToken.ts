@@ -20,9 +20,16 @@ export async function tokenOf(key: DataKey, agentId: string, bytes: Uint8Array, 
   return `${shown}${tokenMark}${[utf8(agentId), utf8(key.id), data].map(encodeBytes).join(".")}]`;
 }
 
-/** Returns the bytes of a token. @throws KeyMissingError, AuthenticationFailedError */
-export async function bytesOfToken(keys: DataKeys, token: string): Promise<Uint8Array> {
+/**
+ * Returns the bytes of a token in the log of an agent. The token must belong to the agent, or to an agent of which it is
+ * a fork. Otherwise an archive could contain the token of another agent, and its run would show the value.
+ *
+ * @throws KeyMissingError, AuthenticationFailedError
+ */
+export async function bytesOfToken(keys: DataKeys, token: string, ofAgent: string): Promise<Uint8Array> {
   const [agentId, keyId, data] = partsOf(token);
+  if (agentId !== ofAgent && !(await keys.originalsOf(ofAgent)).includes(agentId))
+    throw new AuthenticationFailedError(ofAgent, undefined, "a redacted value belongs to another agent");
   const key = await keys.reading(agentId, keyId);
   const bytes = data && (await key?.decrypt(data, contextOf(agentId, keyId)));
   if (bytes) return bytes;

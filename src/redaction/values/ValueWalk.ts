@@ -5,8 +5,12 @@ import { isRedacted, type RedactionRules, shownText } from "./RedactionRules.ts"
 export interface WalkOptions {
   readonly rules: RedactionRules;
   readonly secrets: KnownSecrets;
-  /** Replaces a value at a redacted path. */
-  readonly replace: (value: unknown) => unknown;
+  /**
+   * Replaces a value at a redacted path.
+   *
+   * @param shown - a text to show instead. Empty if nothing is shown.
+   */
+  readonly replace: (value: unknown, shown: string) => unknown;
   /**
    * Replaces a value that contains a secret.
    *
@@ -22,7 +26,10 @@ export interface WalkOptions {
 /** Values that are nested deeper are redacted as a whole. */
 const deepest = 1_000;
 
-export const root: ValuePlace = { whole: [], named: [] };
+/** All places of a value: the one in its record, and the ones in the calls that contain it. */
+export type Places = readonly ValuePlace[];
+
+export const root: Places = [{ whole: [], named: [] }];
 
 /** Copies values without their redacted parts. Values without redacted parts are returned as they are. */
 export class ValueWalk {
@@ -34,25 +41,25 @@ export class ValueWalk {
   }
 
   /** Returns the value without its redacted parts. */
-  value(value: unknown, place: ValuePlace): unknown {
-    if (this.isRedactedAt(place)) return this.whole(value);
+  value(value: unknown, places: Places): unknown {
+    if (this.isRedactedAt(places)) return this.whole(value);
     if (typeof value === "string") return this.text(value);
     if (typeof value === "number" || typeof value === "bigint")
       return this.options.secrets.isIn(String(value)) ? this.options.replaceText(value, "") : value;
     if (typeof value !== "object" || value === null) return value;
     if (this.#ancestors.has(value) || this.#ancestors.size > deepest) return this.options.replaceText(value, "");
     this.#ancestors.add(value);
-    const copy = this.#nested(value, place);
+    const copy = this.#nested(value, places);
     this.#ancestors.delete(value);
     return copy;
   }
 
-  protected isRedactedAt(place: ValuePlace): boolean {
-    return place.whole.length > 0 && isRedacted(this.options.rules, place);
+  protected isRedactedAt(places: Places): boolean {
+    return places.some((place) => place.whole.length > 0 && isRedacted(this.options.rules, place));
   }
 
   protected whole(value: unknown): unknown {
-    return value === undefined ? undefined : this.options.replace(value);
+    return value === undefined ? undefined : this.options.replace(value, "");
   }
 
   protected text(text: string): unknown {
@@ -62,7 +69,7 @@ export class ValueWalk {
     return replaceText(text, shown === text || secrets.isIn(shown) ? "" : shown);
   }
 
-  protected object(value: object, place: ValuePlace): unknown {
+  protected object(value: object, places: Places): unknown {
     const keys = Object.keys(value);
     if (keys.some((key) => this.#isSecret(key))) return this.options.replaceText(value, "");
     const tool = toolOf(value);
@@ -70,7 +77,7 @@ export class ValueWalk {
     let isChanged = false;
     const entries = keys.map((key) => {
       const item: unknown = Reflect.get(value, key);
-      const copy = this.value(item, placeOfField(place, key, tool));
+      const copy = this.value(item, placesOfField(places, key, tool));
       isChanged ||= copy !== item;
       return [key, copy] as const;
     });
@@ -81,14 +88,14 @@ export class ValueWalk {
       : (Object.defineProperties(Object.create(prototype) as object, Object.getOwnPropertyDescriptors(copy)) as object);
   }
 
-  #nested(value: object, place: ValuePlace): unknown {
-    if (Array.isArray(value)) return this.#list(value, place);
-    if (value instanceof Map) return new Map(this.#list([...value], place) as readonly [unknown, unknown][]);
-    if (value instanceof Set) return new Set(this.#list([...value], place));
-    if (value instanceof Error) return this.#error(value, place);
+  #nested(value: object, places: Places): unknown {
+    if (Array.isArray(value)) return this.#list(value, places);
+    if (value instanceof Map) return new Map(this.#list([...value], places) as readonly [unknown, unknown][]);
+    if (value instanceof Set) return new Set(this.#list([...value], places));
+    if (value instanceof Error) return this.#error(value, places);
     if (value instanceof URL) return this.#isSecret(value.href) ? this.options.replaceText(value, "") : value;
     if (ArrayBuffer.isView(value) || value instanceof Date) return value;
-    return this.object(value, place);
+    return this.object(value, places);
   }
 
   #isSecret(text: string): boolean {
@@ -97,24 +104,25 @@ export class ValueWalk {
     return hides?.(text) === true || secrets.isIn(text) || shownText(rules, text) !== text;
   }
 
-  #list(list: readonly unknown[], place: ValuePlace): readonly unknown[] {
+  #list(list: readonly unknown[], places: Places): readonly unknown[] {
     const copies = list.map((item, index) => {
-      const at = { whole: [...place.whole, String(index)], named: place.named };
+      const at = places.map(({ whole, named }) => ({ whole: [...whole, String(index)], named }));
       return isPair(item) && !this.isRedactedAt(at) ? this.#pair(item, at) : this.value(item, at);
     });
     return copies.every((copy, at) => copy === list[at]) ? list : copies;
   }
 
-  #pair(pair: readonly [key: string, value: unknown], { whole, named }: ValuePlace): readonly unknown[] {
+  #pair(pair: readonly [key: string, value: unknown], places: Places): readonly unknown[] {
     const [key, value] = pair;
-    const copy = [this.text(key), this.value(value, { whole: [...whole, "1"], named: [...named, key] })];
+    const at = places.map(({ whole, named }) => ({ whole: [...whole, "1"], named: [...named, key] }));
+    const copy = [this.text(key), this.value(value, at)];
     return copy[0] === key && copy[1] === value ? pair : copy;
   }
 
-  #error(error: Error, place: ValuePlace): Error {
+  #error(error: Error, places: Places): Error {
     const fields = Object.getOwnPropertyNames(error).map((key) => {
       const item: unknown = Reflect.get(error, key);
-      return { key, item, value: this.value(item, placeOfField(place, key)) };
+      return { key, item, value: this.value(item, placesOfField(places, key)) };
     });
     if (fields.every(({ item, value }) => item === value)) return error;
     const copy = Object.create(Object.getPrototypeOf(error) as object) as Error;
@@ -125,15 +133,15 @@ export class ValueWalk {
 }
 
 /**
- * Returns the place of a field. The values of a tool call are at `<tool>.input` and `<tool>.output`, and the output of a
- * run in its status at `output`.
+ * Returns the places of a field. The values of a tool call are also at `<tool>.input` and `<tool>.output`, and the output
+ * of a run in its status at `output`.
  */
-export function placeOfField({ whole, named }: ValuePlace, key: string, tool?: string): ValuePlace {
-  if (tool !== undefined && (key === "input" || key === "output")) return placeAt(tool, key);
+export function placesOfField(places: Places, key: string, tool?: string): Places {
   const name = key === "finalOutput" ? "output" : key;
-  return { whole: [...whole, name], named: [...named, name] };
+  const within = places.map(({ whole, named }) => ({ whole: [...whole, name], named: [...named, name] }));
+  return tool !== undefined && (key === "input" || key === "output") ? [...within, ...placesAt(tool, key)] : within;
 }
 
-export function placeAt(...keys: readonly string[]): ValuePlace {
-  return { whole: keys, named: keys };
+export function placesAt(...keys: readonly string[]): Places {
+  return [{ whole: keys, named: keys }];
 }
