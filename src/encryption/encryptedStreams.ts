@@ -12,6 +12,7 @@ const storeSchema = objectWithMethods<StreamStore>("append", "read", "remove");
 
 /**
  * Encrypts the chunks of streams with the data keys of an encrypted storage. Their number and size stay readable.
+ * Returns an encrypted store unchanged.
  *
  * @param storage - the storage of the agents, which `encrypted()` or a redaction with a vault returned.
  * @throws NotSupportedError if neither `encrypted()` nor a redaction with a vault made the storage.
@@ -23,6 +24,7 @@ const storeSchema = objectWithMethods<StreamStore>("append", "read", "remove");
  */
 export function encryptedStreams(store: StreamStore, storage: PersistenceStorageProvider): StreamStore {
   checkSchema(storeSchema, store, "store of encryptedStreams()");
+  if (store instanceof EncryptedStreamStore) return store;
   return new EncryptedStreamStore(store, encryptedLogOf(storage, "encryptedStreams()"));
 }
 

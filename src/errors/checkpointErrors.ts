@@ -27,7 +27,7 @@ export class CheckpointNotFoundError extends AgentPersistenceError {
 
 const nextSteps = {
   id: {
-    empty: "It has no checkpoints, so check that it has run and that a storage is configured",
+    empty: "It has no checkpoints. Check that it has run and has a storage",
     some: "Choose one of the newest",
   },
   name: { empty: "Its checkpoints have no names", some: "Choose one of its names" },

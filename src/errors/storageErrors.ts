@@ -141,10 +141,10 @@ export type StorageFailure = "full" | "io" | "permission" | "too_many_files" | "
 
 const nextSteps: Readonly<Record<StorageFailure, string>> = {
   full: "Free space and open the agent again.",
-  io: "Fix the problem that the cause describes, and open the agent again.",
+  io: "Fix the cause, and open the agent again.",
   permission: "Give this process access and open the agent again.",
   too_many_files: "Raise the limit of open files, or close agents, and try again.",
-  unavailable: "Check that the path is right and that the storage can be reached, and open the agent again.",
+  unavailable: "Check the path and the storage, and open the agent again.",
 };
 
 const noFolder = "A part of that path is a file. Choose a directory, and open the agent again.";

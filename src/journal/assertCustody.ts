@@ -1,6 +1,7 @@
 import type { StatusState } from "../checkpoint/state/StatusState.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { Clock } from "../internal/Clock.ts";
+import { NotSupportedError } from "../errors/storageErrors.ts";
 import { AgentCopiedError, AgentMovedError } from "../errors/agentErrors.ts";
 
 /** The statuses of agents that may not run here. Opening such an agent rejects. */
@@ -19,10 +20,12 @@ interface Opened {
  * Takes over a copy if requested.
  *
  * @throws AgentMovedError, AgentCopiedError if the agent may not run here.
+ * @throws NotSupportedError if its redacted values cannot be read here.
  */
 export async function assertCustody(journal: Opened, asked: CustodyUse | undefined): Promise<void> {
   const { agentId, clock, statusState } = journal;
   const { state } = statusState.custody ?? {};
+  if (asked !== "move" && statusState.run?.vault) throw new NotSupportedError("The agent", "its vault");
   if (state === "moving" && asked === "move") return;
   const error = custodyError(agentId, statusState);
   if (!error) return;

@@ -1,11 +1,13 @@
 import type { FeaturePipeline } from "../agent/feature/FeaturePipeline.ts";
 import type { EmitEvent } from "../events/eventEmitter.ts";
+import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { setupOf } from "./config/PersistenceSetup.ts";
 
 /** What a feature that keeps data beside the log of an agent uses of Persistence. */
 export interface PersistenceExtension {
   /** Passes an event to `onEvent`. */
   readonly tell: EmitEvent;
+  readonly storage: PersistenceStorageProvider;
   /** Adds a function that deletes the other data of a deleted agent. */
   onAgentDeleted(remove: (agentId: string) => Promise<void>): void;
 }
@@ -13,5 +15,6 @@ export interface PersistenceExtension {
 /** Returns the extension of an agent definition, or `undefined` if Persistence is not installed before. */
 export function extendPersistence(pipeline: FeaturePipeline): PersistenceExtension | undefined {
   const setup = setupOf(pipeline);
-  return setup && { tell: setup.tell, onAgentDeleted: (remove) => void setup.removals.push(remove) };
+  const onAgentDeleted = (remove: (agentId: string) => Promise<void>) => void setup?.removals.push(remove);
+  return setup && { tell: setup.tell, storage: setup.storageKey, onAgentDeleted };
 }

@@ -15,11 +15,13 @@ export interface RedactedOptions {
 /** Redacts values before they are stored, such as `redaction()` of `agent-persistence/encryption`. */
 export interface Redactor {
   /**
-   * Returns the options with a redacted storage, listener and telemetry. Called by `install`, and again with its result.
+   * Returns the options with a redacted storage, listener and telemetry. Called by `install` and by task managers, and
+   * again with the result.
    *
+   * @param agent - the definition of an agent. Omitted by task managers.
    * @throws VaultRequiredError if a redacted value is needed later, and no vault keeps it.
    */
-  apply<Options extends RedactedOptions>(options: Options, agent: Pick<FeaturePipeline, "tools">): Options;
+  apply<Options extends RedactedOptions>(options: Options, agent?: Pick<FeaturePipeline, "tools">): Options;
   /** Returns the output of a tool as the run, the model and the storage get it. */
   output(toolName: string, output: unknown): unknown;
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { FeaturePipeline } from "../agent/feature/FeaturePipeline.ts";
 import { subAgentOf } from "../agent/feature/AgentDefinition.ts";
 import type { AnyTool } from "../agent/tool/Tool.ts";
 import { DataKeys } from "../encryption/keys/DataKeys.ts";
@@ -14,6 +15,7 @@ import { pathText, type RedactedPath, redactedPath } from "../internal/redactedP
 import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
 import { type LogStorage, offersLog } from "../storage/LogStorage.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";
+import { RedactedStorage } from "./log/RedactedStorage.ts";
 import { RedactedRecordLog } from "./log/RedactedRecordLog.ts";
 import { RedactedTelemetry } from "./RedactedTelemetry.ts";
 import type { RedactedOptions, Redactor } from "./Redactor.ts";
@@ -103,15 +105,9 @@ export class StorageRedaction implements Redactor {
     throw new NotSupportedError("storage()", "a redaction with a vault");
   }
 
-  apply<Options extends RedactedOptions>(
-    options: Options,
-    { tools }: { readonly tools: ReadonlyMap<string, AnyTool> },
-  ): Options {
-    const { storage, onEvent, onListenerError, telemetry, rollbackToolRegistry } = options;
-    const known = [...toolsWithin(tools)];
-    for (const { name, inputSchema } of known)
-      for (const path of secretPaths(inputSchema)) this.#add([name, "input", ...path]);
-    if (!this.#vault) this.#assertNotNeeded(known, rollbackToolRegistry);
+  apply<Options extends RedactedOptions>(options: Options, agent?: Pick<FeaturePipeline, "tools">): Options {
+    const { storage, onEvent, onListenerError, telemetry } = options;
+    if (agent) this.#addTools(agent, options);
     const shown = this.#shown;
     return {
       ...options,
@@ -131,6 +127,13 @@ export class StorageRedaction implements Redactor {
 
   output(toolName: string, output: unknown): unknown {
     return this.#vault ? output : this.#shown.output(toolName, output);
+  }
+
+  #addTools({ tools }: Pick<FeaturePipeline, "tools">, { rollbackToolRegistry }: RedactedOptions): void {
+    const known = [...toolsWithin(tools)];
+    for (const { name, inputSchema } of known)
+      for (const path of secretPaths(inputSchema)) this.#add([name, "input", ...path]);
+    if (!this.#vault) this.#assertNotNeeded(known, rollbackToolRegistry);
   }
 
   #add(path: RedactedPath): void {
@@ -162,7 +165,7 @@ export class StorageRedaction implements Redactor {
     const options = { keys: dataKeys, rules: this.#rules, secrets: this.#secrets, sha256 };
     const log = new RedactedRecordLog(stored.log, options);
     // Encrypted blobs cannot be compressed.
-    return new LogPersistenceStorageProvider(log, {
+    return new RedactedStorage(log, {
       inlineThresholdBytes: stored.inlineThresholdBytes,
       compressThresholdBytes: Infinity,
     });

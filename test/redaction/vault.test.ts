@@ -9,7 +9,7 @@ import {
   tool,
 } from "../../src/index.ts";
 import { destroyKey, encryptedStreams, type KeySource, redaction, reencrypt, secret } from "../../src/encryption.ts";
-import { InMemoryStreamStore } from "../../src/streams.ts";
+import { InMemoryStreamStore, Streams } from "../../src/streams.ts";
 import { TaskManager } from "../../src/task.ts";
 import { scriptedModel } from "../../src/testing.ts";
 import { keyOf, testKeys } from "../encryption/encryptedHarness.ts";
@@ -174,15 +174,66 @@ describe("a vault", () => {
     await expect(collect(log.read("c"))).rejects.toMatchObject({ code: "authentication_failed" });
   });
 
-  it("redacts the input of a task", async () => {
+  it("refuses to run an agent without its vault, and leaves the agent unchanged", async () => {
+    const storage = await unfinished();
+    const before = await storedText(storage);
+    const agent = new AIAgent({
+      promptExecutor: scriptedModel(["done"]),
+      llmModel: "scripted",
+      tools: [look],
+    }).install(Persistence, { storage });
+    await expect(agent.resume({ agentId: "a" })).rejects.toMatchObject({ code: "not_supported" });
+    await expect(agent.run("other", { agentId: "a" })).rejects.toMatchObject({ code: "not_supported" });
+    expect(await storedText(storage)).toBe(before);
+    await persistence(agent).deleteAgent("a");
+    expect(await storedText(storage)).toBe("");
+  });
+
+  it("redacts the input, the output and the events of a task", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
-    const redact = redaction({ paths: ["input.card"], vault: { keys: testKeys("first") } });
-    const tasks = new TaskManager({ storage: redact.storage(storage) });
+    const events: unknown[] = [];
+    const redact = redaction({ paths: ["input.card", "output.receipt"], vault: { keys: testKeys("first") } });
+    const tasks = new TaskManager({ storage, redact, onEvent: (event) => void events.push(event) });
     const inputRequest = { card: secretText };
     const { taskId } = await tasks.create({ taskName: "pay", inputRequest });
     expect(await tasks.get(taskId)).toMatchObject({ inputRequest });
-    expect(await storedText(storage, taskId)).not.toContain(secretText);
-    expect(JSON.stringify(await collect(storage.log.list()))).not.toContain(secretText);
+    await tasks.start(taskId);
+    await tasks.complete(taskId, { output: { receipt: "receipt-of-the-task" } });
+    expect(await tasks.get(taskId)).toMatchObject({ data: { finalOutput: { receipt: "receipt-of-the-task" } } });
+    const texts = [
+      await storedText(storage, taskId),
+      JSON.stringify(await collect(storage.log.list())),
+      JSON.stringify(events),
+    ];
+    for (const text of texts) expect(text).not.toMatch(`${secretText}|receipt-of-the-task`);
+    expect(texts[2]).toContain("[redacted]");
+  });
+
+  it("encrypts the responses that a model streams", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    const store = new InMemoryStreamStore();
+    const redact = redaction({ vault: { keys: testKeys("first") } });
+    const agent = new AIAgent({
+      promptExecutor: {
+        execute: async () => ({ message: { role: "assistant", content: secretText } }),
+        stream: async (_request, onDelta) => {
+          onDelta({ type: "text-delta", text: secretText });
+          return { message: { role: "assistant", content: secretText } };
+        },
+      },
+      llmModel: "scripted",
+    })
+      .install(Persistence, { storage, redact })
+      .install(Streams, { store, batchDelayMs: 0 });
+    const kept: unknown[] = [];
+    const append = store.append.bind(store);
+    store.append = async (...given) => {
+      kept.push(given);
+      await append(...given);
+    };
+    await agent.run("go", { agentId: "a" });
+    expect(kept.length).toBeGreaterThan(0);
+    expect(JSON.stringify(kept)).not.toContain(secretText);
   });
 
   it("encrypts streams with its keys", async () => {

@@ -28,6 +28,8 @@ export interface RunRecord {
   readonly assumed?: true;
   /** The trace of the start, as the `traceparent` of W3C Trace Context. */
   readonly trace?: string;
+  /** A redacted value if the agent has a vault. Empty for readers with the vault. */
+  readonly vault?: string;
 }
 
 /** The result of a finished run whose last checkpoint was pruned. */

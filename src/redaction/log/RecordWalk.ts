@@ -103,7 +103,12 @@ export class RecordWalk extends ValueWalk {
       if (isUnknownCall && key === "output") return [key, this.whole(item)];
       return [key, this.#field(record, key, item, tool)];
     });
-    return Object.fromEntries(fields);
+    return Object.fromEntries(record["kind"] === "run" ? [...fields.filter(notMark), this.#mark()] : fields);
+  }
+
+  /** Readers without the vault see a token here, and refuse to run the agent. */
+  #mark(): readonly [string, unknown] {
+    return ["vault", this.options.replaceText("", "")];
   }
 
   #field(record: Fields, key: string, item: unknown, tool: string | undefined): unknown {
@@ -143,4 +148,8 @@ function withoutEscapes(json: unknown): unknown {
   return Object.fromEntries(
     Object.entries(json).map(([key, item]) => [key.startsWith(":") ? key.slice(1) : key, withoutEscapes(item)]),
   );
+}
+
+function notMark([key]: readonly [string, unknown]): boolean {
+  return key !== "vault";
 }

@@ -62,6 +62,7 @@ export class RedactedBlobs implements BlobStore {
 
   /** Copies the encrypted bytes, because an import and a fork need the same reference. */
   async copy(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean> {
+    if (await this.#keys.find(fromAgentId)) await this.#keys.writing(toAgentId, async () => false, fromAgentId);
     if (this.#blobs.copy) return this.#blobs.copy(fromAgentId, reference, toAgentId);
     const bytes = await this.#blobs.get(fromAgentId, reference);
     const { generation = 1, encoding } = parseBlobReference(reference) ?? {};

@@ -24,6 +24,11 @@ export interface StreamsConfig {
   readonly clock?: Clock | undefined;
 }
 
+/** A storage that keeps the chunks of its agents encrypted, such as one with redacted values. */
+interface EncryptsStreams {
+  encryptedStreams(store: StreamStore): StreamStore;
+}
+
 /** The agents whose last place is remembered. One process seldom owns more at a time. */
 const mostPlaces = 1_000;
 
@@ -39,7 +44,8 @@ export class StreamWriters {
   /** @param extension removes the streams of deleted agents, and reports failures of the store as events. */
   constructor(config: StreamsConfig, extension: PersistenceExtension | undefined) {
     this.#config = config;
-    this.store = config.store;
+    const { encryptedStreams } = Object(extension?.storage) as Partial<EncryptsStreams>;
+    this.store = encryptedStreams?.call(extension?.storage, config.store) ?? config.store;
     this.#tell = extension?.tell;
     extension?.onAgentDeleted((agentId) => this.#drop(agentId));
   }

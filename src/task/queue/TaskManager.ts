@@ -72,7 +72,7 @@ export class TaskManager {
    */
   constructor(options: TaskManagerOptions) {
     checkSchema(taskManagerSchemas.options, options, "options of the task manager");
-    this.#logs = new TaskLogs(options);
+    this.#logs = new TaskLogs(options.redact?.apply(options) ?? options);
     this.#creator = new TaskCreator(this.#logs, options.maxCheckpointBytes);
     this.schedules = new Schedules(this.#logs, new ScheduledTasks(this.#logs, this.#creator, this));
   }

@@ -7,12 +7,14 @@ import {
   functionSchema,
   integerFrom,
   numberFrom,
+  objectWithMethods,
 } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { queueName } from "../state/Task.ts";
 import { isSummaryOrder } from "../../journal/agentSummary.ts";
 import type { ListenerErrorHandler, PersistenceListener } from "../../events/PersistenceEvent.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
+import type { Redactor } from "../../redaction/Redactor.ts";
 import type { Telemetry } from "../../telemetry/Telemetry.ts";
 import { telemetrySchema } from "../../telemetry/telemetrySchema.ts";
 
@@ -40,6 +42,11 @@ export interface TaskManagerOptions {
    * telemetry.
    */
   readonly telemetry?: Telemetry | undefined;
+  /**
+   * Redacts values before they are stored, and in events and telemetry. Pass the `redact` of the agents. Defaults to no
+   * redaction.
+   */
+  readonly redact?: Redactor | undefined;
 }
 
 /** Selects tasks for `TaskManager.list`. */
@@ -79,6 +86,7 @@ export const taskManagerSchemas = {
     onEvent: functionSchema().optional(),
     onListenerError: functionSchema().optional(),
     telemetry: telemetrySchema.optional(),
+    redact: objectWithMethods<Redactor>("apply", "output").optional(),
   })) as z.ZodType,
   filter: strictOptions(() => ({
     status: z.enum(TaskStatus).optional(),
