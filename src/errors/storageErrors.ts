@@ -122,7 +122,7 @@ export class PruningNotSupportedError extends AgentPersistenceError {
 
   constructor(readonly operation: string) {
     super(
-      `${operation} requires a storage that can delete, which a three-method storage cannot do. Delete rows with the tools of the database while the agent is not running, or use a storage with a log, such as FilePersistenceStorageProvider or InMemoryPersistenceStorageProvider.`,
+      `${operation} requires a storage that can delete, which a three-method storage cannot do. Delete rows in the database while the agent does not run, or use a storage with a log, such as FilePersistenceStorageProvider.`,
     );
   }
 }
@@ -143,11 +143,11 @@ const nextSteps: Readonly<Record<StorageFailure, string>> = {
   full: "Free space and open the agent again.",
   io: "Fix the cause, and open the agent again.",
   permission: "Give this process access and open the agent again.",
-  too_many_files: "Raise the limit of open files, or close agents, and try again.",
+  too_many_files: "Raise the limit of open files, or close agents.",
   unavailable: "Check the path and the storage, and open the agent again.",
 };
 
-const noFolder = "A part of that path is a file. Choose a directory, and open the agent again.";
+const noFolder = "A part of that path is a file. Choose a directory.";
 
 /**
  * The system behind a storage failed, such as a file system or a database. Acknowledged writes are intact. The failed

@@ -23,9 +23,7 @@ describe("an error message", () => {
 
   it("about a storage failure gives advice that is correct for a missing table and for a failed device", () => {
     const { message } = new StorageError("io", "read", 'agent "a"', { cause: { code: "42P01" } });
-    expect(message).toBe(
-      'read failed on agent "a" (io, 42P01). Fix the cause, and open the agent again.',
-    );
+    expect(message).toBe('read failed on agent "a" (io, 42P01). Fix the cause, and open the agent again.');
   });
 
   it("stays short, however long the ids in it are", async () => {
