@@ -180,7 +180,7 @@ describe("values that evade redaction", () => {
     ["look like a plain envelope", { x: { $plain: { iban: hidden } } }, "iban"],
     ["look like a record", { iban: hidden, kind: "snapshot", since: [{ records: [{ id: hidden }] }] }, "iban"],
     ["are keys", { iban: hidden, x: { [hidden]: 1 } }, "iban"],
-    ["are within another text", { iban: hidden, x: `{\"a\":\"${hidden}\"}` }, "iban"],
+    ["are within another text", { iban: hidden, x: `{"a":"${hidden}"}` }, "iban"],
   ])("are redacted if they %s", async (_name, output, path) => {
     const { agent, storage } = install({ paths: [path], vault: { keys } }, [
       { ...look, execute: () => output } as never,
