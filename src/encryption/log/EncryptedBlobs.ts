@@ -3,6 +3,7 @@ import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../../storage/BlobStore.ts";
 import { formatBlobReference, parseBlobReference } from "../../storage/blobs.ts";
+import { bytesToEncrypt } from "../keys/aesGcm.ts";
 import type { DataKey } from "../keys/DataKey.ts";
 import type { DataKeys } from "../keys/DataKeys.ts";
 import { blobNameOf } from "./sealedRecords.ts";
@@ -32,10 +33,11 @@ export class EncryptedBlobs implements BlobStore {
   }
 
   async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
-    const copy = bytes.slice();
-    const reference = formatBlobReference({ hash: (await this.#sha256()).hex(copy), generation, encoding });
+    // Copies the bytes before the first await, because the caller may change them afterwards.
+    const copy = bytesToEncrypt(bytes, version);
+    const reference = formatBlobReference({ hash: (await this.#sha256()).hex(copy.plain), generation, encoding });
     const key = await this.#keys.writing(agentId, () => this.#hasData(agentId));
-    const encrypted = await key.encrypt(copy, contextOf(agentId, reference, key), version);
+    const encrypted = await key.encryptInPlace(copy, contextOf(agentId, reference, key));
     await this.#blobs.putNamed(agentId, await blobNameOf(key, reference), encrypted);
     return reference;
   }
