@@ -58,6 +58,9 @@ export interface HiddenValues {
 
 export const hiddenText = "[hidden]";
 
+/** An encrypted value in the log of an agent with a vault. Pages show only that there is one. */
+const redactedToken = /\[redacted:[\w-]+\.[\w-]+\.[\w-]+\]/g;
+
 /** The maximum depth. Deeper values are replaced by a notice, because code that walks them would overflow the stack. */
 const deepest = 200;
 
@@ -99,7 +102,8 @@ export class Redaction {
     return this.#copy(value, { whole: path, named: path }, this.#isSecret(path.at(-1)), 0);
   }
 
-  text(text: string): string {
+  text(stored: string): string {
+    const text = stored.includes("[redacted:") ? stored.replaceAll(redactedToken, "[redacted]") : stored;
     // Skips the search in short texts, such as most names and ids, because the 18 patterns take much longer than this
     // check.
     if (!this.#hidesSecrets || (text.length < shortestMatch && !text.includes("@"))) return text;

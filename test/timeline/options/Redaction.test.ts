@@ -4,6 +4,22 @@ import { Redaction } from "../../../src/timeline/options/Redaction.ts";
 
 const hiding = () => new Redaction([], true);
 
+describe("values of a vault", () => {
+  it("are shown without their encrypted form, even if secrets are shown", () => {
+    const stored = {
+      text: "card **** [redacted:YQ.ZDdm.pw-_Bz]",
+      card: "[redacted:YQ.ZDdm.pwBz]",
+      other: "[redacted:]",
+    };
+    for (const hidesSecrets of [true, false])
+      expect(new Redaction([], hidesSecrets).value(stored, [])).toEqual({
+        text: "card **** [redacted]",
+        card: "[redacted]",
+        other: "[redacted:]",
+      });
+  });
+});
+
 describe("likely secrets", () => {
   it.each([
     ["a key of a model provider", `sk-proj-${"a1".repeat(20)}`],
