@@ -7,6 +7,7 @@ it.each([
   "test/bench/package-lock.json",
   "docs/.site/package-lock.json",
   "test/package/platforms/package-lock.json",
+  "test/package/platforms/next/package-lock.json",
 ])("%s names no registry, so that any mirror works", (path) => {
   expect(readFileSync(repository + path, "utf8")).not.toMatch(/"resolved": "http/);
 });
