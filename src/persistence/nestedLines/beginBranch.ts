@@ -50,7 +50,9 @@ function restored(parent: RunRecorder, { log, branch: { line, lanes } }: StoredI
   const state = foldLine(log.index, lane);
   if (!state) throw new UnreadableValueError(`lane ${lane} of a branch is not in the log`);
   const own = { place, lanes: [...lanes] };
-  return restoredRun(setup, journal, { log, state }, { lane, run, opening: [], line: own, parent });
+  const recorder = restoredRun(setup, journal, { log, state }, { lane, run, opening: [], line: own, parent });
+  recorder.newSettings = parent.newSettings;
+  return recorder;
 }
 
 function begun(parent: RunRecorder, place: LanePlace, { state, ...from }: RunStart): RunRecorder {

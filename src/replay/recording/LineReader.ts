@@ -69,9 +69,10 @@ export class LineReader {
     const { index, agentId } = this.#log;
     const [line = { agentId, runId: "", lane }] = linesTo(index, agentId, lane);
     const records = (index.laneRecords.get(lane) ?? []).filter(({ order }) => order <= upTo);
-    const begun = { line, checkpoints: [], nested: this.#nestedIn({ lane, upTo, record: start }) };
-    if (isFirst) this.#begin(start, begun, records[0]?.order ?? -1);
     const changes = settingsChanges(records);
+    const changedAt = [...changes].map(({ order }) => order);
+    const begun = { line, checkpoints: [], nested: this.#nestedIn({ lane, upTo, record: start }, changedAt) };
+    if (isFirst) this.#begin(start, begun, records[0]?.order ?? -1);
     for (const ordered of records) {
       const { record, order } = ordered;
       if (!index.requests.isForgotten(record, order)) this.#add(record, order, begun);
@@ -160,17 +161,26 @@ export class LineReader {
     return point && recordedStateAt(this.#log, point);
   }
 
+  #settingsAt(version: number): RecordedSettings | undefined {
+    const { model, parameters, tools } = this.#stateAt(version) ?? {};
+    return model === undefined ? undefined : { model, tools: tools ?? [], ...(parameters && { parameters }) };
+  }
+
   #read(slot: StoredValue, lane: number, order: number): unknown {
     return this.#log.readValue(lineValue(this.#log.index, lane, slot, order));
   }
 
-  #nestedIn({ lane, upTo }: LaneSpan): readonly RecordedNested[] {
+  /** A branch that was open when a resume changed the settings has started with the settings before. */
+  #nestedIn({ lane, upTo }: LaneSpan, changes: readonly number[]): readonly RecordedNested[] {
     const { lines } = this.#log.index;
     return lines.childrenOf(lane).flatMap(({ place, lanes, begun }): RecordedNested[] => {
       const newest = lanes.findLast(([, at]) => at <= upTo)?.[0];
       if (begun > upTo || newest === undefined || newest <= lane) return [];
       const line = new LineReader(this.#log, { lane: newest, upTo }).read();
-      return "fork" in place ? [{ fork: place.fork, branch: place.branch, line }] : [{ call: place.call, line }];
+      if (!("fork" in place)) return [{ call: place.call, line }];
+      const isChanged = changes.some((order) => order > begun);
+      const settings = isChanged ? this.#settingsAt(place.fork) : undefined;
+      return [{ fork: place.fork, branch: place.branch, line: startedWith(line, settings) }];
     });
   }
 }
@@ -183,6 +193,11 @@ function settingsChanges(records: readonly OrderedRecord[]): ReadonlySet<Ordered
   const appends = new Set(records.flatMap(({ record, position }) => (record.kind === "checkpoint" ? position : [])));
   appends.add(records[0]?.position ?? -1);
   return new Set(records.filter(({ record, position }) => record.kind === "settings" && !appends.has(position)));
+}
+
+function startedWith(line: LineRecording, settings: RecordedSettings | undefined): LineRecording {
+  const [first, ...rest] = line.parts;
+  return first && settings ? { ...line, parts: [{ settings, ...first }, ...rest] } : line;
 }
 
 const changesState: ReadonlySet<string> = new Set(["message", "edit", "storage", "settings"]);
