@@ -19,6 +19,9 @@ const structuralFields: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
+/** Fields whose whole value can be a number or a boolean of the user. Other numbers and booleans belong to the record. */
+const valueFields: ReadonlySet<string> = new Set("input output answer value payload outcome".split(" "));
+
 /** Fields with records of a snapshot. */
 const restatedRecords: ReadonlySet<string> = new Set(["snapshot.checkpoint", "snapshot.run"]);
 /** Fields with the appends that a snapshot or a pruning restates. */
@@ -99,7 +102,7 @@ export class RecordWalk extends ValueWalk {
     const tool = toolOf(record) ?? this.#tools.of(record["call"]);
     const isUnknownCall = record["kind"] === "outcome" && tool === undefined;
     const fields = Object.entries(record).map(([key, item]): readonly [string, unknown] => {
-      if (typeof item === "number" || typeof item === "boolean") return [key, item];
+      if ((typeof item === "number" || typeof item === "boolean") && !valueFields.has(key)) return [key, item];
       if (isUnknownCall && key === "output") return [key, this.whole(item)];
       return [key, this.#field(record, key, item, tool)];
     });
