@@ -167,7 +167,7 @@ export class RedactedRecordLog implements RecordLog {
     return new RedactedOwnedLog(owned, {
       redact: (append) => redactor.redact(append),
       encrypt: (redacted) => this.#encrypted(agentId, redacted),
-      keyId: () => this.keys.storedId(agentId),
+      keyId: () => this.#keyIdOf(agentId, owned.generation),
       dropped: (keyId) => this.keys.destroy(agentId, keyId),
       ended: () => {
         if (this.#owned.get(agentId) === redactor) this.#owned.delete(agentId);
@@ -205,6 +205,13 @@ export class RedactedRecordLog implements RecordLog {
     // The key has no data if this process owned the log before and after the key was read.
     if (keyId !== undefined && (await this.#log.owner(agentId))?.nonce === nonce)
       await this.keys.destroy(agentId, keyId);
+  }
+
+  /** Returns the id of the key of an agent that this process owns. The log of an absent agent has no owner. */
+  async #keyIdOf(agentId: string, generation: number): Promise<string | undefined> {
+    const keyId = await this.keys.storedId(agentId);
+    if (keyId === undefined) return undefined;
+    return (await this.#log.owner(agentId))?.generation === generation ? keyId : undefined;
   }
 
   async #hasData(agentId: string): Promise<boolean> {
