@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { NotSupportedError } from "../errors/storageErrors.ts";
 import { type LogShapeName, UnreadableValueError } from "../errors/storedDataErrors.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { abortSignalSchema, functionSchema, nonEmptyString } from "../internal/options/optionSchemas.ts";
@@ -6,7 +7,7 @@ import { strictOptions } from "../internal/options/strictOptions.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { shapeOfStatus, unreadable } from "../storage/summaries.ts";
 import { exportLog } from "../transfer/exportAgent.ts";
-import { logOf, type TransferStorage } from "../transfer/logOf.ts";
+import { exportedStorage, type TransferStorage } from "../transfer/logOf.ts";
 import { BackupFolder, type BackedUpLog } from "./BackupFolder.ts";
 import { isAboutOneLog } from "./isAboutOneLog.ts";
 
@@ -39,7 +40,7 @@ export interface BackupReport {
   readonly unchanged: readonly string[];
   /** The logs that the storage no longer has, and moved agents. Their archives were removed with `removeDeleted`, and kept otherwise. */
   readonly deleted: readonly string[];
-  /** The logs that cannot be read. Their earlier archives are kept. */
+  /** The logs that cannot be read, and data keys. Their earlier archives are kept. */
   readonly failed: readonly FailedLog[];
 }
 
@@ -59,7 +60,7 @@ const optionsSchema = strictOptions(() => ({
  *
  * @throws InvalidInputError if the directory has other content.
  * @throws BackupBusyError if another backup writes into the directory.
- * @throws NotSupportedError if the storage cannot list or return its logs.
+ * @throws NotSupportedError if the storage cannot list or return its logs, or is redacted.
  * @example
  * ```ts
  * const { written } = await backupStorage(storage, { directory: "/backups/agents" });
@@ -70,7 +71,7 @@ export async function backupStorage(
   options: BackupOptions,
 ): Promise<BackupReport> {
   checkSchema(optionsSchema, options, "options of backupStorage()");
-  const source = logOf(storage, "encodedAppends", "backupStorage()");
+  const source = exportedStorage(storage, "backupStorage()");
   const folder = new BackupFolder(options.directory);
   const lock = await folder.begin();
   try {
@@ -106,7 +107,7 @@ async function copyAll(
       if (outcome) report[outcome].push(log.logId);
       if (outcome === "deleted" && removeDeleted && log.earlier) await folder.remove(log.earlier.file);
     } catch (error) {
-      if (!isAboutOneLog(error)) throw error;
+      if (!isAboutOneLog(error) && !(error instanceof NotSupportedError)) throw error;
       report.failed.push({ logId: log.logId, error });
     }
     onProgress?.(++finished);

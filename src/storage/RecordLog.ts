@@ -33,6 +33,11 @@ export interface LogCapabilities {
    * Omitted if the storage has no directory on this machine.
    */
   readonly folder?: string;
+  /**
+   * Whether readers get redacted values that the stored appends have only in encrypted form. Such a log cannot be
+   * exported or backed up. Omitted for every other log.
+   */
+  readonly redacted?: true;
 }
 
 /** The owner of a log. `nonce` is random and distinguishes owners within one process. */

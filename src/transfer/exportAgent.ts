@@ -7,6 +7,7 @@ import { AgentMovedError, InvalidInputError } from "../errors/agentErrors.ts";
 import { inLargeParts } from "../internal/bytes.ts";
 import { systemClock } from "../internal/Clock.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
+import { NotSupportedError } from "../errors/storageErrors.ts";
 import { UnreadableValueError } from "../errors/storedDataErrors.ts";
 import { CheckpointNotFoundError } from "../errors/checkpointErrors.ts";
 import { nonEmptyString } from "../internal/options/optionSchemas.ts";
@@ -24,7 +25,7 @@ import { ArchiveHash, type ArchiveHeader, type ArchivePart, encodePart, textOfFa
 import { BlobsOfLines } from "./transferredBlobs.ts";
 import { gzipped } from "./gzipStream.ts";
 import { type CopiedLog, keptAppends, type LogSurvey, surveyAnyLog, surveyLog } from "./keptAppends.ts";
-import { logOf, type TransferStorage } from "./logOf.ts";
+import { exportedStorage, type TransferStorage } from "./logOf.ts";
 import { quoted } from "../errors/quoted.ts";
 import { isShapeRecord } from "../checkpoint/format/ShapeRecord.ts";
 
@@ -71,7 +72,7 @@ const optionsSchema = strictOptions(() => ({
  * @throws InvalidInputError if the agent has no records.
  * @throws AgentMovedError if the agent was moved, or is moving and is exported without `move`.
  * @throws AgentBusyError if the agent runs and `move` is set.
- * @throws NotSupportedError if the log of the storage cannot return its lines.
+ * @throws NotSupportedError if the log of the storage cannot return its lines, or the storage is redacted.
  * @throws CheckpointNotFoundError, CorruptLogError, CorruptBlobError
  * @throws UnreadableValueError if a blob is missing, or if the agent is deleted or pruned during the export.
  */
@@ -82,7 +83,7 @@ export async function* exportAgent(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   assertAgentId(agentId);
   checkSchema(optionsSchema, options, "options of exportAgent()");
-  const source = logOf(storage, "encodedAppends", "exportAgent()");
+  const source = exportedStorage(storage, "exportAgent()");
   const move = options.move ? await beginMove(source, agentId) : undefined;
   const sha256 = await source.sha256();
   const log = await keptAppends(source.log, agentId, sha256);
@@ -104,6 +105,7 @@ export async function* exportAgent(
  * for an unknown or a moved agent.
  *
  * @throws InvalidInputError if the log is encrypted.
+ * @throws NotSupportedError if the log has a data key.
  * @throws CorruptLogError, CorruptBlobError
  * @throws UnreadableValueError if a blob is missing, or if the log is deleted or pruned during the export.
  */
@@ -115,18 +117,19 @@ export async function exportLog(
   const log = await keptAppends(source.log, logId, sha256);
   const survey = await surveyAnyLog(log, logId, { sha256 });
   if (survey.last === undefined || survey.custody?.state === "moved") return undefined;
-  if (survey.firstRecords.some(({ kind }) => encryptedKinds.includes(kind))) throw encryptedLog(logId);
+  assertExported(logId, survey);
   const shape = survey.firstRecords.find(isShapeRecord)?.shape;
   const header: ArchiveHeader = { ...factsOf(logId, survey), ...(shape !== undefined && { shape }) };
   return inLargeParts(archiveOf({ source: source.log, log, sha256 }, header, survey), yieldedBytes);
 }
 
-/** The first records of logs that `encrypted` wrote. */
-const encryptedKinds = ["encrypted", "data_key"];
-
-function encryptedLog(logId: string): InvalidInputError {
+/** A data key in an archive would outlive its destruction. */
+function assertExported(logId: string, { firstRecords }: LogSurvey): void {
+  if (firstRecords.some(({ kind }) => kind === "data_key"))
+    throw new NotSupportedError(`A backup of the data key ${quoted(logId)}`, "a keyStorage with a backup of its own");
+  if (!firstRecords.some(({ kind }) => kind === "encrypted")) return;
   const expected = `expected the storage that encrypted() returned, found the encrypted log ${quoted(logId)}`;
-  return new InvalidInputError("storage of a backup", [{ path: "", expected }]);
+  throw new InvalidInputError("storage of a backup", [{ path: "", expected }]);
 }
 
 function factsOf(agentId: string, survey: LogSurvey): Omit<ArchiveHeader, "checkpoint" | "move"> {

@@ -20,6 +20,21 @@ export function logOf<Method extends "encodedAppends" | "receive">(
   return storage;
 }
 
+/**
+ * Returns a storage whose logs can be exported.
+ *
+ * @throws NotSupportedError if the storage is redacted, because the archive would contain the values of its blobs.
+ */
+export function exportedStorage(
+  storage: PersistenceStorageProvider,
+  operation: string,
+): TransferStorage<"encodedAppends"> {
+  const source = logOf(storage, "encodedAppends", operation);
+  if (!source.log.capabilities.redacted) return source;
+  const missing = "the stored form of redacted values (pass the storage that redact.storage() wraps)";
+  throw new NotSupportedError(operation, missing);
+}
+
 function has<Method extends "encodedAppends" | "receive">(
   storage: LogStorage,
   method: Method,

@@ -74,7 +74,7 @@ export class RedactedRecordLog implements RecordLog {
   }
 
   get capabilities(): LogCapabilities {
-    return this.#log.capabilities;
+    return { ...this.#log.capabilities, redacted: true };
   }
 
   async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {

@@ -1,0 +1,58 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { backupStorage, restoreBackup } from "../../src/backup.ts";
+import { redaction } from "../../src/encryption.ts";
+import { AIAgent, InMemoryPersistenceStorageProvider, Persistence } from "../../src/index.ts";
+import { sealed } from "../../src/seals.ts";
+import { scriptedModel } from "../../src/testing.ts";
+import { exportAgent } from "../../src/transfer.ts";
+import { testKeys } from "../encryption/encryptedHarness.ts";
+import { collect, testDirectory } from "../storage/file/support/fixture.ts";
+import { testKey } from "../seals/sealedHarness.ts";
+import { storedText } from "./redactedHarness.ts";
+
+const keys = testKeys("first");
+const secretText = "secret-in-an-archive";
+
+async function stored(keyStorage?: InMemoryPersistenceStorageProvider) {
+  const storage = new InMemoryPersistenceStorageProvider();
+  const redact = redaction({ paths: ["input"], vault: { keys, keyStorage } });
+  const agent = new AIAgent({ promptExecutor: scriptedModel(["done"]), llmModel: "scripted" });
+  await agent.install(Persistence, { storage, redact }).run(secretText, { agentId: "a" });
+  const directory = join(await testDirectory(), "backup");
+  return { storage, redacted: redact.storage(storage), directory };
+}
+
+describe("archives of a redacted storage", () => {
+  it.each(["redacted", "redacted and sealed"])("are refused for a storage that is %s", async (kind) => {
+    const { redacted, directory } = await stored();
+    const storage = kind === "redacted" ? redacted : sealed(redacted, { sign: testKey.sign, verify: testKey.verify });
+    const refusal = { code: "not_supported", message: expect.stringContaining("pass the storage that") };
+    await expect(collect(exportAgent(storage, "a"))).rejects.toMatchObject(refusal);
+    await expect(collect(exportAgent(storage, "a", { move: true }))).rejects.toMatchObject(refusal);
+    await expect(backupStorage(storage, { directory })).rejects.toMatchObject(refusal);
+    expect(await collect(redacted.log.list())).toMatchObject([{ agentId: "a", status: "completed" }]);
+  });
+
+  it("contain the encrypted values of a backup, which reports each data key as failed", async () => {
+    const { storage, directory } = await stored();
+    expect(await backupStorage(storage, { directory })).toMatchObject({
+      written: ["a"],
+      failed: [{ logId: "data_key:a", error: { code: "not_supported" } }],
+    });
+    const target = new InMemoryPersistenceStorageProvider();
+    expect(await restoreBackup(target, { directory })).toMatchObject({ restored: ["a"], failed: [] });
+    expect(await storedText(target)).toContain("[redacted:");
+    expect(await storedText(target)).not.toContain(secretText);
+  });
+
+  it("are complete with a separate storage for the data keys", async () => {
+    const keyStorage = new InMemoryPersistenceStorageProvider();
+    const { storage, directory } = await stored(keyStorage);
+    expect(await backupStorage(storage, { directory })).toMatchObject({ written: ["a"], failed: [] });
+    const target = new InMemoryPersistenceStorageProvider();
+    await restoreBackup(target, { directory });
+    const { log } = redaction({ vault: { keys, keyStorage } }).storage(target);
+    expect(JSON.stringify((await collect(log.read("a"))).map(({ records }) => records))).toContain(secretText);
+  });
+});
