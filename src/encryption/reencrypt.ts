@@ -1,14 +1,18 @@
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
 import { encryptedLogOf } from "./encryptedLogOf.ts";
+import { agentIdOf } from "./keys/KeyLog.ts";
 
 /** The result of {@link reencrypt} for one agent. */
 export interface ReencryptedKey {
-  /** The id of the agent, thread, session or inbox. */
+  /**
+   * The id of the agent, thread, session or inbox. If the log of the data key is damaged and the id exceeds about 1,000
+   * bytes, the id of this log.
+   */
   readonly agentId: string;
   /** Whether the data key was encrypted again. `false` if the current key had encrypted it already. */
   readonly changed: boolean;
-  /** Why the data key could not be encrypted again, for example because its key is missing. Omitted otherwise. */
+  /** Why the data key could not be encrypted again, for example because its key is missing or its log is damaged. Omitted otherwise. */
   readonly error?: AgentPersistenceError;
 }
 
@@ -26,14 +30,16 @@ export interface ReencryptedKey {
  */
 export async function* reencrypt(storage: PersistenceStorageProvider): AsyncGenerator<ReencryptedKey, void, undefined> {
   const { keys } = encryptedLogOf(storage, "reencrypt()");
-  for await (const agentId of keys.agentIds()) {
+  for await (const logId of keys.logIds()) {
     try {
+      const agentId = await keys.agentIdIn(logId);
+      if (agentId === undefined) continue;
       const changed = await keys.refresh(agentId);
       if (!changed) await keys.removeReplaced(agentId);
       yield { agentId, changed };
     } catch (error) {
       if (!AgentPersistenceError.isInstance(error) || error.code === "storage_closed") throw error;
-      yield { agentId, changed: false, error };
+      yield { agentId: agentIdOf(logId), changed: false, error };
     }
   }
 }

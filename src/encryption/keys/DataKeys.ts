@@ -93,9 +93,14 @@ export class DataKeys {
     return (await this.#find(agentId))?.stored.forkOf ?? [];
   }
 
-  /** Returns the ids of all agents with a key. */
-  agentIds(): AsyncIterable<string> {
-    return this.#log.agentIds();
+  /** Returns the ids of the logs of all keys, also of damaged ones. */
+  logIds(): AsyncIterable<string> {
+    return this.#log.logIds();
+  }
+
+  /** Returns the id of the agent whose key a log has, or `undefined` if the key was destroyed. */
+  agentIdIn(logId: string): Promise<string | undefined> {
+    return this.#log.agentIdIn(logId);
   }
 
   /** Returns the id of the stored key of an agent, or `undefined` if it has none. */

@@ -5,7 +5,7 @@ import { systemClock } from "../../internal/Clock.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { whileBusy } from "../../journal/shape/whileBusy.ts";
 import { processOwner } from "../../storage/ReleasableLog.ts";
-import { orderBehindAgents } from "../../storage/summaries.ts";
+import { orderBehindAgents, unreadable } from "../../storage/summaries.ts";
 import { unlessStorageFailed } from "./unlessStorageFailed.ts";
 import type { AgentSummary, OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
 
@@ -45,6 +45,11 @@ const longestId = 1_024;
 /** Whether a log with this id would contain a data key. */
 export function isKeyLogId(agentId: string): boolean {
   return agentId.startsWith(prefix);
+}
+
+/** Returns the id of the agent of a key log, or the id of the log if the log has only the hash of a long id. */
+export function agentIdOf(logId: string): string {
+  return logId.startsWith(`${prefix}#`) ? logId : logId.slice(prefix.length);
 }
 
 /**
@@ -131,15 +136,25 @@ export class KeyLog {
     });
   }
 
-  /** Returns the ids of all agents with a key. */
-  async *agentIds(): AsyncGenerator<string> {
-    for await (const { agentId, status } of this.#log.list({ status: keyStatus })) {
-      let found: unknown;
-      if (status !== keyStatus) continue;
-      for await (const { records } of this.#log.read(agentId)) found = records[0] ?? found;
-      const parsed = storedKeySchema.safeParse(found);
-      if (parsed.success) yield parsed.data.agentId;
-    }
+  /** Returns the ids of the logs of all keys, also of damaged ones. */
+  async *logIds(): AsyncGenerator<string> {
+    for (const status of [keyStatus, unreadable])
+      for await (const listed of this.#log.list({ status }))
+        if (listed.status === status && isKeyLogId(listed.agentId)) yield listed.agentId;
+  }
+
+  /**
+   * Returns the id of the agent whose key a log has, or `undefined` if the key was destroyed.
+   *
+   * @throws AuthenticationFailedError for damaged keys
+   */
+  async agentIdIn(logId: string): Promise<string | undefined> {
+    let found: unknown;
+    for await (const { records } of this.#log.read(logId)) found = records[0] ?? found;
+    if (found === undefined) return undefined;
+    const parsed = storedKeySchema.safeParse(found);
+    if (parsed.success && (await this.#idOf(parsed.data.agentId)) === logId) return parsed.data.agentId;
+    throw changedKey(agentIdOf(logId));
   }
 
   async #owning<Result>(
@@ -189,5 +204,9 @@ function idOf({ generation, position }: OwnedLog): string {
 function storedKeyOf(agentId: string, found: unknown): StoredKey {
   const parsed = storedKeySchema.safeParse(found);
   if (parsed.success && parsed.data.agentId === agentId) return parsed.data;
-  throw new AuthenticationFailedError(agentId, undefined, "the record of its data key was changed");
+  throw changedKey(agentId);
+}
+
+function changedKey(agentId: string): AuthenticationFailedError {
+  return new AuthenticationFailedError(agentId, undefined, "the record of its data key was changed");
 }
