@@ -22,8 +22,13 @@ export class AppendRedactor {
     this.#secrets = secrets;
   }
 
-  /** Learns the secrets and calls of stored records. */
-  learn({ records }: Pick<LogAppend, "records">): void {
+  /**
+   * Learns the secrets and calls of stored records.
+   *
+   * @param restored - the redacted values within the records. Texts that were redacted as a whole stay redacted.
+   */
+  learn(records: LogAppend["records"], restored: readonly unknown[]): void {
+    for (const value of restored) if (typeof value === "string") this.#secrets.addRestored(value);
     this.#learning().records(records);
   }
 

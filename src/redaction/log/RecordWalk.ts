@@ -9,6 +9,7 @@ import type { AgentSummary } from "../../storage/RecordLog.ts";
 import { type Places, placesAt, placesOfField, root, ValueWalk, type WalkOptions } from "../values/ValueWalk.ts";
 import type { CallTools } from "./CallTools.ts";
 import { HiddenValue } from "./HiddenValue.ts";
+import { restatesLog, secretsIn } from "./storedSecrets.ts";
 
 /** Fields of records with ids, names and digests, which readers and storages need. They contain no values. */
 const structuralFields: ReadonlySet<string> = new Set(
@@ -99,6 +100,7 @@ export class RecordWalk extends ValueWalk {
 
   #record(record: Fields): Fields {
     this.#tools.note(record);
+    this.options.secrets.add(secretsIn(record).toReversed());
     const tool = toolOf(record) ?? this.#tools.of(record["call"]);
     const isUnknownCall = record["kind"] === "outcome" && tool === undefined;
     const fields = Object.entries(record).map(([key, item]): readonly [string, unknown] => {
@@ -106,7 +108,15 @@ export class RecordWalk extends ValueWalk {
       if (isUnknownCall && key === "output") return [key, this.whole(item)];
       return [key, this.#field(record, key, item, tool)];
     });
+    if (restatesLog(record)) return Object.fromEntries([...fields.filter(notSecrets), ...this.#secrets(record)]);
     return Object.fromEntries(record["kind"] === "run" ? [...fields.filter(notMark), this.#mark()] : fields);
+  }
+
+  /** A reader that begins at the record learns the secrets of the records before it. */
+  #secrets({ secrets }: Fields): readonly (readonly [string, unknown])[] {
+    const known = this.options.secrets.newest;
+    if (known.length > 0) return [["secrets", this.options.replaceText(known, "")]];
+    return typeof secrets === "string" ? [["secrets", secrets]] : [];
   }
 
   /** Readers without the vault see a token here, and refuse to run the agent. */
@@ -151,6 +161,10 @@ function withoutEscapes(json: unknown): unknown {
   return Object.fromEntries(
     Object.entries(json).map(([key, item]) => [key.startsWith(":") ? key.slice(1) : key, withoutEscapes(item)]),
   );
+}
+
+function notSecrets([key]: readonly [string, unknown]): boolean {
+  return key !== "secrets";
 }
 
 function notMark([key]: readonly [string, unknown]): boolean {

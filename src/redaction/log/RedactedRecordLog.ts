@@ -26,6 +26,7 @@ import { RedactedBlobs } from "./RedactedBlobs.ts";
 import { RedactedOwnedLog } from "./RedactedOwnedLog.ts";
 import { tokenOf } from "./redactedToken.ts";
 import { hasTokensOf, restoredValue } from "./restoredValue.ts";
+import { withoutSecrets } from "./storedSecrets.ts";
 
 export interface RedactedRecordLogOptions {
   readonly keys: DataKeys;
@@ -91,10 +92,13 @@ export class RedactedRecordLog implements RecordLog {
 
   async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
     assertNoKeyLog(agentId);
+    // Readers keep heads for a later owner, which reads only what follows.
+    const redactor = this.#redactorOf(agentId);
     for await (const entry of this.#log.read(agentId, options)) {
-      const records = await restoredValue(this.keys, agentId, entry.records);
-      this.#owned.get(agentId)?.learn({ records });
-      yield records === entry.records ? entry : { ...entry, records };
+      const restored: unknown[] = [];
+      const records = await restoredValue(this.keys, agentId, entry.records, (value) => restored.push(value));
+      (this.#owned.get(agentId) ?? redactor).learn(records, restored);
+      yield records === entry.records ? entry : { ...entry, records: records.map(withoutSecrets) };
     }
   }
 
@@ -168,7 +172,11 @@ export class RedactedRecordLog implements RecordLog {
       redact: (append) => redactor.redact(append),
       encrypt: (redacted) => this.#encrypted(agentId, redacted),
       keyId: () => this.#keyIdOf(agentId, owned.generation),
-      dropped: (keyId) => this.keys.destroy(agentId, keyId),
+      dropped: (keyId) => {
+        // A later agent with this id must not store them.
+        this.#secrets.forget(agentId);
+        return this.keys.destroy(agentId, keyId);
+      },
       ended: () => {
         if (this.#owned.get(agentId) === redactor) this.#owned.delete(agentId);
       },

@@ -2,13 +2,27 @@ import type { DataKeys } from "../../encryption/keys/DataKeys.ts";
 import { fromUtf8 } from "../../internal/bytes.ts";
 import { agentOfToken, bytesOfToken, isToken, tokenMark } from "./redactedToken.ts";
 
-/** Returns a copy of a value in the log of an agent, with the values of all tokens. @throws KeyMissingError, AuthenticationFailedError */
-export async function restoredValue<Value>(keys: DataKeys, agentId: string, value: Value): Promise<Value> {
+/**
+ * Returns a copy of a value in the log of an agent, with the values of all tokens.
+ *
+ * @param found - called with the value of each token.
+ * @throws KeyMissingError, AuthenticationFailedError
+ */
+export async function restoredValue<Value>(
+  keys: DataKeys,
+  agentId: string,
+  value: Value,
+  found?: (restored: unknown) => void,
+): Promise<Value> {
   const tokens = new Set<string>();
   addTokens(value, tokens);
   if (tokens.size === 0) return value;
   const values = new Map<string, unknown>();
-  for (const token of tokens) values.set(token, JSON.parse(fromUtf8(await bytesOfToken(keys, token, agentId))));
+  for (const token of tokens) {
+    const restored: unknown = JSON.parse(fromUtf8(await bytesOfToken(keys, token, agentId)));
+    values.set(token, restored);
+    found?.(restored);
+  }
   return withValues(value, values) as Value;
 }
 
