@@ -352,7 +352,7 @@ export class DurableAgent {
     checkSchema(z.string(), toolCallId, "tool call id");
     const checked = checkSettlement(settlement, toolCallId);
     await using journal = await this.#setup.openJournal(this.agentId);
-    await resolveManually(journal, toolCallId, checked);
+    await resolveManually(journal, toolCallId, checked, (call) => this.#setup.redacted(call, checked));
   }
 
   /**

@@ -7,12 +7,12 @@ import { afterAll, describe, expect, it } from "vitest";
 import { repository } from "./compile.ts";
 
 /**
- * In bytes: 154,268 were measured on 2026-11-27. Durable timers need 1,346 of them, the order of ends in a replay 1,156,
+ * In bytes: 154,322 were measured on 2026-11-27. Durable timers need 1,346 of them, the order of ends in a replay 1,156,
  * the places of failures 330, events 1,200, the controls of tasks in lists 150, and `stop()` 147. The aim is 60,000.
  * docs/decisions/0085-what-the-package-weighs.md explains the obstacles. Lower the ceiling with every saving. Raise it
  * only for a feature that is worth its weight.
  */
-const ceiling = 154_280;
+const ceiling = 154_330;
 
 describe("root size", () => {
   const scratch = mkdtempSync(join(tmpdir(), "agent-persistence-size-"));

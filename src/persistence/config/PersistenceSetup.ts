@@ -22,7 +22,7 @@ import type { PersistenceStorageProvider } from "../../storage/PersistenceStorag
 import { NoPersistenceStorageProvider } from "../../storage/none/NoPersistenceStorageProvider.ts";
 import type { Redactor } from "../../redaction/Redactor.ts";
 import type { AgentTelemetry } from "../../telemetry/AgentTelemetry.ts";
-import type { OnToolCallInDoubt } from "../../doubt/ToolCallInDoubt.ts";
+import type { OnToolCallInDoubt, ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";
 import type { Environment } from "../../environment/Environment.ts";
 import { emitAppended, type EmitEvent, emitOpened, eventEmitter } from "../../events/eventEmitter.ts";
 import type { EventBody } from "../../events/PersistenceEvent.ts";
@@ -257,6 +257,13 @@ export class PersistenceSetup {
   nowNamed(call: LoggedCall): LoggedCall {
     const tool = this.at(call.agentPath)?.migrations.toolNow(call.tool, call.version) ?? call.tool;
     return tool === call.tool ? call : { ...call, tool };
+  }
+
+  /** Returns the settlement of a call without the redacted values of its output. */
+  redacted(call: LoggedCall, settlement: ToolCallSettlement): ToolCallSettlement {
+    return this.redact && typeof settlement === "object" && "output" in settlement
+      ? { output: this.redact.output(this.nowNamed(call).tool, settlement.output) }
+      : settlement;
   }
 
   hasInverse(call: LoggedCall): boolean {

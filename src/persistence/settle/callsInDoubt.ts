@@ -104,18 +104,20 @@ export function inverseIdOf(call: string, { agentId, sha256 }: Pick<Journal, "ag
  * Records the outcome of a call in doubt, or of an inverse that is in doubt or blocks a rollback. Durable when it
  * resolves.
  *
+ * @param redact - returns the settlement of a call as it is stored.
  * @throws ToolCallNotInDoubtError, NotSerializableError
  */
 export async function resolveManually(
   journal: Journal,
   toolCallId: string,
   settlement: ToolCallSettlement,
+  redact: (call: LoggedCall) => ToolCallSettlement,
 ): Promise<void> {
   const log = await journal.readAll();
   const reverts = inversesToSettle(log).find(({ call }) => inverseIdOf(call, journal) === toolCallId);
   const record = reverts
     ? settledInverse(reverts.call, settlement, "outside")
-    : outcomeRecord(journal, log, findInDoubt(journal.agentId, log, toolCallId), settlement);
+    : outcomeRecord(journal, log, findInDoubt(journal.agentId, log, toolCallId), redact);
   await journal.store([record]);
 }
 
@@ -123,9 +125,9 @@ function outcomeRecord(
   journal: Journal,
   log: AgentLog,
   call: LoggedCall,
-  settlement: ToolCallSettlement,
+  redact: (call: LoggedCall) => ToolCallSettlement,
 ): OutcomeRecord {
-  const end = settledOutcome(settlement, "outside", call.tool, journal.writer);
+  const end = settledOutcome(redact(call), "outside", call.tool, journal.writer);
   const { visit, call: id } = call;
   return { kind: "outcome", lane: laneFor(log, call), visit, call: id, ...end };
 }
