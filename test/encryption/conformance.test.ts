@@ -1,6 +1,6 @@
 import { describe, it } from "vitest";
 import { recordLogConformance } from "../../src/testing.ts";
-import { soak, wholeSoak } from "../soak/cases.ts";
+import { wholeSoak } from "../soak/cases.ts";
 import { engines } from "../storage/engines/engines.ts";
 import { encryptedHarness } from "./encryptedHarness.ts";
 
@@ -11,7 +11,7 @@ const leftOut = [
 ];
 
 /** The suite takes most of a minute on all storages, so only a whole soak runs all of them. */
-const tested = engines.filter(({ name }) => wholeSoak || name === "in memory" || (soak && name === "in files"));
+const tested = engines.filter(({ name }) => wholeSoak || name === "in memory");
 
 for (const { name, harness } of tested) {
   describe(`an encrypted log ${name}`, () => {

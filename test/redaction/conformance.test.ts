@@ -1,6 +1,6 @@
 import { describe, it } from "vitest";
 import { recordLogConformance } from "../../src/testing.ts";
-import { soak, wholeSoak } from "../soak/cases.ts";
+import { wholeSoak } from "../soak/cases.ts";
 import { engines } from "../storage/engines/engines.ts";
 import { redactedHarness } from "./redactedHarness.ts";
 
@@ -8,7 +8,7 @@ import { redactedHarness } from "./redactedHarness.ts";
 const leftOut = ["a table: the log is not over a LogTable", "createMany: the log has no such method"];
 
 /** The suite takes most of a minute on all storages, so only a whole soak runs all of them. */
-const tested = engines.filter(({ name }) => wholeSoak || name === "in memory" || (soak && name === "in files"));
+const tested = engines.filter(({ name }) => wholeSoak || name === "in memory");
 
 for (const { name, harness } of tested) {
   describe(`a redacted log ${name}`, () => {

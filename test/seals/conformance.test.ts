@@ -1,7 +1,7 @@
 import { describe, it } from "vitest";
 import { recordLogConformance, type RecordLogHarness } from "../../src/testing.ts";
 import { encryptedHarness } from "../encryption/encryptedHarness.ts";
-import { soak, wholeSoak } from "../soak/cases.ts";
+import { wholeSoak } from "../soak/cases.ts";
 import { engines } from "../storage/engines/engines.ts";
 import { sealedHarness } from "./sealedHarness.ts";
 
@@ -20,8 +20,8 @@ const arrangements: readonly (readonly [name: string, wrap: (harness: RecordLogH
 for (const [arrangement, wrap] of arrangements)
   for (const { name, harness } of engines) {
     // The suite takes most of a minute on all storages, so only a whole soak runs all of them.
-    const isQuick = name === "in memory" && (soak || wrap === sealedHarness);
-    if (!wholeSoak && !isQuick && !(soak && name === "in files" && wrap === sealedHarness)) continue;
+    const isQuick = name === "in memory" && wrap === sealedHarness;
+    if (!wholeSoak && !isQuick) continue;
     describe(`${arrangement} ${name}`, () => {
       it.each(recordLogConformance)("$name", (test) =>
         test.run(

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { collect } from "../storage/file/support/fixture.ts";
 import { type ArchiveParts, archiveWith, partsOf } from "./forgedArchives.ts";
 import { bytesOf, inPieces, storages, waitingPayer } from "./movedAgents.ts";
-import { soak } from "../soak/cases.ts";
+import { cases } from "../soak/cases.ts";
 
 /** Changes bytes: some are flipped, a range is cut out, or comes twice, or elsewhere, or is written anew. */
 const damage = fc.oneof(
@@ -62,7 +62,7 @@ it.each(["memory", "files"])(
       expect(error).toMatchObject({ code: "invalid_archive" });
       expect(await collect(target.log.list())).toEqual([]);
     });
-    await fc.assert(property, { numRuns: soak ? 500 : name === "files" ? 20 : 60 });
+    await fc.assert(property, { numRuns: cases(name === "files" ? 20 : 60, 500) });
     await importAgent(target, inPieces(archive, 3000));
   },
 );

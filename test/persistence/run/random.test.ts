@@ -63,7 +63,7 @@ describe.each(storages)("$name: any run with random crashes and rollbacks", (sto
         expect(versions).toEqual([...new Set(versions)].sort((a, b) => a - b));
         expect(random.differences).toEqual([]);
       }),
-      { numRuns: runsOn(storage) / 2 },
+      { numRuns: Math.ceil(runsOn(storage) / 2) },
     );
   });
 });
