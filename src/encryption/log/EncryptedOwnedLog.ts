@@ -1,11 +1,11 @@
 import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
-import type { TornTail } from "../../checkpoint/records/Entry.ts";
 import { StopRequestedError } from "../../errors/runErrors.ts";
 import { PositionConflictError } from "../../errors/storageErrors.ts";
 import { Mutex } from "../../internal/Mutex.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { encodeAppend } from "../../storage/lease/encodeAppend.ts";
-import type { LogAppend, OwnedLog, RebuiltSummary } from "../../storage/RecordLog.ts";
+import { OwnedLogWrapper } from "../../storage/OwnedLogWrapper.ts";
+import type { LogAppend, OwnedLog } from "../../storage/RecordLog.ts";
 import { encryptedKind } from "./sealedRecords.ts";
 
 /** The parts of an encrypted log that its owner uses. */
@@ -33,9 +33,8 @@ export interface SealedPlace {
  * An encrypted log that this process owns. It numbers and chains the plain appends like the log below, so that both
  * have the same positions.
  */
-export class EncryptedOwnedLog implements OwnedLog {
+export class EncryptedOwnedLog extends OwnedLogWrapper {
   readonly #agentId: string;
-  readonly #owned: OwnedLog;
   readonly #context: OwnedLogContext;
   readonly #turns = new Mutex();
   readonly #lost = new AbortController();
@@ -45,8 +44,8 @@ export class EncryptedOwnedLog implements OwnedLog {
   #failed: { readonly error: unknown } | undefined;
 
   constructor(agentId: string, owned: OwnedLog, context: OwnedLogContext, end?: ChainLink) {
+    super(owned);
     this.#agentId = agentId;
-    this.#owned = owned;
     this.#context = context;
     this.#expectedEnd = end ?? (owned.position === 0 ? { position: 0, checksum: "" } : undefined);
     const tell = () => void (this.#telling ??= this.#tellLost());
@@ -54,37 +53,17 @@ export class EncryptedOwnedLog implements OwnedLog {
     else owned.lost.addEventListener("abort", tell, { once: true });
   }
 
-  get position(): number {
-    return this.#owned.position;
-  }
-
-  get generation(): number {
-    return this.#owned.generation;
-  }
-
-  get tornTail(): TornTail | undefined {
-    return this.#owned.tornTail;
-  }
-
-  get damage(): OwnedLog["damage"] {
-    return this.#owned.damage;
-  }
-
-  get rebuilt(): RebuiltSummary | undefined {
-    return this.#owned.rebuilt;
-  }
-
-  get lost(): AbortSignal {
+  override get lost(): AbortSignal {
     return this.#lost.signal;
   }
 
   /** Notes the last plain append that a read found, so that the first append does not read it again. */
   noteEnd(end: ChainLink): void {
-    if (this.#expectedEnd === undefined && end.position === this.#owned.position) this.#expectedEnd = end;
+    if (this.#expectedEnd === undefined && end.position === this.owned.position) this.#expectedEnd = end;
   }
 
-  async checkStop(): Promise<void> {
-    await this.#owned.checkStop?.();
+  override async checkStop(): Promise<void> {
+    await super.checkStop();
     await this.#telling;
   }
 
@@ -95,20 +74,20 @@ export class EncryptedOwnedLog implements OwnedLog {
     // Copies the entry before the first await, because the caller may change it afterwards.
     const copy = JSON.parse(JSON.stringify(entry)) as LogAppend;
     await this.#turns.runExclusive(async () => {
-      const { position } = this.#owned;
+      const { position } = this.owned;
       this.#expectedEnd ??= (await this.#context.last(position)) ?? { position, checksum: "" };
     });
     return this.append(copy, expectedPosition);
   }
 
   prune(): Promise<void> {
-    return this.#turns.runExclusive(() => this.#owned.prune());
+    return this.#turns.runExclusive(() => this.owned.prune());
   }
 
   drop(): Promise<void> {
     return this.#turns.runExclusive(async () => {
       const keyId = await this.#context.keyId();
-      await this.#owned.drop();
+      await this.owned.drop();
       this.#context.onEnd();
       // Another process may own the id by now. It has another key.
       if (keyId !== undefined) await this.#context.dropped(keyId);
@@ -118,7 +97,7 @@ export class EncryptedOwnedLog implements OwnedLog {
   release(): Promise<void> {
     return this.#turns.runExclusive(async () => {
       this.#context.onEnd();
-      await this.#owned.release();
+      await this.owned.release();
     });
   }
 
@@ -136,7 +115,7 @@ export class EncryptedOwnedLog implements OwnedLog {
         const { position } = appended.end;
         const place = { encoded, generation, position, summary: appended.summary };
         const sealed = await this.#context.seal({ id, records: gaps, ...(snapshot && { snapshot }) }, place);
-        return this.#owned.append(sealed, expectedPosition);
+        return this.owned.append(sealed, expectedPosition);
       }),
     );
   }
@@ -146,7 +125,7 @@ export class EncryptedOwnedLog implements OwnedLog {
     if (this.#failed) throw this.#failed.error;
     if (expectedPosition === this.position)
       throw new PositionConflictError(this.#agentId, expectedPosition, this.position);
-    return this.#owned.append({ id, records: [{ kind: encryptedKind }] }, expectedPosition);
+    return this.owned.append({ id, records: [{ kind: encryptedKind }] }, expectedPosition);
   }
 
   /** After a failure, the end of the log is unknown, and no later append may be stored. */
@@ -161,7 +140,7 @@ export class EncryptedOwnedLog implements OwnedLog {
   }
 
   async #tellLost(): Promise<void> {
-    const reason: unknown = this.#owned.lost.reason;
+    const reason: unknown = this.owned.lost.reason;
     if (!(reason instanceof StopRequestedError)) return this.#lost.abort(reason);
     const text = await this.#context.openReason(reason.reason);
     this.#lost.abort(new StopRequestedError(this.#agentId, text));

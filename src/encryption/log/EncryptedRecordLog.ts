@@ -20,6 +20,7 @@ import { isSelected, unreadable } from "../../storage/summaries.ts";
 import type { DataKey } from "../keys/DataKey.ts";
 import type { DataKeys } from "../keys/DataKeys.ts";
 import { isKeyLogId, keyStatus } from "../keys/KeyLog.ts";
+import { ownedKeyId } from "../keys/ownedKeyId.ts";
 import { unlessStorageFailed } from "../keys/unlessStorageFailed.ts";
 import { AuthenticatedChain } from "./AuthenticatedChain.ts";
 import { EncryptedBlobs } from "./EncryptedBlobs.ts";
@@ -199,7 +200,7 @@ export class EncryptedRecordLog implements RecordLog {
         seal: (append, place) => this.#seal(agentId, append, place),
         last: (position) => this.#last(agentId, position),
         openReason: (reason) => openReason(this.keys, agentId, reason),
-        keyId: () => this.#keyIdOf(agentId, owned.generation),
+        keyId: () => ownedKeyId(this.#log, this.keys, { agentId, generation: owned.generation }),
         dropped: (keyId) => this.keys.destroy(agentId, keyId),
         onEnd: () => {
           if (this.#owned.get(agentId) === encrypted) this.#owned.delete(agentId);
@@ -240,13 +241,6 @@ export class EncryptedRecordLog implements RecordLog {
     if (keyId === undefined || (await this.#hasData(agentId))) return;
     // The key has no data if this process owned the log before and after it was read.
     if ((await this.#log.owner(agentId))?.nonce === nonce) await this.keys.destroy(agentId, keyId);
-  }
-
-  /** Returns the id of the key of an agent that this process owns. The log of an absent agent has no owner. */
-  async #keyIdOf(agentId: string, generation: number): Promise<string | undefined> {
-    const keyId = await this.keys.storedId(agentId);
-    if (keyId === undefined) return undefined;
-    return (await this.#log.owner(agentId))?.generation === generation ? keyId : undefined;
   }
 
   /** @param position - the position of the last append, if known. It stays when an agent is deleted. */

@@ -1,6 +1,6 @@
-import type { TornTail } from "../../checkpoint/records/Entry.ts";
 import { Mutex } from "../../internal/Mutex.ts";
-import type { LogAppend, OwnedLog, RebuiltSummary } from "../../storage/RecordLog.ts";
+import { OwnedLogWrapper } from "../../storage/OwnedLogWrapper.ts";
+import type { LogAppend, OwnedLog } from "../../storage/RecordLog.ts";
 import type { RedactedAppend } from "./AppendRedactor.ts";
 
 /** The parts of a redacted log that its owner uses. */
@@ -15,57 +15,28 @@ export interface RedactedLogContext {
 }
 
 /** A redacted log that this process owns. */
-export class RedactedOwnedLog implements OwnedLog {
-  readonly #owned: OwnedLog;
+export class RedactedOwnedLog extends OwnedLogWrapper {
   readonly #context: RedactedLogContext;
   readonly #turns = new Mutex();
   #waiting = 0;
   #failed: { readonly error: unknown } | undefined;
 
   constructor(owned: OwnedLog, context: RedactedLogContext) {
-    this.#owned = owned;
+    super(owned);
     this.#context = context;
-  }
-
-  get position(): number {
-    return this.#owned.position;
-  }
-
-  get generation(): number {
-    return this.#owned.generation;
-  }
-
-  get tornTail(): TornTail | undefined {
-    return this.#owned.tornTail;
-  }
-
-  get damage(): OwnedLog["damage"] {
-    return this.#owned.damage;
-  }
-
-  get rebuilt(): RebuiltSummary | undefined {
-    return this.#owned.rebuilt;
-  }
-
-  get lost(): AbortSignal {
-    return this.#owned.lost;
-  }
-
-  async checkStop(): Promise<void> {
-    await this.#owned.checkStop?.();
   }
 
   async append(entry: LogAppend, expectedPosition: number): Promise<number> {
     if (this.#failed) throw this.#failed.error;
     const redacted = this.#context.redact(entry);
-    if (redacted.hidden.length === 0 && this.#waiting === 0) return this.#owned.append(entry, expectedPosition);
+    if (redacted.hidden.length === 0 && this.#waiting === 0) return this.owned.append(entry, expectedPosition);
     // Copies the entry before the first await, because the caller may change it afterwards.
     const copy = redacted.hidden.length > 0 ? redacted : { append: structuredClone(entry), hidden: [] };
     this.#waiting++;
     return this.#turns.runExclusive(async () => {
       try {
         if (this.#failed) throw this.#failed.error;
-        return await this.#owned.append(await this.#encrypted(copy), expectedPosition);
+        return await this.owned.append(await this.#encrypted(copy), expectedPosition);
       } finally {
         this.#waiting--;
       }
@@ -73,13 +44,13 @@ export class RedactedOwnedLog implements OwnedLog {
   }
 
   prune(): Promise<void> {
-    return this.#turns.runExclusive(() => this.#owned.prune());
+    return this.#turns.runExclusive(() => this.owned.prune());
   }
 
   drop(): Promise<void> {
     return this.#turns.runExclusive(async () => {
       const keyId = await this.#context.keyId();
-      await this.#owned.drop();
+      await this.owned.drop();
       this.#context.ended();
       if (keyId !== undefined) await this.#context.dropped(keyId);
     });
@@ -88,7 +59,7 @@ export class RedactedOwnedLog implements OwnedLog {
   release(): Promise<void> {
     return this.#turns.runExclusive(async () => {
       this.#context.ended();
-      await this.#owned.release();
+      await this.owned.release();
     });
   }
 

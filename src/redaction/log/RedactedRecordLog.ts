@@ -4,6 +4,7 @@ import { utf8 } from "../../internal/bytes.ts";
 import type { DataKey } from "../../encryption/keys/DataKey.ts";
 import type { DataKeys } from "../../encryption/keys/DataKeys.ts";
 import { isKeyLogId, keyStatus } from "../../encryption/keys/KeyLog.ts";
+import { ownedKeyId } from "../../encryption/keys/ownedKeyId.ts";
 import { unlessStorageFailed } from "../../encryption/keys/unlessStorageFailed.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../../storage/BlobStore.ts";
@@ -171,7 +172,7 @@ export class RedactedRecordLog implements RecordLog {
     return new RedactedOwnedLog(owned, {
       redact: (append) => redactor.redact(append),
       encrypt: (redacted) => this.#encrypted(agentId, redacted),
-      keyId: () => this.#keyIdOf(agentId, owned.generation),
+      keyId: () => ownedKeyId(this.#log, this.keys, { agentId, generation: owned.generation }),
       dropped: (keyId) => {
         // A later agent with this id must not store them.
         this.#secrets.forget(agentId);
@@ -213,13 +214,6 @@ export class RedactedRecordLog implements RecordLog {
     // The key has no data if this process owned the log before and after the key was read.
     if (keyId !== undefined && (await this.#log.owner(agentId))?.nonce === nonce)
       await this.keys.destroy(agentId, keyId);
-  }
-
-  /** Returns the id of the key of an agent that this process owns. The log of an absent agent has no owner. */
-  async #keyIdOf(agentId: string, generation: number): Promise<string | undefined> {
-    const keyId = await this.keys.storedId(agentId);
-    if (keyId === undefined) return undefined;
-    return (await this.#log.owner(agentId))?.generation === generation ? keyId : undefined;
   }
 
   async #hasData(agentId: string): Promise<boolean> {

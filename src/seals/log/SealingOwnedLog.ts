@@ -1,9 +1,9 @@
 import { prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
-import type { TornTail } from "../../checkpoint/records/Entry.ts";
 import type { SealBrokenError } from "../../errors/sealErrors.ts";
 import { Mutex } from "../../internal/Mutex.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import type { LogAppend, OwnedLog, RebuiltSummary } from "../../storage/RecordLog.ts";
+import { OwnedLogWrapper } from "../../storage/OwnedLogWrapper.ts";
+import type { LogAppend, OwnedLog } from "../../storage/RecordLog.ts";
 import type { FoundAppend } from "./compareDigests.ts";
 import type { KeptSeal } from "./SealKeys.ts";
 import { appendDigest, positionRanges, type Seal, type SealContent, sealHash, withSeal } from "./Seal.ts";
@@ -39,9 +39,8 @@ export interface SealingContext {
 const unsealedStatus = "in_progress";
 
 /** A sealed log that this process owns. Adds a seal to some of its appends. */
-export class SealingOwnedLog implements OwnedLog {
+export class SealingOwnedLog extends OwnedLogWrapper {
   readonly #agentId: string;
-  readonly #owned: OwnedLog;
   readonly #context: SealingContext;
   readonly #turns = new Mutex();
   /** The number of appends that wait for a turn. Without any, an append needs no copy. */
@@ -51,43 +50,19 @@ export class SealingOwnedLog implements OwnedLog {
   #failed: { readonly error: unknown } | undefined;
 
   constructor(agentId: string, owned: OwnedLog, context: SealingContext, end?: SealedEnd) {
+    super(owned);
     this.#agentId = agentId;
-    this.#owned = owned;
     this.#context = context;
     this.#end = end ?? (owned.position === 0 ? { position: 0, hash: undefined, digests: [] } : undefined);
   }
 
-  get position(): number {
-    return this.#owned.position;
-  }
-
-  get generation(): number {
-    return this.#owned.generation;
-  }
-
-  get tornTail(): TornTail | undefined {
-    return this.#owned.tornTail;
-  }
-
-  get damage(): OwnedLog["damage"] {
-    return this.#owned.damage ?? this.#context.damage;
-  }
-
-  get rebuilt(): RebuiltSummary | undefined {
-    return this.#owned.rebuilt;
-  }
-
-  get lost(): AbortSignal {
-    return this.#owned.lost;
+  override get damage(): OwnedLog["damage"] {
+    return super.damage ?? this.#context.damage;
   }
 
   /** Notes the end that a read found, so that the first append does not read it again. */
   noteEnd(end: SealedEnd): void {
-    if (end.position === this.#owned.position) this.#end ??= end;
-  }
-
-  async checkStop(): Promise<void> {
-    await this.#owned.checkStop?.();
+    if (end.position === this.owned.position) this.#end ??= end;
   }
 
   async append(entry: LogAppend, expectedPosition: number): Promise<number> {
@@ -107,7 +82,7 @@ export class SealingOwnedLog implements OwnedLog {
   }
 
   prune(): Promise<void> {
-    return this.#turns.runExclusive(() => this.#owned.prune());
+    return this.#turns.runExclusive(() => this.owned.prune());
   }
 
   drop(): Promise<void> {
@@ -116,7 +91,7 @@ export class SealingOwnedLog implements OwnedLog {
       // The log of an agent that is already deleted may start at 0.
       const position = Math.max(this.position, kept?.position ?? 0);
       const generation = Math.max(this.generation, kept?.generation ?? 0);
-      await this.#owned.drop();
+      await this.owned.drop();
       this.#context.onEnd();
       if (position > 0) await this.#context.keep({ generation, position, hash: "", dropped: true });
     });
@@ -125,12 +100,12 @@ export class SealingOwnedLog implements OwnedLog {
   release(): Promise<void> {
     return this.#turns.runExclusive(async () => {
       this.#context.onEnd();
-      await this.#owned.release();
+      await this.owned.release();
     });
   }
 
   async #appendInTurn(entry: LogAppend, expectedPosition: number): Promise<number> {
-    const end = (this.#end ??= await this.#context.end(this.#owned.position));
+    const end = (this.#end ??= await this.#context.end(this.owned.position));
     if (expectedPosition !== end.position || !this.#isDue(end, entry))
       return this.#append(end, entry, expectedPosition);
     return this.#orFail(async () => {
@@ -138,7 +113,7 @@ export class SealingOwnedLog implements OwnedLog {
       const seal = await this.#context.sign(await this.#contentOf(end, entry));
       const hash = sealHash(this.#context.sha256, this.#agentId, seal);
       this.#end = { position, hash, digests: [] };
-      await this.#owned.append({ ...entry, records: withSeal(entry.records, seal) }, expectedPosition);
+      await this.owned.append({ ...entry, records: withSeal(entry.records, seal) }, expectedPosition);
       await this.#context.keep({ position, hash });
       return position;
     });
@@ -146,9 +121,9 @@ export class SealingOwnedLog implements OwnedLog {
 
   /** Passes on an append without a seal. The log below rejects or acknowledges one that expects another position. */
   #append(end: SealedEnd, entry: LogAppend, expectedPosition: number): Promise<number> {
-    if (expectedPosition !== end.position) return this.#owned.append(entry, expectedPosition);
+    if (expectedPosition !== end.position) return this.owned.append(entry, expectedPosition);
     this.#end = { ...end, position: end.position + 1, digests: [...end.digests, this.#digestOf(entry)] };
-    return this.#orFail(() => this.#owned.append(entry, expectedPosition));
+    return this.#orFail(() => this.owned.append(entry, expectedPosition));
   }
 
   /** Reads of the newest part start at a snapshot, so each snapshot has a seal. */
