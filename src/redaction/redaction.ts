@@ -93,8 +93,8 @@ export class StorageRedaction implements Redactor {
   }
 
   /**
-   * Returns a storage for task managers, sessions and other runtimes. Its readers see the redacted values. `install`
-   * wraps its storage by itself.
+   * Returns a storage for sessions and other runtimes. Its readers get the true values. Paths of tools and {@link secret}
+   * do not match in sessions and in LangGraph threads, only `text` does. `install` wraps its storage by itself.
    *
    * @throws NotSupportedError without a vault, or if the storage has no log.
    */

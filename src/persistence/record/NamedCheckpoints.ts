@@ -16,16 +16,16 @@ export class NamedCheckpoints {
 
   static upTo(index: LogProjection, head: CheckpointPoint): NamedCheckpoints {
     const isOnWay = placesUpTo(index, head);
-    const isOfCall = (lane: number): boolean => {
+    const counts = (lane: number): boolean => {
       const { place, closed } = index.lines.nestedLine(lane) ?? {};
       if (!place || place.parent >= lane) return true;
       // A rollback has abandoned the call, unless it ended before the target.
       const hasEnded = closed !== undefined && isOnWay(place.parent, closed);
-      return ("fork" in place || hasEnded || !index.closed.has(place.call)) && isOfCall(place.parent);
+      return ("fork" in place || hasEnded || !index.closed.has(place.call)) && counts(place.parent);
     };
     return new NamedCheckpoints(
       index.askedFor.filter(
-        ({ runId, record: { lane }, order }) => runId === head.runId && isOnWay(lane, order) && isOfCall(lane),
+        ({ runId, record: { lane }, order }) => runId === head.runId && isOnWay(lane, order) && counts(lane),
       ),
     );
   }
