@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { repository } from "../compile.ts";
 
-/** A test that a page names: "`test/….test.ts`: "beginning of its title"". */
+/** A test that a page names: "`test/….test.ts`: "beginning of its title", "beginning of another"". */
 export interface NamedTest {
   readonly file: string;
   readonly title: string;
@@ -9,10 +9,10 @@ export interface NamedTest {
 
 /** The tests that a text names. */
 export function testsIn(text: string): readonly NamedTest[] {
-  return [...text.matchAll(/`(test\/[^`]+\.test\.ts)`[^"|`]*"([^"]+)"/g)].map(([, file = "", title = ""]) => ({
-    file,
-    title,
-  }));
+  const named = text.matchAll(/`(test\/[^`]+\.test\.ts)`[^"|`]*("[^"]+"(?:, "[^"]+")*)/g);
+  return [...named].flatMap(([, file = "", titles = ""]) =>
+    [...titles.matchAll(/"([^"]+)"/g)].map(([, title = ""]) => ({ file, title })),
+  );
 }
 
 /** What is wrong with a name. */
