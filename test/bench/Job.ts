@@ -32,4 +32,17 @@ export type Job =
   | { readonly kind: "restore" }
   | { readonly kind: "prune" }
   | { readonly kind: "queue" }
-  | { readonly kind: "waits" };
+  | { readonly kind: "waits" }
+  | { readonly kind: "cost"; readonly of: Cost };
+
+/** Figures that have targets of their own. */
+export const costs = [
+  "shortRuns",
+  "nodesInMemory",
+  "itemsInMemory",
+  "taskLists",
+  "emptyStores",
+  "capturesBesideGit",
+  "pagesOf2000",
+] as const;
+export type Cost = (typeof costs)[number];

@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import { contestants, type Contestant, type SaverKind } from "./contestants.ts";
 import type { Figures } from "./Figures.ts";
 import { importTimes } from "./importTimes.ts";
+import { costs } from "./Job.ts";
 import { inOwnProcess, inOwnProcesses } from "./inOwnProcess.ts";
 import { messageBytes } from "./message.ts";
 import { linkLibrary } from "./linkLibrary.ts";
@@ -167,6 +168,8 @@ if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...queueTargets((await inOwnProcess({ kind: "queue" })) as QueueFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...waitTargets((await inOwnProcess({ kind: "waits" })) as WaitFigures));
+if (values.steps.includes("100") && chosen.some(isOurs))
+  for (const of of costs) targets.push(...((await inOwnProcess({ kind: "cost", of })) as readonly Target[]));
 if (values.steps.includes("100") && chosen.some(isOurs)) targets.push(...importTargets(importTimes()));
 console.log(`\n${targets.map(targetLine).join("\n")}`);
 process.exitCode = targets.every(({ found, atMost }) => found <= atMost) ? 0 : 1;

@@ -1,7 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { contestants, type Contestant } from "./contestants.ts";
-import type { Job } from "./Job.ts";
+import type { Cost, Job } from "./Job.ts";
+import type { Target } from "./targets.ts";
 
 // Types do not need what is installed for the benchmarks alone.
 const graphReads = async () => (await import(new URL("./langgraph/reads.ts", import.meta.url).href)) as ReadsModule;
@@ -32,6 +33,7 @@ async function result(given: Job): Promise<unknown> {
   if (given.kind === "restore") return (await import("./workspace/restores.ts")).restores(await folder("run"));
   if (given.kind === "prune") return (await import("./ours/prunings.ts")).prunings(await folder("run"));
   if (given.kind === "queue") return (await import("./ours/queues.ts")).queues(await folder("run"));
+  if (given.kind === "cost") return costOf(given.of, await folder("run"));
   if (given.kind === "waits") return (await import("./ours/waits.ts")).waits(await folder("run"));
   if (given.kind === "drift") return (await import("./workspace/drifts.ts")).drifts(await folder("run"));
   if (given.kind === "rebase") return (await import("./workspace/rebases.ts")).rebases(await folder("run"));
@@ -61,6 +63,16 @@ async function result(given: Job): Promise<unknown> {
   const contestant = contestants.find(({ name }) => name === given.contestant);
   if (contestant === undefined) throw new Error(`There is no contestant ${given.contestant}.`);
   return given.kind === "heap" ? heap(contestant, given.steps) : times(contestant, given.steps);
+}
+
+async function costOf(of: Cost, run: string): Promise<readonly Target[]> {
+  if (of === "shortRuns") return (await import("./costs/shortRuns.ts")).shortRuns(run);
+  if (of === "nodesInMemory") return (await import("./costs/nodesInMemory.ts")).nodesInMemory();
+  if (of === "itemsInMemory") return (await import("./costs/itemsInMemory.ts")).itemsInMemory();
+  if (of === "taskLists") return (await import("./costs/taskLists.ts")).taskLists(run);
+  if (of === "emptyStores") return (await import("./costs/emptyStores.ts")).emptyStores(run);
+  if (of === "pagesOf2000") return (await import("./costs/pagesOf2000.ts")).pagesOf2000(run);
+  return (await import("./costs/capturesBesideGit.ts")).capturesBesideGit(run);
 }
 
 /**
