@@ -5,6 +5,7 @@ import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { crashAfter } from "agent-persistence/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
+import { soonerClock } from "../../internal/soonerClock.ts";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
 import { wholeSoak } from "../../soak/cases.ts";
 import { Gate } from "./support/gate.ts";
@@ -48,7 +49,8 @@ describe.each(cases)("a second message to a durable agent of the AI SDK $version
     const directory = await temporaryDirectory();
     onTestFinished(() => rm(directory, { recursive: true }));
     const memory = new InMemoryPersistenceStorageProvider();
-    const storage = () => (place === "in one process" ? memory : new FilePersistenceStorageProvider({ directory }));
+    const storage = () =>
+      place === "in one process" ? memory : new FilePersistenceStorageProvider({ directory, clock: soonerClock });
     const gate = new Gate();
     const { desk } = openDesk(sdk, storage(), gate);
     const first = await desk.for("a").stream({ prompt: "Find 1." });

@@ -9,6 +9,7 @@ import { InMemoryPersistenceStorageProvider } from "../../../src/index.ts";
 import { DurableRunner } from "../../../src/openai-agents.ts";
 import { bundleWorker } from "../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
+import { soonerClock } from "../../internal/soonerClock.ts";
 import { Gate } from "../ai-sdk-agents/support/gate.ts";
 import { busyDesk } from "./busyDesk.ts";
 
@@ -95,7 +96,7 @@ describe("a second message to a DurableRunner in another process", () => {
   const start = async () => {
     const directory = await temporaryDirectory();
     onTestFinished(() => rm(directory, { recursive: true }));
-    return { directory, ...(await begin(new FilePersistenceStorageProvider({ directory }))) };
+    return { directory, ...(await begin(new FilePersistenceStorageProvider({ directory, clock: soonerClock }))) };
   };
 
   it.each([

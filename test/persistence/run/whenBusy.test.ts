@@ -1,6 +1,7 @@
 import { AIAgent, Persistence, persistence, type PersistenceStorageProvider, type WhenBusy } from "agent-persistence";
 import { describe, expect, it } from "vitest";
-import { file, memory } from "../support/storages.ts";
+import { soonerClock } from "../../internal/soonerClock.ts";
+import { fileStorage, memory } from "../support/storages.ts";
 
 /** An agent whose model waits for each message until that message is let go, and answers with it. */
 class Desk {
@@ -46,6 +47,9 @@ class Desk {
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
 }
+
+/** A run in another process is noticed at the next renewal of the lease. */
+const file = fileStorage(soonerClock);
 
 /** Two of one process share a storage; those of different processes have one each, over the same data. */
 const places = ["in one process", "in two processes"] as const;

@@ -9,6 +9,7 @@ import {
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { onTestFinished } from "vitest";
+import type { Clock } from "../../../src/internal/Clock.ts";
 import { wholeSoak } from "../../soak/cases.ts";
 
 /** What a process gets when it opens a storage; calling it again is what the next process gets. */
@@ -45,14 +46,19 @@ export const memory: TestStorage<LogPersistenceStorageProvider> = {
 };
 
 /** The file storage. */
-export const file: TestStorage<LogPersistenceStorageProvider> = {
-  name: "file",
-  async open() {
-    const directory = await mkdtemp(join(tmpdir(), "agent-persistence-"));
-    onTestFinished(() => rm(directory, { recursive: true, force: true }));
-    return () => new FilePersistenceStorageProvider({ directory });
-  },
-};
+export const file = fileStorage();
+
+/** The file storage with a clock. */
+export function fileStorage(clock?: Clock): TestStorage<LogPersistenceStorageProvider> {
+  return {
+    name: "file",
+    async open() {
+      const directory = await mkdtemp(join(tmpdir(), "agent-persistence-"));
+      onTestFinished(() => rm(directory, { recursive: true, force: true }));
+      return () => new FilePersistenceStorageProvider({ directory, clock });
+    },
+  };
+}
 
 const threeMethods: TestStorage = {
   name: "three methods",

@@ -4,6 +4,7 @@ import { SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { systemClock } from "../../../../src/internal/Clock.ts";
+import { soonerClock } from "../../../internal/soonerClock.ts";
 import { asking, requestsOf, summaryOf } from "../../support/asking.ts";
 import { durableAgent } from "../../support/durableAgent.ts";
 import { eventStorages } from "./eventStorages.ts";
@@ -53,7 +54,7 @@ describe.each(eventStorages)("$name: an event", (storage) => {
 
   it("reaches a running agent while another process runs it", async () => {
     const opened = await storage.open();
-    const agent = durableAgent(receiver(1), opened(), { clock: systemClock, sleepInProcessMs: 60_000 });
+    const agent = durableAgent(receiver(1), opened(), { clock: soonerClock, sleepInProcessMs: 60_000_000 });
     const running = agent.run("go", { agentId: "a" });
     const outside = persistence(durableAgent(receiver(1), opened())).agent("a");
     await expect.poll(async () => (await outside.getRequests()).length).toBe(1);
