@@ -29,7 +29,7 @@ const include = includedSuites();
 function includedSuites(): string[] {
   if (builtPackage) return packageChecks;
   if (!soak) return ["test/**/*.test.ts"];
-  return soakSuites(fileURLToPath(new URL(".", import.meta.url)), wholeSoak);
+  return soakSuites(fileURLToPath(new URL(".", import.meta.url)), Number(process.env["SOAK"]));
 }
 
 // A whole soak uses the device, as users do.

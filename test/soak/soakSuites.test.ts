@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { soakSuites } from "./soakSuites.ts";
 
@@ -16,11 +16,19 @@ it("a soak runs only suites that request it by name, directly or through their i
     "far/other.test.ts": 'import { other } from "./other.ts";',
     "far/other.ts": "export const other = 1;",
     "far/kills.soak.test.ts": 'import { other } from "./other.ts";',
-    "far/whole.test.ts": 'import { wholeSoak } from "../counts.ts";',
+    "soak/cases.ts": asks,
+    "far/whole.test.ts": 'import { wholeSoak } from "../soak/cases.ts";',
+    "far/few.test.ts":
+      'import { cases, every } from "../soak/cases.ts"; ids.every(isEven); cases(1_000, 7_000); every(7, 1);',
+    "far/more.test.ts": 'import { cases } from "../soak/cases.ts"; cases(1_000, 7_000); cases(10, 80);',
+    "far/steps.test.ts": 'import { every } from "../soak/cases.ts"; every(10, 1);',
+    "far/soak.test.ts": 'import { every, soak } from "../soak/cases.ts"; every(7, 1);',
+    "far/unknown.test.ts": 'import { cases } from "../soak/cases.ts"; cases(few, all);',
   };
-  mkdirSync(join(folder, "far"));
+  for (const each of ["far", "soak"]) mkdirSync(join(folder, each));
   for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text);
-  const inPart = ["asks.test.ts", "far/kills.soak.test.ts", "far/through.test.ts"].map((file) => join(folder, file));
-  expect(soakSuites(folder, false)).toEqual(inPart);
-  expect(soakSuites(folder)).toEqual([...inPart, join(folder, "far/whole.test.ts")]);
+  const suitesIn = (share?: number) => soakSuites(folder, share).map((file) => relative(folder, file));
+  const inPart = ["far/kills.soak", "far/more", "far/soak", "far/steps", "far/through", "far/unknown"];
+  expect(suitesIn(0.25)).toEqual(["asks", ...inPart].map((name) => `${name}.test.ts`));
+  expect(suitesIn()).toEqual(["asks", "far/few", ...inPart, "far/whole"].map((name) => `${name}.test.ts`));
 });
