@@ -138,7 +138,8 @@ export class RecordWalk extends ValueWalk {
 }
 
 function isBlobEnvelope(value: unknown): boolean {
-  const fields = Object.entries(Object(value) as Fields);
+  if (typeof value !== "object" || value === null) return false;
+  const fields = Object.entries(value);
   const [key, cell] = fields[0] ?? [];
   if (fields.length !== 1 || key !== "$blob" || !isBlobCell(cell)) return false;
   const [reference, , hash = "0".repeat(64)] = cell;
