@@ -59,7 +59,7 @@ export default defineConfig({
     // These find what hangs. A slow machine must not reach them.
     testTimeout: soak ? 3_600_000 : 900_000,
     hookTimeout: 900_000,
-    expect: { poll: { timeout: 600_000 } },
+    expect: { poll: { interval: 5, timeout: 600_000 } },
     reporters: resultFile === undefined ? ["default"] : ["default", ["json", { outputFile: resultFile }]],
   },
 });

@@ -1,6 +1,6 @@
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { build } from "tsup";
+import { build } from "esbuild";
 
 const repository = join(import.meta.dirname, "../..");
 
@@ -12,22 +12,22 @@ const repository = join(import.meta.dirname, "../..");
 export async function bundleWorker(directory: string, source = "worker/worker.ts"): Promise<string> {
   await symlink(join(repository, "node_modules"), join(directory, "node_modules"));
   await build({
-    config: false,
-    entry: { worker: join(import.meta.dirname, source) },
+    entryPoints: { worker: join(import.meta.dirname, source) },
     tsconfig: join(repository, "test/tsconfig.json"),
-    outDir: directory,
-    outExtension: () => ({ js: ".mjs" }),
+    outdir: directory,
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    splitting: true,
+    platform: "node",
     format: "esm",
     target: "node20",
     // Bundled are dependencies too; only what brings a binary, or cannot be bundled, is not.
-    noExternal: [/^(?!(ai|ai7|libsql|pg|@aws-sdk\/.*|@modelcontextprotocol\/.*|@opentelemetry\/.*)$)/],
-    external: ["ai", "ai7", "libsql", "pg", /^@aws-sdk\//, /^@modelcontextprotocol\//, /^@opentelemetry\//],
+    external: ["ai", "ai7", "libsql", "pg", "@aws-sdk/*", "@modelcontextprotocol/*", "@opentelemetry/*"],
     // Some dependencies require modules of Node.
     banner: {
       js: 'import { createRequire } from "node:module"; globalThis.require ??= createRequire(import.meta.url);',
     },
-    clean: false,
-    silent: true,
+    logLevel: "error",
   });
   return join(directory, "worker.mjs");
 }

@@ -48,8 +48,8 @@ describe("a table", () => {
   });
 
   it("has one line per row", () => {
-    const rows = Array.from({ length: 200_000 }, (_row, at) => cells(String(at), "x"));
-    expect(textTable(cells("ID", "WHY"), rows, 80).split("\n")).toHaveLength(200_001);
+    const rows = Array.from({ length: 130_000 }, (_row, at) => cells(String(at), "x"));
+    expect(textTable(cells("ID", "WHY"), rows, 80).split("\n")).toHaveLength(130_001);
   });
 
   it("fits the requested width for any content", () => {

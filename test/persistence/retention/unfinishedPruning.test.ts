@@ -114,7 +114,7 @@ describe.each(logStorages)("$name: a recorded pruning that could not remove its 
 });
 
 /** Of so many calls, one fails. */
-const stride = every(3, 1);
+const stride = every(6, 1);
 
 it("a pruning on a disk that fills at any call reports correctly, and the next pruning finishes", async () => {
   const directory = await mkdtemp(join(tmpdir(), "agent-persistence-"));

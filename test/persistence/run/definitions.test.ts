@@ -1,13 +1,12 @@
 import { execFile } from "node:child_process";
-import { dirname } from "node:path";
-import { fileURLToPath } from "node:url";
+import { rm } from "node:fs/promises";
 import { promisify } from "node:util";
 import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, persistence } from "agent-persistence";
 import { scriptedModel } from "agent-persistence/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { bundleWorker } from "../../kill/bundleWorker.ts";
+import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
 import { World } from "../support/World.ts";
-
-const source = fileURLToPath(new URL("../../../src/index.ts", import.meta.url));
 
 describe("definitions that share a storage", () => {
   const world = new World();
@@ -47,8 +46,11 @@ describe("definitions that share a storage", () => {
 
 /** Runs an agent with Persistence as each of these configurations says, in one new process; what that process then warns of. */
 async function warningsOf(...configurations: readonly string[]): Promise<readonly (readonly string[])[]> {
+  const directory = await temporaryDirectory();
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const library = await bundleWorker(directory, "../../src/index.ts");
   const program = `
-    const { AIAgent, NoPersistenceStorageProvider, Persistence } = await import(${JSON.stringify(source)});
+    const { AIAgent, NoPersistenceStorageProvider, Persistence } = await import(${JSON.stringify(library)});
     let warnings = [];
     process.on("warning", ({ name, code, message }) => warnings.push([name, code, message].join(" ")));
     const promptExecutor = { execute: () => Promise.reject(new Error("unused")) };
@@ -58,8 +60,7 @@ async function warningsOf(...configurations: readonly string[]): Promise<readonl
       await new Promise(setImmediate);
       console.log(JSON.stringify(warnings));
     }`;
-  const args = ["--import", "tsx", "--input-type=module", "--eval", program];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: dirname(source) });
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program]);
   const lines = stdout.trim().split("\n");
   return lines.map((line) =>
     (JSON.parse(line) as string[]).filter((warning) => warning.startsWith("AgentPersistenceWarning")),

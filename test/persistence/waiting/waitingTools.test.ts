@@ -11,6 +11,7 @@ import { scriptedModel } from "agent-persistence/testing";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { cases } from "../../soak/cases.ts";
 import { asking, idOf, idsOf } from "../support/asking.ts";
 import { durableAgent } from "../support/durableAgent.ts";
 import { recordedCalls } from "../support/stored.ts";
@@ -186,6 +187,6 @@ describe.each(logStorages)("$name: random requests and calls", (storage) => {
         steps.flatMap((each) => (each.do === "book" ? [`book ${each.item}`] : [])).toSorted(),
       );
     });
-    await fc.assert(property, { numRuns: storage.name === "memory" ? 60 : 12 });
+    await fc.assert(property, { numRuns: storage.name === "memory" ? cases(20, 60) : 12 });
   });
 });

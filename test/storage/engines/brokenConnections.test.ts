@@ -17,7 +17,7 @@ import { type ProxyFault, SwallowingProxy } from "../postgres/SwallowingProxy.ts
 import { libsql } from "../sqlite/libsql.ts";
 import { cases } from "../../soak/cases.ts";
 
-const agents = cases(2, 60);
+const agents = cases(1, 60);
 const turns = 4;
 
 /** Numbers from 0 to 1. */

@@ -28,6 +28,7 @@ import {
   TestMachine,
   textsOf,
 } from "./support/fixture.ts";
+import { bundleWorker } from "../../kill/bundleWorker.ts";
 import { TestClock } from "./support/TestClock.ts";
 import { cases, every } from "../../soak/cases.ts";
 
@@ -343,11 +344,8 @@ describe("the owner of a log in files", () => {
 
   it("is replaced by another process after a kill", async () => {
     const directory = await testDirectory();
-    const child = spawn(
-      process.execPath,
-      ["--import", "tsx", join(import.meta.dirname, "support/appendUntilKilled.ts"), directory],
-      { stdio: ["ignore", "pipe", "inherit"] },
-    );
+    const program = await bundleWorker(await testDirectory(), "../storage/file/support/appendUntilKilled.ts");
+    const child = spawn(process.execPath, [program, directory], { stdio: ["ignore", "pipe", "inherit"] });
     let acknowledged = "";
     for await (const chunk of child.stdout) {
       acknowledged += String(chunk);

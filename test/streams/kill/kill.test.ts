@@ -11,7 +11,7 @@ import { ClientView } from "../ClientView.ts";
 import type { ServerOptions } from "./streamWorker.ts";
 import { streamsAt } from "./streamsAt.ts";
 
-const [kills, reconnects, turns, tokens] = [cases(3, 20), cases(30, 200), 3, 200];
+const [kills, reconnects, turns, tokens] = [cases(2, 20), cases(15, 200), 3, 200];
 
 let home: string;
 let program: string;
