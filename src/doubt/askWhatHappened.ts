@@ -1,7 +1,7 @@
 import { checkSchemaAsync } from "../internal/options/checkSchema.ts";
 import { reasonOf } from "../internal/reasonOf.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
-import { declarationOfTool, type AnyTool, type ToolProbeAnswer } from "../agent/tool/Tool.ts";
+import { codeOfTool, type AnyTool, type ToolProbeAnswer } from "../agent/tool/Tool.ts";
 import { ToolCallInDoubtError } from "../errors/toolCallErrors.ts";
 import {
   checkSettlement,
@@ -17,8 +17,6 @@ export interface SettleOptions {
   readonly signal: AbortSignal;
   /** The code that declares the call safe to repeat, for the error message. Defaults to the declaration of the tool. */
   readonly declaration?: string;
-  /** The code that settles the call, up to the settlement, for the error message. Defaults to the code for an agent. */
-  readonly settling?: string;
 }
 
 /** The decision and its source. `not-done`: the call certainly did not take effect. */
@@ -29,13 +27,17 @@ export interface Settled {
 
 /** Calls the probe of the tool, then `onToolCallInDoubt`. @throws ToolCallInDoubtError if a person must decide. */
 export async function askWhatHappened(call: ToolCallInDoubt, options: SettleOptions): Promise<Settled> {
-  const { choice, signal, tool, declaration = declarationOfTool(tool), settling } = options;
+  const { choice, signal, tool } = options;
   const { answer, ...thrown } = await probe(call, options);
   if (answer === "not-done") return { settlement: "not-done", by: "probe" };
   if (answer !== "unknown")
     return { settlement: { output: answer === "done" ? undefined : answer.output }, by: "probe" };
-  if (choice === "ask")
+  if (choice === "ask") {
+    const code = codeOfTool(tool);
+    const declaration = options.declaration ?? code?.declaration;
+    const settling = code?.settling(call.agentId, call.toolCallId);
     throw new ToolCallInDoubtError({ ...call, ...withoutUndefined({ declaration, settling }) }, thrown);
+  }
   const given = choice === "retry" ? choice : await choice(call);
   signal.throwIfAborted();
   return { settlement: checkSettlement(given, call.toolCallId), by: "handler" };

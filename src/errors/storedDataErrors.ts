@@ -157,6 +157,8 @@ export const logShapes = ["thread", "session", "inbox", "rate", "schedule"] as c
 /** The kinds of logs. */
 export type LogShapeName = "agent" | (typeof logShapes)[number];
 
+const readers: Readonly<Record<string, string>> = { thread: "PersistenceSaver", session: "PersistenceSession" };
+
 /** A log belongs to another kind of owner, such as a graph thread instead of an agent. The log is unchanged. */
 export class WrongShapeError extends AgentPersistenceError {
   override readonly code = "wrong_shape";
@@ -170,7 +172,7 @@ export class WrongShapeError extends AgentPersistenceError {
   ) {
     super(
       `The log ${quoted(logId)} belongs to ${withName(found)}, not to ${withName(expected)}. ` +
-        `Choose another id, or open the log with the API that wrote it.`,
+        `Choose another id, or open the log with ${readers[found] ?? "the API that wrote it"}.`,
     );
   }
 }

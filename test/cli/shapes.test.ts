@@ -76,7 +76,9 @@ describe("a storage with agents, a thread and a session", () => {
     await using desk = await deskOfThree();
     expect(await desk.command(["show", "thread:"])).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/^id +thread:order-7\nshape +a thread of LangGraph\n.*log and verify/),
+      out: expect.stringMatching(
+        /^id +thread:order-7\nshape +a thread of LangGraph\n.*log and verify.*graph\.getStateHistory.*"order-7"/,
+      ),
     });
     expect(documentOf(await desk.command(["show", "session:talk", "--json"]))).toMatchObject({ shape: "session" });
     expect((await desk.command(["log", "thread:order-7"])).out).toMatch(/^ +1 {2}shape .*\n[^]* put /);

@@ -219,14 +219,21 @@ export function toolsByNames(known: ReadonlyMap<string, AnyTool>, names: readonl
   });
 }
 
-const declaration: unique symbol = Symbol("declaration");
+const code: unique symbol = Symbol("code");
 
-/** Returns a tool with the code that declares its calls safe to repeat. Used for tools that `tool()` did not create. */
-export function withDeclaration(tool: AnyTool, code: string): AnyTool {
-  return { ...tool, [declaration]: code } as AnyTool;
+/** The code that errors about a call in doubt name, for a tool that `tool()` did not create. */
+export interface ToolCode {
+  /** Declares calls of the tool safe to repeat. */
+  readonly declaration: string;
+  /** Settles a call, up to the settlement. */
+  readonly settling: (agentId: string, toolCallId: string) => string;
 }
 
-/** Returns the code that declares calls of a tool safe to repeat, or `undefined` for `tool()`. */
-export function declarationOfTool(tool: AnyTool | undefined): string | undefined {
-  return (tool as { readonly [declaration]?: string } | undefined)?.[declaration];
+export function withCode(tool: AnyTool, own: ToolCode): AnyTool {
+  return { ...tool, [code]: own } as AnyTool;
+}
+
+/** Returns `undefined` for a tool that `tool()` created. */
+export function codeOfTool(tool: AnyTool | undefined): ToolCode | undefined {
+  return (tool as { readonly [code]?: ToolCode } | undefined)?.[code];
 }

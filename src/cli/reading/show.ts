@@ -8,6 +8,7 @@ import {
   type CallView,
   type RequestView,
 } from "../../inspect.ts";
+import { quoted } from "../../errors/quoted.ts";
 import { findAgent, findLog, assertFound } from "../ids/findLog.ts";
 import type { ExitReason } from "../terminal/CommandFailure.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
@@ -60,17 +61,29 @@ async function showAgent(session: Session, agent: AgentView): Promise<void> {
   await showParts(session, agent);
 }
 
-/** Prints only the records of a log that does not belong to an agent. */
+/** Names the API that reads a log which does not belong to an agent. */
 async function showShape({ output }: Session, { agentId, shape }: AgentView): Promise<void> {
   await output.line(painted("dim", "id".padEnd(12)), painted("bold", agentId));
   await output.line(painted("dim", "shape".padEnd(12)), shapeNames[shape] ?? shape);
-  await output.line("It is no agent. The commands log and verify read it; what wrote it shows what it holds.");
+  await output.line(
+    `It is no agent. The commands log and verify read it. ${readingOf(agentId)[shape] ?? ""}`.trimEnd(),
+  );
 }
 
 const shapeNames: Readonly<Record<string, string>> = {
   thread: "a thread of LangGraph",
   session: "a session of the OpenAI Agents SDK",
 };
+
+function readingOf(logId: string): Readonly<Record<string, string>> {
+  const id = quoted(logId.slice(logId.indexOf(":") + 1));
+  return {
+    thread:
+      `Its steps and open interrupts: graph.getStateHistory({ configurable: { thread_id: ${id} } }). ` +
+      `A call in doubt: checkpointer.settleToolCall(${id}, toolCallId, settlement).`,
+    session: `Its items: new PersistenceSession({ storage, sessionId: ${id} }).getItems().`,
+  };
+}
 
 type Fact = readonly [name: string, ...parts: readonly Part[]];
 

@@ -1,3 +1,4 @@
+import { quoted } from "../../errors/quoted.ts";
 import { DuplicateNameError } from "../../errors/strategyErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { objectWithMethods, plainObject } from "../../internal/options/optionSchemas.ts";
@@ -14,7 +15,7 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { DurableModel } from "./model/DurableModel.ts";
 import { durableTool } from "./durableTool.ts";
 import type { ProviderModel } from "./model/ProviderModel.ts";
-import type { ToolEffect, ToolProbeAnswer } from "../../agent/tool/Tool.ts";
+import type { ToolCode, ToolEffect, ToolProbeAnswer } from "../../agent/tool/Tool.ts";
 import { ModelNotAvailableError } from "../../errors/modelErrors.ts";
 
 /** Tools of the AI SDK, by name. */
@@ -149,10 +150,17 @@ export class DurableDefinition {
   #named(name: string, settings: HostedToolSettings = {}): HostedTool {
     const known = this.#hosted.get(name);
     if (known && !isSame(known.settings, settings)) throw new DuplicateNameError("duplicate_tool", name);
-    const tool = known ?? hostedTool(name, settings);
+    const tool = known ?? hostedTool(name, settings, codeOf(name));
     this.#hosted.set(name, tool);
     return tool;
   }
+}
+
+function codeOf(name: string): ToolCode {
+  return {
+    declaration: `durable.tools(tools, { ${quoted(name)}: { effect: "idempotent" } })`,
+    settling: (agentId, toolCallId) => `desk.agent(${quoted(agentId)}).settleToolCall(${quoted(toolCallId)}, `,
+  };
 }
 
 /** Keeps `model` and `tools` bound, so that users may destructure the handle. */

@@ -1,6 +1,12 @@
 import { z } from "zod";
-import { withDeclaration, type AnyTool, tool, type ToolEffect, type ToolProbeAnswer } from "../../agent/tool/Tool.ts";
-import { quoted } from "../../errors/quoted.ts";
+import {
+  withCode,
+  type AnyTool,
+  tool,
+  type ToolCode,
+  type ToolEffect,
+  type ToolProbeAnswer,
+} from "../../agent/tool/Tool.ts";
 import { functionSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
@@ -52,8 +58,11 @@ export const hostedToolSettingsSchema: z.ZodType = strictOptions(() => ({
   probe: functionSchema().optional(),
 }));
 
-/** @throws InvalidInputError for a name that models do not accept */
-export function hostedTool(name: string, settings: HostedToolSettings = {}): HostedTool {
+/**
+ * @param code - Omitted if no call of the tool can be in doubt.
+ * @throws InvalidInputError for a name that models do not accept
+ */
+export function hostedTool(name: string, settings: HostedToolSettings = {}, code?: ToolCode): HostedTool {
   const { effect, probe } = settings;
   const own = tool({
     name,
@@ -66,6 +75,5 @@ export function hostedTool(name: string, settings: HostedToolSettings = {}): Hos
       throw new TypeError(`Tool "${name}" can be called only by its own runtime.`);
     },
   });
-  const code = `{ ${quoted(name)}: { effect: "idempotent" } } in the settings of the tools`;
-  return { tool: withDeclaration(own, code), settings };
+  return { tool: code ? withCode(own, code) : own, settings };
 }

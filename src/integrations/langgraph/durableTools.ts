@@ -1,5 +1,5 @@
 import { DuplicateNameError } from "../../errors/strategyErrors.ts";
-import { InvalidInputError, UnknownToolError } from "../../errors/agentErrors.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { kindOf } from "../../internal/options/optionSchemas.ts";
 import { hostedTool } from "../hosted/HostedTool.ts";
@@ -40,8 +40,7 @@ const attempts = new TaskAttempts();
  *
  * @param settings the crash recovery settings of the tools, by name. The effect defaults to `irreversible`.
  * @returns the tools in the given order
- * @throws InvalidInputError, DuplicateNameError
- * @throws UnknownToolError for settings of a tool that is not given
+ * @throws InvalidInputError, also for settings of a tool that is not given. DuplicateNameError.
  */
 export function durableTools<const Tools extends readonly LangChainTool[]>(
   checkpointer: PersistenceSaver,
@@ -77,7 +76,7 @@ function checkedSettings(
   }
   if (typeof settings !== "object" || settings === null) throw wrong("settings", "settings by tool", settings);
   for (const [name, own] of Object.entries(settings)) {
-    if (!names.has(name)) throw new UnknownToolError(name, [...names]);
+    if (!names.has(name)) throw wrong(`settings.${name}`, `the name of a given tool: ${[...names].join(", ")}`, own);
     if (own !== undefined) checkSchema(graphToolSettingsSchema, own, `settings of tool "${name}"`);
   }
   return new Map(Object.entries(settings));

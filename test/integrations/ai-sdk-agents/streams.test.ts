@@ -173,7 +173,8 @@ describe.each(sdks)("streams of a durable agent of the AI SDK $version", (sdk) =
     const later = findingDesk(sdk, [text("Found it.")], { storage });
     await expect(later.desk.for("a").resume()).rejects.toMatchObject({
       code: "tool_call_in_doubt",
-      declaration: '{ "find": { effect: "idempotent" } } in the settings of the tools',
+      declaration: 'durable.tools(tools, { "find": { effect: "idempotent" } })',
+      message: expect.stringContaining(`desk.agent("a").settleToolCall("`) as unknown,
     });
     const shown = [];
     for await (const part of (await later.desk.for("a").resumeStream()).fullStream) shown.push(part);

@@ -89,7 +89,11 @@ describe("a failure in a run", () => {
       { abortGraceMs: 0 },
     );
     await cutOff(own, aborting);
-    await expect(own.runner.resume(own.agent, { agentId: "a" })).rejects.toThrow(ToolCallInDoubtError);
+    await expect(own.runner.resume(own.agent, { agentId: "a" })).rejects.toMatchObject({
+      code: "tool_call_in_doubt",
+      declaration: 'new DurableRunner({ storage, tools: { "refund": { effect: "idempotent" } } })',
+      message: expect.stringContaining(`runner.agent("a").settleToolCall("`) as unknown,
+    });
     await expect(
       own.runner.run(own.agent, "Refund.", { agentId: "a", stream: true }).then((s) => s.completed),
     ).rejects.toThrow(ToolCallInDoubtError);

@@ -17,7 +17,7 @@ import { reasonOf } from "../../../internal/reasonOf.ts";
 import type { LogStorage } from "../../../storage/LogStorage.ts";
 import { traced } from "../../../telemetry/traced.ts";
 import type { Telemetry } from "../../../telemetry/Telemetry.ts";
-import type { ToolEffect } from "../../../agent/tool/Tool.ts";
+import type { ToolCode, ToolEffect } from "../../../agent/tool/Tool.ts";
 import { hostedTool } from "../../hosted/HostedTool.ts";
 import type { OwnedThread, StoredThreads } from "../saver/StoredThreads.ts";
 import type { SeenCheckpoints } from "../saver/SeenCheckpoints.ts";
@@ -240,7 +240,11 @@ export class CallJournal {
   async #settled(performance: Performance): Promise<CallCompletion> {
     const { thread, made, facts } = performance;
     const { probe, effect, signal = new AbortController().signal, parsed } = made;
-    const { tool } = hostedTool(facts.tool, probe && { probe: (_input, options) => probe(parsed, options) });
+    const { tool } = hostedTool(
+      facts.tool,
+      probe && { probe: (_input, options) => probe(parsed, options) },
+      codeOf(facts.tool),
+    );
     const doubt: ToolCallInDoubt = {
       agentId: thread.id,
       toolCallId: facts.call,
@@ -253,8 +257,6 @@ export class CallJournal {
       tool,
       choice: this.#options.onToolCallInDoubt,
       signal,
-      declaration: `durableTools(checkpointer, tools, { ${quoted(facts.tool)}: { effect: "idempotent" } })`,
-      settling: `checkpointer.settleToolCall(${quoted(thread.id)}, ${quoted(facts.call)}, `,
     });
     if (settlement === "not-done" || settlement === "retry") return this.#performed(performance);
     const subject = `the settled output of tool "${facts.tool}"`;
@@ -267,6 +269,13 @@ export class CallJournal {
     recordEnd(performance, { ...end, settled: by });
     return this.#replayed(performance, end);
   }
+}
+
+function codeOf(name: string): ToolCode {
+  return {
+    declaration: `durableTools(checkpointer, tools, { ${quoted(name)}: { effect: "idempotent" } })`,
+    settling: (threadId, toolCallId) => `checkpointer.settleToolCall(${quoted(threadId)}, ${quoted(toolCallId)}, `,
+  };
 }
 
 function runningKey(threadId: string, call: string): string {

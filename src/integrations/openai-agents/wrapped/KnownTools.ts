@@ -1,3 +1,5 @@
+import type { ToolCode } from "../../../agent/tool/Tool.ts";
+import { quoted } from "../../../errors/quoted.ts";
 import { hostedTool, type HostedTool, type HostedToolSettings } from "../../hosted/HostedTool.ts";
 import type { AnyFunctionTool } from "./AnyAgent.ts";
 import { KeptComputers } from "./KeptComputers.ts";
@@ -9,7 +11,7 @@ export class KnownTools {
 
   /** @throws InvalidInputError for an invalid tool name */
   constructor(settings: Readonly<Record<string, HostedToolSettings>>) {
-    this.#tools = new Map(Object.entries(settings).map(([name, own]) => [name, hostedTool(name, own)]));
+    this.#tools = new Map(Object.entries(settings).map(([name, own]) => [name, hostedTool(name, own, codeOf(name))]));
   }
 
   get all(): readonly HostedTool[] {
@@ -26,10 +28,17 @@ export class KnownTools {
   }
 
   #add(name: string, settings: HostedToolSettings): HostedTool {
-    const found = hostedTool(name, settings);
+    const found = hostedTool(name, settings, codeOf(name));
     this.#tools.set(name, found);
     return found;
   }
+}
+
+function codeOf(name: string): ToolCode {
+  return {
+    declaration: `new DurableRunner({ storage, tools: { ${quoted(name)}: { effect: "idempotent" } } })`,
+    settling: (agentId, toolCallId) => `runner.agent(${quoted(agentId)}).settleToolCall(${quoted(toolCallId)}, `,
+  };
 }
 
 /** Detects tools of `agent.asTool()` by their `on` method. */
