@@ -9,7 +9,7 @@ import { temporaryDirectory } from "./temporaryDirectory.ts";
 import { Trace } from "./judge/Trace.ts";
 import { killRunningWorkers, WorkerProcess } from "./WorkerProcess.ts";
 import type { WorkerStart } from "./worker/WorkerOptions.ts";
-import { soak } from "../soak/cases.ts";
+import { soak, wholeSoak } from "../soak/cases.ts";
 
 let directory: string;
 let program: string;
@@ -47,7 +47,7 @@ const otherInside = [
 ] as const;
 
 describe("a process killed inside a tool", () => {
-  it.each(!soak ? inside : [...inside, ...otherInside])(
+  it.each(!wholeSoak ? inside : [...inside, ...otherInside])(
     "leaves an irreversible call in doubt, $place its effect in node $nodeId, that is not repeated unless resolved",
     async ({ place, number, nodeId, booked }) => {
       const own = await temporaryDirectory();

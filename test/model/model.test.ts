@@ -14,7 +14,7 @@ import { ModelledAgent, type NextRequest } from "./ModelledAgent.ts";
 import { SavesHarness } from "./SavesHarness.ts";
 import { Steps } from "./Steps.ts";
 import type { StorageHarness } from "./StorageHarness.ts";
-import { cases, soak } from "../soak/cases.ts";
+import { cases, wholeSoak } from "../soak/cases.ts";
 
 /** The engines that lose no power here: their processes end between two saves. */
 const databases = sharedEngines.filter(({ name }) => name !== "in files");
@@ -36,7 +36,7 @@ const storages: Readonly<Record<string, { readonly runs: number; readonly make: 
   ...Object.fromEntries(
     databases.map(({ name, place, isSlow }) => [
       name,
-      { runs: isSlow && !soak ? 60 : 200, make: async () => new SavesHarness(await storageAt(await place())) },
+      { runs: isSlow && !wholeSoak ? 60 : 200, make: async () => new SavesHarness(await storageAt(await place())) },
     ]),
   ),
 };
@@ -96,7 +96,7 @@ const broken: Readonly<Record<string, () => Promise<StorageHarness>>> = {
 };
 
 describe("random sequences of commands on a broken storage", () => {
-  it.each(Object.entries(broken).slice(soak ? 0 : 1))("reveal the mistake: %s", async (_name, make) => {
+  it.each(Object.entries(broken))("reveal the mistake: %s", async (_name, make) => {
     const { failed } = await fc.check(sequences(make), { numRuns: 1_000, endOnFailure: true, seed: 1 });
     expect(failed).toBe(true);
   });

@@ -6,6 +6,7 @@ import { LogPersistenceStorageProvider } from "../../src/storage/LogPersistenceS
 import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
 import type { LogAppend, RecordLog } from "../../src/storage/RecordLog.ts";
 import { processOwner } from "../../src/storage/ReleasableLog.ts";
+import { wholeSoak } from "../soak/cases.ts";
 import { engines } from "../storage/engines/engines.ts";
 import { collect } from "../storage/file/support/fixture.ts";
 import { MemoryKeeper, newKey, sealedLog, testKey } from "./sealedHarness.ts";
@@ -130,8 +131,8 @@ const attacks: Readonly<Record<string, readonly [attack: Attack, outcome: Outcom
   ],
 };
 
-/** Databases of other processes follow with SOAK. */
-const tested = engines.filter(({ name }) => process.env["SOAK"] || name !== "in DynamoDB");
+/** A whole soak has databases of other processes, too. */
+const tested = engines.filter(({ name }) => wholeSoak || (name !== "in Postgres" && name !== "in DynamoDB"));
 
 describe.each(tested)("a sealed log $name", ({ harness }) => {
   it("names every change of its appends", async () => {

@@ -8,7 +8,7 @@ export const soakOnly = ".soak.test.ts";
 /**
  * The suites below a folder that run in a share of a soak: those of a soak only, and those that do more in a soak because
  * they, or what they import of the folder, ask for `SOAK`. `npm test` runs the others in full. A part of a soak leaves out
- * files whose numbers of cases it does not at least double.
+ * files that ask for more cases alone, unless it at least doubles one of the numbers in their text.
  */
 export function soakSuites(folder: string, share = 1): string[] {
   const imports = importsIn(folder);
@@ -24,13 +24,12 @@ export function soakSuites(folder: string, share = 1): string[] {
   return suites.toSorted().map((file) => join(folder, file));
 }
 
-/** Whether a part of a soak runs at least twice as many cases of a file as `npm test` does, or cases that it does not count. */
+/** Whether a part of a soak runs at least twice as many cases of a file as `npm test` does, or others. */
 function hasMoreCases(text: string, share: number): boolean {
   const [, asked] = /import \{([^}]*)\} from "[^"]*soak\/cases\.ts"/.exec(text) ?? [];
   if (asked === undefined || /\b(?:soak|portion)\b/.test(asked)) return true;
-  const calls = text.matchAll(/(?<![.\w])(cases|every)\((?:([\d_]+), ([\d_]+)\))?/g);
-  return [...calls].some(([, name, few, all]) => {
-    if (few === undefined || all === undefined) return true;
+  const calls = text.matchAll(/\b(cases|every)\(([\d_]+), ([\d_]+)\)/g);
+  return [...calls].some(([, name, few = "", all = ""]) => {
     const [inTest, inSoak] = [few, all].map((count) => Number(count.replaceAll("_", ""))) as [number, number];
     return name === "cases" ? inSoak * share >= inTest * 2 : (inSoak / share) * 2 <= inTest;
   });

@@ -3,9 +3,9 @@ import { cancelMove, exportAgent, finishMove, importAgent, type MoveReceipt } fr
 import { describe, expect, it } from "vitest";
 import { collect } from "../storage/file/support/fixture.ts";
 import { bytesOf, finish, inPieces, payer, storages, timesImported, waitingPayer } from "./movedAgents.ts";
-import { soak } from "../soak/cases.ts";
+import { wholeSoak } from "../soak/cases.ts";
 
-const pairs = [["memory", "files"], ["files", "memory"], ...(soak ? [["files", "files"] as const] : [])] as const;
+const pairs = [["memory", "files"], ["files", "memory"], ...(wholeSoak ? [["files", "files"] as const] : [])] as const;
 
 describe.each(pairs)("an agent from %s in %s", (from, to) => {
   const make = async () => [await storages[from]!(), await storages[to]!()] as const;

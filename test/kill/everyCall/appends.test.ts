@@ -1,10 +1,11 @@
 import { describe, it } from "vitest";
-import { cases } from "../../soak/cases.ts";
+import { cases, soak } from "../../soak/cases.ts";
 import { sharedEngines } from "../../storage/engines/engines.ts";
 import { killableProgram } from "./killableProgram.ts";
 import { killBeforeCalls } from "./killBeforeCalls.ts";
 
-const engines = sharedEngines.filter(({ name }) => name === "in SQLite" || name === "in Postgres");
+/** One table in `npm test`, and two in a soak. */
+const engines = sharedEngines.filter(({ name }) => name === "in SQLite" || (soak && name === "in Postgres"));
 const [receive, stop] = [killableProgram("events/eventLife.ts"), killableProgram("stop/stopLife.ts")];
 
 describe.each(engines)("after a kill before or after any append $name", ({ place }) => {

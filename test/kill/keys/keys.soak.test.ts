@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { processOwner } from "../../../src/storage/ReleasableLog.ts";
 import { testKeys } from "../../encryption/encryptedHarness.ts";
 import { bytesInSchema, bytesUnder } from "../../encryption/storedBytes.ts";
-import { cases } from "../../soak/cases.ts";
+import { cases, wholeSoak } from "../../soak/cases.ts";
 import { sharedEngines } from "../../storage/engines/engines.ts";
 import { storageAt, type StoragePlace } from "../../storage/engines/storageAt.ts";
 import { collect } from "../../storage/file/support/fixture.ts";
@@ -14,7 +14,7 @@ import { testSeed as seed } from "../../testSeed.ts";
 import { killableProgram } from "../everyCall/killableProgram.ts";
 
 const kills = cases(2, 60);
-const engines = sharedEngines.filter(({ name }) => name !== "in DynamoDB");
+const engines = sharedEngines.filter(({ name }) => name !== "in DynamoDB" && (wholeSoak || name !== "in Postgres"));
 const start = killableProgram("keys/keysWorker.ts");
 const agentIds = ["a", "inbox:a", "b"];
 

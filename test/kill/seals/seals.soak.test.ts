@@ -2,7 +2,7 @@ import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { verifySeals } from "agent-persistence/seals";
 import { expect, it } from "vitest";
-import { cases } from "../../soak/cases.ts";
+import { cases, wholeSoak } from "../../soak/cases.ts";
 import { sharedEngines } from "../../storage/engines/engines.ts";
 import { storageAt, type StoragePlace } from "../../storage/engines/storageAt.ts";
 import { collect } from "../../storage/file/support/fixture.ts";
@@ -12,7 +12,7 @@ import { temporaryDirectory } from "../temporaryDirectory.ts";
 import { sealedStorage } from "./sealedAgent.ts";
 
 const kills = cases(2, 100);
-const engines = sharedEngines.filter(({ name }) => name !== "in DynamoDB");
+const engines = sharedEngines.filter(({ name }) => name !== "in DynamoDB" && (wholeSoak || name !== "in Postgres"));
 const start = killableProgram("seals/sealingWorker.ts");
 
 async function changes(place: StoragePlace, directory: string): Promise<readonly unknown[]> {

@@ -16,7 +16,7 @@ import { recordsOf } from "../support/stored.ts";
 import { logStorages } from "../support/storages.ts";
 import { renamedNode } from "./support/changes.ts";
 import { base, type PlaceOptions, places, type Spec, type Stop } from "./support/Spec.ts";
-import { cases, soak } from "../../soak/cases.ts";
+import { cases, wholeSoak } from "../../soak/cases.ts";
 
 const after: Spec = { ...renamedNode("two", "second"), version: 1 };
 
@@ -58,7 +58,7 @@ describe.each(places)("in $name, on files that lose power", (place) => {
       stop.at = undefined;
       device.ended();
       const agent = (storage: PersistenceStorageProvider) => place.agent(after, stop, storage, { migrations });
-      crashes += await endsCrashed(agent(device.ending(soak ? saves : saves * 3)));
+      crashes += await endsCrashed(agent(device.ending(wholeSoak ? saves : saves * 3)));
       device.ended();
       const ended = await resumed(device, agent(device.opened()));
       expect(ended).toMatchObject({ status: "completed", output: "iinit" });

@@ -1,8 +1,8 @@
-import { soak } from "../../soak/cases.ts";
+import { wholeSoak } from "../../soak/cases.ts";
 import { type SharedEngine, sharedEngines } from "./engines.ts";
 
 /**
  * For suites of several processes. The suite of logs compares all storages, so `npm test` uses files and one table, and a
- * soak uses every storage.
+ * whole soak uses every storage.
  */
-export const enginesOfProcesses: readonly SharedEngine[] = soak ? sharedEngines : sharedEngines.slice(0, 2);
+export const enginesOfProcesses: readonly SharedEngine[] = wholeSoak ? sharedEngines : sharedEngines.slice(0, 2);

@@ -4,7 +4,7 @@ import { attachStream } from "agent-persistence/streams";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { bundleWorker } from "../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
-import { cases, soak } from "../../soak/cases.ts";
+import { cases, wholeSoak } from "../../soak/cases.ts";
 import { sharedEngines } from "../../storage/engines/engines.ts";
 import { storageAt } from "../../storage/engines/storageAt.ts";
 import { ClientView } from "../ClientView.ts";
@@ -41,7 +41,7 @@ class Server {
 }
 
 const title = `shows a client that reconnects ${reconnects} times each chunk once and in order, while the server is killed ${kills} times`;
-const engines = sharedEngines.filter(({ name }) => name === "in files" || (soak && name !== "in DynamoDB"));
+const engines = sharedEngines.filter(({ name }) => name === "in files" || (wholeSoak && name !== "in DynamoDB"));
 
 it.each(engines)(`${title} ($name)`, async (engine) => {
   const place = await engine.place();

@@ -41,7 +41,7 @@ describe("limits of queues in several processes", () => {
 
   it.each(enginesOfProcesses)("hold $name, whatever is killed, and no place is lost", async ({ place: makePlace }) => {
     const place = await makePlace();
-    const [processes, count] = [cases(3, 10), cases(16, 200)];
+    const [processes, count] = [cases(3, 10), cases(8, 200)];
     const tasks = new TaskManager({ storage: await storageAt(place) });
     await tasks.createMany(
       Array.from({ length: count }, (_, n) => {

@@ -3,6 +3,7 @@ import { PostgresPersistenceStorageProvider } from "agent-persistence/postgres";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import type { TestStorage } from "../../persistence/support/storages.ts";
 import { timerStorages } from "../../persistence/waiting/timers/timerStorages.ts";
+import { wholeSoak } from "../../soak/cases.ts";
 import { testDirectory } from "../../storage/file/support/fixture.ts";
 import { newSchema, pool } from "../../storage/postgres/database.ts";
 
@@ -22,5 +23,9 @@ const postgres: TestStorage<LogPersistenceStorageProvider> = {
   },
 };
 
-/** The storages that suites of queues run on. */
-export const queueStorages: readonly TestStorage<LogPersistenceStorageProvider>[] = [...timerStorages, file, postgres];
+/** The storages that suites of queues run on: those of `npm test` include one table, and a whole soak has another. */
+export const queueStorages: readonly TestStorage<LogPersistenceStorageProvider>[] = [
+  ...timerStorages,
+  file,
+  ...(wholeSoak ? [postgres] : []),
+];

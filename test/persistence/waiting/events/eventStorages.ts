@@ -1,7 +1,7 @@
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { onTestFinished } from "vitest";
-import { soak } from "../../../soak/cases.ts";
+import { wholeSoak } from "../../../soak/cases.ts";
 import { sharedEngines } from "../../../storage/engines/engines.ts";
 import { storageAt } from "../../../storage/engines/storageAt.ts";
 import type { TestStorage } from "../../support/storages.ts";
@@ -14,11 +14,11 @@ const memory: TestStorage<LogPersistenceStorageProvider> = {
   },
 };
 
-/** Memory, files, SQLite and Postgres, and in a soak DynamoDB. Each call of an opened storage is another provider, as in another process. */
+/** Memory, files and SQLite, and in a whole soak the other tables. Each call of an opened storage is another provider, as in another process. */
 export const eventStorages: readonly TestStorage<LogPersistenceStorageProvider>[] = [
   memory,
   ...sharedEngines
-    .filter(({ isSlow }) => soak || !isSlow)
+    .filter(({ name }) => wholeSoak || name === "in files" || name === "in SQLite")
     .map(({ name, place }): TestStorage<LogPersistenceStorageProvider> => ({
       name,
       async open() {

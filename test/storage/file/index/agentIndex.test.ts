@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { FileRecordLog } from "../../../../src/storage/file/FileRecordLog.ts";
 import type { AgentSummary } from "../../../../src/storage/RecordLog.ts";
 import { delegating } from "../../../powerloss/delegating.ts";
-import { every, soak } from "../../../soak/cases.ts";
+import { every, wholeSoak } from "../../../soak/cases.ts";
 import { Machine } from "../../../powerloss/Machine.ts";
 import { append, collect, nextOwner, summaryOf } from "../support/fixture.ts";
 import { Interruption } from "./interrupting.ts";
@@ -114,7 +114,7 @@ describe.each([false, true])("the index of agents, existing before: %s", (hasInd
     for (const at of callsUpTo(calls, 3)) {
       const desk = await Desk.with(hasIndex);
       const interrupted = new Interruption(at, async () => {
-        if (at % 9 === 1 || soak) expect([at, await desk.listed()]).toEqual([at, await desk.actual()]);
+        if (at % 9 === 1 || wholeSoak) expect([at, await desk.listed()]).toEqual([at, await desk.actual()]);
         else await collect(desk.process().list({ status: "queued" }));
       });
       await desk.change(desk.process((files) => interrupted.of(files)));
