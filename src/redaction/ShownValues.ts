@@ -1,6 +1,8 @@
 import type { SecretsOfAgents } from "./values/KnownSecrets.ts";
 import { redactedText, type RedactionRules } from "./values/RedactionRules.ts";
-import { placesAt, placesOfField, root, ValueWalk } from "./values/ValueWalk.ts";
+import { shownNames, shownStructures } from "./values/libraryFields.ts";
+import { StoredValueWalk } from "./values/StoredValueWalk.ts";
+import { placesAt, placesOfField, root } from "./values/ValueWalk.ts";
 
 /** Returns values as events and telemetry show them, without their redacted parts. */
 export class ShownValues {
@@ -20,7 +22,7 @@ export class ShownValues {
     const secrets = this.#secrets.of(agentId ?? "");
     // The first walk finds the secrets of later fields.
     const walks = [
-      new ValueWalk({
+      new StoredValueWalk({
         rules: { paths: this.#rules.paths },
         secrets,
         replace: (found) => {
@@ -29,7 +31,7 @@ export class ShownValues {
         },
         replaceText: (found) => found,
       }),
-      new ValueWalk({
+      new StoredValueWalk({
         rules: this.#rules,
         secrets,
         replace: () => redactedText,
@@ -38,7 +40,7 @@ export class ShownValues {
     ];
     const fields = Object.entries(value);
     const shown = walks.map((walk) =>
-      fields.map(([key, field]) => [key, walk.value(field, placesOfField(root, key, toolName))] as const),
+      fields.map(([key, field]) => [key, shownField(walk, key, field, toolName)] as const),
     );
     return Object.fromEntries(shown.at(-1) ?? []) as Value;
   }
@@ -47,7 +49,7 @@ export class ShownValues {
   output(toolName: string, output: unknown): unknown {
     const { paths } = this.#rules;
     const secrets = this.#secrets.of("");
-    const walk = new ValueWalk({
+    const walk = new StoredValueWalk({
       rules: { paths },
       secrets,
       replace: () => redactedText,
@@ -55,4 +57,10 @@ export class ShownValues {
     });
     return walk.value(output, placesAt(toolName, "output"));
   }
+}
+
+function shownField(walk: StoredValueWalk, key: string, field: unknown, toolName: string | undefined): unknown {
+  if (shownNames.has(key)) return field;
+  const [places, structure] = [placesOfField(root, key, toolName), shownStructures.get(key)];
+  return structure ? walk.structure(field, places, structure) : walk.value(field, places);
 }

@@ -87,3 +87,29 @@ describe("a value that is a number or a boolean as a whole", () => {
     expect(stored).not.toMatch(/"(output|finalOutput)":true/);
   });
 });
+
+describe("a short value at a redacted path beside a date", () => {
+  it("is redacted in events about the status", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    const events: unknown[] = [];
+    const redact = redaction({ paths: ["output.pin"], vault: { keys: testKeys("first") } });
+    const agent = new AIAgent({
+      promptExecutor: scriptedModel([]),
+      llmModel: "scripted",
+      strategy: strategy<string, unknown>("pin", (graph) => {
+        const give = graph.node("give", () => ({ pin: "4711", at: new Date(0) }));
+        graph.edge(graph.start, give);
+        graph.edge(give, graph.finish);
+      }),
+    }).install(Persistence, { storage, redact, onEvent: (event) => void events.push(event) });
+    await agent.run("go", { agentId: "a" });
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: "status_changed",
+        status: "completed",
+        data: expect.objectContaining({ finalOutput: "[redacted]" }),
+      }),
+    );
+    expect(JSON.stringify(events)).not.toContain("4711");
+  });
+});

@@ -28,7 +28,7 @@ export interface RunRecord {
   readonly assumed?: true;
   /** The trace of the start, as the `traceparent` of W3C Trace Context. */
   readonly trace?: string;
-  /** A redacted value if the agent has a vault. Empty for readers with the vault. */
+  /** A redacted value if the agent has a vault. Empty for readers with the vault. Other records can have it, too. */
   readonly vault?: string;
 }
 

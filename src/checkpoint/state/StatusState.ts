@@ -25,6 +25,8 @@ export interface StatusState {
   /** The calls whose failures ended the run and that have not settled since then. They are retried. */
   readonly failedCalls?: readonly string[] | undefined;
   readonly custody?: CustodyRecord;
+  /** True if a record of the agent has redacted values that only its vault can read. */
+  readonly hasVault?: true;
   readonly checkpoint?: { readonly id: string; readonly record: CheckpointRecord };
   /** When the newest checkpoint of a nested line was made, in milliseconds since 1970. */
   readonly activeAt?: number;
@@ -35,6 +37,11 @@ export interface StatusState {
 export const initialStatus: StatusState = { retries: 0, attempts: 0 };
 
 export function statusAfter(state: StatusState, record: AgentRecord, generation: number): StatusState {
+  const next = changedBy(state, record, generation);
+  return "vault" in record && record.vault ? { ...next, hasVault: true } : next;
+}
+
+function changedBy(state: StatusState, record: AgentRecord, generation: number): StatusState {
   switch (record.kind) {
     case "task":
       return { ...state, task: record };
@@ -65,6 +72,7 @@ export function statusAtSnapshot({ run, createdAt, checkpoint, checkpointId, lif
   const { status, at } = checkpoint;
   return {
     run,
+    ...(run.vault && { hasVault: true }),
     createdAt,
     current: status ? { status, at } : inProgressAt(life?.since ?? run.at, run, life?.requests),
     startedAt: life?.startedAt ?? run.at,

@@ -1,10 +1,10 @@
 import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
-import { StopRequestedError } from "../../errors/runErrors.ts";
 import { PositionConflictError } from "../../errors/storageErrors.ts";
 import { Mutex } from "../../internal/Mutex.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { encodeAppend } from "../../storage/lease/encodeAppend.ts";
 import { OwnedLogWrapper } from "../../storage/OwnedLogWrapper.ts";
+import { RestoredStop } from "../../storage/RestoredStop.ts";
 import type { LogAppend, OwnedLog } from "../../storage/RecordLog.ts";
 import { encryptedKind } from "./sealedRecords.ts";
 
@@ -37,8 +37,7 @@ export class EncryptedOwnedLog extends OwnedLogWrapper {
   readonly #agentId: string;
   readonly #context: OwnedLogContext;
   readonly #turns = new Mutex();
-  readonly #lost = new AbortController();
-  #telling: Promise<void> | undefined;
+  readonly #stop: RestoredStop;
   /** The end of the plain log after all queued appends. `undefined` until it was read. */
   #expectedEnd: ChainLink | undefined;
   #failed: { readonly error: unknown } | undefined;
@@ -48,13 +47,11 @@ export class EncryptedOwnedLog extends OwnedLogWrapper {
     this.#agentId = agentId;
     this.#context = context;
     this.#expectedEnd = end ?? (owned.position === 0 ? { position: 0, checksum: "" } : undefined);
-    const tell = () => void (this.#telling ??= this.#tellLost());
-    if (owned.lost.aborted) tell();
-    else owned.lost.addEventListener("abort", tell, { once: true });
+    this.#stop = new RestoredStop(agentId, owned, context.openReason);
   }
 
   override get lost(): AbortSignal {
-    return this.#lost.signal;
+    return this.#stop.signal;
   }
 
   /** Notes the last plain append that a read found, so that the first append does not read it again. */
@@ -64,7 +61,7 @@ export class EncryptedOwnedLog extends OwnedLogWrapper {
 
   override async checkStop(): Promise<void> {
     await super.checkStop();
-    await this.#telling;
+    await this.#stop.told();
   }
 
   async append(entry: LogAppend, expectedPosition: number): Promise<number> {
@@ -137,12 +134,5 @@ export class EncryptedOwnedLog extends OwnedLogWrapper {
       this.#failed = { error };
       throw error;
     }
-  }
-
-  async #tellLost(): Promise<void> {
-    const reason: unknown = this.owned.lost.reason;
-    if (!(reason instanceof StopRequestedError)) return this.#lost.abort(reason);
-    const text = await this.#context.openReason(reason.reason);
-    this.#lost.abort(new StopRequestedError(this.#agentId, text));
   }
 }

@@ -5,6 +5,7 @@ import { CallTools } from "./CallTools.ts";
 import { HiddenValue } from "./HiddenValue.ts";
 import { RecordWalk } from "./RecordWalk.ts";
 import { isToken } from "./redactedToken.ts";
+import { hasMark } from "./vaultMark.ts";
 
 export interface RedactedAppend {
   readonly append: LogAppend;
@@ -16,6 +17,8 @@ export class AppendRedactor {
   readonly #rules: RedactionRules;
   readonly #secrets: KnownSecrets;
   readonly #tools = new CallTools();
+  /** Whether the log has a mark that refuses processes without the vault. */
+  #isMarked = false;
 
   constructor(rules: RedactionRules, secrets: KnownSecrets) {
     this.#rules = rules;
@@ -29,6 +32,7 @@ export class AppendRedactor {
    */
   learn(records: LogAppend["records"], restored: readonly unknown[]): void {
     for (const value of restored) if (typeof value === "string") this.#secrets.addRestored(value);
+    this.#isMarked ||= records.some(hasMark);
     this.#learning().records(records);
   }
 
@@ -53,9 +57,13 @@ export class AppendRedactor {
       secrets: this.#secrets,
       replace: hide,
       replaceText: hide,
+      ...(keepsTokens ? { keeps: isToken } : { hides: isToken }),
     };
-    const walk = new RecordWalk(options, this.#tools, keepsTokens ? undefined : isToken);
-    const records = walk.records(append.records);
+    const walk = new RecordWalk(options, this.#tools);
+    const walked = walk.records(append.records);
+    const isMarked = this.#isMarked || walked.some(hasMark);
+    const records = isMarked ? walked : walk.marked(walked);
+    this.#isMarked = isMarked || records.some(hasMark);
     const summary = append.summary && walk.summary(append.summary);
     if (hidden.length === 0) return { append, hidden };
     return { append: copyOf({ ...append, records, ...(summary && { summary }) }) as LogAppend, hidden };

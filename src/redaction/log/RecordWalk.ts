@@ -1,22 +1,20 @@
-import { isBlobCell } from "../../checkpoint/values/BlobCell.ts";
-import type { StoredResult } from "../../checkpoint/values/valueCodec.ts";
-import { utf8 } from "../../internal/bytes.ts";
-import { blobsNamedIn } from "../../transfer/transferredBlobs.ts";
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import { toolOf } from "../../internal/redactedPath.ts";
-import { parseBlobReference } from "../../storage/blobs.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
-import { type Places, placesAt, placesOfField, root, ValueWalk, type WalkOptions } from "../values/ValueWalk.ts";
+import { errorFields, type LibraryFields, messageFields, recordFields, taskFields } from "../values/libraryFields.ts";
+import { StoredValueWalk } from "../values/StoredValueWalk.ts";
+import { type Places, placesAt, placesOfField, root, type WalkOptions } from "../values/ValueWalk.ts";
 import type { CallTools } from "./CallTools.ts";
 import { HiddenValue } from "./HiddenValue.ts";
 import { restatesLog, secretsIn } from "./storedSecrets.ts";
+import { isOfAgent } from "./vaultMark.ts";
 
 /** Fields of records with ids, names and digests, which readers and storages need. They contain no values. */
 const structuralFields: ReadonlySet<string> = new Set(
   (
     "kind lane visit run key call tool effect node within request around id version from keep place move trigger status " +
     "inputType digest asked question ordinal usage gaps blobs packs structure structures runs cancelled named names " +
-    "checkpointId parentId requests failedCalls standing waitingFor checksum"
+    "checkpointId parentId requests failedCalls standing waitingFor checksum agentId fingerprint code renames earlier"
   ).split(" "),
 );
 
@@ -28,6 +26,30 @@ const restatedRecords: ReadonlySet<string> = new Set(["snapshot.checkpoint", "sn
 /** Fields with the appends that a snapshot or a pruning restates. */
 const restatedEntries: ReadonlySet<string> = new Set(["snapshot.since", "pruned.restated"]);
 
+/** Fields with structures of the library. */
+const structures: ReadonlyMap<string, LibraryFields> = new Map([
+  ["message.message", messageFields],
+  ["answer.message", messageFields],
+  ["answer.failed", recordFields],
+  ["edit.insert", recordFields],
+  ["outcome.error", errorFields],
+  ["outcome.lost", recordFields],
+  ["status.error", errorFields],
+  ["request.approval", recordFields],
+  ["request.problems", recordFields],
+  ["rollback.participants", recordFields],
+  ["rollback_step.error", errorFields],
+  ["reverted.error", errorFields],
+  ["task.reserves", taskFields],
+  ["task.controls", taskFields],
+  ["custody.to", recordFields],
+  ["snapshot.history", recordFields],
+  ["snapshot.life", recordFields],
+  ["snapshot.settings", recordFields],
+  ["snapshot.requirements", recordFields],
+  ["snapshot.decisions", recordFields],
+]);
+
 interface RestatedEntry {
   readonly records: readonly LogRecord[];
 }
@@ -35,12 +57,13 @@ interface RestatedEntry {
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Walks the records and summaries of a log. */
-export class RecordWalk extends ValueWalk {
+export class RecordWalk extends StoredValueWalk {
   readonly #tools: CallTools;
+  readonly #keepsToken: (text: string) => boolean;
 
-  /** @param hides - returns whether a text is hidden although it contains no secret. */
-  constructor(options: Omit<WalkOptions, "keeps">, tools: CallTools, hides?: (text: string) => boolean) {
-    super({ ...options, hides, keeps: (text) => parseBlobReference(text) !== undefined });
+  constructor(options: WalkOptions, tools: CallTools) {
+    super(options);
+    this.#keepsToken = options.keeps ?? (() => false);
     this.#tools = tools;
   }
 
@@ -52,7 +75,7 @@ export class RecordWalk extends ValueWalk {
     const { data, inputRequest } = summary;
     return {
       ...summary,
-      data: this.value(data, root),
+      data: this.structure(data, root, recordFields),
       ...(inputRequest !== undefined && { inputRequest: this.value(inputRequest, placesAt("input")) }),
     };
   }
@@ -61,41 +84,22 @@ export class RecordWalk extends ValueWalk {
     return value instanceof HiddenValue ? value : super.value(value, places);
   }
 
-  /** Shows the names of the blobs within a redacted value, because the storage finds and deletes blobs by them. */
+  override structure(value: unknown, places: Places, fields: LibraryFields): unknown {
+    this.#tools.note(Object(value) as object);
+    return super.structure(value, places, fields);
+  }
+
+  /** A copied value keeps its tokens. */
   protected override whole(value: unknown): unknown {
-    if (value === undefined || isBlobEnvelope(value)) return value;
-    const blobs = typeof value === "object" && value !== null ? blobsNamedIn(utf8(JSON.stringify(value))) : [];
-    return this.options.replace(value, [...blobs].map((blob) => `${blob} `).join(""));
+    if (!hasText(value, this.#keepsToken)) return super.whole(value);
+    if (typeof value !== "object" || value === null) return value;
+    if (Array.isArray(value)) return value.map((item) => this.whole(item));
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.whole(item)]));
   }
 
   protected override object(value: object, places: Places): unknown {
-    if (isBlobEnvelope(value)) return value;
-    const fields = Object.entries(value);
-    const [only, content] = fields.length === 1 ? (fields[0] as readonly [string, unknown]) : ["", undefined];
-    if (only === "$plain") return { $plain: this.value(content, places) };
-    if (only === "$rich") return this.#rich(value, content, places);
-    if (only === "$outcomes" && Array.isArray(content) && content.every(isResult))
-      return { $outcomes: content.map((result) => this.#result(result, places)) };
     this.#tools.note(value);
     return super.object(value, places);
-  }
-
-  /** A rich value has type annotations for its fields, so it is replaced as a whole. */
-  #rich(value: object, content: unknown, places: Places): unknown {
-    const { json } = Object(content) as { readonly json?: unknown };
-    const plain = withoutEscapes(json);
-    const isRedacted = super.value(plain, places) !== plain || super.value(content, places) !== content;
-    return isRedacted ? this.options.replaceText(value, "") : value;
-  }
-
-  /** The result of a tool call in a message has its output beside the part. */
-  #result(result: StoredResult, places: Places): unknown {
-    const tool = toolOf(result.part);
-    const entries = Object.entries(result).map(([key, item]) => [
-      key,
-      this.value(item, key === "output" ? placesOfField(places, key, tool) : places),
-    ]);
-    return Object.fromEntries(entries) as unknown;
   }
 
   #record(record: Fields): Fields {
@@ -119,7 +123,12 @@ export class RecordWalk extends ValueWalk {
     return typeof secrets === "string" ? [["secrets", secrets]] : [];
   }
 
-  /** Readers without the vault see a token here, and refuse to run the agent. */
+  /** Returns records whose first one has a mark. Readers without the vault see a token, and refuse to run the agent. */
+  marked(records: readonly LogRecord[]): readonly LogRecord[] {
+    const first = records.findIndex(isOfAgent);
+    return records.map((record, at) => (at === first ? { ...record, ...Object.fromEntries([this.#mark()]) } : record));
+  }
+
   #mark(): readonly [string, unknown] {
     return ["vault", this.options.replaceText("", "")];
   }
@@ -129,7 +138,9 @@ export class RecordWalk extends ValueWalk {
     if (restatedRecords.has(field)) return this.#record(item as Fields);
     if (restatedEntries.has(field))
       return (item as readonly RestatedEntry[]).map((entry) => ({ ...entry, records: this.records(entry.records) }));
-    if (structuralFields.has(key)) return item;
+    if (structuralFields.has(key) || field === "name.name") return item;
+    const structure = structures.get(field);
+    if (structure) return this.structure(item, placesOfField(root, key, tool), structure);
     if (field === "storage.value") return this.value(item, placesAt("storage", String(record["key"])));
     // The input of a checkpoint is the output of the node before it.
     const others = field === "checkpoint.input" ? placesAt("output") : [];
@@ -137,31 +148,9 @@ export class RecordWalk extends ValueWalk {
   }
 }
 
-function isBlobEnvelope(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  const fields = Object.entries(value);
-  const [key, cell] = fields[0] ?? [];
-  if (fields.length !== 1 || key !== "$blob" || !isBlobCell(cell)) return false;
-  const [reference, , hash = "0".repeat(64)] = cell;
-  return cell.length <= 3 && parseBlobReference(reference) !== undefined && /^[0-9a-f]{64}$/.test(hash);
-}
-
-function isResult(value: unknown): value is StoredResult {
-  const { part, output: _output, ...others } = Object(value) as Fields;
-  return typeof part === "object" && part !== null && Object.keys(others).length === 0;
-}
-
-/** Returns the JSON of a rich value with the names of its fields. The values are not decoded. */
-function withoutEscapes(json: unknown): unknown {
-  if (typeof json !== "object" || json === null) return json;
-  if (Array.isArray(json)) return json.map(withoutEscapes);
-  const { name, fields, ...others } = json as Fields;
-  // The fields of plain objects start with a colon, those of an instance do not.
-  if (typeof name === "string" && fields !== undefined && Object.keys(others).length === 0)
-    return withoutEscapes(fields);
-  return Object.fromEntries(
-    Object.entries(json).map(([key, item]) => [key.startsWith(":") ? key.slice(1) : key, withoutEscapes(item)]),
-  );
+function hasText(value: unknown, isSearched: (text: string) => boolean): boolean {
+  if (typeof value === "string") return isSearched(value);
+  return typeof value === "object" && value !== null && Object.values(value).some((item) => hasText(item, isSearched));
 }
 
 function notSecrets([key]: readonly [string, unknown]): boolean {

@@ -1,5 +1,6 @@
 import { Mutex } from "../../internal/Mutex.ts";
 import { OwnedLogWrapper } from "../../storage/OwnedLogWrapper.ts";
+import { RestoredStop } from "../../storage/RestoredStop.ts";
 import type { LogAppend, OwnedLog } from "../../storage/RecordLog.ts";
 import type { RedactedAppend } from "./AppendRedactor.ts";
 
@@ -10,6 +11,8 @@ export interface RedactedLogContext {
   readonly encrypt: (redacted: RedactedAppend) => Promise<LogAppend>;
   /** Returns the id of the key that is destroyed with the data. `undefined` if there is none. */
   readonly keyId: () => Promise<string | undefined>;
+  /** Returns the reason of a request to stop. */
+  readonly openReason: (reason: string) => Promise<string>;
   readonly dropped: (keyId: string) => Promise<void>;
   readonly ended: () => void;
 }
@@ -18,12 +21,23 @@ export interface RedactedLogContext {
 export class RedactedOwnedLog extends OwnedLogWrapper {
   readonly #context: RedactedLogContext;
   readonly #turns = new Mutex();
+  readonly #stop: RestoredStop;
   #waiting = 0;
   #failed: { readonly error: unknown } | undefined;
 
-  constructor(owned: OwnedLog, context: RedactedLogContext) {
+  constructor(agentId: string, owned: OwnedLog, context: RedactedLogContext) {
     super(owned);
     this.#context = context;
+    this.#stop = new RestoredStop(agentId, owned, context.openReason);
+  }
+
+  override get lost(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  override async checkStop(): Promise<void> {
+    await super.checkStop();
+    await this.#stop.told();
   }
 
   async append(entry: LogAppend, expectedPosition: number): Promise<number> {

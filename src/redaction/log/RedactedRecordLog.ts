@@ -21,13 +21,14 @@ import type {
 import { processOwner } from "../../storage/ReleasableLog.ts";
 import { isAboutOneAgent, unreadableSummary } from "../../storage/summaries.ts";
 import type { SecretsOfAgents } from "../values/KnownSecrets.ts";
-import { type RedactionRules, shownText } from "../values/RedactionRules.ts";
+import { redactedText, type RedactionRules, shownText } from "../values/RedactionRules.ts";
 import { AppendRedactor, type RedactedAppend } from "./AppendRedactor.ts";
 import { RedactedBlobs } from "./RedactedBlobs.ts";
 import { RedactedOwnedLog } from "./RedactedOwnedLog.ts";
 import { tokenOf } from "./redactedToken.ts";
 import { hasTokensOf, restoredValue } from "./restoredValue.ts";
 import { withoutSecrets } from "./storedSecrets.ts";
+import { withoutMark } from "./vaultMark.ts";
 
 export interface RedactedRecordLogOptions {
   readonly keys: DataKeys;
@@ -99,7 +100,7 @@ export class RedactedRecordLog implements RecordLog {
       const restored: unknown[] = [];
       const records = await restoredValue(this.keys, agentId, entry.records, (value) => restored.push(value));
       (this.#owned.get(agentId) ?? redactor).learn(records, restored);
-      yield records === entry.records ? entry : { ...entry, records: records.map(withoutSecrets) };
+      yield records === entry.records ? entry : { ...entry, records: records.map(withoutSecrets).map(withoutMark) };
     }
   }
 
@@ -112,8 +113,8 @@ export class RedactedRecordLog implements RecordLog {
     return this.#log.owner(agentId);
   }
 
-  requestStop(agentId: string, reason: string): Promise<void> {
-    return this.#log.requestStop(agentId, shownText(this.#rules, reason));
+  async requestStop(agentId: string, reason: string): Promise<void> {
+    return this.#log.requestStop(agentId, await this.#storedReason(agentId, reason));
   }
 
   close(): Promise<void> {
@@ -169,9 +170,10 @@ export class RedactedRecordLog implements RecordLog {
   #own(agentId: string, owned: OwnedLog): OwnedLog {
     const redactor = this.#redactorOf(agentId);
     this.#owned.set(agentId, redactor);
-    return new RedactedOwnedLog(owned, {
+    return new RedactedOwnedLog(agentId, owned, {
       redact: (append) => redactor.redact(append),
       encrypt: (redacted) => this.#encrypted(agentId, redacted),
+      openReason: (reason) => this.#restoredReason(agentId, reason),
       keyId: () => ownedKeyId(this.#log, this.keys, { agentId, generation: owned.generation }),
       dropped: (keyId) => {
         // A later agent with this id must not store them.
@@ -193,6 +195,19 @@ export class RedactedRecordLog implements RecordLog {
     const key = await this.keyForWriting(agentId);
     for (const value of hidden) value.token = await tokenOf(key, agentId, utf8(value.json), value.shown);
     return JSON.parse(JSON.stringify(append)) as LogAppend;
+  }
+
+  /** A process that cannot read the key of the agent can still stop it. */
+  async #storedReason(agentId: string, reason: string): Promise<string> {
+    const key = await this.keys.find(agentId).catch(unlessStorageFailed);
+    if (key) return tokenOf(key, agentId, utf8(JSON.stringify(reason)));
+    return this.#secrets.of(agentId).isIn(reason) ? redactedText : shownText(this.#rules, reason);
+  }
+
+  /** A request to stop counts even if its reason cannot be read. */
+  async #restoredReason(agentId: string, stored: string): Promise<string> {
+    const reason: unknown = await restoredValue(this.keys, agentId, stored).catch(() => undefined);
+    return typeof reason === "string" ? reason : redactedText;
   }
 
   async #restored(summary: AgentSummary): Promise<AgentSummary> {

@@ -1,12 +1,19 @@
 import type { DataKeys } from "../../encryption/keys/DataKeys.ts";
+import { AuthenticationFailedError } from "../../errors/encryptionErrors.ts";
 import { fromUtf8 } from "../../internal/bytes.ts";
+import { maximumDepth } from "../../internal/frozenCopy.ts";
 import { agentOfToken, bytesOfToken, isToken, tokenMark } from "./redactedToken.ts";
+
+/** The stored form of a rich value, within a record that restates others, is deeper than the value. */
+const deepest = 4 * maximumDepth;
 
 /**
  * Returns a copy of a value in the log of an agent, with the values of all tokens.
  *
  * @param found - called with the value of each token.
- * @throws KeyMissingError, AuthenticationFailedError
+ * @throws KeyMissingError
+ * @throws AuthenticationFailedError for a token that does not belong to the agent, and for a value that is nested deeper
+ * than any stored value.
  */
 export async function restoredValue<Value>(
   keys: DataKeys,
@@ -15,7 +22,8 @@ export async function restoredValue<Value>(
   found?: (restored: unknown) => void,
 ): Promise<Value> {
   const tokens = new Set<string>();
-  addTokens(value, tokens);
+  if (!addTokens(value, tokens))
+    throw new AuthenticationFailedError(agentId, undefined, "its values are nested too deeply");
   if (tokens.size === 0) return value;
   const values = new Map<string, unknown>();
   for (const token of tokens) {
@@ -33,17 +41,24 @@ export function hasTokensOf(agentId: string, value: unknown): boolean {
   return [...tokens].some((token) => agentOfToken(token) === agentId);
 }
 
-function addTokens(value: unknown, into: Set<string>): void {
-  if (typeof value === "string") {
-    if (value.includes(tokenMark) && isToken(value)) into.add(value);
-  } else if (typeof value === "object" && value !== null) {
-    for (const item of Object.values(value)) addTokens(item, into);
+/** Returns whether the value has the depth of a stored value. Does not recurse, because a forged value can be deep. */
+function addTokens(value: unknown, into: Set<string>): boolean {
+  let level = [value];
+  for (let depth = 0; level.length > 0 && depth <= deepest; depth++) {
+    const below: unknown[] = [];
+    for (const item of level)
+      if (typeof item === "object" && item !== null) for (const nested of Object.values(item)) below.push(nested);
+      else if (typeof item === "string" && item.includes(tokenMark) && isToken(item)) into.add(item);
+    level = below;
   }
+  return level.length === 0;
 }
 
+/** Uses one stack frame for each level. */
 function withValues(value: unknown, values: ReadonlyMap<string, unknown>): unknown {
   if (typeof value === "string") return values.has(value) ? structuredClone(values.get(value)) : value;
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => withValues(item, values));
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withValues(item, values)]));
+  const copies: (readonly [string, unknown])[] = [];
+  for (const [key, item] of Object.entries(value)) copies.push([key, withValues(item, values)]);
+  return Array.isArray(value) ? copies.map(([, item]) => item) : Object.fromEntries(copies);
 }

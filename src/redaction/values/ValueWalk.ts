@@ -1,5 +1,6 @@
 import { isPair, toolOf, type ValuePlace } from "../../internal/redactedPath.ts";
 import type { KnownSecrets } from "./KnownSecrets.ts";
+import { isLibraryField, isName, type LibraryFields } from "./libraryFields.ts";
 import { isRedacted, type RedactionRules, shownText } from "./RedactionRules.ts";
 
 export interface WalkOptions {
@@ -35,6 +36,8 @@ export const root: Places = [{ whole: [], named: [] }];
 export class ValueWalk {
   protected readonly options: WalkOptions;
   readonly #ancestors = new Set<object>();
+  /** Whether the whole structure around is redacted. */
+  #isHidden = false;
 
   constructor(options: WalkOptions) {
     this.options = options;
@@ -47,15 +50,32 @@ export class ValueWalk {
     if (typeof value === "number" || typeof value === "bigint")
       return this.options.secrets.isIn(String(value)) ? this.options.replaceText(value, "") : value;
     if (typeof value !== "object" || value === null) return value;
-    if (this.#ancestors.has(value) || this.#ancestors.size > deepest) return this.options.replaceText(value, "");
-    this.#ancestors.add(value);
-    const copy = this.#nested(value, places);
-    this.#ancestors.delete(value);
+    return this.#within(value, () => this.#nested(value, places));
+  }
+
+  /**
+   * Returns a structure of the library without its redacted parts. Its keys, ids and kinds stay, because readers need
+   * them. If its own path is redacted, all values within it are.
+   */
+  structure(value: unknown, places: Places, fields: LibraryFields): unknown {
+    if (typeof value === "number" || typeof value === "boolean") return value;
+    if (!Array.isArray(value) && !isPlain(value)) return this.value(value, places);
+    const outer = this.#isHidden;
+    this.#isHidden ||= this.isRedactedAt(places);
+    const copy = this.#within(value, () =>
+      Array.isArray(value)
+        ? sameOr(
+            value,
+            value.map((item, index) => this.structure(item, placesOfItem(places, index), fields)),
+          )
+        : this.#fields(value, places, fields),
+    );
+    this.#isHidden = outer;
     return copy;
   }
 
   protected isRedactedAt(places: Places): boolean {
-    return places.some((place) => place.whole.length > 0 && isRedacted(this.options.rules, place));
+    return this.#isHidden || places.some((place) => place.whole.length > 0 && isRedacted(this.options.rules, place));
   }
 
   protected whole(value: unknown): unknown {
@@ -106,10 +126,32 @@ export class ValueWalk {
 
   #list(list: readonly unknown[], places: Places): readonly unknown[] {
     const copies = list.map((item, index) => {
-      const at = places.map(({ whole, named }) => ({ whole: [...whole, String(index)], named }));
+      const at = placesOfItem(places, index);
       return isPair(item) && !this.isRedactedAt(at) ? this.#pair(item, at) : this.value(item, at);
     });
-    return copies.every((copy, at) => copy === list[at]) ? list : copies;
+    return sameOr(list, copies);
+  }
+
+  #fields(value: object, places: Places, fields: LibraryFields): unknown {
+    const entries = Object.entries(value);
+    if (entries.some(([key]) => !isLibraryField(fields, key) && this.#isSecret(key)))
+      return this.options.replaceText(value, "");
+    const tool = toolOf(value);
+    const copies = entries.map(([key, item]: readonly [string, unknown]) => {
+      if (isName(fields, key, item)) return [key, item] as const;
+      const [at, structure] = [placesOfField(places, key, tool), fields.structures.get(key)];
+      return [key, structure ? this.structure(item, at, structure) : this.value(item, at)] as const;
+    });
+    return copies.every(([, copy], at) => copy === entries[at]?.[1]) ? value : Object.fromEntries(copies);
+  }
+
+  /** Redacts a value as a whole that contains itself, or is nested too deeply. */
+  #within(value: object, walk: () => unknown): unknown {
+    if (this.#ancestors.has(value) || this.#ancestors.size > deepest) return this.options.replaceText(value, "");
+    this.#ancestors.add(value);
+    const copy = walk();
+    this.#ancestors.delete(value);
+    return copy;
   }
 
   #pair(pair: readonly [key: string, value: unknown], places: Places): readonly unknown[] {
@@ -140,6 +182,20 @@ export function placesOfField(places: Places, key: string, tool?: string): Place
   const name = key === "finalOutput" ? "output" : key;
   const within = places.map(({ whole, named }) => ({ whole: [...whole, name], named: [...named, name] }));
   return tool !== undefined && (key === "input" || key === "output") ? [...within, ...placesAt(tool, key)] : within;
+}
+
+function placesOfItem(places: Places, index: number): Places {
+  return places.map(({ whole, named }) => ({ whole: [...whole, String(index)], named }));
+}
+
+function sameOr(list: readonly unknown[], copies: readonly unknown[]): readonly unknown[] {
+  return copies.every((copy, at) => copy === list[at]) ? list : copies;
+}
+
+function isPlain(value: unknown): value is object {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }
 
 export function placesAt(...keys: readonly string[]): Places {

@@ -1,0 +1,97 @@
+import { isBlobCell } from "../../checkpoint/values/BlobCell.ts";
+import { envelopeKeyOf, type StoredResult } from "../../checkpoint/values/valueCodec.ts";
+import { utf8 } from "../../internal/bytes.ts";
+import { toolOf } from "../../internal/redactedPath.ts";
+import { parseBlobReference } from "../../storage/blobs.ts";
+import { blobsNamedIn } from "../../transfer/transferredBlobs.ts";
+import { type LibraryFields, messageFields, partFields } from "./libraryFields.ts";
+import { type Places, placesOfField, ValueWalk, type WalkOptions } from "./ValueWalk.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Walks values in their stored form. */
+export class StoredValueWalk extends ValueWalk {
+  constructor(options: WalkOptions) {
+    const { keeps } = options;
+    super({ ...options, keeps: (text) => parseBlobReference(text) !== undefined || keeps?.(text) === true });
+  }
+
+  /** A message can refer to another one, or to outcomes. */
+  override structure(value: unknown, places: Places, fields: LibraryFields): unknown {
+    const key = fields === messageFields ? envelopeKeyOf(value) : undefined;
+    if (key === "$message" || key === "$answer") return value;
+    if (key === undefined) return super.structure(value, places, fields);
+    const { $outcomes } = value as { readonly $outcomes?: unknown };
+    if (!Array.isArray($outcomes) || !$outcomes.every(isResult)) return this.value(value, places);
+    return { $outcomes: $outcomes.map((result) => this.#resultOfMessage(result, places)) };
+  }
+
+  /** Shows the names of the blobs within a redacted value, because the storage finds and deletes blobs by them. */
+  protected override whole(value: unknown): unknown {
+    if (value === undefined || isBlobEnvelope(value)) return value;
+    const blobs = typeof value === "object" && value !== null ? blobsNamedIn(utf8(JSON.stringify(value))) : [];
+    return this.options.replace(value, [...blobs].map((blob) => `${blob} `).join(""));
+  }
+
+  protected override object(value: object, places: Places): unknown {
+    if (isBlobEnvelope(value)) return value;
+    const fields = Object.entries(value);
+    const [only, content] = fields.length === 1 ? (fields[0] as readonly [string, unknown]) : ["", undefined];
+    if (only === "$plain") return { $plain: this.value(content, places) };
+    if (only === "$rich") return this.#rich(value, content, places);
+    if (only === "$outcomes" && Array.isArray(content) && content.every(isResult))
+      return { $outcomes: content.map((result) => this.#result(result, places)) };
+    return super.object(value, places);
+  }
+
+  /** A rich value has type annotations for its fields, so it is replaced as a whole. */
+  #rich(value: object, content: unknown, places: Places): unknown {
+    const { json } = Object(content) as { readonly json?: unknown };
+    const plain = withoutEscapes(json);
+    const isRedacted = super.value(plain, places) !== plain || super.value(content, places) !== content;
+    return isRedacted ? this.options.replaceText(value, "") : value;
+  }
+
+  /** The result of a tool call in a message has its output beside the part. */
+  #result(result: StoredResult, places: Places): unknown {
+    const tool = toolOf(result.part);
+    const entries = Object.entries(result).map(([key, item]) => [
+      key,
+      this.value(item, key === "output" ? placesOfField(places, key, tool) : places),
+    ]);
+    return Object.fromEntries(entries) as unknown;
+  }
+
+  #resultOfMessage(result: StoredResult, places: Places): StoredResult {
+    const part = this.structure(result.part, places, partFields) as StoredResult["part"];
+    if (result.output === undefined) return { part };
+    return { part, output: this.value(result.output, placesOfField(places, "output", toolOf(result.part))) };
+  }
+}
+
+function isBlobEnvelope(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const fields = Object.entries(value);
+  const [key, cell] = fields[0] ?? [];
+  if (fields.length !== 1 || key !== "$blob" || !isBlobCell(cell)) return false;
+  const [reference, , hash = "0".repeat(64)] = cell;
+  return cell.length <= 3 && parseBlobReference(reference) !== undefined && /^[0-9a-f]{64}$/.test(hash);
+}
+
+function isResult(value: unknown): value is StoredResult {
+  const { part, output: _output, ...others } = Object(value) as Fields;
+  return typeof part === "object" && part !== null && Object.keys(others).length === 0;
+}
+
+/** Returns the JSON of a rich value with the names of its fields. The values are not decoded. */
+function withoutEscapes(json: unknown): unknown {
+  if (typeof json !== "object" || json === null) return json;
+  if (Array.isArray(json)) return json.map(withoutEscapes);
+  const { name, fields, ...others } = json as Fields;
+  // The fields of plain objects start with a colon, those of an instance do not.
+  if (typeof name === "string" && fields !== undefined && Object.keys(others).length === 0)
+    return withoutEscapes(fields);
+  return Object.fromEntries(
+    Object.entries(json).map(([key, item]) => [key.startsWith(":") ? key.slice(1) : key, withoutEscapes(item)]),
+  );
+}

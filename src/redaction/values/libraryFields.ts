@@ -1,0 +1,106 @@
+/** The fields of a structure of the library. */
+export interface LibraryFields {
+  /** Fields with ids, times and numbers. They contain no values of users. */
+  readonly names: ReadonlySet<string>;
+  /** Fields with one of {@link words}. */
+  readonly wordFields: ReadonlySet<string>;
+  /** Fields with further structures, and their fields. */
+  readonly structures: ReadonlyMap<string, LibraryFields>;
+  /** Fields with values of users. Their names belong to the library. */
+  readonly values: ReadonlySet<string>;
+}
+
+const words: ReadonlySet<string> = new Set(
+  (
+    "system user assistant tool text reasoning file tool-call tool-result custom read write low medium high " +
+    "user_input external_api human_approval timer event"
+  ).split(" "),
+);
+
+const setOf = (fields: string): ReadonlySet<string> => new Set(fields.split(" "));
+
+export const partFields: LibraryFields = {
+  names: setOf("toolCallId isError"),
+  wordFields: setOf("type"),
+  structures: new Map(),
+  values: setOf(
+    "text data mediaType filename toolName providerToolCallId providerOptions input output kind code fields name",
+  ),
+};
+
+export const messageFields: LibraryFields = {
+  names: new Set(),
+  wordFields: setOf("role"),
+  structures: new Map([["content", partFields]]),
+  values: setOf("providerOptions"),
+};
+
+export const errorFields: LibraryFields = {
+  names: new Set(),
+  wordFields: new Set(),
+  structures: new Map(),
+  values: setOf("name message code fields stack"),
+};
+
+export const taskFields: LibraryFields = {
+  names: setOf("kind priority notBefore expiresAt retries retryDelayMs order"),
+  wordFields: setOf("complexity operation"),
+  structures: new Map(),
+  values: setOf("name path queue key deduplicationId"),
+};
+
+/** The fields of status data, and of the parts of records. */
+export const recordFields: LibraryFields = {
+  names: setOf(
+    "kind lane at node number call tool asked after key packs redone agentId version taskId createdAt priority " +
+      "startedAt lastActivityAt iterationCount accumulatedContext pausedAt snapshot timeoutAt completedAt failedAt " +
+      "recoverable retryCount retryAt cancelledAt since retries failedCalls requests",
+  ),
+  wordFields: setOf("waitingFor estimatedComplexity"),
+  structures: new Map([
+    ["message", messageFields],
+    ["error", errorFields],
+    [
+      "task",
+      {
+        ...taskFields,
+        structures: new Map([
+          ["reserves", taskFields],
+          ["controls", taskFields],
+        ]),
+      },
+    ],
+    ["reserves", taskFields],
+    ["controls", taskFields],
+  ]),
+  values: setOf(
+    "input path reason expected steps currentAgent currentStep pauseReason resumeInstructions promptShownToUser " +
+      "inputRequest finalOutput filesModified verificationResults errorType errorMessage stackTrace decision files " +
+      "environment directory hashes model parameters tools folder code name notBefore expiresAt retryDelayMs",
+  ),
+};
+
+/** Fields of events and operations with names, ids, times and numbers. */
+export const shownNames = setOf(
+  "type kind agentId runId at nodeId branch agentPath trigger status previous waitingFor requestId requestIds by step " +
+    "checkpointId checkpointIds version iteration progress usage finishReason attempt delayMs from to dropped bytes " +
+    "operation toolName toolCallId effect replayed reverted unreverted prunedCheckpoints prunedBytes agentName " +
+    "definitionId linkedTrace provider model responseModel responseId toolOutputs",
+);
+
+/** Fields of events and operations with structures of the library. */
+export const shownStructures: ReadonlyMap<string, LibraryFields> = new Map([
+  ["data", recordFields],
+  ["answer", messageFields],
+  ["messages", messageFields],
+]);
+
+/** Returns whether a field stays as it is. */
+export function isName({ names, wordFields }: LibraryFields, field: string, value: unknown): boolean {
+  return names.has(field) || (wordFields.has(field) && typeof value === "string" && words.has(value));
+}
+
+/** Returns whether the name of a field belongs to the library. */
+export function isLibraryField({ names, wordFields, structures, values }: LibraryFields, field: string): boolean {
+  return names.has(field) || wordFields.has(field) || structures.has(field) || values.has(field);
+}
