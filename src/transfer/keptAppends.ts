@@ -19,6 +19,8 @@ const marks = [':"custody"', ':"origin"', ':"pruned"', '"restates":true'].map((t
 
 export type CopiedLog = Pick<RecordLog, "read"> & Required<Pick<RecordLog, "encodedAppends">>;
 
+type SourceLog = CopiedLog & Partial<Pick<RecordLog, "capabilities">>;
+
 /** The maximum number of line bytes kept in memory. */
 const mostBytes = 16 * 1024 * 1024;
 
@@ -27,14 +29,17 @@ interface KeptAppend {
   readonly position: number;
 }
 
-/** Returns a log that reads and verifies its lines only once. A log that exceeds the limit is returned unchanged. */
-export async function keptAppends(log: CopiedLog, agentId: string, sha256: Sha256): Promise<CopiedLog> {
+/**
+ * Returns a log that reads and verifies its lines only once. A log that exceeds the limit is returned unchanged, but a
+ * redacted log is then read in its stored form, like the lines that are kept.
+ */
+export async function keptAppends(log: SourceLog, agentId: string, sha256: Sha256): Promise<CopiedLog> {
   const pace = new Pace();
   const kept: KeptAppend[] = [];
   let bytes = 0;
   for await (const line of log.encodedAppends(agentId)) {
     bytes += line.length;
-    if (bytes > mostBytes) return log;
+    if (bytes > mostBytes) return log.capabilities?.redacted ? new StoredForm(log, sha256) : log;
     kept.push({ line, position: linkOf(line)?.position ?? 0 });
     await pace.after(line.length);
   }
@@ -64,15 +69,45 @@ class KeptAppends implements CopiedLog {
     const isWithin = ({ position }: KeptAppend) => position > after && position <= upTo;
     const isBeginning = (kept: KeptAppend) => hasSnapshot(kept.line) && isWithin(kept);
     const first = sinceSnapshot ? Math.max(0, this.#kept.findLastIndex(isBeginning)) : 0;
-    for (const kept of this.#kept.slice(first)) if (isWithin(kept)) yield this.#entryIn(kept);
+    for (const kept of this.#kept.slice(first)) if (isWithin(kept)) yield entryIn(kept, this.#sha256);
+  }
+}
+
+/** A log whose entries are read from its lines. */
+class StoredForm implements CopiedLog {
+  readonly #log: CopiedLog;
+  readonly #sha256: Sha256;
+
+  constructor(log: CopiedLog, sha256: Sha256) {
+    this.#log = log;
+    this.#sha256 = sha256;
   }
 
-  #entryIn({ line, position }: KeptAppend): Entry {
-    const decoded = decodeEntry(line, this.#sha256);
-    if (!decoded.ok) throw new UnreadableValueError(`append ${position} is not readable (${decoded.defect})`);
-    noteVerified(line, decoded.entry);
-    return decoded.entry;
+  encodedAppends(...given: Parameters<CopiedLog["encodedAppends"]>): AsyncIterable<Uint8Array> {
+    return this.#log.encodedAppends(...given);
   }
+
+  async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
+    let begin = 0;
+    if (options.sinceSnapshot)
+      for await (const { line, position } of this.#within(agentId, options)) if (hasSnapshot(line)) begin = position;
+    for await (const kept of this.#within(agentId, options))
+      if (kept.position >= begin) yield entryIn(kept, this.#sha256);
+  }
+
+  async *#within(agentId: string, { after = 0, upTo }: ReadOptions): AsyncGenerator<KeptAppend> {
+    for await (const line of this.#log.encodedAppends(agentId, upTo === undefined ? {} : { upTo })) {
+      const position = linkOf(line)?.position ?? 0;
+      if (position > after) yield { line, position };
+    }
+  }
+}
+
+function entryIn({ line, position }: KeptAppend, sha256: Sha256): Entry {
+  const decoded = decodeEntry(line, sha256);
+  if (!decoded.ok) throw new UnreadableValueError(`append ${position} is not readable (${decoded.defect})`);
+  noteVerified(line, decoded.entry);
+  return decoded.entry;
 }
 
 /** The facts about a log that an export needs before it reads the lines. */

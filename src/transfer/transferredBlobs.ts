@@ -8,6 +8,7 @@ import { type BlobStore, blobsAtOnce } from "../storage/BlobStore.ts";
 import type { ArchivePart } from "./archiveFormat.ts";
 import { includesText } from "../internal/bytes.ts";
 import { parseBlobReference } from "../storage/blobs.ts";
+import { storedBlobsOf } from "../storage/storedBlobs.ts";
 
 /** The search text starts with a rare character, because that makes the search fast. */
 const slashes = new TextEncoder().encode("//");
@@ -108,7 +109,7 @@ export class ReceivedBlobs {
   #failure: { readonly error: unknown } | undefined;
 
   constructor(blobs: BlobStore, agentId: string) {
-    this.#blobs = blobs;
+    this.#blobs = storedBlobsOf(blobs);
     this.#agentId = agentId;
   }
 

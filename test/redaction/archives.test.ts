@@ -2,10 +2,10 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { backupStorage, restoreBackup } from "../../src/backup.ts";
 import { redaction } from "../../src/encryption.ts";
-import { AIAgent, InMemoryPersistenceStorageProvider, Persistence } from "../../src/index.ts";
+import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, persistence } from "../../src/index.ts";
 import { sealed } from "../../src/seals.ts";
 import { scriptedModel } from "../../src/testing.ts";
-import { exportAgent } from "../../src/transfer.ts";
+import { exportAgent, importAgent } from "../../src/transfer.ts";
 import { testKeys } from "../encryption/encryptedHarness.ts";
 import { collect, testDirectory } from "../storage/file/support/fixture.ts";
 import { testKey } from "../seals/sealedHarness.ts";
@@ -14,11 +14,11 @@ import { storedText } from "./redactedHarness.ts";
 const keys = testKeys("first");
 const secretText = "secret-in-an-archive";
 
-async function stored(keyStorage?: InMemoryPersistenceStorageProvider) {
+async function stored(keyStorage?: InMemoryPersistenceStorageProvider, input = secretText) {
   const storage = new InMemoryPersistenceStorageProvider();
   const redact = redaction({ paths: ["input"], vault: { keys, keyStorage } });
   const agent = new AIAgent({ promptExecutor: scriptedModel(["done"]), llmModel: "scripted" });
-  await agent.install(Persistence, { storage, redact }).run(secretText, { agentId: "a" });
+  await agent.install(Persistence, { storage, redact }).run(input, { agentId: "a" });
   const directory = join(await testDirectory(), "backup");
   return { storage, redacted: redact.storage(storage), directory };
 }
@@ -44,6 +44,35 @@ describe("archives of a redacted storage", () => {
     expect(await restoreBackup(target, { directory })).toMatchObject({ restored: ["a"], failed: [] });
     expect(await storedText(target)).toContain("[redacted:");
     expect(await storedText(target)).not.toContain(secretText);
+  });
+
+  it.each(["importAgent", "restoreBackup"])("are stored unchanged by %s in a redacted storage", async (operation) => {
+    const keyStorage = new InMemoryPersistenceStorageProvider();
+    const input = secretText.repeat(1_000);
+    const { storage, directory } = await stored(keyStorage, input);
+    const target = new InMemoryPersistenceStorageProvider();
+    const redact = redaction({ paths: ["input"], vault: { keys, keyStorage } });
+    if (operation === "importAgent") await importAgent(redact.storage(target), exportAgent(storage, "a"));
+    else {
+      await backupStorage(storage, { directory });
+      expect(await restoreBackup(redact.storage(target), { directory })).toMatchObject({ restored: ["a"], failed: [] });
+    }
+    const [reference = ""] = /blob:[^"]+/.exec(await storedText(storage)) ?? [];
+    expect(await target.log.blobs.get("a", reference)).toEqual(await storage.log.blobs.get("a", reference));
+    const agent = new AIAgent({ promptExecutor: scriptedModel(["done"]), llmModel: "scripted" });
+    agent.install(Persistence, { storage: target, redact });
+    const last = (await persistence(agent).agent("a").getCheckpoints()).at(-1);
+    expect(last?.messageHistory[0]).toEqual({ role: "user", content: input });
+  });
+
+  it("are refused by a redacted storage without their key", async () => {
+    const { storage } = await stored(new InMemoryPersistenceStorageProvider());
+    const target = new InMemoryPersistenceStorageProvider();
+    const redact = redaction({ paths: ["input"], vault: { keys } });
+    await expect(importAgent(redact.storage(target), exportAgent(storage, "a"))).rejects.toMatchObject({
+      code: "key_missing",
+    });
+    expect(await collect(target.log.list())).toEqual([]);
   });
 
   it("are complete with a separate storage for the data keys", async () => {

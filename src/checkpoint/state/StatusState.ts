@@ -37,8 +37,11 @@ export interface StatusState {
 export const initialStatus: StatusState = { retries: 0, attempts: 0 };
 
 export function statusAfter(state: StatusState, record: AgentRecord, generation: number): StatusState {
-  const next = changedBy(state, record, generation);
-  return "vault" in record && record.vault ? { ...next, hasVault: true } : next;
+  return withVault(changedBy(state, record, generation), record);
+}
+
+function withVault(state: StatusState, record: object): StatusState {
+  return "vault" in record && record.vault ? { ...state, hasVault: true } : state;
 }
 
 function changedBy(state: StatusState, record: AgentRecord, generation: number): StatusState {
@@ -68,11 +71,14 @@ function changedBy(state: StatusState, record: AgentRecord, generation: number):
 }
 
 /** Returns the status at a snapshot. Snapshots are written only while the run is in progress, or at its end. */
-export function statusAtSnapshot({ run, createdAt, checkpoint, checkpointId, life }: SnapshotRecord): StatusState {
+export function statusAtSnapshot(snapshot: SnapshotRecord): StatusState {
+  return withVault(stateOf(snapshot), snapshot.run);
+}
+
+function stateOf({ run, createdAt, checkpoint, checkpointId, life }: SnapshotRecord): StatusState {
   const { status, at } = checkpoint;
   return {
     run,
-    ...(run.vault && { hasVault: true }),
     createdAt,
     current: status ? { status, at } : inProgressAt(life?.since ?? run.at, run, life?.requests),
     startedAt: life?.startedAt ?? run.at,

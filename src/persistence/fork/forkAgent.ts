@@ -43,7 +43,7 @@ export async function forkAgent(
 
 async function readLines({ log, storage }: PersistenceSetup, agentId: string): Promise<CopiedLog> {
   try {
-    return await keptAppends(log as CopiedLog, agentId, await storage.sha256());
+    return await keptAppends(log as CopiedLog & RecordLog, agentId, await storage.sha256());
   } catch (error) {
     throw await withLastCheckpoint(error, log, agentId);
   }

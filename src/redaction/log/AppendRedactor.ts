@@ -1,6 +1,6 @@
 import type { LogAppend } from "../../storage/RecordLog.ts";
 import type { KnownSecrets } from "../values/KnownSecrets.ts";
-import type { RedactionRules } from "../values/RedactionRules.ts";
+import { type RedactionRules, shownText } from "../values/RedactionRules.ts";
 import { CallTools } from "./CallTools.ts";
 import { HiddenValue } from "./HiddenValue.ts";
 import { RecordWalk } from "./RecordWalk.ts";
@@ -31,9 +31,10 @@ export class AppendRedactor {
    * @param restored - the redacted values within the records. Texts that were redacted as a whole stay redacted.
    */
   learn(records: LogAppend["records"], restored: readonly unknown[]): void {
-    for (const value of restored) if (typeof value === "string") this.#secrets.addRestored(value);
     this.#isMarked ||= records.some(hasMark);
     this.#learning().records(records);
+    for (const value of restored)
+      if (typeof value === "string" && shownText(this.#rules, value) === value) this.#secrets.addRestored(value);
   }
 
   /**

@@ -6,6 +6,7 @@ import type { BlobStore } from "../../storage/BlobStore.ts";
 import type { DataKey } from "../../encryption/keys/DataKey.ts";
 import type { DataKeys } from "../../encryption/keys/DataKeys.ts";
 import { parseBlobReference } from "../../storage/blobs.ts";
+import { noteStoredBlobs } from "../../storage/storedBlobs.ts";
 import { bytesOfToken, isToken, tokenMark, tokenOf } from "./redactedToken.ts";
 
 const mostReferences = 1_000;
@@ -27,6 +28,7 @@ export class RedactedBlobs implements BlobStore {
     sha256: () => Promise<Sha256>,
   ) {
     this.#blobs = blobs;
+    noteStoredBlobs(this, blobs);
     this.#keys = keys;
     this.#keyForWriting = keyForWriting;
     this.#sha256 = sha256;

@@ -1,6 +1,6 @@
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { InvalidAgentIdError } from "../../errors/agentErrors.ts";
-import { utf8 } from "../../internal/bytes.ts";
+import { includesText, utf8 } from "../../internal/bytes.ts";
 import type { DataKey } from "../../encryption/keys/DataKey.ts";
 import type { DataKeys } from "../../encryption/keys/DataKeys.ts";
 import { isKeyLogId, keyStatus } from "../../encryption/keys/KeyLog.ts";
@@ -25,7 +25,7 @@ import { redactedText, type RedactionRules, shownText } from "../values/Redactio
 import { AppendRedactor, type RedactedAppend } from "./AppendRedactor.ts";
 import { RedactedBlobs } from "./RedactedBlobs.ts";
 import { RedactedOwnedLog } from "./RedactedOwnedLog.ts";
-import { tokenOf } from "./redactedToken.ts";
+import { startOfTokens, tokenOf } from "./redactedToken.ts";
 import { hasTokensOf, restoredValue } from "./restoredValue.ts";
 import { withoutSecrets } from "./storedSecrets.ts";
 import { withoutMark } from "./vaultMark.ts";
@@ -149,19 +149,23 @@ export class RedactedRecordLog implements RecordLog {
     const redactor = this.#redactorOf(agentId);
     const originals = new Set<string | undefined>();
     const sources = this.#sources;
+    const tokensOfAgent = startOfTokens(agentId);
+    let hasTokens = false;
     const appends = async function* (): AsyncGenerator<Uint8Array> {
       for await (const append of received.appends) {
         originals.add(sources.get(append));
+        hasTokens ||= includesText(append, tokensOfAgent);
         yield append;
       }
     };
     const redacted: typeof last = async (end) => {
-      await this.#prepareKey(agentId, owner);
+      // Restored tokens need the key that the agent had.
+      if (!hasTokens) await this.#prepareKey(agentId, owner);
       const [original] = originals;
       // The tokens of a fork stay readable for it.
       if (originals.size === 1 && original !== undefined && (await this.keys.find(original)))
         await this.keys.writing(agentId, async () => false, original);
-      return this.#encrypted(agentId, redactor.redact(await last(end), true));
+      return this.#encrypted(agentId, redactor.redact(await last(end), true), hasTokens);
     };
     const owned = await this.#log.receive?.(agentId, owner, { ...received, appends: appends() }, redacted);
     return this.#own(agentId, owned as OwnedLog);
@@ -190,9 +194,9 @@ export class RedactedRecordLog implements RecordLog {
     return new AppendRedactor(this.#rules, this.#secrets.of(agentId));
   }
 
-  async #encrypted(agentId: string, { append, hidden }: RedactedAppend): Promise<LogAppend> {
+  async #encrypted(agentId: string, { append, hidden }: RedactedAppend, hasTokens?: boolean): Promise<LogAppend> {
     if (hidden.length === 0) return append;
-    const key = await this.keyForWriting(agentId);
+    const key = await this.keys.writing(agentId, async () => hasTokens ?? this.#hasTokens(agentId));
     for (const value of hidden) value.token = await tokenOf(key, agentId, utf8(value.json), value.shown);
     return JSON.parse(JSON.stringify(append)) as LogAppend;
   }

@@ -14,6 +14,11 @@ export function isToken(text: string): boolean {
   return text.includes(tokenMark) && form.test(text);
 }
 
+/** Returns the bytes with which the encrypted part of each token of an agent starts. */
+export function startOfTokens(agentId: string): Uint8Array {
+  return utf8(`${tokenMark}${encodeBytes(utf8(agentId))}.`);
+}
+
 /** Returns the token of a value. Only the key of the agent can restore the value. */
 export async function tokenOf(key: DataKey, agentId: string, bytes: Uint8Array, shown = ""): Promise<string> {
   const data = await key.encrypt(bytes, contextOf(agentId, key.id));

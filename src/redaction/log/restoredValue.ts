@@ -43,15 +43,16 @@ export function hasTokensOf(agentId: string, value: unknown): boolean {
 
 /** Returns whether the value has the depth of a stored value. Does not recurse, because a forged value can be deep. */
 function addTokens(value: unknown, into: Set<string>): boolean {
-  let level = [value];
+  let level: readonly unknown[] = [value];
   for (let depth = 0; level.length > 0 && depth <= deepest; depth++) {
-    const below: unknown[] = [];
-    for (const item of level)
-      if (typeof item === "object" && item !== null) for (const nested of Object.values(item)) below.push(nested);
-      else if (typeof item === "string" && item.includes(tokenMark) && isToken(item)) into.add(item);
-    level = below;
+    for (const item of level) if (typeof item === "string" && item.includes(tokenMark) && isToken(item)) into.add(item);
+    level = level.filter(isObject).flatMap((item) => Object.values(item) as readonly unknown[]);
   }
   return level.length === 0;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }
 
 /** Uses one stack frame for each level. */

@@ -1,16 +1,26 @@
 /** Shorter secrets are redacted at their paths only, because they also occur in unrelated texts. */
 const shortestSecret = 6;
-/** The number of secrets of an agent that a process knows. */
-const mostSecrets = 10_000;
+/** The characters and the texts that a process remembers of an agent. */
+const mostCharacters = 16 * 1024 * 1024;
+const mostTexts = 200_000;
 /** The characters of the secrets that a record stores. */
 const mostStored = 256 * 1024;
 /** The number of agents whose secrets a process knows. */
 const mostAgents = 1_000;
+/** A search for more secrets looks at each position of a text instead of searching for each secret. */
+const mostSearches = 256;
 
-/** The texts and numbers at redacted paths of one agent. They are redacted in all other texts, too. */
+/**
+ * The texts and numbers at redacted paths of one agent. They are redacted in all other texts, too. If there are too many
+ * to remember, every text counts as a secret, so that no output can make a process forget earlier secrets.
+ */
 export class KnownSecrets {
   readonly #texts = new Set<string>();
+  /** The lengths of the secrets with the same first characters. */
+  readonly #lengths = new Map<string, number[]>();
   readonly #restored = new Set<string>();
+  #characters = 0;
+  #isFull = false;
 
   /** The known texts and numbers, the newest first, up to a size that a record can have. */
   get newest(): readonly string[] {
@@ -30,28 +40,46 @@ export class KnownSecrets {
 
   /** Adds a text that was stored redacted as a whole. It stays so wherever it is stored again. */
   addRestored(text: string): void {
-    if (text.length >= shortestSecret) addNewest(this.#restored, text);
+    if (!this.isIn(text) && this.#hasRoomFor(text)) this.#restored.add(text);
   }
 
   isIn(text: string): boolean {
     if (text.length < shortestSecret) return false;
-    if (this.#restored.has(text)) return true;
+    if (this.#isFull || this.#restored.has(text)) return true;
+    if (this.#texts.size > mostSearches) return this.#isAtAnyPosition(text);
     for (const secret of this.#texts) if (text.includes(secret)) return true;
+    return false;
+  }
+
+  #isAtAnyPosition(text: string): boolean {
+    for (let at = 0; at + shortestSecret <= text.length; at++) {
+      const lengths = this.#lengths.get(text.slice(at, at + shortestSecret));
+      if (lengths?.some((length) => this.#texts.has(text.slice(at, at + length)))) return true;
+    }
     return false;
   }
 
   #addText(text: string): void {
     if (text.trim().length < shortestSecret) return;
-    for (const form of [text, JSON.stringify(text).slice(1, -1)]) addNewest(this.#texts, form);
+    for (const form of new Set([text, JSON.stringify(text).slice(1, -1)])) {
+      const isKnown = this.#texts.delete(form);
+      if (!isKnown && !this.#hasRoomFor(form)) continue;
+      this.#texts.add(form);
+      if (!isKnown) this.#index(form);
+    }
   }
-}
 
-function addNewest(texts: Set<string>, text: string): void {
-  texts.delete(text);
-  texts.add(text);
-  for (const oldest of texts) {
-    if (texts.size <= mostSecrets) break;
-    texts.delete(oldest);
+  #index(text: string): void {
+    const start = text.slice(0, shortestSecret);
+    const lengths = this.#lengths.get(start);
+    if (!lengths) this.#lengths.set(start, [text.length]);
+    else if (!lengths.includes(text.length)) lengths.push(text.length);
+  }
+
+  #hasRoomFor(text: string): boolean {
+    this.#characters += text.length;
+    this.#isFull ||= this.#characters > mostCharacters || this.#texts.size + this.#restored.size >= mostTexts;
+    return !this.#isFull;
   }
 }
 

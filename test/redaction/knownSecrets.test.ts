@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import { KnownSecrets } from "../../src/redaction/values/KnownSecrets.ts";
+
+const numbered = (count: number) => Array.from({ length: count }, (_, at) => `value-${at}`);
+
+describe("the known secrets of an agent", () => {
+  it("include the first one after an output with many others", () => {
+    const secrets = new KnownSecrets();
+    secrets.add({ pin: "PIN-483920" });
+    secrets.add(numbered(100_000));
+    expect(secrets.isIn("It is PIN-483920.")).toBe(true);
+    expect(secrets.isIn("It is another text.")).toBe(false);
+  });
+
+  it("are found at the start, within and at the end of texts, by themselves and with escapes", () => {
+    const secrets = new KnownSecrets();
+    secrets.add([...numbered(1_000), 'a "quoted" text', 123_456]);
+    for (const text of ["value-7", "value-7!", "<value-999>", "the value-0", '{"a \\"quoted\\" text":1}', "x123456x"])
+      expect([text, secrets.isIn(text)]).toEqual([text, true]);
+    for (const text of ["value", "value-", "Value-7", "quoted", "12345", ""])
+      expect([text, secrets.isIn(text)]).toEqual([text, false]);
+  });
+
+  it("include every text once there are too many", () => {
+    const secrets = new KnownSecrets();
+    secrets.add("PIN-483920");
+    const long = "a long text ".repeat(10_000);
+    for (let at = 0; !secrets.isIn("another text"); at++) {
+      expect(at).toBeLessThan(1_000);
+      secrets.add(`${at} ${long}`);
+    }
+    expect(secrets.isIn("PIN-483920")).toBe(true);
+    expect(secrets.isIn("short")).toBe(false);
+  });
+
+  it("include texts that were read redacted, also after many others", () => {
+    const secrets = new KnownSecrets();
+    secrets.addRestored("a text that was redacted");
+    for (const text of numbered(20_000)) secrets.addRestored(text);
+    expect(secrets.isIn("a text that was redacted")).toBe(true);
+    expect(secrets.isIn("a text that was redacted as a part")).toBe(false);
+  });
+});
