@@ -1,4 +1,4 @@
-import type { SecretsOfAgents } from "./values/KnownSecrets.ts";
+import { KnownSecrets, type SecretsOfAgents } from "./values/KnownSecrets.ts";
 import { redactedText, type RedactionRules } from "./values/RedactionRules.ts";
 import { shownNames, shownStructures } from "./values/libraryFields.ts";
 import { StoredValueWalk } from "./values/StoredValueWalk.ts";
@@ -48,12 +48,11 @@ export class ShownValues {
   /** Returns the output of a tool without the values at redacted paths. */
   output(toolName: string, output: unknown): unknown {
     const { paths } = this.#rules;
-    const secrets = this.#secrets.of("");
     const walk = new StoredValueWalk({
       rules: { paths },
-      secrets,
+      secrets: new KnownSecrets(),
       replace: () => redactedText,
-      replaceText: (found) => found,
+      replaceText: () => redactedText,
     });
     return walk.value(output, placesAt(toolName, "output"));
   }

@@ -15,7 +15,7 @@ import { pathText, type RedactedPath, redactedPath } from "../internal/redactedP
 import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
 import { type LogStorage, offersLog } from "../storage/LogStorage.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";
-import { RedactedStorage } from "./log/RedactedStorage.ts";
+import { RedactedStorage, type SecretTool } from "./log/RedactedStorage.ts";
 import { RedactedRecordLog } from "./log/RedactedRecordLog.ts";
 import { RedactedTelemetry } from "./RedactedTelemetry.ts";
 import type { RedactedOptions, Redactor } from "./Redactor.ts";
@@ -93,8 +93,8 @@ export class StorageRedaction implements Redactor {
   }
 
   /**
-   * Returns a storage for sessions and other runtimes. Its readers get the true values. Paths of tools and {@link secret}
-   * do not match in sessions and in LangGraph threads, only `text` does. `install` wraps its storage by itself.
+   * Returns a storage for sessions and other runtimes. Its readers get the true values. `install` wraps its storage by
+   * itself. {@link secret} matches in the tools of `durableTools()`. For other tools of these runtimes, use `paths`.
    *
    * @throws NotSupportedError without a vault, or if the storage has no log.
    */
@@ -131,9 +131,13 @@ export class StorageRedaction implements Redactor {
 
   #addTools({ tools }: Pick<FeaturePipeline, "tools">, { rollbackToolRegistry }: RedactedOptions): void {
     const known = [...toolsWithin(tools)];
-    for (const { name, inputSchema } of known)
-      for (const path of secretPaths(inputSchema)) this.#add([name, "input", ...path]);
+    this.#addInputsOf(known);
     if (!this.#vault) this.#assertNotNeeded(known, rollbackToolRegistry);
+  }
+
+  #addInputsOf(tools: readonly SecretTool[]): void {
+    for (const { name, inputSchema } of tools)
+      for (const path of secretPaths(inputSchema)) this.#add([name, "input", ...path]);
   }
 
   #add(path: RedactedPath): void {
@@ -162,13 +166,15 @@ export class StorageRedaction implements Redactor {
     const [stored, ofKeys] = [withLog(storage), withLog(keyStorage)];
     const sha256 = () => stored.sha256();
     const dataKeys = new DataKeys(new KeyLog(ofKeys.log, sha256), keys);
-    const options = { keys: dataKeys, rules: this.#rules, secrets: this.#secrets, sha256 };
-    const log = new RedactedRecordLog(stored.log, options);
-    // Encrypted blobs cannot be compressed.
-    return new RedactedStorage(log, {
-      inlineThresholdBytes: stored.inlineThresholdBytes,
-      compressThresholdBytes: Infinity,
+    const log = new RedactedRecordLog(stored.log, {
+      keys: dataKeys,
+      rules: this.#rules,
+      secrets: this.#secrets,
+      sha256,
     });
+    // Encrypted blobs cannot be compressed.
+    const options = { inlineThresholdBytes: stored.inlineThresholdBytes, compressThresholdBytes: Infinity };
+    return new RedactedStorage(log, options, (tools) => this.#addInputsOf(tools));
   }
 
   /** Redacts a given object once, and its result never. */

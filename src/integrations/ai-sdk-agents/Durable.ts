@@ -15,7 +15,8 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { DurableModel } from "./model/DurableModel.ts";
 import { durableTool } from "./durableTool.ts";
 import type { ProviderModel } from "./model/ProviderModel.ts";
-import type { ToolCode, ToolEffect, ToolProbeAnswer } from "../../agent/tool/Tool.ts";
+import type { Redactor } from "../../redaction/Redactor.ts";
+import type { AnyTool, ToolCode, ToolEffect, ToolProbeAnswer } from "../../agent/tool/Tool.ts";
 import { ModelNotAvailableError } from "../../errors/modelErrors.ts";
 
 /** Tools of the AI SDK, by name. */
@@ -99,10 +100,13 @@ const modelSchema = objectWithMethods<ProviderModel>("doGenerate", "doStream");
 /** Creates the wrappers of {@link Durable}. Without a loop it only collects the tools of a definition. */
 export class DurableDefinition {
   readonly #loop: HostedLoop | undefined;
+  readonly #redact: Redactor | undefined;
   readonly #hosted = new Map<string, HostedTool>();
 
-  constructor(loop?: HostedLoop) {
+  /** @param redact - redacts the fields that `secret()` marks in the schemas of the tools. */
+  constructor(loop?: HostedLoop, redact?: Redactor) {
     this.#loop = loop;
+    this.#redact = redact;
   }
 
   get hostedTools(): readonly HostedTool[] {
@@ -142,9 +146,17 @@ export class DurableDefinition {
     );
     const wrapped = names.map((name) => {
       const hosted = this.#named(name, own[name]);
+      this.#redactInputsOf(hosted, tools[name]);
       return [name, durableTool(tools[name] ?? {}, hosted, this)];
     });
     return Object.fromEntries(wrapped) as Tools;
+  }
+
+  #redactInputsOf({ tool }: HostedTool, given: object | undefined): void {
+    const { inputSchema } = (given ?? {}) as { readonly inputSchema?: { readonly _zod?: { readonly def?: unknown } } };
+    if (typeof inputSchema?._zod?.def !== "object") return;
+    const declared = { ...tool, inputSchema: inputSchema as AnyTool["inputSchema"] };
+    this.#redact?.apply({}, { tools: new Map([[tool.name, declared]]) });
   }
 
   #named(name: string, settings: HostedToolSettings = {}): HostedTool {

@@ -83,7 +83,7 @@ export function durableAgent<Agent extends AnyAgent>(
   define: (durable: Durable) => Agent,
 ): DurableAgents<Agent> {
   checkSchema(functionSchema(), define, "definition of a durable agent");
-  const template = new DurableDefinition();
+  const template = new DurableDefinition(undefined, options.redact);
   const agent = define(template.handle);
   if (typeof (Object(agent) as Partial<AnyAgent>).generate !== "function")
     throw new InvalidInputError("definition of a durable agent", [

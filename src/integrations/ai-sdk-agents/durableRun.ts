@@ -45,7 +45,9 @@ export async function durableRun<Result>(
   assertAgentId(agentId);
   const hosted = new HostedAgents("durableRun", config, []);
   const options = { agentId, runId: runId ?? (await hosted.digestOf(input)), unfinished, signal };
-  const result = await hosted.run(input, options, async (loop) => run(new DurableDefinition(loop).handle));
+  const result = await hosted.run(input, options, async (loop) =>
+    run(new DurableDefinition(loop, config.redact).handle),
+  );
   if (result.status === "waiting")
     throw new TypeError(
       "durableRun() ended as waiting, although it has no approvals. This is a bug of agent-persistence.",

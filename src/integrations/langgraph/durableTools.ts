@@ -17,6 +17,7 @@ import {
 } from "./tools/GraphTool.ts";
 import { ensureConfig } from "@langchain/core/runnables";
 import { ToolOutsideThreadError } from "../../errors/integrationErrors.ts";
+import { redactSecrets } from "./tools/redactSecrets.ts";
 import { letThrough } from "./tools/letThrough.ts";
 import { type CallPlace, idempotencyKey, TaskAttempts, type TaskPlace, taskPlace } from "./tools/TaskPlace.ts";
 
@@ -41,6 +42,7 @@ const attempts = new TaskAttempts();
  * @param settings the crash recovery settings of the tools, by name. The effect defaults to `irreversible`.
  * @returns the tools in the given order
  * @throws InvalidInputError, also for settings of a tool that is not given. DuplicateNameError.
+ * @throws NotSupportedError if `secret()` marks a field, and another storage wraps the redacted one
  */
 export function durableTools<const Tools extends readonly LangChainTool[]>(
   checkpointer: PersistenceSaver,
@@ -51,6 +53,7 @@ export function durableTools<const Tools extends readonly LangChainTool[]>(
   if (!journal) throw wrong("checkpointer", "a PersistenceSaver", checkpointer);
   if (!Array.isArray(tools)) throw wrong("tools", "a list of tools", tools);
   const given = checkedSettings(tools as readonly unknown[], settings);
+  redactSecrets(journal.storage, tools);
   return tools.map((tool) => wrapped(tool, journal, given.get(tool.name))) as {
     -readonly [At in keyof Tools]: Tools[At];
   };

@@ -1,3 +1,5 @@
+import { foreignCall } from "../values/callOf.ts";
+
 /** The number of calls that a log remembers. The whole output of a forgotten call is redacted. */
 const mostCalls = 50_000;
 
@@ -11,7 +13,8 @@ export class CallTools {
    */
   note(value: object): void {
     const { call, tool, toolCallId, toolName } = value as Readonly<Record<string, unknown>>;
-    const [id, name] = [call ?? toolCallId, tool ?? toolName];
+    const [foreignId, foreignTool] = foreignCall(value);
+    const [id, name] = [call ?? toolCallId ?? foreignId, tool ?? toolName ?? foreignTool];
     if (typeof id !== "string" || typeof name !== "string") return;
     const isOther = this.#tools.has(id) && this.#tools.get(id) !== name;
     this.#tools.delete(id);

@@ -50,6 +50,9 @@ const structures: ReadonlyMap<string, LibraryFields> = new Map([
   ["snapshot.decisions", recordFields],
 ]);
 
+/** Fields with the end of a call in the thread of a graph. */
+const endedCalls: ReadonlySet<string> = new Set(["call.end", "call_end.end"]);
+
 interface RestatedEntry {
   readonly records: readonly LogRecord[];
 }
@@ -89,6 +92,15 @@ export class RecordWalk extends StoredValueWalk {
     return super.structure(value, places, fields);
   }
 
+  /** The whole output of an unknown call is redacted. */
+  #endOfCall(end: Fields, tool: string | undefined): unknown {
+    const fields = Object.entries(end).map(([key, item]): readonly [string, unknown] => {
+      if (tool === undefined && key === "output") return [key, this.whole(item)];
+      return [key, this.value(item, placesOfField(root, key, tool))];
+    });
+    return Object.fromEntries(fields);
+  }
+
   /** A copied value keeps its tokens. */
   protected override whole(value: unknown): unknown {
     if (!hasText(value, this.#keepsToken)) return super.whole(value);
@@ -100,6 +112,10 @@ export class RecordWalk extends StoredValueWalk {
   protected override object(value: object, places: Places): unknown {
     this.#tools.note(value);
     return super.object(value, places);
+  }
+
+  protected override toolOfCall(callId: unknown): string | undefined {
+    return this.#tools.of(callId);
   }
 
   #record(record: Fields): Fields {
@@ -141,6 +157,7 @@ export class RecordWalk extends StoredValueWalk {
     if (structuralFields.has(key) || field === "name.name") return item;
     const structure = structures.get(field);
     if (structure) return this.structure(item, placesOfField(root, key, tool), structure);
+    if (endedCalls.has(field)) return this.#endOfCall(item as Fields, tool);
     if (field === "storage.value") return this.value(item, placesAt("storage", String(record["key"])));
     // The input of a checkpoint is the output of the node before it.
     const others = field === "checkpoint.input" ? placesAt("output") : [];

@@ -1,4 +1,5 @@
 import { isPair, toolOf, type ValuePlace } from "../../internal/redactedPath.ts";
+import { callOf, type CallShape } from "./callOf.ts";
 import type { KnownSecrets } from "./KnownSecrets.ts";
 import { isLibraryField, isName, type LibraryFields } from "./libraryFields.ts";
 import { isRedacted, type RedactionRules, shownText } from "./RedactionRules.ts";
@@ -46,7 +47,7 @@ export class ValueWalk {
   /** Returns the value without its redacted parts. */
   value(value: unknown, places: Places): unknown {
     if (this.isRedactedAt(places)) return this.whole(value);
-    if (typeof value === "string") return this.text(value);
+    if (typeof value === "string") return this.text(value, places);
     if (typeof value === "number" || typeof value === "bigint")
       return this.options.secrets.isIn(String(value)) ? this.options.replaceText(value, "") : value;
     if (typeof value !== "object" || value === null) return value;
@@ -82,9 +83,10 @@ export class ValueWalk {
     return value === undefined ? undefined : this.options.replace(value, "");
   }
 
-  protected text(text: string): unknown {
+  /** @param places - the places of the text, because it can be JSON with redacted parts. Defaults to none. */
+  protected text(text: string, places: Places = []): unknown {
     const { rules, secrets, replaceText } = this.options;
-    if (!this.#isSecret(text)) return text;
+    if (!this.#isSecret(text)) return this.#isRedactedJson(text, places) ? replaceText(text, "") : text;
     const shown = shownText(rules, text);
     return replaceText(text, shown === text || secrets.isIn(shown) ? "" : shown);
   }
@@ -92,12 +94,12 @@ export class ValueWalk {
   protected object(value: object, places: Places): unknown {
     const keys = Object.keys(value);
     if (keys.some((key) => this.#isSecret(key))) return this.options.replaceText(value, "");
-    const tool = toolOf(value);
+    const call = callOf(value, (callId) => this.toolOfCall(callId));
     const prototype = Object.getPrototypeOf(value) as object | null;
     let isChanged = false;
     const entries = keys.map((key) => {
       const item: unknown = Reflect.get(value, key);
-      const copy = this.value(item, placesOfField(places, key, tool));
+      const copy = this.value(item, placesWithin(value, key, { places, call }));
       isChanged ||= copy !== item;
       return [key, copy] as const;
     });
@@ -106,6 +108,18 @@ export class ValueWalk {
     return prototype === Object.prototype || prototype === null
       ? copy
       : (Object.defineProperties(Object.create(prototype) as object, Object.getOwnPropertyDescriptors(copy)) as object);
+  }
+
+  /** Returns the tool of a call with a known id. */
+  protected toolOfCall(_callId: unknown): string | undefined {
+    return undefined;
+  }
+
+  /** Models and other runtimes store inputs and outputs as JSON texts. */
+  #isRedactedJson(text: string, places: Places): boolean {
+    if (this.options.rules.paths.length === 0 || !/^\s*[[{]/.test(text) || this.options.keeps?.(text)) return false;
+    const parsed = parsedJson(text);
+    return this.value(parsed, places) !== parsed;
   }
 
   #nested(value: object, places: Places): unknown {
@@ -196,6 +210,26 @@ function isPlain(value: unknown): value is object {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
+}
+
+/** Returns the places of a field. The text of a part of a message is also at the place of the part. */
+function placesWithin(
+  value: object,
+  key: string,
+  { places, call }: { readonly places: Places; readonly call: CallShape | undefined },
+): Places {
+  const within = placesOfField(places, key);
+  const side = call?.sides.get(key);
+  if (call && side) return [...within, ...placesAt(call.tool, side)];
+  return "type" in value && (key === "text" || key === "value") ? [...within, ...places] : within;
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 export function placesAt(...keys: readonly string[]): Places {

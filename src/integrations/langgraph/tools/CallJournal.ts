@@ -82,6 +82,10 @@ export class CallJournal {
     this.#options = options;
   }
 
+  get storage(): LogStorage {
+    return this.#options.storage;
+  }
+
   get checkpointer(): object {
     return this.#options.checkpointer;
   }
