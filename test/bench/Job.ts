@@ -44,5 +44,6 @@ export const costs = [
   "emptyStores",
   "capturesBesideGit",
   "pagesOf2000",
+  "secretSaves",
 ] as const;
 export type Cost = (typeof costs)[number];

@@ -72,6 +72,7 @@ async function costOf(of: Cost, run: string): Promise<readonly Target[]> {
   if (of === "taskLists") return (await import("./costs/taskLists.ts")).taskLists(run);
   if (of === "emptyStores") return (await import("./costs/emptyStores.ts")).emptyStores(run);
   if (of === "pagesOf2000") return (await import("./costs/pagesOf2000.ts")).pagesOf2000(run);
+  if (of === "secretSaves") return (await import("./secrets/secretSaves.ts")).secretSaves(run);
   return (await import("./costs/capturesBesideGit.ts")).capturesBesideGit(run);
 }
 
