@@ -1,4 +1,4 @@
-import pRetry from "p-retry";
+import isNetworkError from "is-network-error";
 import { type Clock, pause } from "../../internal/Clock.ts";
 import type { FullModelRetry } from "./ModelRetry.ts";
 
@@ -22,25 +22,18 @@ export async function retried<Result>(
   { retries, ...delays }: FullModelRetry,
   { clock, signal, onRetry }: Waiting,
 ): Promise<Result> {
-  if (retries === 0) return request();
-  try {
-    return await pRetry(() => request().catch(asError), {
-      retries,
-      // The injected clock implements the delay, so p-retry must not wait.
-      minTimeout: 0,
-      async shouldRetry({ error: thrown, attemptNumber: attempt }) {
-        signal.throwIfAborted();
-        const error = thrownBy(thrown);
-        const delayMs = delayBefore(error, attempt, delays);
-        if (delayMs === undefined) return false;
-        await onRetry({ error, attempt, delayMs });
-        await pause(clock, delayMs, signal);
-        signal.throwIfAborted();
-        return true;
-      },
-    });
-  } catch (error) {
-    throw thrownBy(error);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await request();
+    } catch (error) {
+      if (attempt > retries) throw error;
+      signal.throwIfAborted();
+      const delayMs = delayBefore(error, attempt, delays);
+      if (delayMs === undefined) throw error;
+      await onRetry({ error, attempt, delayMs });
+      await pause(clock, delayMs, signal);
+      signal.throwIfAborted();
+    }
   }
 }
 
@@ -53,25 +46,9 @@ function delayBefore(
     readonly retryable?: unknown;
     readonly retryAfterMs?: unknown;
   };
-  // p-retry rethrows other TypeErrors itself, so a TypeError here is a network failure.
-  if (retryable !== true && !(error instanceof TypeError)) return undefined;
+  if (error instanceof TypeError ? !isNetworkError(error) : retryable !== true) return undefined;
   if (typeof retryAfterMs === "number" && retryAfterMs >= 0)
     return retryAfterMs <= maxDelayMs ? retryAfterMs : undefined;
   const longest = Math.min(maxDelayMs, delayMs * 2 ** (attempt - 1));
   return longest * (1 - Math.random() / 2);
-}
-
-/** Wraps a thrown value that is not an error, because p-retry would replace it. */
-class Thrown extends Error {
-  constructor(readonly value: unknown) {
-    super("something that is no error was thrown");
-  }
-}
-
-function asError(error: unknown): never {
-  throw error instanceof Error ? error : new Thrown(error);
-}
-
-function thrownBy(error: unknown): unknown {
-  return error instanceof Thrown ? error.value : error;
 }
