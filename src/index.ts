@@ -118,7 +118,7 @@ export type { CheckpointValidation, ValidationCheck } from "./environment/Checkp
 export type { CreateCheckpointOptions } from "./persistence/record/CreateCheckpointOptions.ts";
 export type { PrunedAgent } from "./persistence/retention/planPruning.ts";
 export type { PruneOptions, PruneReport } from "./persistence/retention/pruneStorage.ts";
-export type { RollbackOptions } from "./persistence/rollback/historyOnly.ts";
+export type { RollbackOptions } from "./persistence/rollback/RollbackOptions.ts";
 export type { RollbackReport } from "./persistence/rollback/RollbackReport.ts";
 export type { EditedCheckpoint, EditOptions } from "./persistence/edit/editCheckpoint.ts";
 export type { RestartOptions } from "./persistence/rollback/restart.ts";

@@ -1,6 +1,4 @@
 import { findPoint } from "../checkpoint/moment/findPoint.ts";
-import type { Message } from "../checkpoint/messages/Message.ts";
-import type { AgentState } from "../checkpoint/state/AgentState.ts";
 import { linePath } from "../checkpoint/data/linePath.ts";
 import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
@@ -146,9 +144,4 @@ export function firstOfRun(index: LogProjection): CheckpointPoint | undefined {
 
 function headOf({ rollback, checkpoints, latest }: LogProjection): CheckpointPoint | undefined {
   return rollback ? checkpoints.get(rollback.target) : latest;
-}
-
-export function messagesOf(log: AgentLog, state: AgentState): readonly Message[] {
-  const reader = log.reader(state);
-  return state.history.map(({ message }) => reader.message(message));
 }

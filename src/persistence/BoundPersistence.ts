@@ -14,15 +14,13 @@ import { nonEmptyString } from "../internal/options/optionSchemas.ts";
 import { notedValues } from "../journal/notesAround.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
-import { executionPointOf, executionPointSchema, setExecutionPoint } from "./move/setExecutionPoint.ts";
+import { executionPointOf, executionPointSchema } from "./move/executionPoint.ts";
 import { checkNewCheckpoint } from "./record/checkNewCheckpoint.ts";
-import { findCheckpoint, findRollbackTarget } from "../journal/findCheckpoint.ts";
-import { historyOnly, isHistoryOnly, type RollbackOptions } from "./rollback/historyOnly.ts";
+import { isHistoryOnly, type RollbackOptions } from "./rollback/RollbackOptions.ts";
 import { liveCheckpointData } from "./record/liveCheckpointData.ts";
 import { noteEnvironment } from "../environment/Environment.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import type { RollbackReport } from "./rollback/RollbackReport.ts";
-import { rollBack } from "./rollback/rollBack.ts";
 import { createCheckpointSchema, type CreateCheckpointOptions } from "./record/CreateCheckpointOptions.ts";
 import { newNoteSchema, type NewNote } from "./record/noteRecord.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
@@ -92,7 +90,7 @@ export class BoundPersistence implements RunPersistence {
     const { agentContext: context = this.#context } = options;
     const at = this.#at(context);
     const point = await executionPointOf(at.run.graph, options, at.run.root);
-    return this.#move(context, at, async (log) => ({
+    return this.#move(context, at, async (log, { setExecutionPoint }) => ({
       recorder: await setExecutionPoint({ ...point, ...at, log, move: "execution_point" }),
       report: runMoved({}),
     }));
@@ -174,11 +172,12 @@ export class BoundPersistence implements RunPersistence {
     { agentContext: context = this.#context, onFailure }: RollbackOptions,
     onlyHistory: boolean,
   ): Promise<RollbackReport> {
+    const { findCheckpoint, findRollbackTarget, historyOnly, rollBack } = await import("./changes.ts");
     const before = await own.recorder.journal.readAll();
     if (onlyHistory) {
       const { id } = findCheckpoint(before, checkpointId);
       const point = { node: context.nodeId, input: nodeInputOf(context), move: "rollback" } as const;
-      return this.#move(context, own, async (log) => {
+      return this.#move(context, own, async (log, { setExecutionPoint }) => {
         const { messages: messageHistory, report } = historyOnly(log, id);
         return { report, recorder: await setExecutionPoint({ ...point, ...own, log, messageHistory }) };
       });
@@ -203,7 +202,10 @@ export class BoundPersistence implements RunPersistence {
   async #move<Report>(
     context: AgentContext,
     { run, recorder }: BoundRun,
-    prepare: (log: AgentLog) => Promise<{ readonly recorder: RunRecorder; readonly report: Report }>,
+    prepare: (
+      log: AgentLog,
+      changes: typeof import("./changes.ts"),
+    ) => Promise<{ readonly recorder: RunRecorder; readonly report: Report }>,
   ): Promise<Report> {
     const own = this.#at(context);
     const asking = callOf(context)?.toolCallId;
@@ -213,10 +215,11 @@ export class BoundPersistence implements RunPersistence {
       recorder.close();
       const moved = asking === undefined ? [] : own.recorder.calls.move(asking);
       if (moved.length > 0) recorder.journal.append(moved);
+      const changes = await import("./changes.ts");
       const log = await recorder.journal.readAll();
       // The next checkpoint must not include records that the abandoned lane has not saved yet.
       recorder.journal.writer.forget();
-      const prepared = await prepare(log);
+      const prepared = await prepare(log, changes);
       report = prepared.report;
       this.#recorders.add(prepared.recorder);
       return prepared.recorder.start;

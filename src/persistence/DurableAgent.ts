@@ -2,50 +2,35 @@ import { z } from "zod";
 import type { Node } from "../agent/strategy/Strategy.ts";
 import type { PendingRequest } from "../agent/feature/RunResult.ts";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
-import { checkpointTree, type CheckpointTreeNode } from "../checkpoint/data/checkpointTree.ts";
+import type { CheckpointTreeNode } from "../checkpoint/data/checkpointTree.ts";
 import { foldTo } from "../checkpoint/state/foldTo.ts";
 import type { Message } from "../checkpoint/messages/Message.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
 import { numberFrom, nonEmptyString } from "../internal/options/optionSchemas.ts";
-import type { Journal } from "../journal/Journal.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
 import { readHead } from "../storage/readHead.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
 import { CheckpointNotFoundError } from "../errors/checkpointErrors.ts";
 import { notedValues } from "../journal/notesAround.ts";
 import { newNoteSchema, noteRecord, type NewNote } from "./record/noteRecord.ts";
-import { answerRequests, type GivenReply } from "./waiting/answerRequests.ts";
-import { executionPointOf, executionPointSchema } from "./move/setExecutionPoint.ts";
+import type { GivenReply } from "./waiting/givenReply.ts";
+import { executionPointOf, executionPointSchema } from "./move/executionPoint.ts";
 import type { CheckpointValidation } from "../environment/CheckpointValidation.ts";
-import {
-  callsInDoubt,
-  inverseInDoubt,
-  inversesInDoubt,
-  toolCallInDoubt,
-  resolveManually,
-} from "./settle/callsInDoubt.ts";
-import { findCheckpoint, findRollbackGoal, messagesOf } from "../journal/findCheckpoint.ts";
-import { finishedReport } from "./rollback/finishedRollback.ts";
-import { finishOtherRedo, finishRollback, pausedAt, rollBack } from "./rollback/rollBack.ts";
-import { forkAgent } from "./fork/forkAgent.ts";
+import { messagesOf } from "../journal/messagesOf.ts";
 import { assertNewAgentId } from "../internal/options/assertNewAgentId.ts";
-import { continueFromHead } from "./move/continueFromHead.ts";
-import { nameCheckpoint, removeCheckpointName } from "./edit/nameCheckpoint.ts";
-import { editCheckpoint, type EditedCheckpoint, type EditOptions, editSchema } from "./edit/editCheckpoint.ts";
-import { historyOnly, isHistoryOnly, type RollbackOptions } from "./rollback/historyOnly.ts";
+import type { EditedCheckpoint, EditOptions } from "./edit/editCheckpoint.ts";
+import { isHistoryOnly, type RollbackOptions } from "./rollback/RollbackOptions.ts";
 import { openUnless } from "../journal/openWithRetry.ts";
 import { inAnswerTurn } from "./waiting/inAnswerTurn.ts";
 import { LiveRequests } from "./waiting/LiveRequests.ts";
 import { pendingRequests } from "./waiting/pendingRequests.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import type { RollbackReport } from "./rollback/RollbackReport.ts";
-import { restart, restartSchema, type RestartOptions } from "./rollback/restart.ts";
+import type { RestartOptions } from "./rollback/restart.ts";
 import { checkSettlement, type ToolCallInDoubt, type ToolCallSettlement } from "../doubt/ToolCallInDoubt.ts";
-import { validateCheckpoint } from "./read/validateCheckpoint.ts";
 import { NotSupportedError } from "../errors/storageErrors.ts";
 import { frozenCopy } from "../internal/frozenCopy.ts";
-import { cancelRun } from "./run/cancelRun.ts";
 import { type StopOptions, type StopResult, stopRun } from "./run/stopRun.ts";
 
 const defaultAnswerTimeoutMs = 5_000;
@@ -134,6 +119,7 @@ export class DurableAgent {
    * @throws RollbackIncompleteError if a call cannot be reverted. The task stays failed, and the rollback stays open.
    */
   async restart(options: RestartOptions = {}): Promise<RollbackReport | undefined> {
+    const { restart, restartSchema } = await import("./changes.ts");
     checkSchema(restartSchema, options, "options of a restart");
     return restart(this.#setup, this.agentId, options);
   }
@@ -150,6 +136,7 @@ export class DurableAgent {
     readonly messageHistory?: readonly Message[] | undefined;
   }): Promise<void> {
     checkSchema(executionPointSchema, options, "execution point");
+    const { continueFromHead, finishRollback } = await import("./changes.ts");
     const point = await executionPointOf(this.#setup.graph, options);
     await using journal = await this.#setup.openJournal(this.agentId);
     const { log } = await finishRollback(this.#setup, journal);
@@ -183,6 +170,7 @@ export class DurableAgent {
   async fork(agentId: string, options: { readonly checkpointId?: string | undefined } = {}): Promise<DurableAgent> {
     assertNewAgentId(agentId);
     checkSchema(forkSchema, options, "options of fork()");
+    const { forkAgent } = await import("./changes.ts");
     await forkAgent(this.#setup, this.agentId, agentId, options.checkpointId);
     return new DurableAgent(agentId, this.#setup);
   }
@@ -200,6 +188,7 @@ export class DurableAgent {
    */
   async editCheckpoint(checkpointId: string, options: EditOptions): Promise<EditedCheckpoint> {
     checkSchema(nonEmptyString, checkpointId, "checkpoint id");
+    const { editCheckpoint, editSchema } = await import("./changes.ts");
     checkSchema(editSchema, options, "edit");
     return editCheckpoint(this.#setup, this.agentId, checkpointId, options);
   }
@@ -231,7 +220,7 @@ export class DurableAgent {
    */
   async checkpointTree(): Promise<readonly CheckpointTreeNode[]> {
     const { index } = await AgentLog.read(this.#setup.log, this.agentId, {}, () => false);
-    return checkpointTree(index);
+    return (await import("./changes.ts")).checkpointTree(index);
   }
 
   /**
@@ -268,6 +257,7 @@ export class DurableAgent {
   async nameCheckpoint(checkpointId: string, name: string): Promise<void> {
     checkSchema(nonEmptyString, checkpointId, "checkpoint id");
     checkSchema(z.string(), name, "name of a checkpoint");
+    const { nameCheckpoint } = await import("./changes.ts");
     await nameCheckpoint(this.#setup, this.agentId, { checkpointId, name });
   }
 
@@ -279,6 +269,7 @@ export class DurableAgent {
    */
   async removeCheckpointName(name: string): Promise<void> {
     checkSchema(nonEmptyString, name, "name of a checkpoint");
+    const { removeCheckpointName } = await import("./changes.ts");
     await removeCheckpointName(this.#setup, this.agentId, name);
   }
 
@@ -320,6 +311,7 @@ export class DurableAgent {
    */
   async validateCheckpoint(checkpointId?: string): Promise<CheckpointValidation> {
     checkSchema(nonEmptyString.optional(), checkpointId, "checkpoint id");
+    const { validateCheckpoint } = await import("./changes.ts");
     return validateCheckpoint(this.#setup, this.agentId, checkpointId);
   }
 
@@ -328,6 +320,7 @@ export class DurableAgent {
    * calls. They have started but have no recorded outcome. While the agent runs, the list includes calls in flight.
    */
   async getToolCallsInDoubt(): Promise<readonly ToolCallInDoubt[]> {
+    const { callsInDoubt, inverseInDoubt, inversesInDoubt, toolCallInDoubt } = await import("./changes.ts");
     const log = await AgentLog.read(this.#setup.log, this.agentId);
     const journal = { agentId: this.agentId, sha256: await this.#setup.storage.sha256() };
     return [
@@ -351,6 +344,7 @@ export class DurableAgent {
   async settleToolCall(toolCallId: string, settlement: ToolCallSettlement): Promise<void> {
     checkSchema(z.string(), toolCallId, "tool call id");
     const checked = checkSettlement(settlement, toolCallId);
+    const { resolveManually } = await import("./changes.ts");
     await using journal = await this.#setup.openJournal(this.agentId);
     await resolveManually(journal, toolCallId, checked, (call) => this.#setup.redacted(call, checked));
   }
@@ -405,6 +399,7 @@ export class DurableAgent {
     const { clock, log } = this.#setup;
     const until = clock.monotonic() + timeoutMs;
     await inAnswerTurn(log, this.agentId, async () => {
+      const { answerRequests } = await import("./waiting/answerRequests.ts");
       const left = Math.max(0, until - clock.monotonic());
       const opened = await openUnless(this.#setup, this.agentId, left, isTaken);
       if (!opened) return;
@@ -445,6 +440,7 @@ export class DurableAgent {
   async cancel(reason?: string, options: { readonly timeoutMs?: number | undefined } = {}): Promise<void> {
     checkSchema(z.string().optional(), reason, "reason of cancel()");
     checkSchema(timeoutSchema, options, "options of cancel()");
+    const { cancelRun } = await import("./changes.ts");
     await cancelRun(this.#setup, this.agentId, reason, options.timeoutMs ?? defaultCancelTimeoutMs);
   }
 
@@ -466,41 +462,8 @@ export class DurableAgent {
 
   async #rollBack(checkpointId: string | undefined, options: OutsideOptions = {}): Promise<RollbackReport> {
     const onlyHistory = isHistoryOnly(options);
-    const { telemetry } = this.#setup;
-    const action = () => this.#ownAndRollBack(checkpointId, options, onlyHistory);
-    return telemetry ? telemetry.rollback(this.agentId, action) : action();
-  }
-
-  async #ownAndRollBack(
-    checkpointId: string | undefined,
-    { onFailure }: OutsideOptions,
-    onlyHistory: boolean,
-  ): Promise<RollbackReport> {
-    await using journal = await this.#setup.openJournal(this.agentId);
-    const before = await journal.readAll();
-    if (onlyHistory) return await this.#restoreMessages(journal, before, checkpointId, onFailure);
-    const { version } = findRollbackGoal(before, checkpointId).target;
-    const log = await finishOtherRedo(this.#setup, journal, before, { version, onFailure });
-    const goal = findRollbackGoal(log, log.index.checkpoints.get(version)?.id);
-    const finished = finishedReport(log, goal);
-    if (finished) return finished;
-    const { lost: signal } = journal;
-    const leaves = pausedAt(goal.target);
-    const rollback = { setup: this.#setup, journal, log, ...goal, signal, leaves, onFailure };
-    const { report } = await rollBack(rollback);
-    return report;
-  }
-
-  async #restoreMessages(
-    journal: Journal,
-    before: AgentLog,
-    checkpointId: string | undefined,
-    onFailure: OutsideOptions["onFailure"],
-  ): Promise<RollbackReport> {
-    findCheckpoint(before, checkpointId);
-    const { log } = await finishRollback(this.#setup, journal, onFailure);
-    const { messages: messageHistory, report } = historyOnly(log, checkpointId);
-    await continueFromHead(journal, log, { messageHistory, move: "rollback", pauseReason: "messages rolled back" });
-    return report;
+    const { rollBackFromOutside } = await import("./changes.ts");
+    const { agentId } = this;
+    return rollBackFromOutside(this.#setup, { agentId, checkpointId, onlyHistory, onFailure: options.onFailure });
   }
 }

@@ -19,8 +19,7 @@ import { PersistenceFeature } from "./PersistenceFeature.ts";
 import { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
 import type { AgentTelemetry, Next, Perform } from "../telemetry/AgentTelemetry.ts";
-import { trimHistory } from "./trimming/trimHistory.ts";
-import { participantContext } from "./rollback/participants.ts";
+import { participantContext } from "./rollback/participantContext.ts";
 import type { RunRecorder } from "./record/RunRecorder.ts";
 import { RunRecorders } from "./record/RunRecorders.ts";
 import { LiveRequests } from "./waiting/LiveRequests.ts";
@@ -169,7 +168,7 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, record
     const recorder = recorders.find(run);
     if (!recorder) return;
     assertReplayComplete(recorder, nodeId, [base, ordinal]);
-    if (setup.trimming) await trimHistory(recorder.setup, run);
+    if (setup.trimming) await (await import("./trimming/trimHistory.ts")).trimHistory(recorder.setup, run);
     if (setup.environment) await noteEnvironment(setup.environment, run.state);
     const due =
       next.nodeId === "finish"

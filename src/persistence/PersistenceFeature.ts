@@ -16,16 +16,11 @@ import { assertPrunable, type PersistenceSetup } from "./config/PersistenceSetup
 import { type AnswerOptions, DurableAgent } from "./DurableAgent.ts";
 import type { RecoveryParticipant } from "../environment/RecoveryParticipant.ts";
 import type { EventBody } from "../events/PersistenceEvent.ts";
-import { checkMigrations, type MigrationCheck } from "./migration/checkMigrations.ts";
-import { makingRoom, pruneStorage, type PruneOptions, type PruneReport } from "./retention/pruneStorage.ts";
+import type { MigrationCheck } from "./migration/checkMigrations.ts";
+import { makingRoom } from "./retention/makingRoom.ts";
+import type { PruneOptions, PruneReport } from "./retention/pruneStorage.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
-import {
-  agentOfRequest,
-  type AgentRequest,
-  listRequests,
-  type RequestFilter,
-  requestFilterSchema,
-} from "./waiting/listRequests.ts";
+import type { AgentRequest, RequestFilter } from "./waiting/listRequests.ts";
 import type { RunRecorders } from "./record/RunRecorders.ts";
 
 /** An unfinished run that no process executes, or an unreadable agent that may have such a run. */
@@ -132,6 +127,7 @@ export class PersistenceFeature {
    */
   async prune(options: PruneOptions = {}): Promise<PruneReport> {
     assertPrunable(this.#setup.log, "prune()");
+    const { pruneStorage } = await import("./retention/pruneStorage.ts");
     return pruneStorage(this.#setup, options);
   }
 
@@ -190,6 +186,7 @@ export class PersistenceFeature {
       signal.throwIfAborted();
       return only(shownOf(summary));
     };
+    const { checkMigrations } = await import("./migration/checkMigrations.ts");
     yield* checkMigrations(this.#setup, isAsked, signal);
   }
 
@@ -198,6 +195,7 @@ export class PersistenceFeature {
    * cannot list its agents, so the list is empty.
    */
   async *listRequests(filter: RequestFilter = {}): AsyncGenerator<AgentRequest> {
+    const { listRequests, requestFilterSchema } = await import("./waiting/listRequests.ts");
     checkSchema(requestFilterSchema, filter, "filter of listRequests()");
     yield* listRequests(this.#setup.log, filter);
   }
@@ -222,6 +220,7 @@ export class PersistenceFeature {
 
   async #waitingFor(requestId: string): Promise<DurableAgent> {
     checkSchema(z.string(), requestId, "request id");
+    const { agentOfRequest } = await import("./waiting/listRequests.ts");
     return new DurableAgent(await agentOfRequest(this.#setup.log, requestId), this.#setup);
   }
 

@@ -1,5 +1,3 @@
-import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
-import { checkpointData } from "../checkpoint/data/checkpointData.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import { addValueReferences } from "../checkpoint/records/blobReferences.ts";
 import { type AgentState, emptyState } from "../checkpoint/state/AgentState.ts";
@@ -66,8 +64,9 @@ export class AgentLog {
     return foldTo(this.index, point) !== undefined;
   }
 
-  data(point: CheckpointPoint): AgentCheckpointData {
-    return checkpointData(this.agentId, this.index, point, this.#checksums.get(point.position) ?? "", this.blobs);
+  /** Returns the checksum of the append with a checkpoint. Empty if the log keeps no checksums. */
+  checksumOf(point: CheckpointPoint): string {
+    return this.#checksums.get(point.position) ?? "";
   }
 
   readValue(slot: StoredValue): unknown {

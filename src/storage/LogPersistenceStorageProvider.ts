@@ -1,7 +1,6 @@
 import type { z } from "zod";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import { decodeCheckpoint, encodeCheckpoint } from "../checkpoint/data/checkpointCodec.ts";
-import { importCheckpoint, parentReferences } from "../checkpoint/data/importCheckpoint.ts";
 import { defaultInlineThresholdBytes } from "../checkpoint/format/BlobWriter.ts";
 import type { ChainLink } from "../checkpoint/format/EntryChain.ts";
 import { ValueWriter } from "../checkpoint/format/ValueWriter.ts";
@@ -87,7 +86,8 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
       nodeId: point.record.node,
       version: point.version,
     }));
-    return filterCheckpoints(points, filter).map(({ point }) => read.data(point));
+    const { checkpointIn } = await import("./checkpointIn.ts");
+    return filterCheckpoints(points, filter).map(({ point }) => checkpointIn(read, point));
   }
 
   /**
@@ -101,6 +101,7 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
   async saveCheckpoint(agentId: string, checkpoint: AgentCheckpointData): Promise<void> {
     // Copies the checkpoint before the first await, because the caller may change it afterwards.
     const given = decodeCheckpoint(encodeCheckpoint(checkpoint));
+    const { importCheckpoint, parentReferences } = await import("../checkpoint/data/importCheckpoint.ts");
     const owned = await this.log.open(agentId, processOwner());
     try {
       const index = await this.#indexOf(agentId);
@@ -126,9 +127,9 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
         ? recent
         : await AgentLog.read(this.log, agentId);
     const point = whole.index.latest;
-    return point && filterCheckpoints([{ nodeId: point.record.node, version: point.version }], filter).length > 0
-      ? whole.data(point)
-      : undefined;
+    const isAsked =
+      point && filterCheckpoints([{ nodeId: point.record.node, version: point.version }], filter).length > 0;
+    return isAsked ? (await import("./checkpointIn.ts")).checkpointIn(whole, point) : undefined;
   }
 
   /** Reads the whole log of an agent that this process owns, without its values. */

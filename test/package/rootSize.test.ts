@@ -2,50 +2,76 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { build } from "tsup";
+import { build, type Options } from "tsup";
 import { afterAll, describe, expect, it } from "vitest";
 import { repository } from "./compile.ts";
 
 /**
- * In bytes: 154,322 were measured on 2026-11-27. Durable timers need 1,346 of them, the order of ends in a replay 1,156,
- * the places of failures 330, events 1,200, the controls of tasks in lists 150, and `stop()` 147. The aim is 60,000.
- * docs/decisions/0085-what-the-package-weighs.md explains the obstacles. Lower the ceiling with every saving. Raise it
- * only for a feature that is worth its weight.
+ * In bytes. `atStart` counts the code that an application loads at its start, and `whole` also the code that is loaded
+ * on first use. 109,214 and 162,894 were measured on 2026-11-27. The goal is 110,000 at the start.
+ * docs/decisions/0205-code-that-loads-on-first-use.md explains what counts. Lower the ceilings with every saving. Raise
+ * them only for a feature that is worth its weight.
  */
-const ceiling = 154_330;
+const ceilings = { atStart: 109_214, whole: 162_894 };
+
+type Plugin = NonNullable<Options["esbuildPlugins"]>[number];
+
+/**
+ * Leaves out the modules that are loaded on first use, for which bundlers make separate files. The hash is not left out,
+ * because the first run of every agent in a browser loads it.
+ */
+const lazyExternal: Plugin = {
+  name: "lazy-external",
+  setup: (bundler) => {
+    bundler.onResolve({ filter: /^\./ }, ({ kind, path }) =>
+      kind === "dynamic-import" && !path.endsWith("/portableSha256.ts") ? { path, external: true } : undefined,
+    );
+  },
+};
 
 describe("root size", () => {
   const scratch = mkdtempSync(join(tmpdir(), "agent-persistence-size-"));
   afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-  it("the size of an agent in a browser stays below its limit", async () => {
-    expect(await bundledSize("test/package/browser/browser.ts", scratch)).toBeLessThanOrEqual(ceiling);
+  it("the size of an agent in a browser stays below its limit, at the start and in whole", async () => {
+    const sizes = await bundledSizes("test/package/browser/browser.ts", scratch);
+    expect(sizes.atStart).toBeLessThanOrEqual(ceilings.atStart);
+    expect(sizes.whole).toBeLessThanOrEqual(ceilings.whole);
   });
 
   it("the size of an agent in a browser would exceed its limit if the root entry contained another entry", async () => {
-    expect(await bundledSize("src/task.ts", scratch, "node")).toBeGreaterThan(ceiling);
+    expect((await bundledSizes("src/task.ts", scratch, "node")).atStart).toBeGreaterThan(ceilings.atStart);
   });
 });
 
-/** The parts that are loaded when they are used first, so that bundlers make files of their own. */
-const lazy = /\/(Inbox|approvalChecks|journalReceipt)\.ts$/;
-
 /**
- * What an entry weighs in a user's application, in bytes: the entry and all that it loads at its start, other packages
- * included and zod not, bundled into one file, minified and compressed.
+ * Returns what an entry weighs in a user's application, in bytes: its code and the code of other packages except zod,
+ * minified and compressed as one file.
  */
-async function bundledSize(entry: string, outDir: string, platform: "browser" | "node" = "browser"): Promise<number> {
+async function bundledSizes(entry: string, outDir: string, platform: "browser" | "node" = "browser") {
+  const options = { entry: `${repository}${entry}`, outDir, platform };
+  return { atStart: await bundledSize(options, true), whole: await bundledSize(options, false) };
+}
+
+interface BundleOptions {
+  readonly entry: string;
+  readonly outDir: string;
+  readonly platform: "browser" | "node";
+}
+
+async function bundledSize({ entry, outDir, platform }: BundleOptions, isLazyExternal: boolean): Promise<number> {
   await build({
-    entry: [`${repository}${entry}`],
+    entry: [entry],
     outDir,
     platform,
     config: false,
     clean: false,
     dts: false,
-    external: ["zod", lazy],
+    esbuildPlugins: isLazyExternal ? [lazyExternal] : [],
+    external: ["zod"],
     format: "esm",
     minify: true,
-    noExternal: [/^(?!zod$|node:|.*\/(Inbox|approvalChecks|journalReceipt)\.ts$)/],
+    noExternal: [/^(?!zod$|node:)/],
     outExtension: () => ({ js: ".js" }),
     silent: true,
     splitting: false,

@@ -7,10 +7,10 @@ import { type BlobTexts, ValueReader } from "../state/ValueReader.ts";
 import { formatVersion } from "../records/Entry.ts";
 import type { Message } from "../messages/Message.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
-import type { RequirementsRecord } from "../records/lineRecords.ts";
 import type { AgentCheckpointData, CheckpointBranch } from "./AgentCheckpointData.ts";
 import { type FileChanges, fileChangesIn, fileNoteKey, summarizeFileChanges } from "./FileChange.ts";
 import { linePath } from "./linePath.ts";
+import { recoveryInfo } from "./recoveryInfo.ts";
 import { RequestedCalls } from "./RequestedCalls.ts";
 import { checkpointToolCall } from "./toolCalls.ts";
 import type { NestedLine } from "../lines/Lines.ts";
@@ -154,19 +154,6 @@ function lazily(target: object, members: Readonly<Record<string, () => unknown>>
 function once<Value>(compute: () => Value): () => Value {
   let computed: { readonly value: Value } | undefined;
   return () => (computed ??= { value: compute() }).value;
-}
-
-export function recoveryInfo(
-  resumePoint: string,
-  { files = [], environment = {}, directory, hashes }: Partial<RequirementsRecord> = {},
-): AgentCheckpointData["recoveryInfo"] {
-  return {
-    resumePoint,
-    requiredContext: files,
-    ...(hashes && Object.keys(hashes).length > 0 && { fileHashes: hashes }),
-    ...(directory !== undefined && { workingDirectory: directory }),
-    environment,
-  };
 }
 
 interface NestedLineAt extends Pick<CheckpointBranch, "path" | "nodeId" | "status"> {

@@ -10,7 +10,7 @@ import type { LogProjection } from "../state/LogProjection.ts";
 import { MessageHistory } from "../messages/MessageHistory.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { LanePlace } from "../records/lineRecords.ts";
-import { recoveryInfo } from "./checkpointData.ts";
+import { recoveryInfo } from "./recoveryInfo.ts";
 import { branchKey, linePath } from "./linePath.ts";
 import { stateReferences } from "../state/stateReferences.ts";
 import type { BlobCells } from "../values/BlobCell.ts";

@@ -16,7 +16,7 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { CheckpointHead } from "../record/checkpointRecord.ts";
 import { changedStructure } from "../record/strategyRecord.ts";
 import { laneForNode } from "./laneForNode.ts";
-import type { ExecutionPoint } from "./setExecutionPoint.ts";
+import type { ExecutionPoint } from "./executionPoint.ts";
 
 /** The position at which the agent continues: an {@link ExecutionPoint}, or other messages for the next node. */
 export type NextPoint = (ExecutionPoint | Required<Pick<ExecutionPoint, "messageHistory">>) & {

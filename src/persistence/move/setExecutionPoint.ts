@@ -1,72 +1,17 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
-import { assertMessage } from "../../agent/model/assertMessage.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import { type AgentRecord, isOfState } from "../../checkpoint/records/AgentRecord.ts";
 import { checkpointAt } from "../../checkpoint/moment/beginLine.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
-import { encodeValue, envelopeKeyOf, type StoredValue } from "../../checkpoint/values/valueCodec.ts";
-import { UnknownNodeError } from "../../errors/strategyErrors.ts";
-import { frozenCopy } from "../../internal/frozenCopy.ts";
-import { checkSchema, checkSchemaAsync } from "../../internal/options/checkSchema.ts";
-import type { Node } from "../../agent/strategy/Strategy.ts";
-import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
+import { envelopeKeyOf, type StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { placesBelow } from "../../checkpoint/lines/lineage.ts";
 import { loggedCalls } from "../../journal/loggedCalls.ts";
 import { leavesEffect } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
-import { nodeReferenceSchema } from "../record/CreateCheckpointOptions.ts";
+import type { ExecutionPoint } from "./executionPoint.ts";
 import { RunRecorder } from "../record/RunRecorder.ts";
 import { structureReference, structureRecord } from "../record/strategyRecord.ts";
-import { z } from "zod";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
-
-export const executionPointSchema: z.ZodType = strictOptions(() => ({
-  agentContext: z.unknown().optional(),
-  nodeId: nodeReferenceSchema,
-  input: z.unknown().optional(),
-  messageHistory: z.array(z.unknown()).optional(),
-}));
-
-export interface ExecutionPoint {
-  readonly node: string;
-  readonly input: unknown;
-  readonly messageHistory?: readonly Message[] | undefined;
-}
-
-/**
- * Returns a point that can be stored, with a copy of its input.
- *
- * @param root the path of the node that contains the point. Defaults to any node.
- * @throws UnknownNodeError, InvalidInputError, NotSerializableError
- */
-export async function executionPointOf(
-  graph: StrategyGraph,
-  options: Omit<ExecutionPoint, "node"> & { readonly nodeId: string | Node },
-  root?: string,
-): Promise<ExecutionPoint> {
-  const { nodeId, messageHistory } = options;
-  const node = graph.resolve(nodeId);
-  if (root !== undefined && graph.lineOf(node) !== root)
-    throw new UnknownNodeError(
-      node,
-      graph.nodePaths.filter((path) => graph.lineOf(path) === root),
-    );
-  const input = frozenCopy(options.input);
-  await checkSchemaAsync(graph.inputSchemaOf(node), input, `input of node "${node}"`);
-  encodeValue(input, `the input of node "${node}"`);
-  if (messageHistory) checkedMessages(messageHistory);
-  return { node, input, messageHistory };
-}
-
-export function checkedMessages(messages: readonly Message[]): readonly Message[] {
-  checkSchema(z.array(z.unknown()), messages, "new history");
-  for (const message of messages) {
-    assertMessage(message, "message of the new history");
-    encodeValue(message, "a message");
-  }
-  return messages;
-}
 
 export interface ExecutionPointOptions extends ExecutionPoint {
   readonly log: AgentLog;

@@ -4,6 +4,7 @@ import { CorruptLogError } from "../../errors/storedDataErrors.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
+import { checkpointIn } from "../../storage/checkpointIn.ts";
 import type { LogEnd } from "../../storage/RecordLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { CheckpointValidation, ValidationCheck } from "../../environment/CheckpointValidation.ts";
@@ -187,7 +188,7 @@ async function openLinesIn(
     const point = index.latestOf(open);
     if (!point || !within.has(index.lines.nestedLine(open)?.place.parent ?? 0)) return [];
     within.add(open);
-    return [read.data(point)];
+    return [checkpointIn(read, point)];
   });
 }
 
@@ -200,7 +201,7 @@ async function readFound(
 ): Promise<AgentCheckpointData | undefined> {
   const read = await AgentLog.read(log, agentId, options);
   const point = findPoint(read.index, checkpointId);
-  return point && read.data(point);
+  return point && checkpointIn(read, point);
 }
 
 async function readBefore(

@@ -2,7 +2,7 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { AgentCheckpointData, CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { summarizeFileChanges, type FileChange } from "../../checkpoint/data/FileChange.ts";
-import { recoveryInfo } from "../../checkpoint/data/checkpointData.ts";
+import { recoveryInfo } from "../../checkpoint/data/recoveryInfo.ts";
 import { formatVersion } from "../../checkpoint/records/Entry.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { RunRecorder } from "./RunRecorder.ts";

@@ -1,11 +1,10 @@
 import { liveEntries, pruningIn } from "../../checkpoint/pruning/liveEntries.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
-import type { LastPruning } from "../../checkpoint/records/SnapshotRecord.ts";
 import { addValueReferences } from "../../checkpoint/records/blobReferences.ts";
 import type { BlobTexts } from "../../checkpoint/state/ValueReader.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
-import { AgentBusyError, StorageError } from "../../errors/storageErrors.ts";
+import { AgentBusyError } from "../../errors/storageErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
@@ -16,6 +15,7 @@ import { listSummaries } from "../../storage/summaries.ts";
 import { assertSoundLog, readPaced } from "../../storage/readEntries.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { fullRetention, type RetentionPolicy, retentionPolicySchema } from "../config/RetentionPolicy.ts";
+import { isFull, makingRoom } from "./makingRoom.ts";
 import { mayBeDue } from "./planRetention.ts";
 import { planPruning, type PrunedAgent, type PruningOptions, type PruningPlan } from "./planPruning.ts";
 import { z } from "zod";
@@ -84,7 +84,7 @@ async function pruneAgents(setup: PersistenceSetup, options: PruneOptions): Prom
   return { pruned, busy, failed, bytes: pruned.reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 
-async function pruneOwned(
+export async function pruneOwned(
   setup: PersistenceSetup,
   journal: Journal,
   options: PruningOptions,
@@ -93,7 +93,7 @@ async function pruneOwned(
   return work && (await carryOut(setup, journal, work));
 }
 
-function pruningOptions(setup: PersistenceSetup, { now, policy }: PruneOptions = {}): PruningOptions {
+export function pruningOptions(setup: PersistenceSetup, { now, policy }: PruneOptions = {}): PruningOptions {
   return {
     policy: policy ? fullRetention(policy) : (setup.retention ?? fullRetention()),
     now: now ?? setup.time.now(),
@@ -210,62 +210,4 @@ async function readNoteTexts(log: RecordLog, agentId: string, stored: readonly E
     for (const record of records as readonly AgentRecord[])
       if (record.kind === "note") addValueReferences(record, references);
   return (await AgentLog.ofValues(log, agentId, references)).blobs;
-}
-
-/**
- * Prunes an agent after its run has completed or failed. Pruning reads the whole log, so it runs only if retention is
- * configured and the agent has enough checkpoints. Errors become events, because the run has already finished.
- */
-export async function pruneAfterRun(setup: PersistenceSetup, journal: Journal): Promise<void> {
-  const { retention } = setup;
-  if (!retention || journal.failed || !isPruningDue(grownAgent(journal), retention.maxCheckpoints)) return;
-  const tell = (error: unknown) => setup.tell({ type: "pruning_failed", agentId: journal.agentId, error });
-  try {
-    const action = () => pruneOwned(setup, journal, pruningOptions(setup));
-    const pruned = await (setup.telemetry
-      ? setup.telemetry.prune(journal.agentId, action, (found) => (found ? [found] : []))
-      : action());
-    if (pruned?.outstanding !== undefined) tell(pruned.outstanding);
-  } catch (error) {
-    tell(error);
-  }
-}
-
-function grownAgent({ nextVersion, pruned, named, names }: Journal): GrownAgent {
-  const exempt = [...[...named.entries()].map(([, [version]]) => version), ...names.versions()];
-  return { version: nextVersion - 1, pruned, exempt };
-}
-
-interface GrownAgent {
-  readonly version: number;
-  readonly pruned: LastPruning | undefined;
-  /** The versions of checkpoints that pruning always keeps, as far as they are known. */
-  readonly exempt: Iterable<number>;
-}
-
-/**
- * Returns whether an agent has too many checkpoints. Pruning can keep more than the maximum, for example because of
- * named checkpoints. The number of checkpoints must then grow by half before the next pruning. Pruning reads the kept
- * and the new checkpoints, so each new checkpoint costs at most three reads.
- */
-export function isPruningDue({ version, pruned = [0, 0], exempt }: GrownAgent, maxCheckpoints: number): boolean {
-  const [last, kept] = pruned;
-  const least = kept <= maxCheckpoints ? maxCheckpoints - kept : kept / 2;
-  if (version - last <= least) return false;
-  const staying = new Set([...exempt].filter((each) => each > last));
-  return version - last - staying.size > least;
-}
-
-/** Runs an action that frees space. If the device is full, runs it again after the storage has released its reserve. */
-export async function makingRoom<Result>(log: RecordLog, action: () => Promise<Result>): Promise<Result> {
-  try {
-    return await action();
-  } catch (error) {
-    if (!isFull(error) || !(await log.makeRoom?.())) throw error;
-    return action();
-  }
-}
-
-function isFull(error: unknown): boolean {
-  return error instanceof StorageError && error.reason === "full";
 }

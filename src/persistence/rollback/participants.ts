@@ -7,6 +7,7 @@ import { PackedContents } from "../../journal/PackedContents.ts";
 import { read } from "../../journal/loggedCalls.ts";
 import type {
   DescribedStep,
+  Note,
   ParticipantContext,
   ParticipantPlan,
   ParticipantRequest,
@@ -212,28 +213,38 @@ function participantRequest(source: RequestSource, key: string, sha256: Sha256):
   return { ...commonRequest(source, sha256), notes, ...redone };
 }
 
-export function participantContext(setup: PersistenceSetup): ParticipantContext {
-  const { folder } = setup.log.capabilities;
-  return {
-    get agentId() {
-      return setup.lastAgentId;
-    },
-    ...(folder !== undefined && { storageFolder: folder }),
-    async request(agentId, checkpointId, key) {
-      const { signal } = new AbortController();
-      const log = await AgentLog.read(setup.log, agentId);
-      const source = { setup, signal, log, ...findRollbackGoal(log, checkpointId) };
-      return participantRequest(source, key, await setup.storage.sha256());
-    },
-    async notesBefore(agentId, checkpointId, key) {
-      const log = await AgentLog.read(setup.log, agentId);
-      const target = findRollbackTarget(log, checkpointId);
-      return notesBefore(log.index, target, key).map((record) => noteOf(record, log));
-    },
-    async content(agentId, hash) {
-      const { index } = await AgentLog.read(setup.log, agentId);
-      const sha256 = await setup.storage.sha256();
-      return new PackedContents({ blobs: setup.log.blobs, agentId, index, sha256 }).read(hash);
-    },
-  };
+/** Returns what a participant gets to plan a rollback, without a rollback. */
+export async function participantRequestAt(
+  setup: PersistenceSetup,
+  agentId: string,
+  checkpointId: string,
+  key: string,
+): Promise<ParticipantRequest> {
+  const { signal } = new AbortController();
+  const log = await AgentLog.read(setup.log, agentId);
+  const source = { setup, signal, log, ...findRollbackGoal(log, checkpointId) };
+  return participantRequest(source, key, await setup.storage.sha256());
+}
+
+/** Returns the notes of a participant before a checkpoint. */
+export async function participantNotesBefore(
+  setup: PersistenceSetup,
+  agentId: string,
+  checkpointId: string,
+  key: string,
+): Promise<readonly Note[]> {
+  const log = await AgentLog.read(setup.log, agentId);
+  const target = findRollbackTarget(log, checkpointId);
+  return notesBefore(log.index, target, key).map((record) => noteOf(record, log));
+}
+
+/** Returns a content that a participant gave to the log. */
+export async function participantContent(
+  setup: PersistenceSetup,
+  agentId: string,
+  hash: string,
+): ReturnType<ParticipantContext["content"]> {
+  const { index } = await AgentLog.read(setup.log, agentId);
+  const sha256 = await setup.storage.sha256();
+  return new PackedContents({ blobs: setup.log.blobs, agentId, index, sha256 }).read(hash);
 }

@@ -3,6 +3,7 @@ import type { RunResult } from "../../agent/feature/RunResult.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { ActiveSpan } from "../../telemetry/ActiveSpan.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import type { StoredState } from "../nestedLines/startRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import type { OwnTurn } from "./joinOrRun.ts";
 import type { RunSettings } from "../../agent/state/RunState.ts";
@@ -24,4 +25,12 @@ export interface DurableCall {
 export function newSettings(options: RunOptions | ResumeOptions): Partial<RunSettings> | undefined {
   const { llmModel: model, modelParameters: parameters } = options as ResumeOptions;
   return model === undefined && parameters === undefined ? undefined : withoutUndefined({ model, parameters });
+}
+
+export function storedState({ head }: Journal): StoredState | undefined {
+  return head?.state && { log: head.log, state: head.state };
+}
+
+export function signalOf({ journal, request: { options } }: DurableCall): AbortSignal {
+  return options.signal ? AbortSignal.any([options.signal, journal.lost]) : journal.lost;
 }

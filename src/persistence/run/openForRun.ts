@@ -6,7 +6,6 @@ import { whileBusy } from "../../journal/shape/whileBusy.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { OwnTurn } from "./joinOrRun.ts";
 import type { RevertibleCall, RunResult } from "../../agent/feature/RunResult.ts";
-import { finishRollback } from "../rollback/rollBack.ts";
 import type { DurableCall } from "./DurableCall.ts";
 
 interface OpenedForRun {
@@ -94,6 +93,7 @@ export async function finishOpenRollback({
   request: { options },
 }: DurableCall): Promise<readonly RevertibleCall[]> {
   if (!journal.head?.log.index.rollback) return [];
+  const { finishRollback } = await import("../rollback/rollBack.ts");
   const abandons = "unfinished" in options && options.unfinished === "abandon";
   const { left } = await finishRollback(setup, journal, abandons ? "leave" : "stop");
   await journal.readHead();

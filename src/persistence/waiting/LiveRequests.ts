@@ -15,7 +15,7 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import { restoredRun } from "../nestedLines/startRecorder.ts";
-import { assertAnswersFit, endOf, type GivenReply } from "./answerRequests.ts";
+import { assertAnswersFit, endOf, type GivenReply } from "./givenReply.ts";
 import { type AskedRequest, askedRecords, tellOpened } from "./askedRecords.ts";
 import { leftMs } from "./leftMs.ts";
 import { endsAt } from "./pendingRequests.ts";

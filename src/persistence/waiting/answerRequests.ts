@@ -1,33 +1,16 @@
-import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { ReplyRecord } from "../../checkpoint/records/requestRecords.ts";
 import type { LineRequest } from "../../checkpoint/lines/LineRequests.ts";
 import type { StatusRecord } from "../../checkpoint/records/runRecords.ts";
 import { isOpenRequest, openRequests, requestOf } from "../../checkpoint/state/openRequests.ts";
 import { statusRecords } from "../../checkpoint/state/StatusState.ts";
-import { checkpointParts, surelyFits } from "../../checkpoint/data/checkpointParts.ts";
-import { InvalidInputError } from "../../errors/agentErrors.ts";
-import { CheckpointTooLargeError } from "../../errors/checkpointErrors.ts";
-import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { ApprovalChangedError, RequestNotOpenError, TimerNotAnswerableError } from "../../errors/requestErrors.ts";
-import { frozenCopy } from "../../internal/frozenCopy.ts";
-import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
+import { RequestNotOpenError, TimerNotAnswerableError } from "../../errors/requestErrors.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { StoredState } from "../nestedLines/startRecorder.ts";
-import { answerSubject } from "./answerSubject.ts";
+import { assertAnswersFit, endOf, type GivenReply } from "./givenReply.ts";
 import { pendingIn } from "./pendingRequests.ts";
-import { replyRecord, type ReplyEnd } from "./replyRecord.ts";
+import { replyRecord } from "./replyRecord.ts";
 import { isListDue, runningStatus, waitingStatus } from "./waitingStatus.ts";
-import { fromJSONSchema, type z } from "zod";
-
-export type GivenReply =
-  | {
-      readonly answer: unknown;
-      readonly by?: string | undefined;
-      /** The digest of the approved call. Not compared if omitted. */
-      readonly digest?: string | undefined;
-    }
-  | { readonly rejected: string; readonly by?: string | undefined };
 
 /**
  * Records all replies, or no reply if one is rejected. The owner of the log decides which reply is first. If all
@@ -51,50 +34,6 @@ export async function answerRequests(
   }
   assertAnswersFit(journal, asked[0]?.record.node ?? "", replies, uploads);
   await append(journal, stored, replies);
-}
-
-/** Returns the recorded form of a reply. @throws ApprovalChangedError, InvalidInputError, NotSerializableError */
-export async function endOf(
-  setup: PersistenceSetup,
-  { agentId, writer }: Journal,
-  request: PendingRequest,
-  given: GivenReply,
-): Promise<ReplyEnd> {
-  const { requestId } = request;
-  if (request.kind === "timer") throw new TimerNotAnswerableError(agentId, requestId, request.dueAt);
-  if (request.kind === "event" && "answer" in given)
-    throw new InvalidInputError(answerSubject(requestId), [
-      { path: "", expected: `no answer: the agent waits for event "${request.eventName}", which send() stores` },
-    ]);
-  if ("rejected" in given) return withoutUndefined({ rejected: given.rejected, by: given.by });
-  const waiting = request.kind === "approval" ? request.digest : undefined;
-  if (given.digest !== undefined && given.digest !== waiting)
-    throw new ApprovalChangedError(agentId, requestId, waiting);
-  const answer = frozenCopy(given.answer);
-  await checkSchemaAsync(schemaOf(setup, agentId, request), answer, answerSubject(requestId));
-  if (setup.approvals)
-    await (await import("./approvalChecks.ts")).assertCounts(setup.approvals, agentId, request, { ...given, answer });
-  return withoutUndefined({ answer: writer.value(answer, `the ${answerSubject(requestId)}`), by: given.by });
-}
-
-/**
- * Applies the size limit of a checkpoint to answers.
- *
- * @param nodeId The node of the first answer.
- * @param uploads The number of uploads before the blobs of the answers.
- * @throws CheckpointTooLargeError
- */
-export function assertAnswersFit(
-  { agentId, maxCheckpointBytes, writer }: Journal,
-  nodeId: string,
-  replies: readonly ReplyRecord[],
-  uploads: number,
-): void {
-  if (surelyFits(replies, writer.uploads > 0, maxCheckpointBytes)) return;
-  const parts = checkpointParts(replies.map((record) => ({ name: `the ${answerSubject(record.request)}`, record })));
-  if (parts.reduce((sum, { bytes }) => sum + bytes, 0) <= maxCheckpointBytes) return;
-  writer.withdrawUploads(uploads);
-  throw new CheckpointTooLargeError(agentId, nodeId, parts, maxCheckpointBytes, "answers");
 }
 
 /**
@@ -158,11 +97,6 @@ function assertTakesAnswer(agentId: string, known: LineRequest | undefined): voi
 function answeredIn({ log: { index } }: StoredState, requestId: string): LineRequest | undefined {
   const known = index.requests.get(requestId);
   return known?.reply && known;
-}
-
-/** Returns the schema of the node if this process made the request, otherwise the stored schema. */
-function schemaOf(setup: PersistenceSetup, agentId: string, { requestId, schema }: PendingRequest): z.core.$ZodType {
-  return setup.askedSchemas.of(agentId, requestId) ?? fromJSONSchema(schema as Parameters<typeof fromJSONSchema>[0]);
 }
 
 async function append(journal: Journal, stored: StoredState, replies: readonly ReplyRecord[]): Promise<void> {

@@ -1,20 +1,11 @@
-import { decodeCheckpoint, encodeCheckpoint } from "../../checkpoint/data/checkpointCodec.ts";
-import { checkpointData } from "../../checkpoint/data/checkpointData.ts";
-import { importCheckpoint } from "../../checkpoint/data/importCheckpoint.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
 import { wholeRecords } from "../../checkpoint/format/leanRecords.ts";
-import { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
-import { LogProjection } from "../../checkpoint/state/LogProjection.ts";
-import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
-import { AgentBusyError, PositionConflictError, StorageClosedError, StorageError } from "../../errors/storageErrors.ts";
-import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import { AgentBusyError, PositionConflictError, StorageClosedError } from "../../errors/storageErrors.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
-import { kindOf } from "../../internal/options/optionSchemas.ts";
-import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
-import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import { noBlobStore } from "../BlobStore.ts";
 import type { PersistenceStorageProvider } from "../PersistenceStorageProvider.ts";
@@ -28,7 +19,8 @@ import type {
   ReadOptions,
   RecordLog,
 } from "../RecordLog.ts";
-import { quoted } from "../../errors/quoted.ts";
+import { askProvider } from "./askProvider.ts";
+import type { ProviderCheckpoints } from "./providerCheckpoints.ts";
 
 const retryAfterMs = 1_000;
 
@@ -58,7 +50,7 @@ export class CheckpointRecordLog implements RecordLog {
     }
     this.#opening.add(agentId);
     try {
-      const stored = await readProviderCheckpoints(this.#provider, agentId, await this.#sha256());
+      const stored = await this.#read(agentId);
       const log = new CheckpointOwnedLog(this.#provider, stored, agentId, { ...owner }, () =>
         this.#owned.delete(agentId),
       );
@@ -72,9 +64,7 @@ export class CheckpointRecordLog implements RecordLog {
   async *read(agentId: string, { after = 0, upTo = Infinity }: ReadOptions = {}): AsyncGenerator<Entry> {
     this.#assertUsable(agentId);
     const owned = this.#owned.get(agentId);
-    const entries = owned
-      ? owned.entries
-      : (await readProviderCheckpoints(this.#provider, agentId, await this.#sha256())).entries;
+    const entries = owned ? owned.entries : (await this.#read(agentId)).entries;
     for (const entry of entries.slice()) if (entry.position > after && entry.position <= upTo) yield entry;
   }
 
@@ -100,8 +90,9 @@ export class CheckpointRecordLog implements RecordLog {
     await Promise.all([...this.#owned.values()].map((log) => log.release()));
   }
 
-  #sha256(): Promise<Sha256> {
-    return platformSha256();
+  async #read(agentId: string): Promise<ProviderCheckpoints> {
+    const { readProviderCheckpoints } = await import("./providerCheckpoints.ts");
+    return readProviderCheckpoints(this.#provider, agentId, await platformSha256());
   }
 
   #assertUsable(agentId: string): void {
@@ -117,10 +108,11 @@ export class CheckpointOwnedLog extends ReleasableLog implements OwnedLog {
   readonly entries: Entry[];
   readonly #provider: PersistenceStorageProvider;
   readonly #index: LogProjection;
+  readonly #dataOf: ProviderCheckpoints["dataOf"];
 
   constructor(
     provider: PersistenceStorageProvider,
-    { entries, index, generation }: ProviderCheckpoints,
+    { entries, index, generation, dataOf }: ProviderCheckpoints,
     agentId: string,
     owner: LogOwner,
     onRelease: () => void,
@@ -129,6 +121,7 @@ export class CheckpointOwnedLog extends ReleasableLog implements OwnedLog {
     this.#provider = provider;
     this.entries = entries;
     this.#index = index;
+    this.#dataOf = dataOf;
   }
 
   get position(): number {
@@ -153,7 +146,7 @@ export class CheckpointOwnedLog extends ReleasableLog implements OwnedLog {
     this.#index.add(entry);
     for (const point of this.#index.checkpoints.values()) {
       if (point.version < before || !canContinue(this.#index, point)) continue;
-      const data = encodeCheckpoint(checkpointData(this.agentId, this.#index, point, "", new Map()));
+      const data = this.#dataOf(point);
       await askProvider("saveCheckpoint", this.agentId, () => this.#provider.saveCheckpoint(this.agentId, data));
     }
     this.entries.push(entry);
@@ -176,63 +169,4 @@ export class CheckpointOwnedLog extends ReleasableLog implements OwnedLog {
  */
 function canContinue(index: LogProjection, { record }: CheckpointPoint): boolean {
   return linePath(index, record.lane).agentPath.length === 0;
-}
-
-export interface ProviderCheckpoints {
-  readonly entries: Entry[];
-  readonly index: LogProjection;
-  /** The generation of the next owner, above the generations in all generated checkpoint ids. */
-  readonly generation: number;
-}
-
-export async function readProviderCheckpoints(
-  provider: PersistenceStorageProvider,
-  agentId: string,
-  sha256: Sha256,
-): Promise<ProviderCheckpoints> {
-  const stored = await checkpointsOf(provider, agentId);
-  const index = new LogProjection();
-  const writer = new ValueWriter({ sha256, inlineThresholdBytes: Infinity });
-  const entries: Entry[] = [];
-  for (const data of stored) {
-    const records = importCheckpoint(decodeCheckpoint(data), index, new Map(), writer);
-    const entry = {
-      position: entries.length + 1,
-      generation: 1,
-      id: `stored-${data.checkpointId}`,
-      records,
-      checksum: "",
-      prev: "",
-    };
-    index.add(entry);
-    entries.push(entry);
-  }
-  const generations = stored.map(({ checkpointId }) => Number(/^(\d{1,15})-\d+$/.exec(checkpointId)?.[1] ?? 0));
-  return { entries, index, generation: Math.max(0, ...generations) + 1 };
-}
-
-/** Returns the checkpoints of a provider. @throws UnreadableValueError if the provider does not return an array. */
-export async function checkpointsOf(
-  provider: PersistenceStorageProvider,
-  agentId: string,
-): Promise<readonly AgentCheckpointData[]> {
-  const stored: unknown = await askProvider("getCheckpoints", agentId, () => provider.getCheckpoints(agentId));
-  if (Array.isArray(stored)) return stored as readonly AgentCheckpointData[];
-  throw new UnreadableValueError(
-    `getCheckpoints() of the storage must return an array of checkpoints, but returned ${kindOf(stored)}`,
-  );
-}
-
-/** Calls a method of a provider. Wraps foreign errors in a typed error that names the call. */
-export async function askProvider<Result>(
-  operation: string,
-  agentId: string,
-  call: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await call();
-  } catch (error) {
-    if (AgentPersistenceError.isInstance(error)) throw error;
-    throw new StorageError("unavailable", operation, `agent ${quoted(agentId)}`, { cause: error });
-  }
 }

@@ -1,6 +1,5 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { decodeCheckpoint } from "../../checkpoint/data/checkpointCodec.ts";
-import { checkpointData } from "../../checkpoint/data/checkpointData.ts";
 import { freezeInPlace } from "../../internal/frozenCopy.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
@@ -10,7 +9,8 @@ import {
   type CheckpointFilter,
   type PersistenceStorageProvider,
 } from "../PersistenceStorageProvider.ts";
-import { askProvider, CheckpointRecordLog, checkpointsOf, readProviderCheckpoints } from "./CheckpointRecordLog.ts";
+import { askProvider, checkpointsOf } from "./askProvider.ts";
+import { CheckpointRecordLog } from "./CheckpointRecordLog.ts";
 
 class CheckpointStorage implements LogStorage {
   readonly log: CheckpointRecordLog;
@@ -40,8 +40,8 @@ class CheckpointStorage implements LogStorage {
   async getLatestCheckpoint(agentId: string): Promise<AgentCheckpointData | undefined> {
     const latest = await askProvider("getLatestCheckpoint", agentId, () => this.#provider.getLatestCheckpoint(agentId));
     if (!latest || latest.branch === undefined) return latest && freezeInPlace(decodeCheckpoint(latest));
-    const { index } = await readProviderCheckpoints(this.#provider, agentId, await this.sha256());
-    return index.latest && checkpointData(agentId, index, index.latest, "", new Map());
+    const { latestOnMainLine } = await import("./providerCheckpoints.ts");
+    return latestOnMainLine(this.#provider, agentId, await this.sha256());
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isPruningDue } from "../../../src/persistence/retention/pruneStorage.ts";
+import { isPruningDue } from "../../../src/persistence/retention/pruneAfterRun.ts";
 
 const versions = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at);
 

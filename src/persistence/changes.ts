@@ -1,0 +1,24 @@
+/**
+ * The code that reads, checks and changes the past of an agent. It is loaded on first use, before an agent is opened or
+ * a run is interrupted. One module, so that bundlers make one file of it.
+ */
+export { checkpointTree } from "../checkpoint/data/checkpointTree.ts";
+export { findCheckpoint, findRollbackTarget } from "../journal/findCheckpoint.ts";
+export { editCheckpoint, editSchema } from "./edit/editCheckpoint.ts";
+export { nameCheckpoint, removeCheckpointName } from "./edit/nameCheckpoint.ts";
+export { forkAgent } from "./fork/forkAgent.ts";
+export { continueFromHead } from "./move/continueFromHead.ts";
+export { setExecutionPoint } from "./move/setExecutionPoint.ts";
+export { validateCheckpoint } from "./read/validateCheckpoint.ts";
+export { historyOnly } from "./rollback/historyOnly.ts";
+export { restart, restartSchema } from "./rollback/restart.ts";
+export { finishRollback, rollBack } from "./rollback/rollBack.ts";
+export { rollBackFromOutside } from "./rollback/rollBackFromOutside.ts";
+export { cancelRun } from "./run/cancelRun.ts";
+export {
+  callsInDoubt,
+  inverseInDoubt,
+  inversesInDoubt,
+  resolveManually,
+  toolCallInDoubt,
+} from "./settle/callsInDoubt.ts";

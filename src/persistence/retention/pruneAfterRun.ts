@@ -1,0 +1,48 @@
+import type { LastPruning } from "../../checkpoint/records/SnapshotRecord.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+
+/**
+ * Prunes an agent after its run has completed or failed. Pruning reads the whole log, so it runs only if retention is
+ * configured and the agent has enough checkpoints. Errors become events, because the run has already finished.
+ */
+export async function pruneAfterRun(setup: PersistenceSetup, journal: Journal): Promise<void> {
+  const { retention } = setup;
+  if (!retention || journal.failed || !isPruningDue(grownAgent(journal), retention.maxCheckpoints)) return;
+  const tell = (error: unknown) => setup.tell({ type: "pruning_failed", agentId: journal.agentId, error });
+  try {
+    const { pruneOwned, pruningOptions } = await import("./pruneStorage.ts");
+    const action = () => pruneOwned(setup, journal, pruningOptions(setup));
+    const pruned = await (setup.telemetry
+      ? setup.telemetry.prune(journal.agentId, action, (found) => (found ? [found] : []))
+      : action());
+    if (pruned?.outstanding !== undefined) tell(pruned.outstanding);
+  } catch (error) {
+    tell(error);
+  }
+}
+
+function grownAgent({ nextVersion, pruned, named, names }: Journal): GrownAgent {
+  const exempt = [...[...named.entries()].map(([, [version]]) => version), ...names.versions()];
+  return { version: nextVersion - 1, pruned, exempt };
+}
+
+interface GrownAgent {
+  readonly version: number;
+  readonly pruned: LastPruning | undefined;
+  /** The versions of checkpoints that pruning always keeps, as far as they are known. */
+  readonly exempt: Iterable<number>;
+}
+
+/**
+ * Returns whether an agent has too many checkpoints. Pruning can keep more than the maximum, for example because of
+ * named checkpoints. The number of checkpoints must then grow by half before the next pruning. Pruning reads the kept
+ * and the new checkpoints, so each new checkpoint costs at most three reads.
+ */
+export function isPruningDue({ version, pruned = [0, 0], exempt }: GrownAgent, maxCheckpoints: number): boolean {
+  const [last, kept] = pruned;
+  const least = kept <= maxCheckpoints ? maxCheckpoints - kept : kept / 2;
+  if (version - last <= least) return false;
+  const staying = new Set([...exempt].filter((each) => each > last));
+  return version - last - staying.size > least;
+}

@@ -1,0 +1,143 @@
+import type { BranchEffects } from "../../agent/feature/RunResult.ts";
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import { foldTo, stateAt } from "../../checkpoint/state/foldTo.ts";
+import { statusRecords } from "../../checkpoint/state/StatusState.ts";
+import type { LinesAt } from "../../checkpoint/moment/linesAt.ts";
+import { RunNotOpenError } from "../../errors/runErrors.ts";
+import { TransitionNotAllowedError } from "../../errors/taskErrors.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { findCheckpoint } from "../../journal/findCheckpoint.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
+import { fitLines, type Fitting, tryLines } from "../migration/fitLines.ts";
+import { restartLine } from "../move/continueFromHead.ts";
+import { branchRun, linesBeside, restartLines, statesOf } from "../move/restartLines.ts";
+import { newRun, restoredRun, type StoredState } from "../nestedLines/startRecorder.ts";
+import type { RunRecorder } from "../record/RunRecorder.ts";
+import { branchEffects } from "./branchEffects.ts";
+import { type DurableCall, signalOf, storedState } from "./DurableCall.ts";
+
+/** Continues the unfinished run of an agent. @throws RunNotOpenError, and the errors of `fitLines`. */
+export function resumed(call: DurableCall, stored: StoredState | undefined): Promise<RunRecorder> {
+  return shownResume(call, () => resumedBy("resume", call, stored));
+}
+
+/** A run that continues from an earlier checkpoint, and how the effects of the agent differ from that checkpoint. */
+interface Branched {
+  readonly recorder: RunRecorder;
+  readonly effects: BranchEffects;
+}
+
+/**
+ * Starts a branch at a checkpoint. Returns `undefined` if the checkpoint is the head of an unfinished run. This case is
+ * a resume, which keeps the recorded work of the next node.
+ */
+export async function branched(call: DurableCall, checkpointId: string): Promise<Branched | undefined> {
+  const { setup, journal } = call;
+  const log = await journal.readAll();
+  const target = findCheckpoint(log, checkpointId);
+  const moment = linesBeside(log, target);
+  const recorder = await shownResume(call, () =>
+    moment ? branchOfLines(call, log, target, moment) : branchOfMain(call, log, target),
+  );
+  return recorder && { recorder, effects: branchEffects(log, target, (made) => setup.hasInverse(made)) };
+}
+
+async function resumedBy(
+  by: "resume" | "branch",
+  call: DurableCall,
+  stored: StoredState | undefined,
+): Promise<RunRecorder> {
+  const { setup, journal } = call;
+  const run = stored?.log.index.run;
+  if (!stored || !run) throw new RunNotOpenError("nothing_to_resume", journal.agentId, "nothing is stored for it");
+  const opening = startRecords(journal);
+  const { current, task } = journal.statusState;
+  // Stored immediately, because the process can die before the run makes its first record.
+  if (task && current?.status === "in_progress") await journal.store(beginRecords(journal));
+  const { lane } = stored.state;
+  if (!stored.log.index.lanes.has(lane)) return queued(call, stored, run, opening);
+  return restoredRun(setup, journal, await fitLines(fittingOf(call), stored), { lane, run, opening, by });
+}
+
+function queued(
+  { setup, journal }: DurableCall,
+  stored: StoredState,
+  run: RunRecord,
+  opening: readonly AgentRecord[],
+): RunRecorder {
+  const { graph } = setup;
+  const given = stored.log.readValue(run.input);
+  const input = frozenCopy(checkSchema(graph.root.input, given, `input of strategy "${graph.name}"`));
+  return newRun(setup, journal, { run, input, keep: "nothing", opening }, undefined);
+}
+
+function startRecords(journal: Journal): readonly AgentRecord[] {
+  const { statusState, agentId } = journal;
+  const { current } = statusState;
+  if (!current || current.status === "in_progress") return [];
+  if (current.record?.recoverable === false) throw new TransitionNotAllowedError(agentId, "failed", "in_progress", []);
+  return beginRecords(journal);
+}
+
+/** Counts the attempts of a task, so that a task that crashes its process does not restart forever. */
+function beginRecords({ statusState, clock }: Journal): readonly AgentRecord[] {
+  const { task, attempts, current } = statusState;
+  const attempt = current?.status === "in_progress" ? attempts + 1 : 1;
+  return statusRecords(statusState, { status: "in_progress", at: clock.now(), ...(task && { attempt }) });
+}
+
+function shownResume<Recorder extends RunRecorder | undefined>(
+  call: DurableCall,
+  action: () => Promise<Recorder>,
+): Promise<Recorder> {
+  const { telemetry } = call.setup;
+  return telemetry ? telemetry.resume(call, action) : action();
+}
+
+/** Restarts all lines that were open at a checkpoint. The branch is durable before any node runs. */
+async function branchOfLines(
+  call: DurableCall,
+  log: AgentLog,
+  target: CheckpointPoint,
+  moment: LinesAt,
+): Promise<RunRecorder> {
+  const { journal } = call;
+  const { run, reopens } = branchRun(journal, log, target);
+  const begun = restartLines(journal, log, moment, { move: "branch", runId: run.run });
+  const opening = [...(reopens ? [run] : startRecords(journal)), ...begun.records];
+  const [state, nested] = statesOf(begun);
+  if (state) await tryLines(fittingOf(call), { log, state, nested }, opening);
+  return resumedAfter(call, opening);
+}
+
+async function resumedAfter(call: DurableCall, opening: readonly AgentRecord[]): Promise<RunRecorder> {
+  await call.journal.store(opening);
+  await call.journal.readHead();
+  return resumedBy("branch", call, storedState(call.journal));
+}
+
+/** Starts a branch of the main line. Returns `undefined` if the checkpoint is the head of an unfinished run. */
+async function branchOfMain(
+  call: DurableCall,
+  log: AgentLog,
+  target: CheckpointPoint,
+): Promise<RunRecorder | undefined> {
+  const { setup, journal } = call;
+  const head = foldTo(log.index);
+  if (head?.checkpoint === target && log.index.unfinished && !log.index.lines.hasNested) return undefined;
+  const { run, reopens } = branchRun(journal, log, target);
+  const { lane, head: begun, records } = restartLine(journal, { index: log.index, point: target }, "branch");
+  const opening = [...(reopens ? [run] : startRecords(journal)), ...records];
+  const state = stateAt(log.index, target);
+  if (!(await tryLines(fittingOf(call), { log, state, nested: new Map() }, opening)))
+    return resumedAfter(call, opening);
+  return restoredRun(setup, journal, { log, state }, { lane, run, opening, head: begun, by: "branch" });
+}
+
+function fittingOf(call: DurableCall): Fitting {
+  return { setup: call.setup, journal: call.journal, signal: signalOf(call) };
+}

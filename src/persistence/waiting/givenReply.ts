@@ -1,0 +1,72 @@
+import { fromJSONSchema, type z } from "zod";
+import type { PendingRequest } from "../../agent/feature/RunResult.ts";
+import { checkpointParts, surelyFits } from "../../checkpoint/data/checkpointParts.ts";
+import type { ReplyRecord } from "../../checkpoint/records/requestRecords.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
+import { CheckpointTooLargeError } from "../../errors/checkpointErrors.ts";
+import { ApprovalChangedError, TimerNotAnswerableError } from "../../errors/requestErrors.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
+import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import { answerSubject } from "./answerSubject.ts";
+import type { ReplyEnd } from "./replyRecord.ts";
+
+export type GivenReply =
+  | {
+      readonly answer: unknown;
+      readonly by?: string | undefined;
+      /** The digest of the approved call. Not compared if omitted. */
+      readonly digest?: string | undefined;
+    }
+  | { readonly rejected: string; readonly by?: string | undefined };
+
+/** Returns the recorded form of a reply. @throws ApprovalChangedError, InvalidInputError, NotSerializableError */
+export async function endOf(
+  setup: PersistenceSetup,
+  { agentId, writer }: Journal,
+  request: PendingRequest,
+  given: GivenReply,
+): Promise<ReplyEnd> {
+  const { requestId } = request;
+  if (request.kind === "timer") throw new TimerNotAnswerableError(agentId, requestId, request.dueAt);
+  if (request.kind === "event" && "answer" in given)
+    throw new InvalidInputError(answerSubject(requestId), [
+      { path: "", expected: `no answer: the agent waits for event "${request.eventName}", which send() stores` },
+    ]);
+  if ("rejected" in given) return withoutUndefined({ rejected: given.rejected, by: given.by });
+  const waiting = request.kind === "approval" ? request.digest : undefined;
+  if (given.digest !== undefined && given.digest !== waiting)
+    throw new ApprovalChangedError(agentId, requestId, waiting);
+  const answer = frozenCopy(given.answer);
+  await checkSchemaAsync(schemaOf(setup, agentId, request), answer, answerSubject(requestId));
+  if (setup.approvals)
+    await (await import("./approvalChecks.ts")).assertCounts(setup.approvals, agentId, request, { ...given, answer });
+  return withoutUndefined({ answer: writer.value(answer, `the ${answerSubject(requestId)}`), by: given.by });
+}
+
+/**
+ * Applies the size limit of a checkpoint to answers.
+ *
+ * @param nodeId The node of the first answer.
+ * @param uploads The number of uploads before the blobs of the answers.
+ * @throws CheckpointTooLargeError
+ */
+export function assertAnswersFit(
+  { agentId, maxCheckpointBytes, writer }: Journal,
+  nodeId: string,
+  replies: readonly ReplyRecord[],
+  uploads: number,
+): void {
+  if (surelyFits(replies, writer.uploads > 0, maxCheckpointBytes)) return;
+  const parts = checkpointParts(replies.map((record) => ({ name: `the ${answerSubject(record.request)}`, record })));
+  if (parts.reduce((sum, { bytes }) => sum + bytes, 0) <= maxCheckpointBytes) return;
+  writer.withdrawUploads(uploads);
+  throw new CheckpointTooLargeError(agentId, nodeId, parts, maxCheckpointBytes, "answers");
+}
+
+/** Returns the schema of the node if this process made the request, otherwise the stored schema. */
+function schemaOf(setup: PersistenceSetup, agentId: string, { requestId, schema }: PendingRequest): z.core.$ZodType {
+  return setup.askedSchemas.of(agentId, requestId) ?? fromJSONSchema(schema as Parameters<typeof fromJSONSchema>[0]);
+}

@@ -1,0 +1,59 @@
+import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
+import { decodeCheckpoint, encodeCheckpoint } from "../../checkpoint/data/checkpointCodec.ts";
+import { checkpointData } from "../../checkpoint/data/checkpointData.ts";
+import { importCheckpoint } from "../../checkpoint/data/importCheckpoint.ts";
+import { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
+import type { Entry } from "../../checkpoint/records/Entry.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import type { PersistenceStorageProvider } from "../PersistenceStorageProvider.ts";
+import { checkpointsOf } from "./askProvider.ts";
+
+export interface ProviderCheckpoints {
+  readonly entries: Entry[];
+  readonly index: LogProjection;
+  /** The generation of the next owner, above the generations in all generated checkpoint ids. */
+  readonly generation: number;
+  /** Returns a checkpoint as the provider stores it. */
+  readonly dataOf: (point: CheckpointPoint) => AgentCheckpointData;
+}
+
+export async function readProviderCheckpoints(
+  provider: PersistenceStorageProvider,
+  agentId: string,
+  sha256: Sha256,
+): Promise<ProviderCheckpoints> {
+  const stored = await checkpointsOf(provider, agentId);
+  const index = new LogProjection();
+  const writer = new ValueWriter({ sha256, inlineThresholdBytes: Infinity });
+  const entries: Entry[] = [];
+  for (const data of stored) {
+    const records = importCheckpoint(decodeCheckpoint(data), index, new Map(), writer);
+    const entry = {
+      position: entries.length + 1,
+      generation: 1,
+      id: `stored-${data.checkpointId}`,
+      records,
+      checksum: "",
+      prev: "",
+    };
+    index.add(entry);
+    entries.push(entry);
+  }
+  const generations = stored.map(({ checkpointId }) => Number(/^(\d{1,15})-\d+$/.exec(checkpointId)?.[1] ?? 0));
+  return {
+    entries,
+    index,
+    generation: Math.max(0, ...generations) + 1,
+    dataOf: (point) => encodeCheckpoint(checkpointData(agentId, index, point, "", new Map())),
+  };
+}
+
+/** Returns the latest checkpoint of the main line of an agent. */
+export async function latestOnMainLine(
+  ...[provider, agentId, sha256]: Parameters<typeof readProviderCheckpoints>
+): Promise<AgentCheckpointData | undefined> {
+  const { index } = await readProviderCheckpoints(provider, agentId, sha256);
+  return index.latest && checkpointData(agentId, index, index.latest, "", new Map());
+}
