@@ -19,6 +19,7 @@ import { checkNewCheckpoint } from "./record/checkNewCheckpoint.ts";
 import { isHistoryOnly, type RollbackOptions } from "./rollback/RollbackOptions.ts";
 import { liveCheckpointData } from "./record/liveCheckpointData.ts";
 import { noteEnvironment } from "../environment/Environment.ts";
+import type * as Changes from "./changes.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import type { RollbackReport } from "./rollback/RollbackReport.ts";
 import { createCheckpointSchema, type CreateCheckpointOptions } from "./record/CreateCheckpointOptions.ts";
@@ -204,7 +205,7 @@ export class BoundPersistence implements RunPersistence {
     { run, recorder }: BoundRun,
     prepare: (
       log: AgentLog,
-      changes: typeof import("./changes.ts"),
+      changes: typeof Changes,
     ) => Promise<{ readonly recorder: RunRecorder; readonly report: Report }>,
   ): Promise<Report> {
     const own = this.#at(context);
