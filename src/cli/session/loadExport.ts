@@ -23,13 +23,17 @@ export async function loadExport(given: string, io: CommandIo): Promise<LoadedEx
   io.divertOutput();
   const module = await load(path);
   const found = module[exported];
-  if (found === undefined)
-    throw new CommandFailure("usage", `${path} has no export "${exported}". It has ${Object.keys(module).join(", ")}.`);
+  if (found === undefined) throw new CommandFailure("usage", missingExport(path, exported, Object.keys(module)));
   try {
     return { path, exported, value: typeof found === "function" ? await (found as () => unknown)() : found };
   } catch (error) {
     throw notLoaded(`${path}#${exported}`, error);
   }
+}
+
+function missingExport(path: string, exported: string, found: readonly string[]): string {
+  const exports = found.length === 0 ? "It has no exports" : `It has ${found.join(", ")}`;
+  return `${path} has no export "${exported}". ${exports}.`;
 }
 
 async function load(path: string): Promise<Readonly<Record<string, unknown>>> {

@@ -102,6 +102,7 @@ export class DurableDefinition {
   readonly #loop: HostedLoop | undefined;
   readonly #redact: Redactor | undefined;
   readonly #hosted = new Map<string, HostedTool>();
+  readonly #recorded = new WeakSet<object>();
 
   /** @param redact - redacts the fields that `secret()` marks in the schemas of the tools. */
   constructor(loop?: HostedLoop, redact?: Redactor) {
@@ -147,7 +148,10 @@ export class DurableDefinition {
     const wrapped = names.map((name) => {
       const hosted = this.#named(name, own[name]);
       this.#redactInputsOf(hosted, tools[name]);
-      return [name, durableTool(tools[name] ?? {}, hosted, this)];
+      const tool = durableTool(tools[name] ?? {}, hosted, this);
+      const execute = executeOf(tool);
+      if (execute) this.#recorded.add(execute);
+      return [name, tool];
     });
     return Object.fromEntries(wrapped) as Tools;
   }
@@ -159,6 +163,15 @@ export class DurableDefinition {
     this.#redact?.apply({}, { tools: new Map([[tool.name, declared]]) });
   }
 
+  /** Returns the tools whose calls would not be recorded. Tools without `execute` are called elsewhere. */
+  unrecorded(tools: object): readonly string[] {
+    const isRecorded = (tool: unknown): boolean => {
+      const execute = executeOf(tool);
+      return execute === undefined || this.#recorded.has(execute);
+    };
+    return Object.entries(tools).flatMap(([name, tool]) => (isRecorded(tool) ? [] : [name]));
+  }
+
   #named(name: string, settings: HostedToolSettings = {}): HostedTool {
     const known = this.#hosted.get(name);
     if (known && !isSame(known.settings, settings)) throw new DuplicateNameError("duplicate_tool", name);
@@ -166,6 +179,11 @@ export class DurableDefinition {
     this.#hosted.set(name, tool);
     return tool;
   }
+}
+
+function executeOf(tool: unknown): object | undefined {
+  const { execute } = Object(tool) as { readonly execute?: unknown };
+  return typeof execute === "function" ? execute : undefined;
 }
 
 function codeOf(name: string): ToolCode {

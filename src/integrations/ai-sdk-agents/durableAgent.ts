@@ -76,7 +76,8 @@ const boundOptionsSchema = strictOptions(() => ({
  * @param options the storage and the options of `install(Persistence)`
  * @param define creates the agent from models and tools that `durable` wraps. Called once at the start and once for
  * each run.
- * @throws InvalidInputError for a wrong or unknown option, or if `define` returns no agent
+ * @throws InvalidInputError for a wrong or unknown option, if `define` returns no agent, or if a tool of the agent with
+ * `execute` is not one of `durable.tools()`
  */
 export function durableAgent<Agent extends AnyAgent>(
   options: DurableAgentOptions,
@@ -89,6 +90,7 @@ export function durableAgent<Agent extends AnyAgent>(
     throw new InvalidInputError("definition of a durable agent", [
       { path: "", expected: "expected a function that returns an agent of the AI SDK, with generate() and stream()" },
     ]);
+  assertRecorded(template, agent);
   const hosted = new HostedAgents(agent.id ?? "ai-sdk", options, template.hostedTools);
   const runner = new AgentRunner(hosted, define);
   const { feature } = hosted;
@@ -106,4 +108,13 @@ export function durableAgent<Agent extends AnyAgent>(
     prune: (prune) => feature.prune(prune),
     deleteAgent: (agentId) => feature.deleteAgent(agentId),
   };
+}
+
+/** A call that is not recorded would be repeated after a crash. */
+function assertRecorded(template: DurableDefinition, { tools }: AnyAgent): void {
+  const issues = template.unrecorded(Object(tools) as object).map((name) => ({
+    path: `tools.${name}`,
+    expected: "expected a tool of durable.tools(), because other calls are not recorded and would be repeated",
+  }));
+  if (issues.length > 0) throw new InvalidInputError("definition of a durable agent", issues);
 }

@@ -2,7 +2,8 @@ import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { functionSchema } from "../../internal/options/optionSchemas.ts";
 import { type HostedConfig, HostedAgents } from "../hosted/HostedAgents.ts";
-import { type Durable, DurableDefinition } from "./Durable.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
+import { type AiSdkTools, type AiSdkToolsSettings, type Durable, DurableDefinition } from "./Durable.ts";
 import type { BoundAgentOptions } from "./DurableAgentOptions.ts";
 
 /** Options of {@link durableRun}. */
@@ -20,7 +21,8 @@ export interface DurableRunOptions extends HostedConfig, Omit<BoundAgentOptions,
  * a crash and reuses recorded model responses and finished tool calls. The same call after the end of the run returns
  * the recorded result again.
  *
- * Code other than models and tools is not recorded and runs each time.
+ * Code other than models and tools is not recorded and runs each time. Approvals need `durableAgent`: here,
+ * `durable.tools` throws InvalidInputError for a tool with `needsApproval`.
  *
  * @example
  * ```ts
@@ -46,11 +48,24 @@ export async function durableRun<Result>(
   const hosted = new HostedAgents("durableRun", config, []);
   const options = { agentId, runId: runId ?? (await hosted.digestOf(input)), unfinished, signal };
   const result = await hosted.run(input, options, async (loop) =>
-    run(new DurableDefinition(loop, config.redact).handle),
+    run(new ApprovalFreeDefinition(loop, config.redact).handle),
   );
   if (result.status === "waiting")
     throw new TypeError(
       "durableRun() ended as waiting, although it has no approvals. This is a bug of agent-persistence.",
     );
   return result.value;
+}
+
+/** The response of a run cannot wait for a person, because the code around the model decides what follows. */
+class ApprovalFreeDefinition extends DurableDefinition {
+  override tools<Tools extends AiSdkTools>(tools: Tools, settings?: AiSdkToolsSettings<NoInfer<Tools>>): Tools {
+    const issues = Object.entries(tools).flatMap(([name, tool]) => {
+      const { needsApproval } = Object(tool) as { readonly needsApproval?: unknown };
+      if (needsApproval === undefined || needsApproval === false) return [];
+      return [{ path: `tools.${name}.needsApproval`, expected: "expected no approval: approvals need durableAgent()" }];
+    });
+    if (issues.length > 0) throw new InvalidInputError("tools of durableRun()", issues);
+    return super.tools(tools, settings);
+  }
 }

@@ -25,7 +25,7 @@ function strictObject<Shape extends z.ZodRawShape>(
 function unknownOption(key: string, names: readonly string[]): string {
   const nearest = nearestName(key, names);
   if (nearest !== undefined) return `unknown option "${key}"; did you mean "${nearest}"?`;
-  return `unknown option "${key}"; the options are ${names.join(", ")}`;
+  return `unknown option "${key}"; the options are ${names.join(", ") || "none"}`;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import { InMemoryPersistenceStorageProvider, RequestNotOpenError } from "agent-persistence";
-import { durableAgent } from "agent-persistence/ai-sdk";
+import { durableAgent, durableRun } from "agent-persistence/ai-sdk";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { calling, scriptedModel, text } from "./support/scriptedModel.ts";
@@ -46,6 +46,17 @@ describe.each(sdks)("approvals of a durable agent of the AI SDK $version", (sdk)
   const { createAgentUIStreamResponse } = sdk.ai;
   // Version 7 takes no id of a message from the stream of an agent.
   const ids = sdk.version === 7 ? { generateMessageId: () => "m1" } : {};
+
+  it("are refused in durableRun", async () => {
+    const refund = sdk.ai.tool({ inputSchema: z.object({}), needsApproval: true, execute: () => "refunded" });
+    const run = durableRun({ storage: new InMemoryPersistenceStorageProvider(), agentId: "a" }, (durable) =>
+      Object.keys(durable.tools({ refund })),
+    );
+    await expect(run).rejects.toMatchObject({
+      code: "invalid_input",
+      message: expect.stringMatching(/tools\.refund\.needsApproval.*durableAgent/) as unknown,
+    });
+  });
 
   it("are answered from another process, and the model receives a denial as such", async () => {
     const first = refundDesk(sdk);

@@ -43,6 +43,20 @@ function refundDesk(
 const twoOrders = [[calling("find", { id: "7" }), calling("find", { id: "8" })], [calling("find", { id: "9" })]];
 
 describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
+  it("are refused with a tool whose calls would not be recorded", () => {
+    const { tool, ToolLoopAgent } = sdk.ai;
+    const find = tool({ inputSchema: z.object({}), execute: () => "found" });
+    const define = (isWrapped: boolean) => () =>
+      durableAgent({ storage: new InMemoryPersistenceStorageProvider() }, (durable) => {
+        const tools = isWrapped ? durable.tools({ find }) : { find };
+        return new ToolLoopAgent({ model: durable.model(scriptedModel([], sdk)), tools });
+      });
+    expect(define(true)).not.toThrow();
+    expect(define(false)).toThrow(
+      expect.objectContaining({ code: "invalid_input", message: expect.stringContaining("tools.find") as unknown }),
+    );
+  });
+
   it("continues after a failed request from its records, without counting the failed request", async () => {
     const { desk, model, found, live } = refundDesk(sdk, [
       twoOrders[0]!,
