@@ -71,7 +71,7 @@ export function failureReport(error: unknown, { isForPrograms, isStopped }: Comm
   if (error instanceof CommandFailure) return { reason: error.reason, code: error.reason, message: error.message };
   if (AgentPersistenceError.isInstance(error)) {
     const hint = hints[error.code];
-    const message = hint === undefined ? error.message : `${error.message}\n${hint}`;
+    const message = [error.message, ...causeOf(error), ...(hint === undefined ? [] : [hint])].join("\n");
     return {
       reason: reasons.get(error.code) ?? "failed",
       code: error.code,
@@ -83,6 +83,11 @@ export function failureReport(error: unknown, { isForPrograms, isStopped }: Comm
 
 function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === "AbortError";
+}
+
+/** The message of a driver or of the file system is more precise than the error of the storage. */
+function causeOf({ cause, code }: AgentPersistenceError): readonly string[] {
+  return code === "storage_failed" && cause instanceof Error ? [`Cause: ${cause.message}`] : [];
 }
 
 /** Converts an outcome of the parser, which prints help or an error for people. */

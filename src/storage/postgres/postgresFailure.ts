@@ -40,16 +40,25 @@ const advice: Readonly<Record<string, string>> = {
   "42P05": noNames,
 };
 
+const noClient = "The client was ended. Pass a connected client, and end it after the last use of the storage.";
+/** Messages of `pg` for a pool or client after `end()`. A retry cannot help. */
+const endedClient = /after calling end on the pool|Client was closed and is not queryable/;
+
 const sqlState = /^[0-9A-Z]{5}$/;
 
 /** Classifies an error of a driver. An error without SQLSTATE is a network or pool error. */
 export function postgresFailure(error: unknown): StorageFailure {
   const code = sqlStateOf(error);
+  if (isEnded(error)) return "io";
   return code === undefined ? "unavailable" : (reasons[code] ?? reasons[code.slice(0, 2)] ?? "io");
 }
 
 export function postgresAdvice(error: unknown): string | undefined {
-  return advice[sqlStateOf(error) ?? ""];
+  return isEnded(error) ? noClient : advice[sqlStateOf(error) ?? ""];
+}
+
+function isEnded(error: unknown): boolean {
+  return error instanceof Error && endedClient.test(error.message);
 }
 
 export function isMissingTable(error: unknown): boolean {

@@ -214,6 +214,14 @@ describe("the Postgres storage", () => {
     await expect(log.owner("a")).rejects.toMatchObject({ code: "storage_failed", reason: "io", message });
   });
 
+  it("fails at once after its pool was ended", async () => {
+    const client = poolOf(await databaseUrl(), 1);
+    const { log } = await storageIn({ client, schema: newSchema() });
+    await client.end();
+    const message = expect.stringContaining("The client was ended.");
+    await expect(log.owner("a")).rejects.toMatchObject({ code: "storage_failed", reason: "io", message });
+  });
+
   it.each([
     [{ code: "57P01" }, "unavailable"],
     [{ code: "08006" }, "unavailable"],
