@@ -1,4 +1,5 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { runSync } from "../../starter/runSync.ts";
 import { temporaryFolder } from "../fixture.ts";
@@ -14,9 +15,10 @@ export class TestRepository {
     this.root = root;
   }
 
+  /** A repository without commits: a copy of one that git has made. */
   static create(): TestRepository {
     const repository = new TestRepository();
-    repository.git("init", "--quiet", "--initial-branch=main");
+    cpSync(emptyRepository(), join(repository.root, ".git"), { recursive: true });
     return repository;
   }
 
@@ -59,8 +61,31 @@ export class TestRepository {
     for (const [path, content] of Object.entries(files)) this.write(path, content);
     this.git("add", "--all");
     this.git("commit", "--quiet", "--allow-empty", "--message", message);
-    return this.git("rev-parse", "HEAD");
+    return this.#writtenHead() ?? this.git("rev-parse", "HEAD");
   }
+
+  /** The commit of the branch that is checked out, if git has written it to a file of the usual place. */
+  #writtenHead(): string | undefined {
+    try {
+      const [, branch = ""] = /^ref: (.+)\n$/.exec(readFileSync(join(this.root, ".git/HEAD"), "utf8")) ?? [];
+      return /^[0-9a-f]{40,64}$/m.exec(readFileSync(join(this.root, ".git", branch), "utf8"))?.[0];
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+let made: TestRepository | undefined;
+
+/** The folder of git in a repository that is made once. */
+function emptyRepository(): string {
+  if (made === undefined) {
+    const folder = mkdtempSync(join(tmpdir(), "agent-persistence-git-"));
+    process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+    made = new TestRepository(folder);
+    made.git("init", "--quiet", "--template=", "--initial-branch=main");
+  }
+  return join(made.root, ".git");
 }
 
 /** Twenty numbered lines, some of them changed. */

@@ -7,7 +7,7 @@ import { randomVersions } from "./randomVersions.ts";
 import { longVersions, repeatedVersions } from "./repeatedVersions.ts";
 import { cases } from "../../soak/cases.ts";
 
-const runs = cases(60, 800);
+const runs = cases(30, 800);
 const longCases = cases(3, 100);
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `line ${index}`);
 const joined = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join("");
