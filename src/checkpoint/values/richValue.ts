@@ -1,3 +1,4 @@
+import { SuperJSON, type SuperJSONResult } from "superjson";
 import { NotSerializableError, UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { fromBase64Url, toBase64Url } from "../../internal/bytes.ts";
 import { maximumDepth } from "../../internal/frozenCopy.ts";
@@ -5,42 +6,45 @@ import { classNamed, nameOfClass } from "./classRegistry.ts";
 import { bigintOf, unsupportedBigint, unsupportedShape, keyPath } from "./unsupportedShape.ts";
 
 /**
- * Converts rich values (Date, Map, Set, bigint, bytes, URL, undefined, NaN, ±Infinity, -0, registered classes) to JSON
- * with type annotations, in the form of the package superjson. That form rejects some keys, so each key of a plain
- * object has a prefix. All other types are rejected on write and on read: stored data never creates a regular
- * expression, an error or an unregistered class.
+ * Converts rich values (Date, Map, Set, bigint, bytes, URL, undefined, NaN, ±Infinity, -0, registered classes) to JSON.
+ * superjson rejects some keys, so the keys of plain objects are escaped before encoding and restored after decoding.
+ * All other types are rejected on write and on read: stored data never creates a regular expression, an error or an
+ * unregistered class.
  */
+const superjson = new SuperJSON();
+
+class Instance {
+  readonly name: string;
+  readonly fields: unknown;
+  constructor(name: string, fields: unknown) {
+    this.name = name;
+    this.fields = fields;
+  }
+}
+superjson.registerClass(Instance, { identifier: "instance" });
+superjson.registerCustom<Uint8Array, string>(
+  {
+    isApplicable: (value): value is Uint8Array => value instanceof Uint8Array,
+    serialize: toBase64Url,
+    deserialize: (text) => fromBase64Url(text) ?? unreadable("bytes are not base64url"),
+  },
+  "bytes",
+);
+
+/** Replaces the `bigint` reader of superjson to limit its length. Values are not stored under this name. */
+superjson.registerCustom<bigint, string>(
+  { isApplicable: (_value): _value is bigint => false, serialize: String, deserialize: bigintOf },
+  "digits",
+);
+
 interface Stored {
   readonly json: unknown;
   readonly meta?: { readonly values?: unknown; readonly v?: unknown };
 }
 
-/** The annotations of the parts of a value, by their paths. */
-interface PartTypes {
-  readonly [path: string]: Types;
-}
-
-/** The type of a value and the annotations of its parts, or only the latter. */
-type Types = readonly [type: unknown, parts?: PartTypes] | PartTypes;
-
-interface Encoded {
-  readonly json: unknown;
-  readonly types?: Types | undefined;
-}
-
-const bytesType = ["custom", "bytes"];
-const instanceType = ["class", "instance"];
-
-class Instance {
-  constructor(
-    readonly name: string,
-    readonly fields: unknown,
-  ) {}
-}
-
 export function richToJson(value: unknown, subject: string): Stored {
-  const { json, types } = encode(value, { subject, ancestors: new Set() }, "", 0);
-  return types === undefined ? { json } : { json, meta: { values: types, v: 1 } };
+  const { json, meta } = superjson.serialize(escape(value, { subject, ancestors: new Set() }, "", 0));
+  return meta === undefined ? { json } : { json, meta };
 }
 
 export function richFromJson(encoded: unknown): unknown {
@@ -49,9 +53,8 @@ export function richFromJson(encoded: unknown): unknown {
   try {
     const { json, meta } = structuredClone(encoded) as Stored;
     if (meta === undefined) return restore(json);
-    const { values, v = 0 } = meta;
-    checkAnnotations(values);
-    return restore(values === undefined ? json : decode(json, values as Types, Number(v) < 1));
+    checkAnnotations(meta.values);
+    return restore(superjson.deserialize({ json, meta: { values: meta.values, v: meta.v } } as SuperJSONResult));
   } catch (error) {
     if (error instanceof UnreadableValueError) throw error;
     throw new UnreadableValueError("its data does not match its type annotations", { cause: error });
@@ -63,52 +66,42 @@ interface Walk {
   readonly ancestors: Set<object>;
 }
 
-function encode(value: unknown, walk: Walk, path: string, depth: number): Encoded {
+function escape(value: unknown, walk: Walk, path: string, depth: number): unknown {
   if (depth > maximumDepth) refuse(walk, path, `is nested deeper than ${maximumDepth} levels`);
   if (typeof value === "function" || typeof value === "symbol") refuse(walk, path, `is a ${typeof value}`);
   const excess = typeof value === "bigint" ? unsupportedBigint(value) : undefined;
   if (excess !== undefined) refuse(walk, path, excess);
-  if (typeof value !== "object" || value === null) return encodePrimitive(value);
+  if (typeof value !== "object" || value === null) return value;
   if (walk.ancestors.has(value)) refuse(walk, path, "refers to something that contains it");
   walk.ancestors.add(value);
-  const encoded = encodeObject(value, walk, path, depth + 1);
+  const copy = escapeObject(value, walk, path, depth + 1);
   walk.ancestors.delete(value);
-  return encoded;
+  return copy;
 }
 
-function encodePrimitive(value: unknown): Encoded {
-  if (value === undefined) return { json: null, types: ["undefined"] };
-  if (typeof value === "bigint") return { json: String(value), types: ["bigint"] };
-  if (typeof value !== "number" || (Number.isFinite(value) && !Object.is(value, -0))) return { json: value };
-  return { json: value === 0 ? "-0" : String(value), types: ["number"] };
-}
-
-function encodeObject(value: object, walk: Walk, path: string, depth: number): Encoded {
+function escapeObject(value: object, walk: Walk, path: string, depth: number): unknown {
   const defect = unsupportedShape(value);
   if (defect !== undefined) refuse(walk, path, defect);
-  if (Array.isArray(value)) return listOf(Array.from(value, (item, at) => encode(item, walk, `${path}[${at}]`, depth)));
+  if (Array.isArray(value)) return Array.from(value, (item, at) => escape(item, walk, `${path}[${at}]`, depth));
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype === Object.prototype || prototype === null) return encodeFields(value, walk, path, depth);
-  if (prototype === Date.prototype) return encodeDate(value as Date, walk, path);
-  if (prototype === Map.prototype) return ofType("map", encodeMap(value as Map<unknown, unknown>, walk, path, depth));
+  if (prototype === Object.prototype || prototype === null) return escapeFields(value, walk, path, depth);
+  if (prototype === Date.prototype) return dateOf(value as Date, walk, path);
+  if (prototype === Map.prototype) return escapeMap(value as Map<unknown, unknown>, walk, path, depth);
   if (prototype === Set.prototype)
-    return ofType(
-      "set",
-      listOf([...(value as Set<unknown>)].map((item, at) => encode(item, walk, `${path}.values[${at}]`, depth))),
-    );
-  if (value instanceof Uint8Array) return { json: toBase64Url(value), types: [bytesType] };
-  if (prototype === URL.prototype) return { json: (value as URL).href, types: ["URL"] };
+    return new Set([...(value as Set<unknown>)].map((item, at) => escape(item, walk, `${path}.values[${at}]`, depth)));
+  if (value instanceof Uint8Array) return new Uint8Array(value);
+  if (prototype === URL.prototype) return new URL((value as URL).href);
   const name = nameOfClass(value);
   if (name === undefined) return refuseInstance(value, walk, path);
-  const parts = { name: { json: name }, fields: encodeFields(value, walk, path, depth) };
-  return ofType(instanceType, objectOf(Object.entries(parts)));
+  return new Instance(name, escapeFields(value, walk, path, depth));
 }
 
-function encodeMap(value: ReadonlyMap<unknown, unknown>, walk: Walk, path: string, depth: number): Encoded {
-  return listOf(
-    [...value].map(([key, item], at) =>
-      listOf([encode(key, walk, `${path}.keys[${at}]`, depth), encode(item, walk, `${path}.values[${at}]`, depth)]),
-    ),
+function escapeMap(value: ReadonlyMap<unknown, unknown>, walk: Walk, path: string, depth: number): unknown {
+  return new Map(
+    [...value].map(([key, item], at) => [
+      escape(key, walk, `${path}.keys[${at}]`, depth),
+      escape(item, walk, `${path}.values[${at}]`, depth),
+    ]),
   );
 }
 
@@ -121,101 +114,16 @@ function refuse({ subject }: Walk, path: string, reason: string): never {
   throw new NotSerializableError(subject, path, reason);
 }
 
-function encodeDate(value: Date, walk: Walk, path: string): Encoded {
+function dateOf(value: Date, walk: Walk, path: string): Date {
   if (Number.isNaN(value.getTime())) refuse(walk, path, "is an invalid date");
-  return { json: value.toISOString(), types: ["Date"] };
+  return new Date(value);
 }
 
-/** Prefixes every key, because the form rejects `__proto__`, `constructor` and `prototype`. */
-function encodeFields(value: object, walk: Walk, path: string, depth: number): Encoded {
-  return objectOf(
-    Object.entries(value).map(([key, item]) => [`:${key}`, encode(item, walk, path + keyPath(key), depth)]),
-  );
-}
-
-function listOf(items: readonly Encoded[]): Encoded {
-  return { json: items.map(({ json }) => json), types: partTypes(Object.entries(items)) };
-}
-
-function objectOf(fields: readonly (readonly [string, Encoded])[]): Encoded {
-  return { json: Object.fromEntries(fields.map(([key, { json }]) => [key, json])), types: partTypes(fields) };
-}
-
-function ofType(type: unknown, { json, types }: Encoded): Encoded {
-  return { json, types: types === undefined ? [type] : [type, types as PartTypes] };
-}
-
-/** Returns the annotations of all parts. A part without a type is omitted, and its own parts get longer paths. */
-function partTypes(parts: readonly (readonly [string, Encoded])[]): PartTypes | undefined {
-  const found = parts.flatMap(([key, { types }]): (readonly [string, Types])[] => {
-    if (types === undefined) return [];
-    const path = key.replaceAll("\\", "\\\\").replaceAll(".", "\\.");
-    if (isTyped(types)) return [[path, types]];
-    return Object.entries(types).map(([rest, part]) => [`${path}.${rest}`, part]);
-  });
-  return found.length === 0 ? undefined : Object.fromEntries(found);
-}
-
-function isTyped(types: Types): types is readonly [unknown, PartTypes?] {
-  return Array.isArray(types);
-}
-
-function decode(json: unknown, types: Types, isLegacy: boolean): unknown {
-  const [type, parts] = isTyped(types) ? types : [undefined, types];
-  for (const [path, part] of Object.entries(parts ?? {})) {
-    const keys = keysOf(path, isLegacy);
-    const last = keys.pop() ?? "";
-    const parent = keys.reduce<unknown>(partOf, json);
-    const value = decode(partOf(parent, last), part, isLegacy);
-    (parent as Record<string, unknown>)[last] = value;
-  }
-  return type === undefined ? json : typed(json, type);
-}
-
-function partOf(parent: unknown, key: string): unknown {
-  if (typeof parent !== "object" || parent === null || !Object.hasOwn(parent, key))
-    unreadable(`its type annotations name the missing path "${key}"`);
-  return (parent as Record<string, unknown>)[key];
-}
-
-/** Returns the keys of a path. In the oldest form, only dots are escaped. */
-function keysOf(path: string, isLegacy: boolean): string[] {
-  const keys = [""];
-  for (const [token] of path.matchAll(isLegacy ? /\\\.|./gsu : /\\[\\.]|./gsu)) {
-    if (token === "\\" && !isLegacy) unreadable(`its type annotations name the malformed path "${path}"`);
-    if (token === ".") keys.push("");
-    else keys.push(`${keys.pop()}${/^\\./s.test(token) ? token.slice(1) : token}`);
-  }
-  return keys;
-}
-
-function typed(json: unknown, type: unknown): unknown {
-  if (Array.isArray(type)) return type[0] === "class" ? instanceOf(json) : bytesOf(json);
-  switch (type) {
-    case "undefined":
-      return undefined;
-    case "bigint":
-      return bigintOf(json as string);
-    case "Date":
-      return new Date(json as string);
-    case "URL":
-      return new URL(json as string);
-    case "map":
-      return new Map(json as [unknown, unknown][]);
-    case "set":
-      return new Set(json as unknown[]);
-    default:
-      return Number(json);
-  }
-}
-
-function bytesOf(json: unknown): Uint8Array {
-  return fromBase64Url(json as string) ?? unreadable("bytes are not base64url");
-}
-
-function instanceOf(json: unknown): Instance {
-  const { name, fields } = json as Instance;
-  return new Instance(name, fields);
+/** Prefixes every key, because superjson rejects `__proto__`, `constructor` and `prototype`. */
+function escapeFields(value: object, walk: Walk, path: string, depth: number): Record<string, unknown> {
+  const copy: Record<string, unknown> = {};
+  for (const [key, item] of Object.entries(value)) copy[`:${key}`] = escape(item, walk, path + keyPath(key), depth);
+  return copy;
 }
 
 function restore(value: unknown): unknown {
@@ -250,7 +158,7 @@ function restoreFields(fields: object, target: object): object {
 const knownTypes: ReadonlySet<string> = new Set(["undefined", "bigint", "Date", "URL", "number", "map", "set"]);
 
 /**
- * Validates type annotations, because stored bytes are untrusted. It rejects annotations that this library never
+ * Validates superjson annotations, because stored bytes are untrusted. It rejects annotations that this library never
  * writes, such as `regexp`. It also rejects paths outside of the value, such as `__proto__`. A tree is `[type,
  * children?]` or `children`, with children by path.
  */
@@ -259,6 +167,7 @@ function checkAnnotations(tree: unknown): void {
   if (!Array.isArray(tree)) return checkChildren(tree);
   const [type, children] = tree as readonly unknown[];
   if (!isKnownType(type)) unreadable(`it names the unknown type ${JSON.stringify(type)}`);
+  if (type === "bigint") tree[0] = ["custom", "digits"];
   if (children !== undefined) checkChildren(children);
 }
 
