@@ -1,7 +1,7 @@
 export { destroyKey } from "./encryption/destroyKey.ts";
 export { encrypted, type EncryptionOptions } from "./encryption/encrypted.ts";
 export { encryptedStreams } from "./encryption/encryptedStreams.ts";
-export type { EncryptionKey, KeySource, WrappingKey } from "./encryption/keys/KeySource.ts";
+export type { EncryptionKey, KeySource, WrappingKey } from "./storage/KeySource.ts";
 export type { PlainField } from "./encryption/log/sealedSummary.ts";
 export { reencrypt, type ReencryptedKey } from "./encryption/reencrypt.ts";
 export type { RedactedOptions, Redactor } from "./redaction/Redactor.ts";

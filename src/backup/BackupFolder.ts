@@ -22,6 +22,8 @@ export interface BackedUpLog {
   /** The position of the last append in the archive, and the generation of its owner. */
   readonly position: number;
   readonly generation: number;
+  /** The id of the key that encrypted the archive. `undefined` for a plain archive. */
+  readonly keyId: string | undefined;
   readonly file: string;
 }
 
@@ -33,6 +35,7 @@ const headerSchema = z.lazy(() =>
     position: z.int().positive(),
     generation: z.int().positive(),
     shape: z.string().optional(),
+    keyId: z.string().optional(),
   }),
 );
 const archiveName = /^[0-9a-f]{40}\.archive$/;
@@ -116,8 +119,8 @@ export class BackupFolder {
       const file = join(this.#logs, name);
       const header = headerSchema.safeParse(parsed(await firstLine(file))).data;
       if (header && name === nameOf(header.agentId)) {
-        const { agentId: logId, position, generation, shape } = header;
-        archives.set(logId, { logId, shape, position, generation, file });
+        const { agentId: logId, position, generation, shape, keyId } = header;
+        archives.set(logId, { logId, shape, position, generation, keyId, file });
       } else damaged.push(file);
     }
     return { archives, damaged };

@@ -1,20 +1,31 @@
 import { z } from "zod";
+import { InvalidInputError } from "../errors/agentErrors.ts";
 import { NotSupportedError } from "../errors/storageErrors.ts";
 import { type LogShapeName, UnreadableValueError } from "../errors/storedDataErrors.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { abortSignalSchema, functionSchema, nonEmptyString } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
+import type { KeySource } from "../storage/KeySource.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { shapeOfStatus, unreadable } from "../storage/summaries.ts";
+import { writingKeys, writingKeysSchema } from "../transfer/archiveKeys.ts";
 import { exportLog } from "../transfer/exportAgent.ts";
+import { isKeyLogId, keyStatus } from "../encryption/keys/KeyLog.ts";
 import { exportedStorage, type TransferStorage } from "../transfer/logOf.ts";
 import { BackupFolder, type BackedUpLog } from "./BackupFolder.ts";
+import { encryptAgain } from "./encryptAgain.ts";
 import { isAboutOneLog } from "./isAboutOneLog.ts";
 
 /** Options of {@link backupStorage}. */
 export interface BackupOptions {
   /** The directory of the backup. It is created, and must be empty or contain an earlier backup of the storage. */
   readonly directory: string;
+  /**
+   * Encrypts each archive with a data key of its own, which the current key encrypts. Archives that another key or none
+   * has encrypted are encrypted again. `false` for plain archives. Defaults to the keys of an encrypted storage, and to
+   * `false` otherwise.
+   */
+  readonly keys?: KeySource | false | undefined;
   /** Called after each log with the number of finished logs. Must not throw. */
   readonly onProgress?: ((finished: number) => void) | undefined;
   /**
@@ -34,18 +45,19 @@ export interface FailedLog {
 
 /** The result of {@link backupStorage}. Each log except the omitted ones is in one of the lists. */
 export interface BackupReport {
-  /** The logs that were written, because they are new or changed since the last backup. */
+  /** The logs that were written, because they are new, changed, or were encrypted with another key. */
   readonly written: readonly string[];
   /** The logs that did not change since the last backup. */
   readonly unchanged: readonly string[];
   /** The logs that the storage no longer has, and moved agents. Their archives were removed with `removeDeleted`, and kept otherwise. */
   readonly deleted: readonly string[];
-  /** The logs that cannot be read, and data keys. Their earlier archives are kept. */
+  /** The logs that cannot be read. Their earlier archives are kept. */
   readonly failed: readonly FailedLog[];
 }
 
 const optionsSchema = strictOptions(() => ({
   directory: nonEmptyString,
+  keys: writingKeysSchema.optional(),
   onProgress: functionSchema().optional(),
   removeDeleted: z.boolean().optional(),
   signal: abortSignalSchema.optional(),
@@ -54,7 +66,7 @@ const optionsSchema = strictOptions(() => ({
 /**
  * Copies all agents, threads, sessions and inboxes of a storage into a directory, while programs use the storage. Each
  * log is copied as it was at one moment. A repeated backup into the same directory writes only the changed logs. Rate
- * limits, schedules and moved agents are omitted.
+ * limits, schedules, moved agents and data keys are omitted.
  *
  * If the process ends during a backup, each archive in the directory is either the earlier or the new one.
  *
@@ -77,7 +89,8 @@ export async function backupStorage(
   try {
     const { signal } = options;
     const stop = signal ? AbortSignal.any([lock.lost, signal]) : lock.lost;
-    return await copyAll(source, folder, { ...options, signal: stop });
+    const copied = { source, folder, keys: writingKeys(source, options.keys) };
+    return await copyAll(copied, { ...options, signal: stop });
   } finally {
     try {
       await folder.sync();
@@ -87,11 +100,18 @@ export async function backupStorage(
   }
 }
 
+interface CopiedStorage {
+  readonly source: TransferStorage<"encodedAppends">;
+  readonly folder: BackupFolder;
+  /** The keys that encrypt the archives. `undefined` for plain archives. */
+  readonly keys: KeySource | undefined;
+}
+
 async function copyAll(
-  source: TransferStorage<"encodedAppends">,
-  folder: BackupFolder,
-  { removeDeleted = false, onProgress, signal }: BackupOptions,
+  copied: CopiedStorage,
+  { removeDeleted = false, onProgress, signal, keys }: BackupOptions,
 ): Promise<BackupReport> {
+  const { source, folder } = copied;
   const report: Record<Outcome, string[]> & { readonly failed: FailedLog[] } = {
     written: [],
     unchanged: [],
@@ -99,13 +119,15 @@ async function copyAll(
     failed: [],
   };
   const { archives } = await folder.read();
+  if (!copied.keys && keys !== false) assertPlain(archives);
   let finished = 0;
   for await (const log of logsIn(source, archives)) {
     signal?.throwIfAborted();
     try {
-      const outcome = await copyLog(source, folder, log);
+      const outcome = await copyLog(copied, log);
       if (outcome) report[outcome].push(log.logId);
-      if (outcome === "deleted" && removeDeleted && log.earlier) await folder.remove(log.earlier.file);
+      if (outcome === "deleted" && log.earlier)
+        await (removeDeleted ? folder.remove(log.earlier.file) : keepDeleted(copied, log.earlier));
     } catch (error) {
       if (!isAboutOneLog(error) && !(error instanceof NotSupportedError)) throw error;
       report.failed.push({ logId: log.logId, error });
@@ -113,6 +135,13 @@ async function copyAll(
     onProgress?.(++finished);
   }
   return report;
+}
+
+/** Plain archives among encrypted ones are probably a mistake. */
+function assertPlain(archives: ReadonlyMap<string, BackedUpLog>): void {
+  if (![...archives.values()].some(({ keyId }) => keyId !== undefined)) return;
+  const expected = "expected the keys of the encrypted archives in the directory, or `false` for plain archives";
+  throw new InvalidInputError("options of backupStorage()", [{ path: "keys", expected }]);
 }
 
 type Outcome = "written" | "unchanged" | "deleted";
@@ -132,25 +161,30 @@ async function* logsIn(
   const listed = new Set<string>();
   for await (const { agentId: logId, status } of log.list({ readOnly: true })) {
     listed.add(logId);
-    if (!omitted.includes(shapeOfStatus(status))) yield { logId, status, earlier: archives.get(logId) };
+    if (!isOmitted(logId, status)) yield { logId, status, earlier: archives.get(logId) };
   }
   for (const earlier of archives.values())
     if (!listed.has(earlier.logId)) yield { logId: earlier.logId, status: undefined, earlier };
 }
 
 async function copyLog(
-  source: TransferStorage<"encodedAppends">,
-  folder: BackupFolder,
+  { source, folder, keys }: CopiedStorage,
   { logId, status, earlier }: FoundLog,
 ): Promise<Outcome | undefined> {
-  if (earlier && status !== undefined && (await endsWith(source, earlier))) return "unchanged";
-  const archive = await exportLog(source, logId);
+  const isEncryptedAlike = earlier?.keyId === keys?.current;
+  if (earlier && status !== undefined && isEncryptedAlike && (await endsWith(source, earlier))) return "unchanged";
+  const archive = await exportLog(source, logId, keys);
   if (archive) {
     await folder.store(logId, archive);
     return "written";
   }
   if (status === unreadable) throw new UnreadableValueError("the log has no readable id");
   return earlier && "deleted";
+}
+
+/** Archives of deleted logs also get the current key, so that the earlier one is not needed. */
+async function keepDeleted({ folder, keys }: CopiedStorage, earlier: BackedUpLog): Promise<void> {
+  if (keys && earlier.keyId !== keys.current) await encryptAgain(folder, earlier, keys);
 }
 
 /** Returns whether the log still ends with the last append of the archive. */
@@ -166,5 +200,10 @@ async function endsWith(
   return isSame;
 }
 
-/** The program makes rate limits and schedules again when it starts. */
+/** The program makes rate limits and schedules again when it starts. A data key would outlive its destruction. */
+function isOmitted(logId: string, status: string): boolean {
+  if (status === keyStatus || (status === unreadable && isKeyLogId(logId))) return true;
+  return omitted.includes(shapeOfStatus(status));
+}
+
 const omitted: readonly LogShapeName[] = ["rate", "schedule"];

@@ -3,6 +3,7 @@ import { InvalidArchiveError } from "../errors/storedDataErrors.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { abortSignalSchema, functionSchema, nonEmptyString, numberFrom } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
+import { type KeySource, keySourceSchema } from "../storage/KeySource.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { importAgent } from "../transfer/importAgent.ts";
 import { logOf } from "../transfer/logOf.ts";
@@ -17,12 +18,18 @@ export interface RestoreOptions extends Pick<BackupOptions, "onProgress" | "sign
   readonly directory: string;
   /** The largest line or value that an archive may contain, in bytes. Defaults to no limit. */
   readonly maxPartBytes?: number | undefined;
+  /**
+   * The keys of an encrypted backup. Plain archives are then refused. Defaults to the keys of an encrypted target, which
+   * accepts plain archives, too.
+   */
+  readonly keys?: KeySource | undefined;
 }
 
 const optionsSchema = strictOptions(() => ({
   directory: nonEmptyString,
   onProgress: functionSchema().optional(),
   maxPartBytes: numberFrom(1).optional(),
+  keys: keySourceSchema.optional(),
   signal: abortSignalSchema.optional(),
 }));
 
@@ -32,7 +39,7 @@ export interface RestoreReport {
   readonly restored: readonly string[];
   /** The logs that the storage already has, for example from an interrupted restore. They are unchanged. */
   readonly existing: readonly string[];
-  /** The logs whose archives cannot be read, or the file of an archive without an id. The others were restored. */
+  /** The logs whose archives cannot be read, for example because their key is missing, or the file of an archive without an id. The others were restored. */
   readonly failed: readonly FailedLog[];
 }
 
@@ -62,11 +69,11 @@ export async function restoreBackup(
     failed: damaged.map((logId): FailedLog => ({ logId, error: new InvalidArchiveError("its first line is damaged") })),
   };
   let finished = 0;
-  const { maxPartBytes = Infinity } = options;
+  const { maxPartBytes = Infinity, keys } = options;
   const restore = async ({ shape, file }: BackedUpLog): Promise<void> => {
     const stream = folder.bytesOf(file);
-    if (shape === undefined) await importAgent(storage, stream, { maxPartBytes });
-    else await receiveLog(target, stream, maxPartBytes);
+    if (shape === undefined) await importAgent(storage, stream, { maxPartBytes, keys });
+    else await receiveLog(target, stream, { maxPartBytes, keys });
   };
   for (const archive of archives.values()) {
     options.signal?.throwIfAborted();

@@ -228,15 +228,16 @@ function agentCommands(program: Command, lazily: Lazily): void {
 }
 
 function dataCommands(program: Command, lazily: Lazily): void {
-  writing(program.command("export"))
+  withArchiveKeys(writing(program.command("export")), encrypts)
     .description("write an agent to a file")
+    .option("--plain", "do not encrypt the file, although the storage is encrypted")
     .argument("<agent>")
     .option("-o, --out <file>", "the file, which must not be there yet")
     .option("--checkpoint <checkpoint>", "the checkpoint to end with; default: all")
     .option("--gzip", "compress it")
     .option("--move", "move the agent: it runs here no more")
     .action(lazily(async () => (await import("./writing/exportCommand.ts")).exportCommand));
-  writing(program.command("import"))
+  withArchiveKeys(writing(program.command("import")), decrypts)
     .description("make an agent of a file that export wrote")
     .argument("<file>")
     .option("--as <agent>", "another id, which makes it a fork")
@@ -244,12 +245,13 @@ function dataCommands(program: Command, lazily: Lazily): void {
     .option("--trust-approvals", "let approvals in the file count; default: the agent asks for them again")
     .option("--max-part-bytes <n>", "the largest line or value of the file; default: 16777216", count)
     .action(lazily(async () => (await import("./writing/importCommand.ts")).importCommand));
-  common(program.command("backup"))
+  withArchiveKeys(common(program.command("backup")), encrypts)
     .description("copy all agents, threads and sessions into a folder")
+    .option("--plain", "do not encrypt the copies, although the storage is encrypted")
     .argument("<folder>", "a new folder, or one with an earlier backup")
     .option("--remove-deleted", "remove what the storage no longer has from the folder")
     .action(lazily(async () => (await import("./writing/backupCommands.ts")).backup));
-  writing(program.command("restore"))
+  withArchiveKeys(writing(program.command("restore")), decrypts)
     .description("copy the agents of a backup into a storage")
     .argument("<folder>", "a folder that backup wrote")
     .action(lazily(async () => (await import("./writing/backupCommands.ts")).restore));
@@ -313,6 +315,13 @@ function common(command: Command): Command {
 /** Adds the options of every command that changes data. */
 function writing(command: Command): Command {
   return common(command).option("-y, --yes", "do not ask before the change");
+}
+
+const encrypts = "encrypt with these keys; default: --keys";
+const decrypts = "the keys of encrypted files, which must be encrypted then; default: --keys";
+
+function withArchiveKeys(command: Command, what: string): Command {
+  return command.option("--archive-keys <module#export>", what);
 }
 
 function withAgent(command: Command, what: string): Command {

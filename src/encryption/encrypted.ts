@@ -7,7 +7,7 @@ import { type LogStorage, offersLog } from "../storage/LogStorage.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";
 import { DataKeys } from "./keys/DataKeys.ts";
 import { KeyLog } from "./keys/KeyLog.ts";
-import { type KeySource, keySourceSchema } from "./keys/KeySource.ts";
+import { type KeySource, keySourceSchema } from "../storage/KeySource.ts";
 import { EncryptedRecordLog } from "./log/EncryptedRecordLog.ts";
 import { defaultPlainFields, type PlainField, plainFields } from "./log/sealedSummary.ts";
 

@@ -4,7 +4,7 @@ import { subAgentOf } from "../agent/feature/AgentDefinition.ts";
 import type { AnyTool } from "../agent/tool/Tool.ts";
 import { DataKeys } from "../encryption/keys/DataKeys.ts";
 import { KeyLog } from "../encryption/keys/KeyLog.ts";
-import { type KeySource, keySourceSchema } from "../encryption/keys/KeySource.ts";
+import { type KeySource, keySourceSchema } from "../storage/KeySource.ts";
 import { VaultRequiredError } from "../errors/encryptionErrors.ts";
 import { NotSupportedError } from "../errors/storageErrors.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";

@@ -4,6 +4,7 @@ import type { CorruptLogError } from "../errors/storedDataErrors.ts";
 import type { TaskControls } from "../checkpoint/status/TaskControls.ts";
 import type { FileReservation } from "../checkpoint/status/StateData.ts";
 import type { BlobStore } from "./BlobStore.ts";
+import type { KeySource } from "./KeySource.ts";
 
 /** The capabilities of a storage. All differences between backends are declared here. */
 export interface LogCapabilities {
@@ -38,6 +39,8 @@ export interface LogCapabilities {
    * exported or backed up. Omitted for every other log.
    */
   readonly redacted?: true;
+  /** The keys that encrypt archives of the log by default. Omitted if the log is not encrypted. */
+  readonly archiveKeys?: KeySource;
 }
 
 /** The owner of a log. `nonce` is random and distinguishes owners within one process. */

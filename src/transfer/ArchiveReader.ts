@@ -2,7 +2,6 @@ import { z } from "zod";
 import { formatVersion } from "../checkpoint/records/Entry.ts";
 import { InvalidArchiveError } from "../errors/storedDataErrors.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
-import { concatenated } from "../internal/bytes.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import {
   type ArchiveEnd,
@@ -11,8 +10,10 @@ import {
   type ArchivePart,
   bytesOfItem,
   defaultMaxPartBytes,
-  longestHeadBytes,
-} from "./archiveFormat.ts";
+} from "./format/archiveFormat.ts";
+import { ByteReader } from "./format/ByteReader.ts";
+import { type ArchiveKeys, decryptedArchive } from "./format/decryptedArchive.ts";
+import { parsedJson } from "./format/parsedJson.ts";
 import { gunzipped } from "./gzipStream.ts";
 import { itemsIn } from "./itemsIn.ts";
 
@@ -33,6 +34,13 @@ const headerSchema = z.strictObject({
 });
 const endSchema = z.strictObject({ lines: count, blobs: count, sha256: z.string() });
 
+interface OpenArchiveOptions {
+  /** Defaults to 16 MiB. */
+  readonly maxPartBytes?: number | undefined;
+  /** Defaults to no keys. */
+  readonly keys?: ArchiveKeys | undefined;
+}
+
 /** Reads an archive part by part. It holds one part at a time, and allocates memory only for received bytes. */
 export class ArchiveReader {
   readonly #hash: ArchiveHash;
@@ -45,14 +53,18 @@ export class ArchiveReader {
     this.#hash = new ArchiveHash(sha256);
   }
 
-  /** Opens an archive and detects compression. The caller closes the stream. @throws InvalidArchiveError */
+  /**
+   * Opens an archive and detects encryption and compression. The caller closes the stream.
+   *
+   * @throws InvalidArchiveError, KeyMissingError, AuthenticationFailedError
+   */
   static async open(
     stream: AsyncIterator<Uint8Array>,
     sha256: Sha256,
-    maxPartBytes = defaultMaxPartBytes,
+    { maxPartBytes = defaultMaxPartBytes, keys }: OpenArchiveOptions = {},
   ): Promise<{ readonly header: ArchiveHeader; readonly reader: ArchiveReader }> {
-    const plain = new ByteReader(stream);
-    const isCompressed = isSame(await plain.peek(gzipMark.length), gzipMark);
+    const plain = await decryptedArchive(new ByteReader(stream), keys);
+    const isCompressed = await plain.startsWith(gzipMark);
     const reader = new ArchiveReader(
       isCompressed ? new ByteReader(gunzipped(plain.rest())) : plain,
       sha256,
@@ -95,9 +107,9 @@ export class ArchiveReader {
   }
 
   async #header(): Promise<ArchiveHeader> {
-    const isArchive = isSame(await this.#bytes.peek(start.length), start);
+    const isArchive = await this.#bytes.startsWith(start);
     const text = isArchive ? await this.#bytes.text() : "";
-    const header = headerSchema.safeParse(parsed(text)).data;
+    const header = headerSchema.safeParse(parsedJson(text)).data;
     if (!header) throw new InvalidArchiveError("it does not start with the header of an archive");
     if (header.format > formatVersion)
       throw new InvalidArchiveError(`its format is ${header.format}, and this version reads up to ${formatVersion}`);
@@ -106,101 +118,10 @@ export class ArchiveReader {
   }
 
   async #assertEnd(head: string, found: Omit<ArchiveEnd, "sha256">): Promise<void> {
-    const end = endSchema.safeParse(parsed(head)).data;
+    const end = endSchema.safeParse(parsedJson(head)).data;
     if (!end) throw new InvalidArchiveError("a part is not readable");
     if (end.lines !== found.lines || end.blobs !== found.blobs) throw new InvalidArchiveError("parts are missing");
     if (end.sha256 !== this.#hash.value) throw new InvalidArchiveError("it was changed after it was made");
     if ((await this.#bytes.peek(1)).length > 0) throw new InvalidArchiveError("there is data after its end");
-  }
-}
-
-function isSame(bytes: Uint8Array, expected: ArrayLike<number>): boolean {
-  return bytes.length === expected.length && bytes.every((byte, at) => byte === expected[at]);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-const lineBreak = 10;
-const decoder = new TextDecoder();
-
-class ByteReader {
-  readonly #source: AsyncIterator<Uint8Array>;
-  #chunks: Uint8Array[] = [];
-  #length = 0;
-
-  constructor(source: AsyncIterator<Uint8Array>) {
-    this.#source = source;
-  }
-
-  /** Returns the next bytes without consuming them. Returns fewer bytes at the end. */
-  async peek(length: number): Promise<Uint8Array> {
-    let isMore = true;
-    while (isMore && this.#length < length) isMore = await this.#more();
-    return this.#joined().subarray(0, length);
-  }
-
-  async text(): Promise<string> {
-    for (;;) {
-      const bytes = this.#joined();
-      const at = bytes.indexOf(lineBreak);
-      if (at > longestHeadBytes || (at < 0 && bytes.length > longestHeadBytes))
-        throw new InvalidArchiveError("one of its lines is too long");
-      if (at >= 0) return decoder.decode(this.#take(at + 1).subarray(0, at));
-      if (!(await this.#more())) throw new InvalidArchiveError("its end is missing");
-    }
-  }
-
-  async bytes(length: number): Promise<Uint8Array> {
-    if (length > defaultMaxPartBytes) {
-      while (this.#length < length) if (!(await this.#more())) throw new InvalidArchiveError("its end is missing");
-      return this.#take(length);
-    }
-    // Memory that is not written yet takes no room, and received chunks are released early.
-    const whole = new Uint8Array(length);
-    for (let at = 0; at < length;) {
-      if (this.#length === 0 && !(await this.#more())) throw new InvalidArchiveError("its end is missing");
-      const received = this.#take(Math.min(this.#length, length - at));
-      whole.set(received, at);
-      at += received.length;
-    }
-    return whole;
-  }
-
-  async *rest(): AsyncGenerator<Uint8Array, void, undefined> {
-    do {
-      const chunks = this.#chunks;
-      [this.#chunks, this.#length] = [[], 0];
-      yield* chunks;
-    } while (await this.#more());
-  }
-
-  #take(length: number): Uint8Array {
-    const bytes = this.#joined();
-    const left = bytes.subarray(length);
-    [this.#chunks, this.#length] = [left.length > 0 ? [left] : [], left.length];
-    return bytes.subarray(0, length);
-  }
-
-  #joined(): Uint8Array {
-    const [first = new Uint8Array()] = this.#chunks;
-    if (this.#chunks.length <= 1) return first;
-    const whole = concatenated(this.#chunks);
-    this.#chunks = [whole];
-    return whole;
-  }
-
-  async #more(): Promise<boolean> {
-    const { value, done } = await this.#source.next();
-    if (done === true) return false;
-    if (!(value instanceof Uint8Array)) throw new InvalidArchiveError("its stream yields values that are not bytes");
-    this.#chunks.push(value);
-    this.#length += value.length;
-    return true;
   }
 }

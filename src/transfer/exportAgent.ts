@@ -21,11 +21,14 @@ import { Journal } from "../journal/Journal.ts";
 import type { LogStorage } from "../storage/LogStorage.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
-import { ArchiveHash, type ArchiveHeader, type ArchivePart, encodePart, textOfFacts } from "./archiveFormat.ts";
+import { ArchiveHash, type ArchiveHeader, type ArchivePart, encodePart, textOfFacts } from "./format/archiveFormat.ts";
 import { BlobsOfLines } from "./transferredBlobs.ts";
 import { gzipped } from "./gzipStream.ts";
 import { type CopiedLog, keptAppends, type LogSurvey, surveyAnyLog, surveyLog } from "./keptAppends.ts";
 import { exportedStorage, type TransferStorage } from "./logOf.ts";
+import { writingKeys, writingKeysSchema } from "./archiveKeys.ts";
+import { encryptedArchive } from "./format/encryptedArchive.ts";
+import type { KeySource } from "../storage/KeySource.ts";
 import { quoted } from "../errors/quoted.ts";
 import { isShapeRecord } from "../checkpoint/format/ShapeRecord.ts";
 
@@ -33,7 +36,7 @@ import { isShapeRecord } from "../checkpoint/format/ShapeRecord.ts";
 export interface ExportOptions {
   /**
    * Moves the agent. Before the first byte, the agent is durably `moving` and cannot run here until {@link finishMove}
-   * or `cancelMove`. Another export returns the same bytes. Defaults to `false`, a copy that is possible while the
+   * or `cancelMove`. Another export returns the same data. Defaults to `false`, a copy that is possible while the
    * agent runs.
    */
   readonly move?: boolean | undefined;
@@ -44,6 +47,11 @@ export interface ExportOptions {
   readonly fromCheckpoint?: string | undefined;
   /** Compresses the archive with gzip, which `importAgent` detects. Defaults to `false`. */
   readonly gzip?: boolean | undefined;
+  /**
+   * Encrypts the archive with a data key of its own, which the current key encrypts. Ids, the position and the size stay
+   * readable. `false` for a plain archive. Defaults to the keys of an encrypted storage, and to `false` otherwise.
+   */
+  readonly keys?: KeySource | false | undefined;
 }
 
 const encoder = new TextEncoder();
@@ -54,6 +62,7 @@ const optionsSchema = strictOptions(() => ({
   move: z.boolean().optional(),
   fromCheckpoint: nonEmptyString.optional(),
   gzip: z.boolean().optional(),
+  keys: writingKeysSchema.optional(),
 })).refine(({ move, fromCheckpoint }) => move !== true || fromCheckpoint === undefined, {
   path: ["fromCheckpoint"],
   error: "expected no checkpoint with move: true, because a move exports the whole agent",
@@ -74,6 +83,7 @@ const optionsSchema = strictOptions(() => ({
  * @throws AgentBusyError if the agent runs and `move` is set.
  * @throws NotSupportedError if the log of the storage cannot return its lines, or the storage is redacted.
  * @throws CheckpointNotFoundError, CorruptLogError, CorruptBlobError
+ * @throws KeyMissingError if the key source does not have its current key.
  * @throws UnreadableValueError if a blob is missing, or if the agent is deleted or pruned during the export.
  */
 export async function* exportAgent(
@@ -97,13 +107,16 @@ export async function* exportAgent(
     move,
   }) as ArchiveHeader;
   const parts = inLargeParts(archiveOf({ source: source.log, log, sha256 }, header, survey), yieldedBytes);
-  yield* options.gzip ? gzipped(parts) : parts;
+  const bytes = options.gzip ? gzipped(parts) : parts;
+  const keys = writingKeys(source, options.keys);
+  yield* keys ? encryptedArchive(bytes, header, keys) : bytes;
 }
 
 /**
  * Exports the log of an agent, a thread, a session or an inbox as it is stored, for a backup. Resolves to `undefined`
  * for an unknown or a moved agent.
  *
+ * @param keys - the keys that encrypt the archive. `undefined` for a plain archive.
  * @throws InvalidInputError if the log is encrypted.
  * @throws NotSupportedError if the log has a data key.
  * @throws CorruptLogError, CorruptBlobError
@@ -112,6 +125,7 @@ export async function* exportAgent(
 export async function exportLog(
   source: TransferStorage<"encodedAppends">,
   logId: string,
+  keys: KeySource | undefined,
 ): Promise<AsyncIterable<Uint8Array> | undefined> {
   const sha256 = await source.sha256();
   const log = await keptAppends(source.log, logId, sha256);
@@ -120,7 +134,8 @@ export async function exportLog(
   assertExported(logId, survey);
   const shape = survey.firstRecords.find(isShapeRecord)?.shape;
   const header: ArchiveHeader = { ...factsOf(logId, survey), ...(shape !== undefined && { shape }) };
-  return inLargeParts(archiveOf({ source: source.log, log, sha256 }, header, survey), yieldedBytes);
+  const bytes = inLargeParts(archiveOf({ source: source.log, log, sha256 }, header, survey), yieldedBytes);
+  return keys ? encryptedArchive(bytes, header, keys) : bytes;
 }
 
 /** A data key in an archive would outlive its destruction. */

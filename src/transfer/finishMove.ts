@@ -11,7 +11,7 @@ import { quoted } from "../errors/quoted.ts";
 import { z } from "zod";
 import { strictOptions } from "../internal/options/strictOptions.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
-import type { ArchiveHeader } from "./archiveFormat.ts";
+import type { ArchiveHeader } from "./format/archiveFormat.ts";
 
 const moveReceiptSchema = strictOptions(() => ({
   from: z.string(),

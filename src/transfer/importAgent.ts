@@ -20,8 +20,10 @@ import { processOwner } from "../storage/ReleasableLog.ts";
 import { readEntries } from "../storage/readEntries.ts";
 import type { LogAppend } from "../storage/RecordLog.ts";
 import { ArchiveReader } from "./ArchiveReader.ts";
-import { type ArchiveHeader, defaultMaxPartBytes } from "./archiveFormat.ts";
+import { type ArchiveHeader, defaultMaxPartBytes } from "./format/archiveFormat.ts";
 import { forkAppend, type ForkedLog, recordsOfFork } from "./forkAppend.ts";
+import { readingKeys } from "./archiveKeys.ts";
+import { type KeySource, keySourceSchema } from "../storage/KeySource.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
 import { type MoveReceipt, receiptOf } from "./finishMove.ts";
 import { receivedLines } from "./receivedLines.ts";
@@ -56,6 +58,11 @@ export interface ImportOptions {
    * a fork 128 MiB with their values. A limit above 16 MiB raises both in proportion. Defaults to 16 MiB.
    */
   readonly maxPartBytes?: number | undefined;
+  /**
+   * The keys of an encrypted archive. A plain archive is then refused. Defaults to the keys of an encrypted target, which
+   * accepts plain archives, too.
+   */
+  readonly keys?: KeySource | undefined;
 }
 
 const streamSchema = customSchema<AsyncIterable<Uint8Array>>(
@@ -66,6 +73,7 @@ const optionsSchema = strictOptions(() => ({
   agentId: z.unknown().optional(),
   trustApprovals: z.boolean().optional(),
   maxPartBytes: numberFrom(1).optional(),
+  keys: keySourceSchema.optional(),
 }));
 
 /**
@@ -80,6 +88,8 @@ const optionsSchema = strictOptions(() => ({
  *
  * @param stream The archive in chunks of any size.
  * @throws InvalidArchiveError, AlreadyExistsError (`agent_exists`), AgentBusyError
+ * @throws KeyMissingError if the archive is encrypted, and its key is missing.
+ * @throws AuthenticationFailedError if an encrypted archive was changed.
  * @throws InvalidInputError for an invalid stream, or if a moved agent gets another id.
  * @throws NotSupportedError if the log of the storage cannot receive lines.
  * @throws Errors of the stream.
@@ -104,10 +114,13 @@ export async function importAgent(
 async function importFrom(
   target: TransferStorage<"receive">,
   bytes: AsyncIterator<Uint8Array>,
-  { agentId: givenId, trustApprovals = false, maxPartBytes }: ImportOptions,
+  { agentId: givenId, trustApprovals = false, maxPartBytes, keys }: ImportOptions,
 ): Promise<ImportReport> {
   const sha256 = await target.sha256();
-  const { header, reader } = await ArchiveReader.open(bytes, sha256, maxPartBytes);
+  const { header, reader } = await ArchiveReader.open(bytes, sha256, {
+    maxPartBytes,
+    keys: readingKeys(target, keys),
+  });
   assertIdOf(header);
   if (header.shape !== undefined) throw new InvalidArchiveError("it contains no agent");
   const { generation } = header;

@@ -11,27 +11,31 @@ import { processOwner } from "../storage/ReleasableLog.ts";
 import type { AgentSummary, LogAppend } from "../storage/RecordLog.ts";
 import { ArchiveReader } from "./ArchiveReader.ts";
 import type { TransferStorage } from "./logOf.ts";
-import { refusalOf } from "./importAgent.ts";
+import { readingKeys } from "./archiveKeys.ts";
+import { type ImportOptions, refusalOf } from "./importAgent.ts";
 import { receivedLines } from "./receivedLines.ts";
 
 const summaryMark = new TextEncoder().encode('"summary":{');
 
 const receivedShapes = ["thread", "session", "inbox"];
 
+export type ReceiveLogOptions = Pick<ImportOptions, "maxPartBytes" | "keys">;
+
 /**
  * Stores the log of a thread, a session or an inbox from an archive of `exportLog`. An append without records follows
  * it, which belongs to the new owner.
  *
  * @throws InvalidArchiveError, AlreadyExistsError (`agent_exists`), AgentBusyError
+ * @throws KeyMissingError, AuthenticationFailedError
  */
 export async function receiveLog(
   target: TransferStorage<"receive">,
   stream: AsyncIterable<Uint8Array>,
-  maxPartBytes: number,
+  options: ReceiveLogOptions,
 ): Promise<void> {
   const bytes = stream[Symbol.asyncIterator]();
   try {
-    await receiveFrom(target, bytes, maxPartBytes);
+    await receiveFrom(target, bytes, options);
   } finally {
     await bytes.return?.();
   }
@@ -40,10 +44,13 @@ export async function receiveLog(
 async function receiveFrom(
   target: TransferStorage<"receive">,
   bytes: AsyncIterator<Uint8Array>,
-  maxPartBytes: number,
+  { maxPartBytes, keys }: ReceiveLogOptions,
 ): Promise<void> {
   const sha256 = await target.sha256();
-  const { header, reader } = await ArchiveReader.open(bytes, sha256, maxPartBytes);
+  const { header, reader } = await ArchiveReader.open(bytes, sha256, {
+    maxPartBytes,
+    keys: readingKeys(target, keys),
+  });
   const { agentId, generation, position, shape = "agent" } = header;
   if (!receivedShapes.includes(shape) || !agentId.startsWith(`${shape}:`))
     throw new InvalidArchiveError("it contains no thread, session or inbox");

@@ -1,5 +1,5 @@
 import { Pace } from "../internal/nextTurn.ts";
-import type { ArchivePart } from "./archiveFormat.ts";
+import type { ArchivePart } from "./format/archiveFormat.ts";
 import type { TransferStorage } from "./logOf.ts";
 import { ReceivedBlobs } from "./transferredBlobs.ts";
 

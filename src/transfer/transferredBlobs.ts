@@ -5,7 +5,7 @@ import { UnreadableValueError, InvalidArchiveError } from "../errors/storedDataE
 import type { StoredValue } from "../checkpoint/values/valueCodec.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { type BlobStore, blobsAtOnce } from "../storage/BlobStore.ts";
-import type { ArchivePart } from "./archiveFormat.ts";
+import type { ArchivePart } from "./format/archiveFormat.ts";
 import { includesText } from "../internal/bytes.ts";
 import { parseBlobReference } from "../storage/blobs.ts";
 import { storedBlobsOf } from "../storage/storedBlobs.ts";

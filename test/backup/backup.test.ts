@@ -209,7 +209,7 @@ describe("a backup", () => {
       "expected the storage that encrypted() returned",
     );
     const [target, directory] = [await memory(), await newDirectory()];
-    await backupStorage(storage, { directory });
+    await backupStorage(storage, { directory, keys: false });
     expect((await restoreBackup(target, { directory })).restored).toEqual(["a"]);
   });
 

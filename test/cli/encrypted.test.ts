@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FilePersistenceStorageProvider } from "../../src/file.ts";
@@ -40,6 +40,42 @@ describe("the command line on an encrypted storage", () => {
     expect(changed.failed).toEqual([]);
     expect(changed.changed).toBeGreaterThan(0);
     expect(await listed(second)).toEqual([["order-1", "waiting"]]);
+  });
+
+  it("encrypts and decrypts exports and backups", async () => {
+    await using desk = await Desk.open();
+    await deskOn(encrypted(desk.storage, { keys })).run("the order", { agentId: "order-1" });
+    await writeFile(join(desk.folder, "one.mjs"), moduleOf("one", "one"));
+    await writeFile(join(desk.folder, "second.mjs"), moduleOf("second", "second", "one"));
+    const [one, second] = [
+      ["--keys", "one.mjs#keys"],
+      ["--archive-keys", "second.mjs#keys"],
+    ];
+    const startOf = async (file: string) => (await readFile(join(desk.folder, file), "latin1")).slice(0, 13);
+    const succeed = async (...given: readonly string[]) => expect(await desk.command(given)).toMatchObject({ code: 0 });
+    await succeed("export", "order-1", "--out", "default.archive", ...one);
+    await succeed("export", "order-1", "--out", "second.archive", ...one, ...second);
+    await succeed("export", "order-1", "--out", "plain.archive", ...one, "--plain");
+    expect(await Promise.all(["default", "second", "plain"].map((name) => startOf(`${name}.archive`)))).toEqual([
+      '{"encrypted":',
+      '{"encrypted":',
+      '{"archive":1,',
+    ]);
+    const both = ["--plain", ...second];
+    expect(await desk.command(["export", "order-1", "--out", "no.archive", ...one, ...both])).toMatchObject({
+      code: 2,
+    });
+    const there = (name: string) => ["--storage", `file:${name}`];
+    expect(await desk.command(["import", "second.archive", "--yes", ...there("a")])).not.toMatchObject({ code: 0 });
+    await succeed("import", "second.archive", "--yes", ...there("a"), ...second);
+    await succeed("import", "default.archive", "--yes", ...there("b"), ...one);
+    expect(await desk.command(["import", "plain.archive", "--yes", ...there("c"), ...second])).not.toMatchObject({
+      code: 0,
+    });
+    await succeed("backup", "backup", ...one, ...second);
+    expect(await desk.command(["restore", "backup", "--yes", ...there("d")])).not.toMatchObject({ code: 0 });
+    await succeed("restore", "backup", "--yes", ...there("e"), ...second);
+    expect(await desk.command(["show", "order-1", ...there("e")])).toMatchObject({ code: 0 });
   });
 
   it.each(["the same storage", "another storage"])(

@@ -4,7 +4,7 @@ import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
 import type { RecordLog } from "../../src/storage/RecordLog.ts";
 import { DataKeys } from "../../src/encryption/keys/DataKeys.ts";
 import { KeyLog } from "../../src/encryption/keys/KeyLog.ts";
-import type { KeySource } from "../../src/encryption/keys/KeySource.ts";
+import type { KeySource } from "../../src/storage/KeySource.ts";
 import { EncryptedRecordLog } from "../../src/encryption/log/EncryptedRecordLog.ts";
 import { blobNameOf } from "../../src/encryption/log/sealedRecords.ts";
 import { defaultPlainFields } from "../../src/encryption/log/sealedSummary.ts";

@@ -1,14 +1,17 @@
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { AIAgent, Persistence, persistence, storageKey, strategy, tool } from "../../src/index.ts";
-import { encrypted } from "../../src/encryption.ts";
+import { backupStorage } from "../../src/backup.ts";
+import { encrypted, type KeySource } from "../../src/encryption.ts";
+import { exportAgent } from "../../src/transfer.ts";
 import { processOwner } from "../../src/storage/ReleasableLog.ts";
 import type { AgentSummary } from "../../src/storage/RecordLog.ts";
 import type { LogPersistenceStorageProvider } from "../../src/storage.ts";
 import { scriptedModel } from "../../src/testing.ts";
-import { collect } from "../storage/file/support/fixture.ts";
+import { collect, testDirectory } from "../storage/file/support/fixture.ts";
 import { testKeys } from "./encryptedHarness.ts";
-import { openBooks } from "./storedBytes.ts";
+import { bytesUnder, openBooks } from "./storedBytes.ts";
 
 /** Every kind of record. */
 const kinds = [
@@ -125,6 +128,36 @@ async function plantInAgent(storage: LogPersistenceStorageProvider): Promise<voi
   await expect(failing.run("go", { agentId: "fails" })).rejects.toThrow(secretIn("error"));
   await persistence(agent).agent("runs").send("news", secretIn("inbox"));
 }
+
+/** Returns all bytes of a backup, and of the archives of the agents. */
+async function archivesOf(storage: LogPersistenceStorageProvider, keys: KeySource | false): Promise<string> {
+  const directory = join(await testDirectory(), "backup");
+  const { failed } = await backupStorage(storage, { directory, keys });
+  // Nobody can read the log with unknown records as an agent.
+  expect(failed.filter(({ logId }) => logId !== "log")).toEqual([]);
+  const exported = ["runs", "fails"].flatMap((agentId) =>
+    [false, true].map((gzip) => exportAgent(storage, agentId, { keys, gzip })),
+  );
+  const archives = await Promise.all(exported.map((archive) => collect(archive)));
+  return Buffer.concat([await bytesUnder(directory), ...archives.flat()]).toString("latin1");
+}
+
+describe("the archives and the backup of a storage", () => {
+  it.each(["plain", "encrypted"])(
+    "contain no secret once they are encrypted, of a storage that is %s",
+    async (kind) => {
+      const { storage: stored } = await (openBooks["in memory"] as NonNullable<(typeof openBooks)[string]>)();
+      const keys = testKeys("first");
+      const storage = kind === "plain" ? stored : encrypted(stored, { keys });
+      await plantInLog(storage);
+      await plantInLogs(storage);
+      await plantInAgent(storage);
+      const foundIn = (text: string) => secrets.filter((secret) => text.includes(secret));
+      expect(foundIn(await archivesOf(storage, false)).length).toBeGreaterThan(40);
+      expect(foundIn(await archivesOf(storage, keys))).toEqual([]);
+    },
+  );
+});
 
 describe.each(Object.entries(openBooks))("a storage %s", (_name, open) => {
   it("contains no secret once it is encrypted, and every secret without", { timeout: 60_000 }, async () => {

@@ -6,7 +6,7 @@ import {
   type ArchivePart,
   encodePart,
   textOfFacts,
-} from "../../src/transfer/archiveFormat.ts";
+} from "../../src/transfer/format/archiveFormat.ts";
 import { ArchiveReader } from "../../src/transfer/ArchiveReader.ts";
 import { inPieces } from "./movedAgents.ts";
 

@@ -1,6 +1,6 @@
 import { exportAgent, finishMove, importAgent } from "agent-persistence/transfer";
 import { describe, expect, it } from "vitest";
-import type { ArchivePart } from "../../src/transfer/archiveFormat.ts";
+import type { ArchivePart } from "../../src/transfer/format/archiveFormat.ts";
 import { collect } from "../storage/file/support/fixture.ts";
 import { type ArchiveParts, archiveWith, partsOf, withLines } from "./forgedArchives.ts";
 import { testSeed } from "../testSeed.ts";

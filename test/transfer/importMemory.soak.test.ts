@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { blobCellsIn, packsIn } from "../../src/checkpoint/records/blobReferences.ts";
 import type { AgentRecord } from "../../src/checkpoint/records/AgentRecord.ts";
 import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
-import type { ArchivePart } from "../../src/transfer/archiveFormat.ts";
+import type { ArchivePart } from "../../src/transfer/format/archiveFormat.ts";
 import { ImportedLog, type ImportedLogOptions } from "../../src/transfer/ImportedLog.ts";
 import { heapBytes } from "../../src/transfer/heapBytes.ts";
 import { withoutValues } from "../../src/transfer/withoutValues.ts";

@@ -1,11 +1,12 @@
 import { resolve } from "node:path";
 import { backupStorage, type FailedLog, markRestored, restoreBackup } from "../../backup.ts";
 import type { ExitReason } from "../terminal/CommandFailure.ts";
+import { archiveKeys, type ArchiveKeyOptions, newArchiveKeys } from "../session/archiveKeys.ts";
 import type { CommonOptions, Session, WritingOptions } from "../session/Session.ts";
 import { type Output, withProgress } from "../terminal/Output.ts";
 import { counted } from "../terminal/shortTexts.ts";
 
-interface BackupCommandOptions extends CommonOptions {
+interface BackupCommandOptions extends CommonOptions, ArchiveKeyOptions {
   readonly removeDeleted?: boolean | undefined;
 }
 
@@ -16,11 +17,13 @@ export async function backup(
   given: string,
 ): Promise<ExitReason | void> {
   const { output, io } = session;
+  const keys = await newArchiveKeys(io, options);
   const storage = await session.storage("read");
   const directory = resolve(io.cwd, given);
   const { written, unchanged, deleted, failed } = await withProgress(output, "Backing up", (tell) =>
     backupStorage(storage, {
       directory,
+      keys,
       removeDeleted: options.removeDeleted,
       onProgress: (finished) => tell(counted(finished, "log")),
     }),
@@ -32,13 +35,18 @@ export async function backup(
 }
 
 /** `restore <directory>`: copies a backup into the storage. */
-export async function restore(session: Session, _options: WritingOptions, given: string): Promise<ExitReason | void> {
+export async function restore(
+  session: Session,
+  options: WritingOptions & ArchiveKeyOptions,
+  given: string,
+): Promise<ExitReason | void> {
   const { output, io } = session;
+  const keys = await archiveKeys(io, options);
   const directory = resolve(io.cwd, given);
   const { storage, name } = await session.open("make");
   await session.confirm([`The agents in ${directory} will be copied into ${name}. They run only after a takeover.`]);
   const { restored, existing, failed } = await withProgress(output, "Restoring", (tell) =>
-    restoreBackup(storage, { directory, onProgress: (finished) => tell(counted(finished, "log")) }),
+    restoreBackup(storage, { directory, keys, onProgress: (finished) => tell(counted(finished, "log")) }),
   );
   return print(output, { directory, restored, existing }, failed, [
     `Restored ${counted(restored.length, "log")}. ${counted(existing.length, "log")} already existed.`,

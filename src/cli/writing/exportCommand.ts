@@ -3,13 +3,14 @@ import { exportAgent } from "../../transfer.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { checkpointGiven } from "../ids/findCheckpointId.ts";
 import { findAgent } from "../ids/findLog.ts";
+import { type ArchiveKeyOptions, newArchiveKeys } from "../session/archiveKeys.ts";
 import type { Session, WritingOptions } from "../session/Session.ts";
 import { assertNoFile, writeNew } from "../storage/commandFiles.ts";
 import { painted } from "../terminal/painted.ts";
 import { bytesText } from "../terminal/shortTexts.ts";
 import { withProgress } from "../terminal/Output.ts";
 
-export interface ExportCommandOptions extends WritingOptions {
+export interface ExportCommandOptions extends WritingOptions, ArchiveKeyOptions {
   readonly out?: string | undefined;
   readonly move?: boolean | undefined;
   readonly gzip?: boolean | undefined;
@@ -21,6 +22,7 @@ export async function exportCommand(session: Session, options: ExportCommandOpti
   const { output, io } = session;
   const { out, move = false, gzip = false, checkpoint } = options;
   if (out === undefined || out === "-") throw new CommandFailure("usage", "Name the file to write: --out <file>");
+  const keys = await newArchiveKeys(io, options);
   const storage = await session.storage(move ? "write" : "read");
   const agentId = await findAgent(storage, given);
   const file = resolve(io.cwd, out);
@@ -33,7 +35,7 @@ export async function exportCommand(session: Session, options: ExportCommandOpti
         "Import the file elsewhere, then call move finish here with the receipt of the import; move cancel takes it back.",
       ],
     );
-  const archive = exportAgent(storage, agentId, { move, gzip, fromCheckpoint });
+  const archive = exportAgent(storage, agentId, { move, gzip, fromCheckpoint, keys });
   let bytes = 0;
   await withProgress(output, `Exporting ${agentId}`, async (tell) => {
     const counted = async function* (): AsyncGenerator<Uint8Array> {

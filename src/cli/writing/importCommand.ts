@@ -2,12 +2,13 @@ import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
 import { importAgent } from "../../transfer.ts";
 import { assertFile, assertNoFile, writeNew } from "../storage/commandFiles.ts";
+import { type ArchiveKeyOptions, archiveKeys } from "../session/archiveKeys.ts";
 import type { Session, WritingOptions } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
 import { bytesText, counted } from "../terminal/shortTexts.ts";
 import { withProgress } from "../terminal/Output.ts";
 
-export interface ImportCommandOptions extends WritingOptions {
+export interface ImportCommandOptions extends WritingOptions, ArchiveKeyOptions {
   readonly as?: string | undefined;
   readonly receipt?: string | undefined;
   readonly trustApprovals?: boolean | undefined;
@@ -15,12 +16,10 @@ export interface ImportCommandOptions extends WritingOptions {
 }
 
 /** `import <file>`: creates an agent from an exported file. */
-export async function importCommand(
-  session: Session,
-  { as: agentId, receipt: receiptFile, trustApprovals = false, maxPartBytes }: ImportCommandOptions,
-  given: string,
-): Promise<void> {
+export async function importCommand(session: Session, options: ImportCommandOptions, given: string): Promise<void> {
   const { output, io } = session;
+  const { as: agentId, receipt: receiptFile, trustApprovals = false, maxPartBytes } = options;
+  const keys = await archiveKeys(io, options);
   const file = resolve(io.cwd, given);
   const receiptPath = receiptFile === undefined ? undefined : resolve(io.cwd, receiptFile);
   await assertFile(file);
@@ -40,7 +39,7 @@ export async function importCommand(
         yield part;
       }
     };
-    return importAgent(storage, reading(), { agentId, trustApprovals, maxPartBytes });
+    return importAgent(storage, reading(), { agentId, trustApprovals, maxPartBytes, keys });
   });
   if (receiptPath !== undefined) await writeNew(receiptPath, [JSON.stringify(report.receipt)]);
   if (output.json) return output.document(report);

@@ -3,9 +3,6 @@ import { type BytesToEncrypt, decryptWith, encryptInPlace, encryptWith, own } fr
 
 const mostNames = 20_000;
 
-/** The number of bytes of a data key. */
-export const keyBytes = 32;
-
 /** The key of one agent. It encrypts the agent's data and computes the names of its blobs. */
 export class DataKey {
   readonly id: string;

@@ -1,13 +1,10 @@
 import { AuthenticationFailedError, KeyMissingError } from "../../errors/encryptionErrors.ts";
-import { InvalidInputError } from "../../errors/agentErrors.ts";
-import { StorageError } from "../../errors/storageErrors.ts";
 import { quoted } from "../../errors/quoted.ts";
 import { randomId } from "../../internal/randomId.ts";
-import { decodeBytes, encodeBytes } from "./base64.ts";
-import { decryptWith, encryptWith, importKey } from "./aesGcm.ts";
-import { DataKey, keyBytes } from "./DataKey.ts";
+import { DataKey } from "./DataKey.ts";
 import type { KeyLog, StoredKey } from "./KeyLog.ts";
-import type { EncryptionKey, KeySource } from "./KeySource.ts";
+import type { KeySource } from "../../storage/KeySource.ts";
+import { keyBytes, unwrapKey, wrapKey } from "./wrapKey.ts";
 
 interface KnownKey {
   readonly stored: StoredKey;
@@ -20,12 +17,13 @@ const mostKeys = 5_000;
 /** The data keys of the agents of a storage. Each agent has one data key, which the key source encrypts. */
 export class DataKeys {
   readonly #log: KeyLog;
-  readonly #source: KeySource;
+  /** The keys that encrypt the data keys. */
+  readonly source: KeySource;
   readonly #known = new Map<string, Promise<KnownKey | undefined>>();
 
   constructor(log: KeyLog, source: KeySource) {
     this.#log = log;
-    this.#source = source;
+    this.source = source;
   }
 
   /** Returns the key of an agent. `undefined` if the agent has no key. @throws KeyMissingError */
@@ -77,7 +75,7 @@ export class DataKeys {
   async refresh(agentId: string): Promise<boolean> {
     this.#known.delete(agentId);
     const found = await this.#find(agentId);
-    if (!found || found.stored.keyId === this.#source.current) return false;
+    if (!found || found.stored.keyId === this.source.current) return false;
     await this.#log.replace(found.stored, async () => this.#wrapped(found.stored, await this.#unwrapped(found.stored)));
     this.#known.delete(agentId);
     return true;
@@ -146,47 +144,20 @@ export class DataKeys {
     { kind, agentId, id, forkOf }: Pick<StoredKey, "kind" | "agentId" | "id" | "forkOf">,
     bytes: Uint8Array,
   ): Promise<StoredKey> {
-    const { current: keyId } = this.#source;
-    const key = await this.#key(agentId, keyId);
-    const context = contextOf(agentId, id, forkOf);
-    const wrapped =
-      key instanceof Uint8Array
-        ? await encryptWith(await importKey(key), bytes, context)
-        : await asked("wrap", keyId, () => key.wrap(bytes, context));
-    return { kind, agentId, id, keyId, wrapped: encodeBytes(wrapped), ...(forkOf && { forkOf }) };
+    const wrapped = await wrapKey(this.source, bytes, { agentId, context: contextOf(agentId, id, forkOf) });
+    return { kind, agentId, id, ...wrapped, ...(forkOf && { forkOf }) };
   }
 
   async #unwrapped({ agentId, id, keyId, wrapped, forkOf }: StoredKey): Promise<Uint8Array> {
-    const key = await this.#key(agentId, keyId);
     const context = contextOf(agentId, id, forkOf);
-    const stored = decodeBytes(wrapped) ?? new Uint8Array();
-    const bytes =
-      key instanceof Uint8Array
-        ? await decryptWith(await importKey(key), stored, context)
-        : await asked("unwrap", keyId, () => key.unwrap(stored, context));
-    if (bytes?.length === keyBytes) return bytes;
+    const bytes = await unwrapKey(this.source, { keyId, wrapped }, { agentId, context });
+    if (bytes) return bytes;
     const found = `the key ${quoted(keyId)} of the key source did not encrypt its data key`;
     throw new AuthenticationFailedError(agentId, undefined, found);
-  }
-
-  async #key(agentId: string, keyId: string): Promise<EncryptionKey> {
-    const key = await this.#source.get(keyId);
-    if (key === undefined) throw new KeyMissingError(agentId, keyId);
-    if (key instanceof Uint8Array ? key.length === keyBytes : typeof key.unwrap === "function") return key;
-    const expected = `expected ${keyBytes} bytes, or an object with wrap and unwrap`;
-    throw new InvalidInputError("keys.get()", [{ path: keyId, expected }]);
   }
 }
 
 /** Binds a data key to its agent. */
 function contextOf(agentId: string, id: string, forkOf?: readonly string[]): string {
   return JSON.stringify(["agent-persistence data key", agentId, id, ...(forkOf ? [forkOf] : [])]);
-}
-
-async function asked<Result>(operation: string, keyId: string, call: () => Promise<Result>): Promise<Result> {
-  try {
-    return await call();
-  } catch (cause) {
-    throw new StorageError("unavailable", `${operation} of a data key`, `the key ${quoted(keyId)}`, { cause });
-  }
 }

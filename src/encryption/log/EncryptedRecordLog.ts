@@ -73,7 +73,7 @@ export class EncryptedRecordLog implements RecordLog {
   }
 
   get capabilities(): LogCapabilities {
-    return this.#log.capabilities;
+    return { ...this.#log.capabilities, archiveKeys: this.keys.source };
   }
 
   /** Also encrypts the data key of the agent with the current key, if another key encrypted it. */

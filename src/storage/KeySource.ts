@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { customSchema, functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { customSchema, functionSchema, nonEmptyString } from "../internal/options/optionSchemas.ts";
 
 /**
  * Encrypts data keys, for example with a key management service. The plain data keys never reach the storage. Data of

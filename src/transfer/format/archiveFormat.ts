@@ -1,4 +1,4 @@
-import type { Sha256 } from "../internal/sha256/Sha256.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
 /** The first line of an archive. */
 export interface ArchiveHeader {

@@ -1,0 +1,8 @@
+/** Returns the value of a JSON text, or `undefined` for any other text. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
