@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import { InvalidInputError } from "../errors/agentErrors.ts";
 import { quoted } from "../errors/quoted.ts";
-import { AgentBusyError, BackupBusyError, StorageError } from "../errors/storageErrors.ts";
+import { AgentBusyError, BackupBusyError, OwnershipLostError, StorageError } from "../errors/storageErrors.ts";
 import { nodeSha256 } from "../internal/sha256/nodeSha256.ts";
 import { randomId } from "../internal/randomId.ts";
 import { nodeFileSystem } from "../node/nodeFileSystem.ts";
@@ -40,6 +40,7 @@ const headerSchema = z.lazy(() =>
 );
 const archiveName = /^[0-9a-f]{40}\.archive$/;
 const lockName = "lock";
+const lockId = "backup";
 const unfinishedName = /\.unfinished$/;
 /** Unfinished files of this age belong to no running backup, in milliseconds. */
 const abandonedMs = 24 * 60 * 60 * 1_000;
@@ -54,9 +55,13 @@ export class BackupFolder {
   readonly #path: string;
   readonly #mark: string;
   readonly #logs: string;
+  readonly #locks: FileRecordLog;
+  /** The generation of the lock that this process owns. */
+  #generation = 0;
 
   constructor(directory: string) {
     this.#path = resolve(directory);
+    this.#locks = new FileRecordLog({ directory: join(this.#path, lockName) });
     this.#mark = join(this.#path, "backup.json");
     this.#logs = join(this.#path, "logs");
   }
@@ -91,7 +96,9 @@ export class BackupFolder {
   /** Owns a log in the directory, because a log has a lease that ends with its process. */
   async #lock(): Promise<OwnedLog> {
     try {
-      return await new FileRecordLog({ directory: join(this.#path, lockName) }).open("backup", processOwner());
+      const lock = await this.#locks.open(lockId, processOwner());
+      this.#generation = lock.generation;
+      return lock;
     } catch (error) {
       if (!(error instanceof AgentBusyError)) throw error;
       throw new BackupBusyError(this.#path, error.owner, { cause: error });
@@ -126,13 +133,25 @@ export class BackupFolder {
     return { archives, damaged };
   }
 
-  /** Replaces the archive of a log when all its bytes are durable. */
+  /**
+   * Replaces the archive of a log when all its bytes are durable.
+   *
+   * @throws OwnershipLostError if another backup owns the directory by now, for example because the computer slept.
+   */
   async store(logId: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
-    await write(join(this.#logs, nameOf(logId)), bytes);
+    await write(join(this.#logs, nameOf(logId)), bytes, () => this.#assertLocked());
   }
 
+  /** @throws OwnershipLostError if another backup owns the directory by now. */
   async remove(file: string): Promise<void> {
+    await this.#assertLocked();
     await onDisk("rm", file, () => rm(file, { force: true }));
+  }
+
+  async #assertLocked(): Promise<void> {
+    const owner = await this.#locks.owner(lockId);
+    if (owner?.generation !== this.#generation)
+      throw new OwnershipLostError(lockId, this.#generation, owner?.generation);
   }
 
   /** Yields the bytes of an archive. */
@@ -164,12 +183,18 @@ async function removeAbandoned(path: string): Promise<void> {
     });
 }
 
-async function write(file: string, bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
+/** @param beforeRename - called when all bytes are durable. Its rejection leaves the file as it was. */
+async function write(
+  file: string,
+  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  beforeRename?: () => Promise<void>,
+): Promise<void> {
   const unfinished = `${file}.${randomId()}.unfinished`;
   await onDisk("write", file, async () => {
     const opened = await open(unfinished, "wx", 0o600);
     try {
       await pipeline(bytes, opened.createWriteStream({ flush: true }));
+      await beforeRename?.();
       await rename(unfinished, file);
     } catch (error) {
       await rm(unfinished, { force: true });

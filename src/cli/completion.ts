@@ -19,7 +19,7 @@ _agent_persistence() {
 compdef _agent_persistence agent-persistence
 `,
   fish: `complete -c agent-persistence -f -a '(agent-persistence complete -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
-complete -c agent-persistence -n '__fish_seen_subcommand_from backup import init move restore; or __fish_prev_arg_in -a --agent --key --keys -o --out --prices --receipt --seals --since' -F
+complete -c agent-persistence -n '__fish_seen_subcommand_from backup import init move restore; or __fish_prev_arg_in -a --agent --archive-keys --key --keys -o --out --prices --receipt --seals --since' -F
 `,
 };
 
