@@ -89,7 +89,8 @@ export async function backupStorage(
   try {
     const { signal } = options;
     const stop = signal ? AbortSignal.any([lock.lost, signal]) : lock.lost;
-    const copied = { source, folder, keys: writingKeys(source, options.keys) };
+    const { removeDeleted = false } = options;
+    const copied = { source, folder, keys: writingKeys(source, options.keys), removeDeleted };
     return await copyAll(copied, { ...options, signal: stop });
   } finally {
     try {
@@ -105,29 +106,24 @@ interface CopiedStorage {
   readonly folder: BackupFolder;
   /** The keys that encrypt the archives. `undefined` for plain archives. */
   readonly keys: KeySource | undefined;
+  readonly removeDeleted: boolean;
 }
 
-async function copyAll(
-  copied: CopiedStorage,
-  { removeDeleted = false, onProgress, signal, keys }: BackupOptions,
-): Promise<BackupReport> {
-  const { source, folder } = copied;
+async function copyAll(copied: CopiedStorage, { onProgress, signal, keys }: BackupOptions): Promise<BackupReport> {
   const report: Record<Outcome, string[]> & { readonly failed: FailedLog[] } = {
     written: [],
     unchanged: [],
     deleted: [],
     failed: [],
   };
-  const { archives } = await folder.read();
+  const { archives } = await copied.folder.read();
   if (!copied.keys && keys !== false) assertPlain(archives);
   let finished = 0;
-  for await (const log of logsIn(source, archives)) {
+  for await (const log of logsIn(copied.source, archives)) {
     signal?.throwIfAborted();
     try {
       const outcome = await copyLog(copied, log);
       if (outcome) report[outcome].push(log.logId);
-      if (outcome === "deleted" && log.earlier)
-        await (removeDeleted ? folder.remove(log.earlier.file) : keepDeleted(copied, log.earlier));
     } catch (error) {
       if (!isAboutOneLog(error) && !(error instanceof NotSupportedError)) throw error;
       report.failed.push({ logId: log.logId, error });
@@ -167,10 +163,8 @@ async function* logsIn(
     if (!listed.has(earlier.logId)) yield { logId: earlier.logId, status: undefined, earlier };
 }
 
-async function copyLog(
-  { source, folder, keys }: CopiedStorage,
-  { logId, status, earlier }: FoundLog,
-): Promise<Outcome | undefined> {
+async function copyLog(copied: CopiedStorage, { logId, status, earlier }: FoundLog): Promise<Outcome | undefined> {
+  const { source, folder, keys } = copied;
   const isEncryptedAlike = earlier?.keyId === keys?.current;
   if (earlier && status !== undefined && isEncryptedAlike && (await endsWith(source, earlier))) return "unchanged";
   const archive = await exportLog(source, logId, keys);
@@ -179,12 +173,14 @@ async function copyLog(
     return "written";
   }
   if (status === unreadable) throw new UnreadableValueError("the log has no readable id");
+  if (earlier) await finishDeleted(copied, earlier);
   return earlier && "deleted";
 }
 
-/** Archives of deleted logs also get the current key, so that the earlier one is not needed. */
-async function keepDeleted({ folder, keys }: CopiedStorage, earlier: BackedUpLog): Promise<void> {
-  if (keys && earlier.keyId !== keys.current) await encryptAgain(folder, earlier, keys);
+/** Removes the archive of a deleted log, or encrypts it with the current key, so that the earlier one is not needed. */
+async function finishDeleted({ folder, keys, removeDeleted }: CopiedStorage, earlier: BackedUpLog): Promise<void> {
+  if (removeDeleted) await folder.remove(earlier.file);
+  else if (keys && earlier.keyId !== keys.current) await encryptAgain(folder, earlier, keys);
 }
 
 /** Returns whether the log still ends with the last append of the archive. */

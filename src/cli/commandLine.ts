@@ -3,6 +3,7 @@ import { CommandFailure, type ExitReason } from "./terminal/CommandFailure.ts";
 import { unmarked } from "./ids/dashedIds.ts";
 import { Session, type WritingOptions } from "./session/Session.ts";
 import type { CommandIo } from "./terminal/CommandIo.ts";
+import { withArchiveKeys } from "./withArchiveKeys.ts";
 import { visibleLines } from "./terminal/visibleText.ts";
 
 const itsCode = "the agent's code; its storage is used";
@@ -228,16 +229,15 @@ function agentCommands(program: Command, lazily: Lazily): void {
 }
 
 function dataCommands(program: Command, lazily: Lazily): void {
-  withArchiveKeys(writing(program.command("export")), encrypts)
+  withArchiveKeys(writing(program.command("export")), "writes")
     .description("write an agent to a file")
-    .option("--plain", "do not encrypt the file, although the storage is encrypted")
     .argument("<agent>")
     .option("-o, --out <file>", "the file, which must not be there yet")
     .option("--checkpoint <checkpoint>", "the checkpoint to end with; default: all")
     .option("--gzip", "compress it")
     .option("--move", "move the agent: it runs here no more")
     .action(lazily(async () => (await import("./writing/exportCommand.ts")).exportCommand));
-  withArchiveKeys(writing(program.command("import")), decrypts)
+  withArchiveKeys(writing(program.command("import")), "reads")
     .description("make an agent of a file that export wrote")
     .argument("<file>")
     .option("--as <agent>", "another id, which makes it a fork")
@@ -245,13 +245,12 @@ function dataCommands(program: Command, lazily: Lazily): void {
     .option("--trust-approvals", "let approvals in the file count; default: the agent asks for them again")
     .option("--max-part-bytes <n>", "the largest line or value of the file; default: 16777216", count)
     .action(lazily(async () => (await import("./writing/importCommand.ts")).importCommand));
-  withArchiveKeys(common(program.command("backup")), encrypts)
+  withArchiveKeys(common(program.command("backup")), "writes")
     .description("copy all agents, threads and sessions into a folder")
-    .option("--plain", "do not encrypt the copies, although the storage is encrypted")
     .argument("<folder>", "a new folder, or one with an earlier backup")
     .option("--remove-deleted", "remove what the storage no longer has from the folder")
     .action(lazily(async () => (await import("./writing/backupCommands.ts")).backup));
-  withArchiveKeys(writing(program.command("restore")), decrypts)
+  withArchiveKeys(writing(program.command("restore")), "reads")
     .description("copy the agents of a backup into a storage")
     .argument("<folder>", "a folder that backup wrote")
     .action(lazily(async () => (await import("./writing/backupCommands.ts")).restore));
@@ -315,13 +314,6 @@ function common(command: Command): Command {
 /** Adds the options of every command that changes data. */
 function writing(command: Command): Command {
   return common(command).option("-y, --yes", "do not ask before the change");
-}
-
-const encrypts = "encrypt with these keys; default: --keys";
-const decrypts = "the keys of encrypted files, which must be encrypted then; default: --keys";
-
-function withArchiveKeys(command: Command, what: string): Command {
-  return command.option("--archive-keys <module#export>", what);
 }
 
 function withAgent(command: Command, what: string): Command {
