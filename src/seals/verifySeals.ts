@@ -10,7 +10,7 @@ import { type PersistenceStorageProvider, providerSchema } from "../storage/Pers
 import type { RecordLog } from "../storage/RecordLog.ts";
 import { isAboutOneAgent } from "../storage/summaries.ts";
 import { checkSeals } from "./log/checkSeals.ts";
-import type { SealKeeper, Verify } from "./log/SealKeys.ts";
+import type { KeptSeal, SealKeeper, Verify } from "./log/SealKeys.ts";
 import { SealingRecordLog } from "./log/SealingRecordLog.ts";
 import { SealReading } from "./log/SealReading.ts";
 import { keepAtSchema, verifySchema } from "./sealed.ts";
@@ -84,15 +84,32 @@ async function* idsIn(log: RecordLog, keepAt: SealKeeper | undefined): AsyncGene
   for await (const agentId of keepAt?.agentIds?.() ?? []) if (!found.has(agentId)) yield agentId;
 }
 
+interface VerifiedLog {
+  readonly stored: RecordLog;
+  readonly sha256: LogStorage["sha256"];
+}
+
 async function verified(
-  { stored, sha256 }: { readonly stored: RecordLog; readonly sha256: LogStorage["sha256"] },
+  log: VerifiedLog,
   agentId: string,
   verify: Verify,
   keepAt: SealKeeper | undefined,
 ): Promise<SealVerification> {
-  const reading = new SealReading(await sha256());
   // Read before the log, because an append in between would make the log appear truncated.
   const kept = await keepAt?.read(agentId);
+  const found = await compared(log, agentId, verify, kept);
+  // A deletion or an import between the two reads looks like a change.
+  const isOutdated = found.changes.length > 0 && !isSameSeal(kept, await keepAt?.read(agentId));
+  return isOutdated ? verified(log, agentId, verify, keepAt) : found;
+}
+
+async function compared(
+  { stored, sha256 }: VerifiedLog,
+  agentId: string,
+  verify: Verify,
+  kept: KeptSeal | undefined,
+): Promise<SealVerification> {
+  const reading = new SealReading(await sha256());
   try {
     for await (const entry of stored.read(agentId)) reading.add(entry);
   } catch (error) {
@@ -102,4 +119,10 @@ async function verified(
   const { appends } = reading;
   const { changes, tail } = await checkSeals(appends, { agentId, sha256: await sha256(), verify, kept });
   return { agentId, position: appends.at(-1)?.position ?? 0, unsealed: tail.length, changes };
+}
+
+function isSameSeal(before: KeptSeal | undefined, after: KeptSeal | undefined): boolean {
+  const facts = (seal: KeptSeal | undefined) =>
+    seal && [seal.generation, seal.position, seal.hash, seal.dropping, seal.dropped];
+  return JSON.stringify(facts(before)) === JSON.stringify(facts(after));
 }

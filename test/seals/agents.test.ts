@@ -2,14 +2,16 @@ import { persistence } from "agent-persistence";
 import { encrypted } from "agent-persistence/encryption";
 import { sealed, verifySeals, type SealKeeper, type SealOptions } from "agent-persistence/seals";
 import { PersistenceSession } from "agent-persistence/openai-agents";
-import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
+import { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { crashAfter } from "agent-persistence/testing";
 import { exportAgent, importAgent } from "agent-persistence/transfer";
 import { inspect } from "agent-persistence/inspect";
 import { describe, expect, it } from "vitest";
+import { processOwner } from "../../src/storage/ReleasableLog.ts";
 import { collect } from "../storage/file/support/fixture.ts";
 import { testKeys } from "../encryption/encryptedHarness.ts";
 import { bytesOf, finish, inPieces, payer, storages, waitingPayer } from "../transfer/movedAgents.ts";
+import { delegatingLog } from "../testing/delegatingLog.ts";
 import { MemoryKeeper, newKey, testKey } from "./sealedHarness.ts";
 
 const { sign, verify } = testKey;
@@ -121,6 +123,88 @@ for (const [name, open] of Object.entries(storages))
       expect(keepAt.seals.get("order-7")).toMatchObject({ dropped: true });
       expect(await finish(await waitingPayer(storage))).toMatchObject({ status: "completed" });
       expect(await changed(storage)).toEqual([]);
+    });
+
+    it.each(["a run", "an import"])(
+      "report no change if %s uses the id again before the deletion has ended",
+      async (how) => {
+        const { inner, keepAt, storage } = await sealedStorage({ every: 2 });
+        const source = await open();
+        await waitingPayer(source);
+        const short = await bytesOf(exportAgent(source, "order-7"));
+        await finish(await waitingPayer(storage));
+        await payer(storage).agent.run("ben", { agentId: "order-7" });
+        const late: SealKeeper = {
+          read: (agentId) => keepAt.read(agentId),
+          write: async (agentId, seal) => {
+            if (seal.dropped && how === "a run") await waitingPayer(storage);
+            if (seal.dropped && how === "an import") await importAgent(storage, inPieces(short, 1000));
+            expect(await changed(storage)).toEqual([]);
+            await keepAt.write(agentId, seal);
+          },
+        };
+        await payer(sealed(inner, { sign, verify, keepAt: late, every: 2 })).feature.deleteAgent("order-7");
+        expect(await changed(storage)).toEqual([]);
+        if (how === "an import") await payer(storage).feature.agent("order-7").takeOver();
+        expect(await finish(payer(storage))).toMatchObject({ status: "completed" });
+        expect(await changed(storage)).toEqual([]);
+      },
+    );
+
+    it("report no change if an import in place of a deleted agent is cut short before its seal is kept", async () => {
+      const { inner, keepAt, storage } = await sealedStorage({ every: 2 });
+      const source = await open();
+      await waitingPayer(source);
+      const short = await bytesOf(exportAgent(source, "order-7"));
+      await finish(await waitingPayer(storage));
+      await payer(storage).feature.deleteAgent("order-7");
+      const crashing: SealKeeper = {
+        read: (agentId) => keepAt.read(agentId),
+        write: (agentId, seal) => (seal.dropped ? keepAt.write(agentId, seal) : Promise.reject(new Error("crash"))),
+      };
+      const cut = sealed(inner, { sign, verify, keepAt: crashing, every: 2 });
+      await expect(importAgent(cut, inPieces(short, 1000))).rejects.toMatchObject({ code: "storage_failed" });
+      expect(await changed(storage)).toEqual([]);
+      await payer(storage).feature.agent("order-7").takeOver();
+      expect(await finish(payer(storage))).toMatchObject({ status: "completed" });
+      expect(await changed(storage)).toEqual([]);
+    });
+
+    it("find a copy that is restored after an interrupted deletion and another open of its id", async () => {
+      const { inner, keepAt, storage, wrap } = await sealedStorage({ every: 2 });
+      await finish(await waitingPayer(storage));
+      const entries = await collect(inner.log.read("order-7"));
+      const unfinished: SealKeeper = {
+        read: (agentId) => keepAt.read(agentId),
+        write: (agentId, seal) => (seal.dropped ? Promise.reject(new Error("crash")) : keepAt.write(agentId, seal)),
+      };
+      const crashing = payer(sealed(inner, { sign, verify, keepAt: unfinished, every: 2 }));
+      await expect(crashing.feature.deleteAgent("order-7")).rejects.toMatchObject({ code: "storage_failed" });
+      await (await wrap().log.open("order-7", processOwner())).release();
+      async function* read() {
+        yield* entries;
+      }
+      const copy = new LogPersistenceStorageProvider(delegatingLog(inner.log, { read }));
+      expect(await changed(copy, { verify, keepAt, agentIds: ["order-7"] })).toMatchObject([
+        { changes: [{ kind: "inserted", position: entries.length }] },
+      ]);
+    });
+
+    it("report no change if they are deleted while they are verified", async () => {
+      const { keepAt, storage } = await sealedStorage({ every: 2 });
+      await finish(await waitingPayer(storage));
+      let reads = 0;
+      const meanwhile: SealKeeper = {
+        read: async (agentId) => {
+          const seal = await keepAt.read(agentId);
+          if (++reads > 1) return seal;
+          await payer(storage).feature.deleteAgent("order-7");
+          return seal;
+        },
+        write: (...given) => keepAt.write(...given),
+      };
+      expect(await changed(storage, { keepAt: meanwhile, agentIds: ["order-7"] })).toEqual([]);
+      expect(reads).toBeGreaterThan(1);
     });
 
     it("can be imported in place of a longer agent that was deleted", async () => {

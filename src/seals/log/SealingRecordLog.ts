@@ -140,7 +140,12 @@ export class SealingRecordLog implements RecordLog {
     const stored = { generation: received.generation, appends: appends() };
     const owned = (await this.stored.receive?.(agentId, owner, stored, sealedLast)) as OwnedLog;
     const { position, hash } = sealedEnd as SealedEnd & { readonly hash: string };
-    await this.#keep(agentId, { agentId, generation: owned.generation, position, hash });
+    try {
+      await this.#keep(agentId, { agentId, generation: owned.generation, position, hash });
+    } catch (error) {
+      await owned.release().catch(() => {});
+      throw error;
+    }
     return this.#own(agentId, owned, sha256, sealedEnd && { end: sealedEnd });
   }
 
@@ -192,7 +197,7 @@ export class SealingRecordLog implements RecordLog {
     await orUnavailable("keepAt.write()", agentId, async () => this.options.keepAt?.write(agentId, kept));
   }
 
-  /** Compares the log with the seal that is kept elsewhere. */
+  /** Compares the log with the seal that is kept elsewhere, and finishes the note of an interrupted deletion. */
   async #truncation(agentId: string, owned: OwnedLog): Promise<SealBrokenError | undefined> {
     const { sha256 } = this.options;
     const kept = owned.damage ? undefined : await this.#kept(agentId);
@@ -203,8 +208,14 @@ export class SealingRecordLog implements RecordLog {
       for await (const entry of this.stored.read(agentId, { after: position - 1, upTo: position })) reading.add(entry);
     const seal = reading.appends[0]?.seal;
     if (seal && sealHash(await sha256(), agentId, seal) === kept.hash) return undefined;
-    const [change] = (await this.#check(agentId, kept)).changes;
-    return change && new SealBrokenError(agentId, change);
+    const { changes, newest, tail } = await this.#check(agentId, kept);
+    const [change] = changes;
+    if (change) return new SealBrokenError(agentId, change);
+    const isDeleted = kept.dropping && !newest && tail.length === 0;
+    // A crash prevented this note. With it, a restored copy of the deleted log is found.
+    if (isDeleted)
+      await this.#keep(agentId, { agentId, generation: kept.generation, position, hash: "", dropped: true });
+    return undefined;
   }
 
   /** Reads back to the newest seal. */
