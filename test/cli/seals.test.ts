@@ -44,6 +44,18 @@ describe("verify --key", () => {
 });
 
 describe("commands that write on a sealed storage", () => {
+  it("refuse without --seals although the first agents are damaged", async () => {
+    await using desk = await Desk.open();
+    const { sign: signed, verify: verified } = newKey();
+    const agent = deskOn(sealed(desk.storage, { sign: signed, verify: verified }));
+    const damagedIds = ["order-1", "order-2", "order-3", "order-4", "order-5", "order-6"];
+    for (const agentId of [...damagedIds, "order-7"]) await agent.run("pen", { agentId });
+    await desk.storage.log.close();
+    for (const agentId of damagedIds) await desk.damage(agentId, 0.1);
+    const refused = await desk.command(["mark-restored", "--yes"]);
+    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining("--seals ./seals.js#<export>") });
+  });
+
   const pair = generateKeyPairSync("ed25519");
   const signWith: SealOptions = {
     sign: (bytes) => sign(null, bytes, pair.privateKey),

@@ -15,7 +15,7 @@ export interface Secrets {
   readonly seals?: unknown;
 }
 
-/** How many logs show whether a storage is sealed. */
+/** How many readable logs show whether a storage is sealed. */
 const shownLogs = 5;
 
 /**
@@ -45,19 +45,33 @@ const sealedMessage =
 
 /** Returns whether a storage contains seals. A sealed log has them from its first append on. */
 export async function isSealed({ log }: LogPersistenceStorageProvider): Promise<boolean> {
+  let unsealed = 0;
   try {
-    for await (const { agentId } of log.list({ limit: shownLogs })) if (await hasSeal(log, agentId)) return true;
+    for await (const { agentId } of log.list({ readOnly: true })) {
+      const seal = await hasSeal(log, agentId);
+      if (seal) return true;
+      if (seal === false && ++unsealed === shownLogs) return false;
+    }
   } catch (error) {
-    // A storage that is missing or damaged is reported by the command.
-    if (!AgentPersistenceError.isInstance(error)) throw error;
+    unlessReported(error);
   }
   return false;
 }
 
-async function hasSeal(log: RecordLog, agentId: string): Promise<boolean> {
-  for await (const { records } of log.read(agentId))
-    if ((records.at(-1) as { readonly seal?: unknown } | undefined)?.seal !== undefined) return true;
-  return false;
+/** Returns `undefined` for a log that is damaged before its first seal. */
+async function hasSeal(log: RecordLog, agentId: string): Promise<boolean | undefined> {
+  try {
+    for await (const { records } of log.read(agentId))
+      if ((records.at(-1) as { readonly seal?: unknown } | undefined)?.seal !== undefined) return true;
+    return false;
+  } catch (error) {
+    return unlessReported(error);
+  }
+}
+
+/** A storage that is missing or damaged is reported by the command. */
+function unlessReported(error: unknown): undefined {
+  if (!AgentPersistenceError.isInstance(error)) throw error;
 }
 
 function withSeals(opened: OpenedStorage, seals: unknown): OpenedStorage {
