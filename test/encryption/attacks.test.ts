@@ -6,8 +6,18 @@ import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
 import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
 import { processOwner } from "../../src/storage/ReleasableLog.ts";
 import type { AgentSummary, ListOptions, ReadOptions, RecordLog } from "../../src/storage/RecordLog.ts";
+import { LogPersistenceStorageProvider } from "../../src/storage/LogPersistenceStorageProvider.ts";
+import { exportAgent } from "../../src/transfer/exportAgent.ts";
+import { waitingPayer } from "../transfer/movedAgents.ts";
 import { blobNameOf } from "../../src/encryption/log/sealedRecords.ts";
 import { encryptedLog, keyOf, testKeys } from "./encryptedHarness.ts";
+
+/** Removes all blobs of agent `a` whose names are in its stored appends. */
+async function removeBlobs(inner: MemoryRecordLog): Promise<void> {
+  const names = new Set(JSON.stringify(await entriesOf(inner, "a")).match(/blob:\/\/[0-9a-f]{64}-\d+(?:\.gz)?/g));
+  expect(names.size).toBeGreaterThan(0);
+  for (const name of names) await inner.blobs.delete("a", name);
+}
 
 const text = (value: string) => ({ kind: "example", value });
 const entriesOf = (log: RecordLog, agentId: string) => collect(log.read(agentId));
@@ -173,6 +183,46 @@ describe("the appends of an encrypted log", () => {
   });
 });
 
+/** A storage that returns earlier appends of some logs, like an older copy. */
+async function restored(
+  inner: MemoryRecordLog,
+  ...ids: readonly string[]
+): Promise<(current: MemoryRecordLog) => RecordLog> {
+  const saved = new Map<string, readonly Entry[]>();
+  for (const id of ids) saved.set(id, await entriesOf(inner, id));
+  return (current) => {
+    async function* read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
+      const { after = 0, upTo = Infinity } = options;
+      const entries = saved.get(agentId);
+      if (!entries) return yield* current.read(agentId, options);
+      for (const entry of entries) if (entry.position > after && entry.position <= upTo) yield entry;
+    }
+    const { version, capabilities, blobs } = current;
+    return { ...others(current), version, capabilities, blobs, read };
+  };
+}
+
+describe("an older copy of an encrypted storage", () => {
+  it("is not found if its keys are restored, too", async () => {
+    const inner = await stored();
+    const older = await restored(inner, "a", "data_key:a");
+    const owned = await encryptedLog(inner).open("a", processOwner());
+    await owned.append({ id: "x", records: [text("a 5")] }, 4);
+    await owned.release();
+    expect(await outcomeOf(inner)).toEqual(["a 1", "a 2", "a 3", "a 4", "a 5"]);
+    expect(await outcomeOf(older(inner))).toEqual(["a 1", "a 2", "a 3", "a 4"]);
+  });
+
+  it("brings a deleted agent back only with its key", async () => {
+    const inner = await stored();
+    const [withKey, withoutKey] = [await restored(inner, "a", "data_key:a"), await restored(inner, "a")];
+    await (await encryptedLog(inner).open("a", processOwner())).drop();
+    expect(await outcomeOf(inner)).toEqual([]);
+    expect(await outcomeOf(withoutKey(inner))).toEqual(["key_missing", undefined]);
+    expect(await outcomeOf(withKey(inner))).toEqual(["a 1", "a 2", "a 3", "a 4"]);
+  });
+});
+
 describe("the keys of an encrypted log", () => {
   it("reports a key that the source does not have, and not damage", async () => {
     expect(await outcomeOf(await stored(), "a", testKeys("second"))).toEqual(["key_missing", undefined]);
@@ -232,6 +282,21 @@ describe("the summaries of an encrypted log", () => {
     expect(listed).toMatchObject({ agentId: "a", status: "unreadable", data: { code: "authentication_failed" } });
   });
 
+  it.each([
+    ["encrypted", "a changed byte"],
+    ["key", "another key"],
+  ])("lists an agent as unreadable whose summary was changed at %s", async (field) => {
+    const inner = await stored();
+    const [first] = await collect(inner.list());
+    const summary = first as AgentSummary & { readonly data: Readonly<Record<string, string>> };
+    const value = summary.data[field] ?? "";
+    const changed = { ...summary.data, [field]: (value.startsWith("A") ? "B" : "A") + value.slice(1) };
+    const owned = await inner.open("a", processOwner());
+    await owned.append({ id: "x", records: [], summary: { ...summary, position: 4, data: changed } }, 4);
+    const [listed] = await collect(encryptedLog(inner).list());
+    expect(listed).toMatchObject({ agentId: "a", status: "unreadable", data: { code: "authentication_failed" } });
+  });
+
   it("ends a list of an agent whose stored status and sort key were changed", async () => {
     const inner = await stored();
     let lists = 0;
@@ -272,6 +337,29 @@ describe("the blobs of an encrypted log", () => {
     await inner.blobs.putNamed("a", names[1], bytes ?? new Uint8Array());
     await expect(log.blobs.get("a", two)).rejects.toMatchObject({ code: "corrupt_blob" });
     expect(new TextDecoder().decode(await log.blobs.get("a", one))).toBe("the first");
+  });
+
+  it("are rejected after a changed byte", async () => {
+    const { inner, log, one, names } = await withBlobs();
+    const bytes = (await inner.blobs.getNamed("a", names[0])) ?? new Uint8Array();
+    for (const at of [0, 5, bytes.length - 1]) {
+      await inner.blobs.putNamed(
+        "a",
+        names[0],
+        bytes.map((byte, index) => (index === at ? byte ^ 1 : byte)),
+      );
+      await expect(log.blobs.get("a", one)).rejects.toMatchObject({ code: "corrupt_blob" });
+    }
+  });
+
+  it("of an agent are named as unreadable once they were removed", async () => {
+    const inner = new MemoryRecordLog();
+    const storage = new LogPersistenceStorageProvider(encryptedLog(inner), { inlineThresholdBytes: 300 });
+    await waitingPayer(storage, "a");
+    await removeBlobs(inner);
+    await expect(collect(exportAgent(storage, "a", { keys: false }))).rejects.toMatchObject({
+      code: "unreadable_value",
+    });
   });
 
   it("are missing if they were dropped", async () => {

@@ -7,6 +7,9 @@ import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
 import type { LogAppend, RecordLog } from "../../src/storage/RecordLog.ts";
 import { processOwner } from "../../src/storage/ReleasableLog.ts";
 import { wholeSoak } from "../soak/cases.ts";
+import { exportAgent } from "../../src/transfer/exportAgent.ts";
+import { delegatingLog } from "../testing/delegatingLog.ts";
+import { finish, payer, waitingPayer } from "../transfer/movedAgents.ts";
 import { engines } from "../storage/engines/engines.ts";
 import { collect } from "../storage/file/support/fixture.ts";
 import { MemoryKeeper, newKey, sealedLog, testKey } from "./sealedHarness.ts";
@@ -258,6 +261,48 @@ describe("a sealed log", () => {
     const after = new MemoryRecordLog();
     await write(after, [...entries, forged(11)]);
     expect(await changesOf(after)).toEqual([["unsealed", 11]]);
+  });
+});
+
+describe("the blobs and summaries of a sealed log", () => {
+  /** An agent with a large value that waits for an answer. */
+  async function waiting() {
+    const inner = new MemoryRecordLog();
+    const storage = new LogPersistenceStorageProvider(sealedLog(inner), { inlineThresholdBytes: 300 });
+    await waitingPayer(storage, "a");
+    const entries = JSON.stringify(await collect(inner.read("a")));
+    const [blob = none("blob")] = entries.match(/blob:\/\/[0-9a-f]{64}-\d+(?:\.gz)?/) ?? [];
+    return { inner, storage, blob };
+  }
+
+  it("rejects a changed byte of a blob", async () => {
+    const { inner, storage, blob } = await waiting();
+    const changed = ((await inner.blobs.get("a", blob)) ?? none("blob")).map((byte, at) =>
+      at === 9 ? byte ^ 1 : byte,
+    );
+    await inner.blobs.delete("a", blob);
+    await inner.blobs.putNamed("a", blob, changed);
+    await expect(storage.log.blobs.get("a", blob)).rejects.toMatchObject({ code: "corrupt_blob" });
+  });
+
+  it("names a removed blob", async () => {
+    const { inner, storage, blob } = await waiting();
+    await inner.blobs.delete("a", blob);
+    await expect(collect(exportAgent(storage, "a"))).rejects.toMatchObject({ code: "unreadable_value" });
+  });
+
+  it("does not find a changed summary, but opens the agent in its true state", async () => {
+    const { inner } = await waiting();
+    const log = delegatingLog(inner, {
+      list: async function* (options) {
+        for await (const summary of inner.list(options)) yield { ...summary, status: "completed" };
+      },
+    });
+    const attackedStorage = new LogPersistenceStorageProvider(sealedLog(log));
+    expect(await collect(attackedStorage.log.list())).toMatchObject([{ agentId: "a", status: "completed" }]);
+    expect(await changesOf(log)).toEqual([]);
+    expect(await payer(attackedStorage).feature.agent("a").getRequests()).toHaveLength(1);
+    expect(await finish(payer(attackedStorage), "a")).toMatchObject({ status: "completed" });
   });
 });
 
