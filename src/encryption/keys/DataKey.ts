@@ -1,5 +1,5 @@
 import { utf8 } from "../../internal/bytes.ts";
-import { type BytesToEncrypt, decryptWith, encryptInPlace, encryptWith, own } from "./aesGcm.ts";
+import { decryptWith, encryptWith, own } from "./aesGcm.ts";
 
 const mostNames = 20_000;
 
@@ -35,12 +35,13 @@ export class DataKey {
     return new DataKey(id, encryption, naming);
   }
 
-  encrypt(bytes: Uint8Array, context: string): Promise<Uint8Array> {
-    return encryptWith(this.#encryption, bytes, context);
-  }
-
-  encryptInPlace(bytes: BytesToEncrypt, context: string): Promise<Uint8Array> {
-    return encryptInPlace(this.#encryption, bytes, context);
+  /**
+   * Reads the bytes before it returns.
+   *
+   * @param prefix - bytes before the result that stay plain. Defaults to none.
+   */
+  encrypt(bytes: Uint8Array, context: string, prefix?: Uint8Array): Promise<Uint8Array> {
+    return encryptWith(this.#encryption, bytes, context, prefix);
   }
 
   decrypt(bytes: Uint8Array, context: string): Promise<Uint8Array | undefined> {

@@ -20,10 +20,18 @@ export class DataKeys {
   /** The keys that encrypt the data keys. */
   readonly source: KeySource;
   readonly #known = new Map<string, Promise<KnownKey | undefined>>();
+  /** The known keys that have been read. */
+  readonly #read = new WeakMap<Promise<KnownKey | undefined>, DataKey>();
 
   constructor(log: KeyLog, source: KeySource) {
     this.#log = log;
     this.source = source;
+  }
+
+  /** Returns the key of an agent if this process has read it. */
+  known(agentId: string): DataKey | undefined {
+    const known = this.#known.get(agentId);
+    return known && this.#read.get(known);
   }
 
   /** Returns the key of an agent. `undefined` if the agent has no key. @throws KeyMissingError */
@@ -122,7 +130,7 @@ export class DataKeys {
     const forget = () => {
       if (this.#known.get(agentId) === loading) this.#known.delete(agentId);
     };
-    loading.then((found) => found ?? forget(), forget);
+    loading.then((found) => (found ? this.#read.set(loading, found.key) : forget()), forget);
     for (const oldest of this.#known.keys()) {
       if (this.#known.size <= mostKeys) break;
       this.#known.delete(oldest);

@@ -3,10 +3,15 @@ import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../../storage/BlobStore.ts";
 import { formatBlobReference, parseBlobReference } from "../../storage/blobs.ts";
-import { bytesToEncrypt } from "../keys/aesGcm.ts";
 import type { DataKey } from "../keys/DataKey.ts";
 import type { DataKeys } from "../keys/DataKeys.ts";
 import { blobNameOf } from "./sealedRecords.ts";
+
+interface BlobPlace {
+  readonly agentId: string;
+  readonly generation: number;
+  readonly encoding: "gzip" | undefined;
+}
 
 const version = new Uint8Array([1]);
 
@@ -16,6 +21,8 @@ export class EncryptedBlobs implements BlobStore {
   readonly #keys: DataKeys;
   readonly #hasData: (agentId: string) => Promise<boolean>;
   readonly #sha256: () => Promise<Sha256>;
+  /** The hash of the storage, once it was loaded. */
+  #hash: Sha256 | undefined;
 
   /** @throws NotSupportedError if the blobs cannot have chosen names. */
   constructor(
@@ -33,11 +40,23 @@ export class EncryptedBlobs implements BlobStore {
   }
 
   async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
+    const key = this.#keys.known(agentId);
+    if (key && this.#hash) return this.#put({ key, sha256: this.#hash }, { agentId, generation, encoding }, bytes);
     // Copies the bytes before the first await, because the caller may change them afterwards.
-    const copy = bytesToEncrypt(bytes, version);
-    const reference = formatBlobReference({ hash: (await this.#sha256()).hex(copy.plain), generation, encoding });
-    const key = await this.#keys.writing(agentId, () => this.#hasData(agentId));
-    const encrypted = await key.encryptInPlace(copy, contextOf(agentId, reference, key));
+    const copy = bytes.slice();
+    const sha256 = (this.#hash = await this.#sha256());
+    const created = await this.#keys.writing(agentId, () => this.#hasData(agentId));
+    return this.#put({ key: created, sha256 }, { agentId, generation, encoding }, copy);
+  }
+
+  /** Reads the bytes before its first await, so that they need no copy. */
+  async #put(
+    { key, sha256 }: { readonly key: DataKey; readonly sha256: Sha256 },
+    { agentId, generation, encoding }: BlobPlace,
+    bytes: Uint8Array,
+  ): Promise<string> {
+    const reference = formatBlobReference({ hash: sha256.hex(bytes), generation, encoding });
+    const encrypted = await key.encrypt(bytes, contextOf(agentId, reference, key), version);
     await this.#blobs.putNamed(agentId, await blobNameOf(key, reference), encrypted);
     return reference;
   }
