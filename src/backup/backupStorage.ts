@@ -21,8 +21,9 @@ export interface BackupOptions {
   /** The directory of the backup. It is created, and must be empty or contain an earlier backup of the storage. */
   readonly directory: string;
   /**
-   * Encrypts each archive with a data key of its own, which the current key encrypts. Archives that another key or none
-   * has encrypted are encrypted again. `false` for plain archives. Defaults to the keys of an encrypted storage, and to
+   * Encrypts each archive with a data key of its own, which the current key encrypts. Archives that another key has
+   * encrypted are encrypted again. Plain archives are written again from their logs; those of deleted logs are in
+   * `failed`, because anyone could have written them. `false` for plain archives. Defaults to the keys of an encrypted storage, and to
    * `false` otherwise.
    */
   readonly keys?: KeySource | false | undefined;

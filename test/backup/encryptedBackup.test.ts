@@ -81,18 +81,34 @@ describe("an encrypted backup", () => {
     expect(report.restored).toHaveLength(1);
   });
 
-  it("encrypts plain archives and those of an earlier key again, also of deleted logs", async () => {
+  it("encrypts archives of an earlier key again, also of deleted logs, and plain ones of logs that exist", async () => {
     const [source, directory] = [await open(), await newDirectory()];
     const { agent } = await twoAgents(source);
     await backupStorage(source, { directory });
+    await backupStorage(source, { directory, keys });
     await persistence(agent).deleteAgent("finished");
-    expect(await backupStorage(source, { directory, keys })).toMatchObject({ deleted: ["finished"], failed: [] });
     expect(await keyIdsIn(directory)).toEqual(["first", "first", "first"]);
     expect((await bytesUnder(directory)).toString("latin1")).not.toContain("ann");
     await backupStorage(source, { directory, keys: testKeys("second", "first") });
     expect(await keyIdsIn(directory)).toEqual(["second", "second", "second"]);
     const target = await open();
     expect((await restoreBackup(target, { directory, keys: testKeys("second") })).restored).toHaveLength(3);
+  });
+
+  it("accepts no plain archive of a log that the storage does not have", async () => {
+    const [source, other, directory] = [await open(), await open(), await newDirectory()];
+    await waitingPayer(source, "a");
+    await waitingPayer(other, "forged");
+    const forged = await newDirectory();
+    await backupStorage(other, { directory: forged });
+    await backupStorage(source, { directory, keys });
+    const [name = ""] = await readdir(join(forged, "logs"));
+    await writeFile(join(directory, "logs", name), await readFile(join(forged, "logs", name)));
+    const failed = [{ logId: "forged", error: expect.objectContaining({ code: "invalid_archive" }) as unknown }];
+    expect(await backupStorage(source, { directory, keys })).toMatchObject({ unchanged: ["a"], failed });
+    expect(await restoreBackup(await open(), { directory, keys })).toMatchObject({ restored: ["a"], failed });
+    const removed = await backupStorage(source, { directory, keys, removeDeleted: true });
+    expect(removed).toMatchObject({ deleted: ["forged"], failed: [] });
   });
 
   it("does not become plain because the keys were forgotten", async () => {

@@ -65,6 +65,22 @@ describe("the command line on an encrypted storage", () => {
     expect(await desk.command(["export", "order-1", "--out", "no.archive", ...one, ...both])).toMatchObject({
       code: 2,
     });
+    await writeFile(
+      join(desk.folder, "none.mjs"),
+      "export const keys = () => undefined; export const off = () => false;",
+    );
+    for (const name of ["keys", "off"])
+      expect(
+        await desk.command([
+          "export",
+          "order-1",
+          "--out",
+          "none.archive",
+          ...one,
+          "--archive-keys",
+          `none.mjs#${name}`,
+        ]),
+      ).toMatchObject({ code: 2 });
     const there = (name: string) => ["--storage", `file:${name}`];
     expect(await desk.command(["import", "second.archive", "--yes", ...there("a")])).not.toMatchObject({ code: 0 });
     await succeed("import", "second.archive", "--yes", ...there("a"), ...second);

@@ -1,6 +1,7 @@
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import type { CommandIo } from "../terminal/CommandIo.ts";
 import type { EncryptionOptions, KeySource } from "../../encryption.ts";
+import { keySourceSchema } from "../../storage/KeySource.ts";
 import { loadExport } from "./loadExport.ts";
 
 export interface ArchiveKeyOptions {
@@ -19,7 +20,12 @@ export async function archiveKeys(
   if (given === undefined) return undefined;
   const { value } = await loadExport(given, io);
   const { keys = value } = Object(value) as Partial<EncryptionOptions>;
-  return keys as KeySource;
+  const { success, data } = keySourceSchema.safeParse(keys);
+  if (success) return data;
+  throw new CommandFailure(
+    "usage",
+    `The export ${given} of --archive-keys is no source of keys. Export { current, get }, or a function that returns it.`,
+  );
 }
 
 /** Returns the keys that encrypt a new archive. `false` with `--plain`. */
