@@ -71,7 +71,7 @@ const asking = questions.map((question) => `asking ${question}`);
 const inTools = rooms.flatMap((room) => [`before ${room}`, `after ${room}`]);
 
 /** The kills of both sessions together cover each place in a whole soak. */
-const step = 2 * every(3, 1);
+const step = 2 * every(6, 1);
 const shared = [...failing, ...asking, ...inTools, ...inNestedStream];
 
 const cases = wholeSoak

@@ -109,7 +109,7 @@ const plans: readonly Plan[] = [
   },
 ];
 /** A process ends after each of so many saves. */
-const stride = every(4, 1);
+const stride = every(8, 1);
 const lives = plans.flatMap((plan, at) =>
   [
     { ...plan, next: "goes on", backTo: [undefined] },

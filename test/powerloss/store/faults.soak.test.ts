@@ -7,7 +7,7 @@ import { every, soak } from "../../soak/cases.ts";
 const errors = soak ? (["EIO", "ENOSPC", "EMFILE", "EACCES"] as const) : (["EIO"] as const);
 const kinds = ["lying sync", "short write", ...errors] as const;
 /** Few calls can lie or fall short, so each of them does. */
-const strideOf = (kind: string) => (kind === "lying sync" || kind === "short write" ? 1 : every(5, 1));
+const strideOf = (kind: string) => (kind === "lying sync" || kind === "short write" ? 1 : every(12, 1));
 
 describe("the file storage, after failed calls and a crash", () => {
   it.each(
