@@ -3,7 +3,8 @@ export default ({ isSsrBuild }) => ({
   build: {
     outDir: isSsrBuild ? "server" : "page",
     target: "es2022",
-    modulePreload: { polyfill: false },
+    // Preloads need a document, and the check of the page runs in Node.
+    modulePreload: false,
     reportCompressedSize: false,
   },
   ssr: { noExternal: true },
