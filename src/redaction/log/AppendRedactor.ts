@@ -1,6 +1,7 @@
 import type { LogAppend } from "../../storage/RecordLog.ts";
 import type { KnownSecrets } from "../values/KnownSecrets.ts";
 import { type RedactionRules, shownText } from "../values/RedactionRules.ts";
+import type { Places } from "../values/ValueWalk.ts";
 import { CallTools } from "./CallTools.ts";
 import { HiddenValue } from "./HiddenValue.ts";
 import { RecordWalk } from "./RecordWalk.ts";
@@ -70,13 +71,27 @@ export class AppendRedactor {
     return { append: copyOf({ ...append, records, ...(summary && { summary }) }) as LogAppend, hidden };
   }
 
+  #learnBlob(reference: string, places: Places | undefined): void {
+    if (this.#rules.paths.length === 0 && places) return;
+    this.#secrets.blobs.expect(reference, JSON.stringify(places) ?? "", (value) => {
+      if (places) this.#learning().value(value, places);
+      else this.#secrets.add(value);
+    });
+  }
+
   #learning(): RecordWalk {
     const replace = (value: unknown): unknown => {
       this.#secrets.add(value);
       return value;
     };
     return new RecordWalk(
-      { rules: { paths: this.#rules.paths }, secrets: this.#secrets, replace, replaceText: (value) => value },
+      {
+        rules: { paths: this.#rules.paths },
+        secrets: this.#secrets,
+        replace,
+        replaceText: (value) => value,
+        inBlob: (reference, places) => this.#learnBlob(reference, places),
+      },
       this.#tools,
     );
   }

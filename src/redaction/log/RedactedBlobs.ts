@@ -7,40 +7,45 @@ import type { DataKey } from "../../encryption/keys/DataKey.ts";
 import type { DataKeys } from "../../encryption/keys/DataKeys.ts";
 import { parseBlobReference } from "../../storage/blobs.ts";
 import { noteStoredBlobs } from "../../storage/storedBlobs.ts";
+import type { BlobValues } from "../values/BlobValues.ts";
 import { bytesOfToken, isToken, tokenMark, tokenOf } from "./redactedToken.ts";
 
 const mostReferences = 1_000;
 const start = utf8(`"${tokenMark}`);
 
+/** The parts of a redacted log that its blobs use. */
+interface RedactedBlobsContext {
+  readonly keyForWriting: (agentId: string) => Promise<DataKey>;
+  readonly sha256: () => Promise<Sha256>;
+  readonly valuesOf: (agentId: string) => BlobValues;
+}
+
 /** The blobs of a redacted log. A blob is encrypted as a whole, because it does not show where its value belongs. */
 export class RedactedBlobs implements BlobStore {
   readonly #blobs: BlobStore;
   readonly #keys: DataKeys;
-  readonly #keyForWriting: (agentId: string) => Promise<DataKey>;
-  readonly #sha256: () => Promise<Sha256>;
+  readonly #context: RedactedBlobsContext;
   /** The references of the last blobs by agent, generation and plain hash, because equal bytes differ once encrypted. */
   readonly #last = new Map<string, string>();
 
-  constructor(
-    blobs: BlobStore,
-    keys: DataKeys,
-    keyForWriting: (agentId: string) => Promise<DataKey>,
-    sha256: () => Promise<Sha256>,
-  ) {
+  constructor(blobs: BlobStore, keys: DataKeys, context: RedactedBlobsContext) {
     this.#blobs = blobs;
     noteStoredBlobs(this, blobs);
     this.#keys = keys;
-    this.#keyForWriting = keyForWriting;
-    this.#sha256 = sha256;
+    this.#context = context;
   }
 
   async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
     const copy = bytes.slice();
-    const name = JSON.stringify([agentId, generation, encoding, (await this.#sha256()).hex(copy)]);
+    const name = JSON.stringify([agentId, generation, encoding, (await this.#context.sha256()).hex(copy)]);
     const known = this.#last.get(name);
-    if (known !== undefined) return known;
-    const token = await tokenOf(await this.#keyForWriting(agentId), agentId, copy);
+    if (known !== undefined) {
+      this.#context.valuesOf(agentId).add(known, copy);
+      return known;
+    }
+    const token = await tokenOf(await this.#context.keyForWriting(agentId), agentId, copy);
     const reference = await this.#blobs.put(agentId, generation, utf8(JSON.stringify(token)), encoding);
+    this.#context.valuesOf(agentId).add(reference, copy);
     this.#last.set(name, reference);
     for (const oldest of this.#last.keys()) {
       if (this.#last.size <= mostReferences) break;
@@ -55,7 +60,9 @@ export class RedactedBlobs implements BlobStore {
     const token = fromUtf8(stored).slice(1, -1);
     if (!isToken(token)) return stored;
     try {
-      return await bytesOfToken(this.#keys, token, agentId);
+      const bytes = await bytesOfToken(this.#keys, token, agentId);
+      this.#context.valuesOf(agentId).read(reference, bytes);
+      return bytes;
     } catch (cause) {
       if (!(cause instanceof AuthenticationFailedError)) throw cause;
       throw new CorruptBlobError(agentId, reference, "was changed, or has another key", { cause });

@@ -66,7 +66,11 @@ export class RedactedRecordLog implements RecordLog {
     this.#rules = rules;
     this.#secrets = secrets;
     this.keys = keys;
-    this.blobs = new RedactedBlobs(log.blobs, keys, (agentId) => this.keyForWriting(agentId), sha256);
+    this.blobs = new RedactedBlobs(log.blobs, keys, {
+      keyForWriting: (agentId) => this.keyForWriting(agentId),
+      sha256,
+      valuesOf: (agentId) => secrets.of(agentId).blobs,
+    });
     // Copies keep their bytes, and with them the tokens.
     if (log.encodedAppends) this.encodedAppends = (...given) => this.#noted(log.encodedAppends?.(...given), given[0]);
     if (log.receive) this.receive = (...given) => this.#receive(...given);

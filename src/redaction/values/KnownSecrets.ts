@@ -1,3 +1,5 @@
+import { BlobValues } from "./BlobValues.ts";
+
 /** Shorter secrets are redacted at their paths only, because they also occur in unrelated texts. */
 const shortestSecret = 6;
 /** The characters and the texts that a process remembers of an agent. */
@@ -15,6 +17,7 @@ const mostSearches = 256;
  * to remember, every text counts as a secret, so that no output can make a process forget earlier secrets.
  */
 export class KnownSecrets {
+  readonly blobs = new BlobValues();
   readonly #texts = new Set<string>();
   /** The lengths of the secrets with the same first characters. */
   readonly #lengths = new Map<string, number[]>();

@@ -16,6 +16,13 @@ export class StoredValueWalk extends ValueWalk {
     super({ ...options, keeps: (text) => parseBlobReference(text) !== undefined || keeps?.(text) === true });
   }
 
+  override value(value: unknown, places: Places): unknown {
+    const reference = blobOf(value);
+    if (reference === undefined) return super.value(value, places);
+    this.options.inBlob?.(reference, this.isRedactedAt(places) ? undefined : places);
+    return value;
+  }
+
   /** A message can refer to another one, or to outcomes. */
   override structure(value: unknown, places: Places, fields: LibraryFields): unknown {
     const key = fields === messageFields ? envelopeKeyOf(value) : undefined;
@@ -28,13 +35,14 @@ export class StoredValueWalk extends ValueWalk {
 
   /** Shows the names of the blobs within a redacted value, because the storage finds and deletes blobs by them. */
   protected override whole(value: unknown): unknown {
-    if (value === undefined || isBlobEnvelope(value)) return value;
+    const reference = blobOf(value);
+    if (reference !== undefined) this.options.inBlob?.(reference, undefined);
+    if (value === undefined || reference !== undefined) return value;
     const blobs = typeof value === "object" && value !== null ? blobsNamedIn(utf8(JSON.stringify(value))) : [];
     return this.options.replace(value, [...blobs].map((blob) => `${blob} `).join(""));
   }
 
   protected override object(value: object, places: Places): unknown {
-    if (isBlobEnvelope(value)) return value;
     const fields = Object.entries(value);
     const [only, content] = fields.length === 1 ? (fields[0] as readonly [string, unknown]) : ["", undefined];
     if (only === "$plain") return { $plain: this.value(content, places) };
@@ -69,13 +77,15 @@ export class StoredValueWalk extends ValueWalk {
   }
 }
 
-function isBlobEnvelope(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
+/** Returns the reference of a value in a blob. */
+function blobOf(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
   const fields = Object.entries(value);
   const [key, cell] = fields[0] ?? [];
-  if (fields.length !== 1 || key !== "$blob" || !isBlobCell(cell)) return false;
+  if (fields.length !== 1 || key !== "$blob" || !isBlobCell(cell)) return undefined;
   const [reference, , hash = "0".repeat(64)] = cell;
-  return cell.length <= 3 && parseBlobReference(reference) !== undefined && /^[0-9a-f]{64}$/.test(hash);
+  const isBlob = cell.length <= 3 && parseBlobReference(reference) !== undefined && /^[0-9a-f]{64}$/.test(hash);
+  return isBlob ? reference : undefined;
 }
 
 function isResult(value: unknown): value is StoredResult {

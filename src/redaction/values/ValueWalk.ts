@@ -23,6 +23,8 @@ export interface WalkOptions {
   readonly hides?: ((text: string) => boolean) | undefined;
   /** Whether a text is kept as it is, such as the name of a blob. */
   readonly keeps?: ((text: string) => boolean) | undefined;
+  /** Called for a value in a blob with its places. `undefined` if the path of the whole value is redacted. */
+  readonly inBlob?: ((reference: string, places: Places | undefined) => void) | undefined;
 }
 
 /** Values that are nested deeper are redacted as a whole. */
