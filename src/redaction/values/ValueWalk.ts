@@ -173,7 +173,7 @@ export class ValueWalk {
   #pair(pair: readonly [key: string, value: unknown], places: Places): readonly unknown[] {
     const [key, value] = pair;
     const at = places.map(({ whole, named }) => ({ whole: [...whole, "1"], named: [...named, key] }));
-    const copy = [this.text(key), this.value(value, at)];
+    const copy = [this.value(key, placesOfItem(places, 0)), this.value(value, at)];
     return copy[0] === key && copy[1] === value ? pair : copy;
   }
 
@@ -190,13 +190,21 @@ export class ValueWalk {
   }
 }
 
+/** The fields of a status with the input and the output of a run. */
+const ofStatus: ReadonlyMap<string, readonly string[]> = new Map([
+  ["inputRequest", ["input"]],
+  ["finalOutput", ["output"]],
+]);
+
 /**
- * Returns the places of a field. The values of a tool call are also at `<tool>.input` and `<tool>.output`, and the output
- * of a run in its status at `output`.
+ * Returns the places of a field. The values of a tool call are also at `<tool>.input` and `<tool>.output`, and the input
+ * and the output of a run in its status at `input` and `output`.
  */
 export function placesOfField(places: Places, key: string, tool?: string): Places {
-  const name = key === "finalOutput" ? "output" : key;
-  const within = places.map(({ whole, named }) => ({ whole: [...whole, name], named: [...named, name] }));
+  const names = [key, ...(ofStatus.get(key) ?? [])];
+  const within = places.flatMap(({ whole, named }) =>
+    names.map((name) => ({ whole: [...whole, name], named: [...named, name] })),
+  );
   return tool !== undefined && (key === "input" || key === "output") ? [...within, ...placesAt(tool, key)] : within;
 }
 
