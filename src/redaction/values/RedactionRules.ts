@@ -13,6 +13,21 @@ export function isRedacted({ paths }: RedactionRules, place: ValuePlace): boolea
   return paths.some((path) => isAt(place, path));
 }
 
+/** Returns whether a part of the input or output of a tool is redacted. */
+export function hasRulesOfTools({ paths }: RedactionRules, side: "input" | "output"): boolean {
+  return paths.some(([, field]) => field === side || field === "*");
+}
+
+/** Returns whether a part of a value is redacted, if the value is the input or output of a tool or within one. */
+export function hasRulesBelow({ paths }: RedactionRules, place: ValuePlace): boolean {
+  return paths.some((path) => startsWith(path, place.named) || startsWith(path, place.whole));
+}
+
+function startsWith(path: RedactedPath, place: readonly string[]): boolean {
+  if (place.length < 2 || path.length <= place.length) return false;
+  return place.every((key, at) => path[at] === key || path[at] === "*");
+}
+
 /** Returns the shown form of a text. A function that throws or returns no text redacts the whole text. */
 export function shownText({ text: redact }: RedactionRules, text: string): string {
   if (!redact) return text;

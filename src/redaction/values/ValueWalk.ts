@@ -2,7 +2,7 @@ import { isPair, toolOf, type ValuePlace } from "../../internal/redactedPath.ts"
 import { callOf, type CallShape } from "./callOf.ts";
 import type { KnownSecrets } from "./KnownSecrets.ts";
 import { isLibraryField, isName, type LibraryFields } from "./libraryFields.ts";
-import { isRedacted, type RedactionRules, shownText } from "./RedactionRules.ts";
+import { hasRulesBelow, hasRulesOfTools, isRedacted, type RedactionRules, shownText } from "./RedactionRules.ts";
 
 export interface WalkOptions {
   readonly rules: RedactionRules;
@@ -97,11 +97,12 @@ export class ValueWalk {
     const keys = Object.keys(value);
     if (keys.some((key) => this.#isSecret(key))) return this.options.replaceText(value, "");
     const call = callOf(value, (callId) => this.toolOfCall(callId));
+    const isUnknown = (key: string) => call !== undefined && call.tool === undefined && this.#hasRulesOf(call, key);
     const prototype = Object.getPrototypeOf(value) as object | null;
     let isChanged = false;
     const entries = keys.map((key) => {
       const item: unknown = Reflect.get(value, key);
-      const copy = this.value(item, placesWithin(value, key, { places, call }));
+      const copy = isUnknown(key) ? this.whole(item) : this.value(item, placesWithin(value, key, { places, call }));
       isChanged ||= copy !== item;
       return [key, copy] as const;
     });
@@ -117,10 +118,21 @@ export class ValueWalk {
     return undefined;
   }
 
-  /** Models and other runtimes store inputs and outputs as JSON texts. */
+  /** A call of an unknown tool can be one of a tool with rules. */
+  #hasRulesOf({ sides }: CallShape, key: string): boolean {
+    const side = sides.get(key);
+    return side !== undefined && hasRulesOfTools(this.options.rules, side);
+  }
+
+  /**
+   * Models and other runtimes store inputs and outputs as JSON texts. A text that is no JSON, for example because it was
+   * cut off, does not show its redacted parts.
+   */
   #isRedactedJson(text: string, places: Places): boolean {
-    if (this.options.rules.paths.length === 0 || !/^\s*[[{]/.test(text) || this.options.keeps?.(text)) return false;
-    const parsed = parsedJson(text);
+    const { rules, keeps } = this.options;
+    if (rules.paths.length === 0 || text === "" || keeps?.(text)) return false;
+    const parsed = /^\s*[[{]/.test(text) ? parsedJson(text) : undefined;
+    if (parsed === undefined) return places.some((place) => hasRulesBelow(rules, place));
     return this.value(parsed, places) !== parsed;
   }
 
@@ -230,7 +242,7 @@ function placesWithin(
 ): Places {
   const within = placesOfField(places, key);
   const side = call?.sides.get(key);
-  if (call && side) return [...within, ...placesAt(call.tool, side)];
+  if (call?.tool !== undefined && side) return [...within, ...placesAt(call.tool, side)];
   return "type" in value && (key === "text" || key === "value") ? [...within, ...places] : within;
 }
 

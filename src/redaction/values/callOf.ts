@@ -2,31 +2,35 @@ import { toolOf } from "../../internal/redactedPath.ts";
 
 /** An object that represents a call, or a part of one. */
 export interface CallShape {
-  readonly tool: string;
+  /** `undefined` if the tool is unknown. */
+  readonly tool: string | undefined;
   /** The sides of the call in its fields. */
   readonly sides: ReadonlyMap<string, CallSide>;
 }
 
-type CallSide = "input" | "output";
+export type CallSide = "input" | "output";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const ownSides: CallShape["sides"] = new Map([
-  ["input", "input"],
-  ["output", "output"],
-]);
-
-/** The fields of calls and results in messages and items of LangChain, OpenAI and Anthropic. */
-const inputSides: CallShape["sides"] = new Map([
+/** The fields of calls in messages and items of the AI SDK, LangChain, OpenAI and Anthropic. */
+const callSides: CallShape["sides"] = new Map([
   ["args", "input"],
   ["arguments", "input"],
   ["input", "input"],
+  ["rawInput", "input"],
+  ["output", "output"],
+  ["result", "output"],
 ]);
-const outputSides: CallShape["sides"] = new Map([
+const resultSides: CallShape["sides"] = new Map([
   ["output", "output"],
   ["content", "output"],
   ["artifact", "output"],
 ]);
+
+/** The types of calls, such as `tool_use`, `mcp_call` and `hosted_tool_call`. */
+const callType = /_call$|tool_use$/;
+/** The type of a call in a message for a user interface of the AI SDK. */
+const partType = /^tool-(.+)$/s;
 
 /**
  * Returns the call of an object, or `undefined` if it represents none.
@@ -34,24 +38,40 @@ const outputSides: CallShape["sides"] = new Map([
  * @param toolOfCall - returns the tool of a known call, because a result can lack it.
  */
 export function callOf(value: object, toolOfCall: (callId: unknown) => string | undefined): CallShape | undefined {
-  const own = toolOf(value);
-  if (own !== undefined) return { tool: own, sides: ownSides };
+  const own = toolOf(value) ?? toolOfPart(value);
+  if (own !== undefined) return { tool: own, sides: callSides };
   const { name } = value as Fields;
   const sides = sidesOf(value);
-  const tool = typeof name === "string" ? name : sides && toolOfCall(foreignCallId(value));
-  return sides && tool !== undefined ? { tool, sides } : undefined;
+  if (!sides) return undefined;
+  if (typeof name === "string") return { tool: name, sides };
+  const callId = foreignCallId(value);
+  const isCall = sides === resultSides || hasCallType(value);
+  return isCall ? { tool: toolOfCall(callId), sides } : undefined;
 }
 
 /** Returns the id and the tool of a call of another runtime, as far as the object has them. */
 export function foreignCall(value: object): readonly [callId: unknown, tool: unknown] {
-  return sidesOf(value) ? [foreignCallId(value), (value as Fields)["name"]] : [undefined, undefined];
+  const { id, function: called, toolCallId, name } = value as Fields;
+  if (typeof called === "object" && called !== null) return [id, (called as Fields)["name"]];
+  const part = toolOfPart(value);
+  if (part !== undefined) return [toolCallId, part];
+  return sidesOf(value) ? [foreignCallId(value), name] : [undefined, undefined];
 }
 
 function sidesOf(value: object): CallShape["sides"] | undefined {
-  const { type } = value as Fields;
-  if ("args" in value || "arguments" in value || type === "tool_use") return inputSides;
+  if ("args" in value || "arguments" in value || hasCallType(value)) return callSides;
   const isResult = "tool_call_id" in value || "tool_use_id" in value || "callId" in value || "call_id" in value;
-  return isResult ? outputSides : undefined;
+  return isResult ? resultSides : undefined;
+}
+
+function hasCallType(value: object): boolean {
+  const { type } = value as Fields;
+  return typeof type === "string" && callType.test(type);
+}
+
+function toolOfPart(value: object): string | undefined {
+  const { type } = value as Fields;
+  return typeof type === "string" && "toolCallId" in value ? partType.exec(type)?.[1] : undefined;
 }
 
 function foreignCallId(value: object): unknown {
