@@ -2,6 +2,7 @@ import type { LogAppend } from "../../storage/RecordLog.ts";
 import type { KnownSecrets } from "../values/KnownSecrets.ts";
 import { type RedactionRules, shownText } from "../values/RedactionRules.ts";
 import type { Places } from "../values/ValueWalk.ts";
+import { assertNoTokens } from "./assertNoTokens.ts";
 import { CallTools } from "./CallTools.ts";
 import { HiddenValue } from "./HiddenValue.ts";
 import { RecordWalk } from "./RecordWalk.ts";
@@ -43,6 +44,7 @@ export class AppendRedactor {
    *
    * @param keepsTokens - whether tokens in the append were read from a log, and stay. Other texts that look like tokens
    * are hidden, because a reader would decrypt them. Defaults to false.
+   * @throws InvalidInputError for an id or a name that looks like a token.
    */
   redact(append: LogAppend, keepsTokens = false): RedactedAppend {
     const learning = this.#learning();
@@ -67,8 +69,9 @@ export class AppendRedactor {
     const records = isMarked ? walked : walk.marked(walked);
     this.#isMarked = isMarked || records.some(hasMark);
     const summary = append.summary && walk.summary(append.summary);
-    if (hidden.length === 0) return { append, hidden };
-    return { append: copyOf({ ...append, records, ...(summary && { summary }) }) as LogAppend, hidden };
+    const redacted = { ...append, records, ...(summary && { summary }) };
+    if (!keepsTokens) assertNoTokens(redacted);
+    return { append: hidden.length === 0 ? append : (copyOf(redacted) as LogAppend), hidden };
   }
 
   #learnBlob(reference: string, places: Places | undefined): void {

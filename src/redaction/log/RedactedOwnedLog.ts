@@ -42,7 +42,7 @@ export class RedactedOwnedLog extends OwnedLogWrapper {
 
   async append(entry: LogAppend, expectedPosition: number): Promise<number> {
     if (this.#failed) throw this.#failed.error;
-    const redacted = this.#context.redact(entry);
+    const redacted = this.#redacted(entry);
     if (redacted.hidden.length === 0 && this.#waiting === 0) return this.owned.append(entry, expectedPosition);
     // Copies the entry before the first await, because the caller may change it afterwards.
     const copy = redacted.hidden.length > 0 ? redacted : { append: structuredClone(entry), hidden: [] };
@@ -75,6 +75,15 @@ export class RedactedOwnedLog extends OwnedLogWrapper {
       this.#context.ended();
       await this.owned.release();
     });
+  }
+
+  #redacted(entry: LogAppend): RedactedAppend {
+    try {
+      return this.#context.redact(entry);
+    } catch (error) {
+      this.#failed = { error };
+      throw error;
+    }
   }
 
   /** After a failure, later appends must not take the place of this one. */
