@@ -16,35 +16,59 @@ export function secret<Schema extends z.core.$ZodType>(schema: Schema): Schema {
   return schema;
 }
 
-/** Returns the paths of the secret fields of a schema. `*` is any key. A secret schema itself has an empty path. */
-export function secretPaths(schema: z.core.$ZodType): readonly (readonly string[])[] {
+/**
+ * Returns the paths of the secret fields of a schema. `*` is any key. A secret schema itself has an empty path. A field
+ * that contains itself is redacted as a whole if it contains a secret, and so is a record whose keys are secret.
+ */
+export function secretPaths(schema: Schema): readonly (readonly string[])[] {
   return pathsIn(schema, new Set());
 }
 
-type Definition = Readonly<Record<string, unknown>>;
+/** Schemas that are nested deeper make new schemas for each level. */
+const deepest = 32;
 
-function pathsIn(schema: z.core.$ZodType, around: ReadonlySet<z.core.$ZodType>): readonly (readonly string[])[] {
-  if (around.has(schema)) return [];
+type Schema = z.core.$ZodType;
+
+/** A part of a schema, and the key of its values within those of the schema. `undefined` if they are the same. */
+type Part = readonly [key: string | undefined, part: unknown];
+
+function pathsIn(schema: Schema, around: ReadonlySet<Schema>): readonly (readonly string[])[] {
   if (secrets.get(schema)) return [[]];
+  if (around.has(schema) || around.size > deepest) return hasSecret(schema) ? [[]] : [];
+  const { keyType } = definitionOf(schema);
+  if (schemasIn(keyType).some((key) => hasSecret(key))) return [[]];
   const within = new Set([...around, schema]);
-  const below = (key: string | undefined, nested: unknown) =>
-    schemasIn(nested).flatMap((each) =>
-      pathsIn(each, within).map((path) => (key === undefined ? path : [key, ...path])),
-    );
-  const definition = schema._zod.def as unknown as Definition;
-  const { shape = {}, catchall, keyType: _keyType, valueType, getter, ...others } = definition;
+  return partsOf(schema).flatMap(([key, part]) =>
+    schemasIn(part).flatMap((each) => pathsIn(each, within).map((path) => (key === undefined ? path : [key, ...path]))),
+  );
+}
+
+function hasSecret(schema: Schema, searched: Set<Schema> = new Set(), depth = 0): boolean {
+  if (secrets.get(schema)) return true;
+  if (searched.has(schema) || depth > deepest) return false;
+  searched.add(schema);
+  const parts: readonly Part[] = [...partsOf(schema), [undefined, definitionOf(schema)["keyType"]]];
+  return parts.some(([, part]) => schemasIn(part).some((each) => hasSecret(each, searched, depth + 1)));
+}
+
+function partsOf(schema: Schema): readonly Part[] {
+  const { shape = {}, catchall, keyType: _keyType, valueType, getter, ...others } = definitionOf(schema);
   return [
-    ...Object.entries(shape as object).flatMap(([key, field]) => below(key, field)),
-    ...below("*", catchall),
-    ...below("*", valueType),
-    ...(typeof getter === "function" ? below(undefined, (getter as () => unknown)()) : []),
-    ...Object.values(others).flatMap((nested) => below(undefined, nested)),
+    ...Object.entries(shape as object),
+    ["*", catchall],
+    ["*", valueType],
+    ...(typeof getter === "function" ? [[undefined, (getter as () => unknown)()] as const] : []),
+    ...Object.values(others).map((part) => [undefined, part] as const),
   ];
 }
 
-function schemasIn(value: unknown): readonly z.core.$ZodType[] {
+function definitionOf(schema: Schema): Readonly<Record<string, unknown>> {
+  return schema._zod.def as unknown as Readonly<Record<string, unknown>>;
+}
+
+function schemasIn(value: unknown): readonly Schema[] {
   if (Array.isArray(value)) return value.flatMap(schemasIn);
   return typeof (Object(value) as { readonly _zod?: { readonly def?: unknown } })._zod?.def === "object"
-    ? [value as z.core.$ZodType]
+    ? [value as Schema]
     : [];
 }

@@ -226,8 +226,45 @@ describe("secret()", () => {
       "piped",
       "kinds.f",
       "node.key",
+      "node.next",
     ]);
     expect(secretPaths(secret(z.object({ a: z.string() })))).toEqual([[]]);
     expect(secretPaths(z.object({ a: z.string() }))).toEqual([]);
+  });
+
+  it("marks fields that contain themselves, and records with secret keys, as a whole", () => {
+    const person = z.object({
+      pin: secret(z.string()),
+      get friends() {
+        return z.array(person);
+      },
+    });
+    interface Tree {
+      readonly children: readonly Tree[];
+    }
+    const tree: z.ZodType<Tree> = z.lazy(() => z.object({ children: z.array(tree) }));
+    const endless = (): z.ZodType => z.lazy(() => z.object({ pin: secret(z.string()), next: endless() }));
+    const schema = z.object({
+      person,
+      tree,
+      byCard: z.record(secret(z.string()), z.number()),
+      pins: z.record(z.string(), secret(z.string())),
+    });
+    expect(secretPaths(schema).map((path) => path.join("."))).toEqual([
+      "person.pin",
+      "person.friends",
+      "byCard",
+      "pins.*",
+    ]);
+    expect(
+      secretPaths(endless())
+        .map((path) => path.join("."))
+        .slice(0, 2),
+    ).toEqual(["pin", "next.pin"]);
+    expect(
+      secretPaths(endless())
+        .at(-1)
+        ?.every((key) => key === "next"),
+    ).toBe(true);
   });
 });
