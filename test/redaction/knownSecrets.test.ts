@@ -1,7 +1,38 @@
 import { describe, expect, it } from "vitest";
-import { KnownSecrets } from "../../src/redaction/values/KnownSecrets.ts";
+import { InMemoryPersistenceStorageProvider } from "../../src/index.ts";
+import { collect } from "../storage/file/support/fixture.ts";
+import { redactedLog } from "./redactedHarness.ts";
+import { KnownSecrets, SecretsOfAgents } from "../../src/redaction/values/KnownSecrets.ts";
 
 const numbered = (count: number) => Array.from({ length: count }, (_, at) => `value-${at}`);
+
+describe("the known secrets of agents", () => {
+  it("are kept while an agent is open, and longer for the agents that were used last", () => {
+    const secrets = new SecretsOfAgents();
+    const isKnown = () => secrets.of("a").isIn("It is PIN-483920.");
+    const readOthers = () => numbered(1_000).forEach((agentId) => secrets.of(agentId));
+    secrets.open("a").add("PIN-483920");
+    readOthers();
+    expect(isKnown()).toBe(true);
+    secrets.close("a");
+    expect(isKnown()).toBe(true);
+    readOthers();
+    expect(isKnown()).toBe(false);
+  });
+
+  it("are kept while this process owns the log of the agent", async () => {
+    const { log } = new InMemoryPersistenceStorageProvider();
+    const secrets = new SecretsOfAgents();
+    const redacted = redactedLog(log, secrets);
+    const owned = await redacted.open("a", { host: "h", processId: 1, nonce: "n" });
+    await owned.append({ id: "1", records: [{ kind: "note", key: "k", value: "PIN-483920" } as never] }, 0);
+    for (const agentId of numbered(1_000)) await collect(redacted.read(agentId));
+    expect(secrets.of("a").isIn("It is PIN-483920.")).toBe(true);
+    await owned.release();
+    for (const agentId of numbered(1_000)) await collect(redacted.read(agentId));
+    expect(secrets.of("a").isIn("It is PIN-483920.")).toBe(false);
+  });
+});
 
 describe("the known secrets of an agent", () => {
   it("include the first one after an output with many others", () => {

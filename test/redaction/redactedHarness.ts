@@ -9,12 +9,12 @@ import type { RecordLogHarness } from "../../src/testing.ts";
 import { testKeys } from "../encryption/encryptedHarness.ts";
 
 /** A redacted log. It redacts every text with an `e`, so that most records of a suite have redacted values. */
-export function redactedLog(log: RecordLog): RedactedRecordLog {
+export function redactedLog(log: RecordLog, secrets = new SecretsOfAgents()): RedactedRecordLog {
   const keys = new DataKeys(new KeyLog(log, async () => nodeSha256), testKeys("first"));
   // A reason of a stop stays redacted.
   const text = (given: string) => (given.startsWith("cancelled") ? given : given.replaceAll("e", "*"));
   const rules = { paths: [["value"]], text };
-  return new RedactedRecordLog(log, { keys, rules, secrets: new SecretsOfAgents(), sha256: async () => nodeSha256 });
+  return new RedactedRecordLog(log, { keys, rules, secrets, sha256: async () => nodeSha256 });
 }
 
 /** The harness of a log, redacted. Bytes are changed below the redaction. */

@@ -176,6 +176,7 @@ export class RedactedRecordLog implements RecordLog {
   }
 
   #own(agentId: string, owned: OwnedLog): OwnedLog {
+    this.#secrets.open(agentId);
     const redactor = this.#redactorOf(agentId);
     this.#owned.set(agentId, redactor);
     return new RedactedOwnedLog(agentId, owned, {
@@ -189,7 +190,9 @@ export class RedactedRecordLog implements RecordLog {
         return this.keys.destroy(agentId, keyId);
       },
       ended: () => {
-        if (this.#owned.get(agentId) === redactor) this.#owned.delete(agentId);
+        if (this.#owned.get(agentId) !== redactor) return;
+        this.#owned.delete(agentId);
+        this.#secrets.close(agentId);
       },
     });
   }

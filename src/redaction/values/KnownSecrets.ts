@@ -86,11 +86,14 @@ export class KnownSecrets {
   }
 }
 
-/** The known secrets of the agents that a process used last. */
+/** The known secrets of the agents that a process used last, and of those that are open. */
 export class SecretsOfAgents {
   readonly #agents = new Map<string, KnownSecrets>();
+  readonly #open = new Map<string, KnownSecrets>();
 
   of(agentId: string): KnownSecrets {
+    const open = this.#open.get(agentId);
+    if (open) return open;
     const known = this.#agents.get(agentId) ?? new KnownSecrets();
     this.#agents.delete(agentId);
     this.#agents.set(agentId, known);
@@ -101,7 +104,23 @@ export class SecretsOfAgents {
     return known;
   }
 
+  /** Keeps the secrets of an agent until it is closed. */
+  open(agentId: string): KnownSecrets {
+    const known = this.of(agentId);
+    this.#agents.delete(agentId);
+    this.#open.set(agentId, known);
+    return known;
+  }
+
+  close(agentId: string): void {
+    const known = this.#open.get(agentId);
+    if (!known) return;
+    this.#open.delete(agentId);
+    this.#agents.set(agentId, known);
+  }
+
   forget(agentId: string): void {
+    this.#open.delete(agentId);
     this.#agents.delete(agentId);
   }
 }
