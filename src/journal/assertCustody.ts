@@ -25,7 +25,7 @@ interface Opened {
 export async function assertCustody(journal: Opened, asked: CustodyUse | undefined): Promise<void> {
   const { agentId, clock, statusState } = journal;
   const { state } = statusState.custody ?? {};
-  if (asked !== "move" && statusState.hasVault) throw new NotSupportedError("The agent", "its vault");
+  if (asked !== "move" && statusState.run?.vault) throw new NotSupportedError("The agent", "its vault");
   if (state === "moving" && asked === "move") return;
   const error = custodyError(agentId, statusState);
   if (!error) return;

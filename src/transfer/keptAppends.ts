@@ -12,6 +12,7 @@ import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { CustodyRecord } from "../checkpoint/records/runRecords.ts";
 import { initialStatus, statusAfter } from "../checkpoint/state/StatusState.ts";
 import { includesText } from "../internal/bytes.ts";
+import { type KeptAppend, StoredForm } from "./StoredForm.ts";
 import { assertOfAgent } from "../storage/readEntries.ts";
 
 /** A line without these texts is not parsed. They start with a rare character, because that makes the search fast. */
@@ -24,11 +25,6 @@ type SourceLog = CopiedLog & Partial<Pick<RecordLog, "capabilities">>;
 /** The maximum number of line bytes kept in memory. */
 const mostBytes = 16 * 1024 * 1024;
 
-interface KeptAppend {
-  readonly line: Uint8Array;
-  readonly position: number;
-}
-
 /**
  * Returns a log that reads and verifies its lines only once. A log that exceeds the limit is returned unchanged, but a
  * redacted log is then read in its stored form, like the lines that are kept.
@@ -39,7 +35,8 @@ export async function keptAppends(log: SourceLog, agentId: string, sha256: Sha25
   let bytes = 0;
   for await (const line of log.encodedAppends(agentId)) {
     bytes += line.length;
-    if (bytes > mostBytes) return log.capabilities?.redacted ? new StoredForm(log, sha256) : log;
+    if (bytes > mostBytes)
+      return log.capabilities?.redacted ? new StoredForm(log, (entry) => entryIn(entry, sha256)) : log;
     kept.push({ line, position: linkOf(line)?.position ?? 0 });
     await pace.after(line.length);
   }
@@ -70,36 +67,6 @@ class KeptAppends implements CopiedLog {
     const isBeginning = (kept: KeptAppend) => hasSnapshot(kept.line) && isWithin(kept);
     const first = sinceSnapshot ? Math.max(0, this.#kept.findLastIndex(isBeginning)) : 0;
     for (const kept of this.#kept.slice(first)) if (isWithin(kept)) yield entryIn(kept, this.#sha256);
-  }
-}
-
-/** A log whose entries are read from its lines. */
-class StoredForm implements CopiedLog {
-  readonly #log: CopiedLog;
-  readonly #sha256: Sha256;
-
-  constructor(log: CopiedLog, sha256: Sha256) {
-    this.#log = log;
-    this.#sha256 = sha256;
-  }
-
-  encodedAppends(...given: Parameters<CopiedLog["encodedAppends"]>): AsyncIterable<Uint8Array> {
-    return this.#log.encodedAppends(...given);
-  }
-
-  async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
-    let begin = 0;
-    if (options.sinceSnapshot)
-      for await (const { line, position } of this.#within(agentId, options)) if (hasSnapshot(line)) begin = position;
-    for await (const kept of this.#within(agentId, options))
-      if (kept.position >= begin) yield entryIn(kept, this.#sha256);
-  }
-
-  async *#within(agentId: string, { after = 0, upTo }: ReadOptions): AsyncGenerator<KeptAppend> {
-    for await (const line of this.#log.encodedAppends(agentId, upTo === undefined ? {} : { upTo })) {
-      const position = linkOf(line)?.position ?? 0;
-      if (position > after) yield { line, position };
-    }
   }
 }
 

@@ -65,3 +65,27 @@ describe("an agent that started without redaction", () => {
     expect((await askingAgent(storage, false).resume({ agentId: "a" })).status).toBe("waiting");
   });
 });
+
+describe("an event of a process with a vault", () => {
+  it("is received by a process with the vault, and refused by others", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    const options = { paths: ["payload.pin"], vault: { keys: testKeys("first") } };
+    const receiving = (isRedacted: boolean) =>
+      new AIAgent({
+        promptExecutor: scriptedModel([]),
+        llmModel: "scripted",
+        strategy: strategy<string, string>("receive", (graph) => {
+          const receive = graph.node("receive", async (_input: string, context) => {
+            const { pin } = await context.receive("news", { schema: z.object({ pin: z.string() }) });
+            return pin;
+          });
+          graph.edge(graph.start, receive);
+          graph.edge(receive, graph.finish);
+        }),
+      }).install(Persistence, { storage, ...(isRedacted && { redact: redaction(options) }) });
+    await receiving(false).run("go", { agentId: "a" });
+    await persistence(receiving(true)).agent("a").send("news", { pin: "4711" });
+    await expect(receiving(false).resume({ agentId: "a" })).rejects.toMatchObject({ code: "not_supported" });
+    expect(await receiving(true).resume({ agentId: "a" })).toMatchObject({ status: "completed", output: "4711" });
+  });
+});

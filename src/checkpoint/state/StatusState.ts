@@ -25,8 +25,6 @@ export interface StatusState {
   /** The calls whose failures ended the run and that have not settled since then. They are retried. */
   readonly failedCalls?: readonly string[] | undefined;
   readonly custody?: CustodyRecord;
-  /** True if a record of the agent has redacted values that only its vault can read. */
-  readonly hasVault?: true;
   readonly checkpoint?: { readonly id: string; readonly record: CheckpointRecord };
   /** When the newest checkpoint of a nested line was made, in milliseconds since 1970. */
   readonly activeAt?: number;
@@ -37,11 +35,10 @@ export interface StatusState {
 export const initialStatus: StatusState = { retries: 0, attempts: 0 };
 
 export function statusAfter(state: StatusState, record: AgentRecord, generation: number): StatusState {
-  return withVault(changedBy(state, record, generation), record);
-}
-
-function withVault(state: StatusState, record: object): StatusState {
-  return "vault" in record && record.vault ? { ...state, hasVault: true } : state;
+  const next = changedBy(state, record, generation);
+  // Any record can have the mark of its run.
+  const { vault } = record as Partial<RunRecord>;
+  return vault && next.run ? { ...next, run: { ...next.run, vault } } : next;
 }
 
 function changedBy(state: StatusState, record: AgentRecord, generation: number): StatusState {
@@ -71,11 +68,7 @@ function changedBy(state: StatusState, record: AgentRecord, generation: number):
 }
 
 /** Returns the status at a snapshot. Snapshots are written only while the run is in progress, or at its end. */
-export function statusAtSnapshot(snapshot: SnapshotRecord): StatusState {
-  return withVault(stateOf(snapshot), snapshot.run);
-}
-
-function stateOf({ run, createdAt, checkpoint, checkpointId, life }: SnapshotRecord): StatusState {
+export function statusAtSnapshot({ run, createdAt, checkpoint, checkpointId, life }: SnapshotRecord): StatusState {
   const { status, at } = checkpoint;
   return {
     run,

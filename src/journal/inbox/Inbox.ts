@@ -1,5 +1,6 @@
 import { valueDigest } from "../../checkpoint/values/isSameValue.ts";
 import { EventKeyUsedError } from "../../errors/requestErrors.ts";
+import { NotSupportedError } from "../../errors/storageErrors.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { LogStorage } from "../../storage/LogStorage.ts";
@@ -107,6 +108,8 @@ export class Inbox {
    * Returns the event of a request: the event that the request received before, or else the oldest event that no
    * request has received. Returns `undefined` if no such event exists. Other requests can no longer receive the event
    * when it resolves.
+   *
+   * @throws NotSupportedError for an event with redacted values, without their vault.
    */
   async take(agentId: string, asked: EventRequest): Promise<ReceivedEvent | undefined> {
     const { request, event: name } = asked;
@@ -122,6 +125,7 @@ export class Inbox {
       const number = log.state.eventFor(request, name) ?? -1;
       const event = log.state.event(number);
       if (!event) return undefined;
+      if (event.vault) throw new NotSupportedError("The event", "the vault of its sender");
       if (!log.state.hasTaken(request)) log.append([{ kind: "take", request, event: number }]);
       const [payload] = await log.read([event.payload]);
       return { event: number, payload };

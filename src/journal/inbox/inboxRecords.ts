@@ -10,6 +10,8 @@ export interface SentRecord {
   readonly key?: string;
   /** The digest of name and payload. `undefined` without a key. */
   readonly digest?: string;
+  /** Set if the event has redacted values. Omitted for readers with the vault. */
+  readonly vault?: string;
   /** The number of the event, in a restated part of the log. Defaults to the number of events before it. */
   readonly number?: number;
 }

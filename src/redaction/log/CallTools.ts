@@ -1,4 +1,4 @@
-import { foreignCall } from "../values/callOf.ts";
+import { foreignCall } from "../values/callShape.ts";
 
 /** The number of calls that a log remembers. The whole output of a forgotten call is redacted. */
 const mostCalls = 50_000;

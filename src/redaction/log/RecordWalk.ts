@@ -1,7 +1,13 @@
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import { toolOf } from "../../internal/redactedPath.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
-import { errorFields, type LibraryFields, messageFields, recordFields, taskFields } from "../values/libraryFields.ts";
+import {
+  errorFields,
+  type LibraryFields,
+  chatMessageFields,
+  recordPartFields,
+  taskFields,
+} from "../values/libraryFields.ts";
 import { StoredValueWalk } from "../values/StoredValueWalk.ts";
 import { type Places, placesAt, placesOfField, root, type WalkOptions } from "../values/ValueWalk.ts";
 import type { CallTools } from "./CallTools.ts";
@@ -28,26 +34,26 @@ const restatedEntries: ReadonlySet<string> = new Set(["snapshot.since", "pruned.
 
 /** Fields with structures of the library. */
 const structures: ReadonlyMap<string, LibraryFields> = new Map([
-  ["message.message", messageFields],
-  ["answer.message", messageFields],
-  ["answer.failed", recordFields],
-  ["edit.insert", recordFields],
+  ["message.message", chatMessageFields],
+  ["answer.message", chatMessageFields],
+  ["answer.failed", recordPartFields],
+  ["edit.insert", recordPartFields],
   ["outcome.error", errorFields],
-  ["outcome.lost", recordFields],
+  ["outcome.lost", recordPartFields],
   ["status.error", errorFields],
-  ["request.approval", recordFields],
-  ["request.problems", recordFields],
-  ["rollback.participants", recordFields],
+  ["request.approval", recordPartFields],
+  ["request.problems", recordPartFields],
+  ["rollback.participants", recordPartFields],
   ["rollback_step.error", errorFields],
   ["reverted.error", errorFields],
   ["task.reserves", taskFields],
   ["task.controls", taskFields],
-  ["custody.to", recordFields],
-  ["snapshot.history", recordFields],
-  ["snapshot.life", recordFields],
-  ["snapshot.settings", recordFields],
-  ["snapshot.requirements", recordFields],
-  ["snapshot.decisions", recordFields],
+  ["custody.to", recordPartFields],
+  ["snapshot.history", recordPartFields],
+  ["snapshot.life", recordPartFields],
+  ["snapshot.settings", recordPartFields],
+  ["snapshot.requirements", recordPartFields],
+  ["snapshot.decisions", recordPartFields],
 ]);
 
 /** Fields with the end of a call in the thread of a graph. */
@@ -78,7 +84,7 @@ export class RecordWalk extends StoredValueWalk {
     const { data, inputRequest } = summary;
     return {
       ...summary,
-      data: this.structure(data, root, recordFields),
+      data: this.structure(data, root, recordPartFields),
       ...(inputRequest !== undefined && { inputRequest: this.value(inputRequest, placesAt("input")) }),
     };
   }
@@ -129,7 +135,8 @@ export class RecordWalk extends StoredValueWalk {
       return [key, this.#field(record, key, item, tool)];
     });
     if (restatesLog(record)) return Object.fromEntries([...fields.filter(notSecrets), ...this.#secrets(record)]);
-    return Object.fromEntries(record["kind"] === "run" ? [...fields.filter(notMark), this.#mark()] : fields);
+    const isMarked = record["kind"] === "run" || isHiddenEvent(record, fields);
+    return Object.fromEntries(isMarked ? [...fields.filter(notMark), this.#mark()] : fields);
   }
 
   /** A reader that begins at the record learns the secrets of the records before it. */
@@ -157,12 +164,19 @@ export class RecordWalk extends StoredValueWalk {
     if (structuralFields.has(key) || field === "name.name") return item;
     const structure = structures.get(field);
     if (structure) return this.structure(item, placesOfField(root, key, tool), structure);
+    if (field === "requirements.environment" || field === "snapshot.storage")
+      return this.namedValues(item, placesOfField(root, key));
     if (endedCalls.has(field)) return this.#endOfCall(item as Fields, tool);
     if (field === "storage.value") return this.value(item, placesAt("storage", String(record["key"])));
     // The input of a checkpoint is the output of the node before it.
     const others = field === "checkpoint.input" ? placesAt("output") : [];
     return this.value(item, [...placesOfField(root, key, tool), ...others]);
   }
+}
+
+/** A received event is a value of the run, whose log has no mark yet. */
+function isHiddenEvent(record: Fields, fields: readonly (readonly [string, unknown])[]): boolean {
+  return record["kind"] === "event" && fields.some(([key, item]) => item !== record[key]);
 }
 
 function hasText(value: unknown, isSearched: (text: string) => boolean): boolean {

@@ -20,5 +20,6 @@ export function hasMark(record: LogRecord): boolean {
 /** Returns a restored record without its mark. Runs keep theirs, which is empty. */
 export function withoutMark(record: LogRecord): LogRecord {
   const { vault, ...others } = record as Fields;
-  return vault === "" && record.kind !== "run" && agentKinds.has(record.kind) ? others : record;
+  const isOfKind = record.kind === "event" || (record.kind !== "run" && agentKinds.has(record.kind));
+  return vault === "" && isOfKind ? others : record;
 }

@@ -4,7 +4,7 @@ import { utf8 } from "../../internal/bytes.ts";
 import { toolOf } from "../../internal/redactedPath.ts";
 import { parseBlobReference } from "../../storage/blobs.ts";
 import { blobsNamedIn } from "../../transfer/transferredBlobs.ts";
-import { type LibraryFields, messageFields, partFields } from "./libraryFields.ts";
+import { type LibraryFields, chatMessageFields, partFields } from "./libraryFields.ts";
 import { type Places, placesOfField, ValueWalk, type WalkOptions } from "./ValueWalk.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -25,7 +25,7 @@ export class StoredValueWalk extends ValueWalk {
 
   /** A message can refer to another one, or to outcomes. */
   override structure(value: unknown, places: Places, fields: LibraryFields): unknown {
-    const key = fields === messageFields ? envelopeKeyOf(value) : undefined;
+    const key = fields === chatMessageFields ? envelopeKeyOf(value) : undefined;
     if (key === "$message" || key === "$answer") return value;
     if (key === undefined) return super.structure(value, places, fields);
     const { $outcomes } = value as { readonly $outcomes?: unknown };

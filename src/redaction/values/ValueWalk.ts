@@ -1,5 +1,5 @@
 import { isPair, toolOf, type ValuePlace } from "../../internal/redactedPath.ts";
-import { callOf, type CallShape } from "./callOf.ts";
+import { callShape, type CallShape } from "./callShape.ts";
 import type { KnownSecrets } from "./KnownSecrets.ts";
 import { isLibraryField, isName, type LibraryFields } from "./libraryFields.ts";
 import { hasRulesBelow, hasRulesOfTools, isRedacted, type RedactionRules, shownText } from "./RedactionRules.ts";
@@ -96,7 +96,7 @@ export class ValueWalk {
   protected object(value: object, places: Places): unknown {
     const keys = Object.keys(value);
     if (keys.some((key) => this.#isSecret(key))) return this.options.replaceText(value, "");
-    const call = callOf(value, (callId) => this.toolOfCall(callId));
+    const call = callShape(value, (callId) => this.toolOfCall(callId));
     const isUnknown = (key: string) => call !== undefined && call.tool === undefined && this.#hasRulesOf(call, key);
     const prototype = Object.getPrototypeOf(value) as object | null;
     let isChanged = false;
@@ -168,9 +168,20 @@ export class ValueWalk {
     const copies = entries.map(([key, item]: readonly [string, unknown]) => {
       if (isName(fields, key, item)) return [key, item] as const;
       const [at, structure] = [placesOfField(places, key, tool), fields.structures.get(key)];
+      if (fields.maps?.has(key)) return [key, this.namedValues(item, at)] as const;
       return [key, structure ? this.structure(item, at, structure) : this.value(item, at)] as const;
     });
     return copies.every(([, copy], at) => copy === entries[at]?.[1]) ? value : Object.fromEntries(copies);
+  }
+
+  /** Returns values by name without their redacted parts. */
+  protected namedValues(value: unknown, places: Places): unknown {
+    if (!isPlain(value)) return this.value(value, places);
+    const entries = Object.entries(value).map(([key, item]: readonly [string, unknown]) => [
+      key,
+      this.value(item, placesOfField(places, key)),
+    ]);
+    return Object.fromEntries(entries);
   }
 
   /** Redacts a value as a whole that contains itself, or is nested too deeply. */

@@ -6,6 +6,8 @@ export interface LibraryFields {
   readonly wordFields: ReadonlySet<string>;
   /** Fields with further structures, and their fields. */
   readonly structures: ReadonlyMap<string, LibraryFields>;
+  /** Fields with values of users by names of the library. */
+  readonly maps?: ReadonlySet<string>;
   /** Fields with values of users. Their names belong to the library. */
   readonly values: ReadonlySet<string>;
 }
@@ -28,7 +30,7 @@ export const partFields: LibraryFields = {
   ),
 };
 
-export const messageFields: LibraryFields = {
+export const chatMessageFields: LibraryFields = {
   names: new Set(),
   wordFields: setOf("role"),
   structures: new Map([["content", partFields]]),
@@ -50,7 +52,7 @@ export const taskFields: LibraryFields = {
 };
 
 /** The fields of status data, and of the parts of records. */
-export const recordFields: LibraryFields = {
+export const recordPartFields: LibraryFields = {
   names: setOf(
     "kind lane at node number call tool asked after key packs redone agentId version taskId createdAt priority " +
       "startedAt lastActivityAt iterationCount accumulatedContext pausedAt snapshot timeoutAt completedAt failedAt " +
@@ -58,7 +60,7 @@ export const recordFields: LibraryFields = {
   ),
   wordFields: setOf("waitingFor estimatedComplexity"),
   structures: new Map([
-    ["message", messageFields],
+    ["message", chatMessageFields],
     ["error", errorFields],
     [
       "task",
@@ -73,10 +75,11 @@ export const recordFields: LibraryFields = {
     ["reserves", taskFields],
     ["controls", taskFields],
   ]),
+  maps: setOf("environment"),
   values: setOf(
     "input path reason expected steps currentAgent currentStep pauseReason resumeInstructions promptShownToUser " +
       "inputRequest finalOutput filesModified verificationResults errorType errorMessage stackTrace decision files " +
-      "environment directory hashes model parameters tools folder code name notBefore expiresAt retryDelayMs",
+      "directory hashes model parameters tools folder code name notBefore expiresAt retryDelayMs",
   ),
 };
 
@@ -90,9 +93,9 @@ export const shownNames = setOf(
 
 /** Fields of events and operations with structures of the library. */
 export const shownStructures: ReadonlyMap<string, LibraryFields> = new Map([
-  ["data", recordFields],
-  ["answer", messageFields],
-  ["messages", messageFields],
+  ["data", recordPartFields],
+  ["answer", chatMessageFields],
+  ["messages", chatMessageFields],
 ]);
 
 /** Returns whether a field stays as it is. */
@@ -101,6 +104,9 @@ export function isName({ names, wordFields }: LibraryFields, field: string, valu
 }
 
 /** Returns whether the name of a field belongs to the library. */
-export function isLibraryField({ names, wordFields, structures, values }: LibraryFields, field: string): boolean {
-  return names.has(field) || wordFields.has(field) || structures.has(field) || values.has(field);
+export function isLibraryField(fields: LibraryFields, field: string): boolean {
+  const { names, wordFields, structures, maps, values } = fields;
+  return (
+    maps?.has(field) === true || names.has(field) || wordFields.has(field) || structures.has(field) || values.has(field)
+  );
 }

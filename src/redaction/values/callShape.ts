@@ -37,7 +37,7 @@ const partType = /^tool-(.+)$/s;
  *
  * @param toolOfCall - returns the tool of a known call, because a result can lack it.
  */
-export function callOf(value: object, toolOfCall: (callId: unknown) => string | undefined): CallShape | undefined {
+export function callShape(value: object, toolOfCall: (callId: unknown) => string | undefined): CallShape | undefined {
   const own = toolOf(value) ?? toolOfPart(value);
   if (own !== undefined) return { tool: own, sides: callSides };
   const { name } = value as Fields;
