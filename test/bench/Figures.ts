@@ -1,5 +1,5 @@
-import type { StepTimes } from "./StepTimes.ts";
-import { ends, median, sum } from "./statistics.ts";
+import type { StepTimes } from "./measure/StepTimes.ts";
+import { ends, median, sum } from "./measure/statistics.ts";
 
 /** Times in milliseconds: medians over the first and the last tenth of the steps, and the sum of all. */
 export interface Times {

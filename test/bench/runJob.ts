@@ -40,17 +40,17 @@ async function result(given: Job): Promise<unknown> {
   if (given.kind === "sqlite") return (await import("./ours/sqlite.ts")).sqlite(given.steps, await folder("run"));
   if (given.kind === "postgres") return (await import("./ours/postgres.ts")).postgres(given.steps);
   if (given.kind === "lines") return (await import("./ours/lines.ts")).lines(await folder("run"));
-  if (given.kind === "tree") return (await import("./ours/trees.ts")).trees(await folder("run"));
+  if (given.kind === "tree") return (await import("./views/trees.ts")).trees(await folder("run"));
   if (given.kind === "inspect")
-    return (await import("./ours/inspections.ts")).inspections(given.of, await folder("run"));
-  if (given.kind === "commands") return (await import("./ours/commandStarts.ts")).commandStarts(await folder("run"));
-  if (given.kind === "timeline") return (await import("./ours/timelines.ts")).timelines(await folder("run"));
+    return (await import("./views/inspections.ts")).inspections(given.of, await folder("run"));
+  if (given.kind === "commands") return (await import("./views/commandStarts.ts")).commandStarts(await folder("run"));
+  if (given.kind === "timeline") return (await import("./views/timelines.ts")).timelines(await folder("run"));
   if (given.kind === "graphReads") return (await graphReads()).reads(given.saver, await folder("run"));
   if (given.kind === "graphAppends") return (await graphs()).graphAppends();
   if (given.kind === "aiSdkSteps") return (await import("./ours/aiSdkSteps.ts")).aiSdkSteps(await folder("run"));
   if (given.kind === "resume") return (await import("./ours/resumes.ts")).resumes(await folder("run"));
-  if (given.kind === "replay") return (await import("./ours/replays.ts")).replays();
-  if (given.kind === "fixtures") return (await import("./ours/replays.ts")).fixtures();
+  if (given.kind === "replay") return (await import("./views/replays.ts")).replays();
+  if (given.kind === "fixtures") return (await import("./views/replays.ts")).fixtures();
   if (given.kind === "fork") return (await import("./ours/forks.ts")).forks(await folder("run"));
   if (given.kind === "archive") {
     const { archivesOfSteps, archivesOfValues } = await import("./ours/archives.ts");

@@ -1,5 +1,5 @@
-import { cpuTimeOf } from "./cpuTimeOf.ts";
-import { median } from "./statistics.ts";
+import { cpuTimeOf } from "./measure/cpuTimeOf.ts";
+import { median } from "./measure/statistics.ts";
 
 /** A conversation of one agent: one run a turn, which keeps what was said before. */
 export interface Conversation {

@@ -5,9 +5,9 @@ import { Workspace } from "agent-persistence/workspace";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { median } from "../statistics.ts";
+import { median } from "../measure/statistics.ts";
 import type { Target } from "../targets.ts";
-import { timeOf } from "../timeOf.ts";
+import { timeOf } from "../measure/timeOf.ts";
 
 const files = 10_000;
 const changedFiles = 10;

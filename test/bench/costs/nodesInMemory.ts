@@ -1,6 +1,6 @@
 import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, strategy } from "agent-persistence";
-import { cpuTimeOf } from "../cpuTimeOf.ts";
-import { median } from "../statistics.ts";
+import { cpuTimeOf } from "../measure/cpuTimeOf.ts";
+import { median } from "../measure/statistics.ts";
 import type { Target } from "../targets.ts";
 
 const nodes = 3_000;

@@ -2,11 +2,11 @@ import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { openBrowser } from "../../timeline/browser/openBrowser.ts";
-import { cpuTimeOf } from "../cpuTimeOf.ts";
+import { cpuTimeOf } from "../measure/cpuTimeOf.ts";
 import { loopingAgent } from "../ours/loopingAgent.ts";
-import { writePage } from "../ours/timelines.ts";
+import { writePage } from "../views/timelines.ts";
 import type { Target } from "../targets.ts";
-import { timeOf } from "../timeOf.ts";
+import { timeOf } from "../measure/timeOf.ts";
 
 /** The page of an agent with 2,000 checkpoints, each with a new message of 2 KB, in a browser. */
 export async function pagesOf2000(directory: string): Promise<Target[]> {

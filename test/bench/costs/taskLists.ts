@@ -1,7 +1,7 @@
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { TaskManager } from "agent-persistence/task";
-import { cpuTimeOf } from "../cpuTimeOf.ts";
-import { median } from "../statistics.ts";
+import { cpuTimeOf } from "../measure/cpuTimeOf.ts";
+import { median } from "../measure/statistics.ts";
 import type { Target } from "../targets.ts";
 
 const tasks = 4_000;

@@ -1,7 +1,7 @@
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import { PersistenceSaver } from "agent-persistence/langgraph";
 import type { GraphAppends } from "../GraphFigures.ts";
-import { StepTimes } from "../StepTimes.ts";
+import { StepTimes } from "../measure/StepTimes.ts";
 import { type Channel, throughGraph } from "./graph.ts";
 
 const [few, many] = [50, 150];

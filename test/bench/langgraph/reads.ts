@@ -2,10 +2,10 @@ import { AIMessage } from "@langchain/core/messages";
 import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { emptyCheckpoint, uuid6, type BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
-import { cpuTimeOf } from "../cpuTimeOf.ts";
+import { cpuTimeOf } from "../measure/cpuTimeOf.ts";
 import type { ReadFigures } from "../GraphFigures.ts";
 import { messageOf } from "../message.ts";
-import { median } from "../statistics.ts";
+import { median } from "../measure/statistics.ts";
 import type { SaverKind } from "../contestants.ts";
 import { openSaver } from "./savers.ts";
 

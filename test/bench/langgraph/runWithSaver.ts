@@ -1,9 +1,9 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { timesOf, timesOfAll, type Figures } from "../Figures.ts";
-import { Floor } from "../Floor.ts";
-import { StepTimes } from "../StepTimes.ts";
-import { diskBytes, heapGrowth } from "../storedBytes.ts";
+import { Floor } from "../measure/Floor.ts";
+import { StepTimes } from "../measure/StepTimes.ts";
+import { diskBytes, heapGrowth } from "../measure/storedBytes.ts";
 import type { SaverKind } from "../contestants.ts";
 import { openSaver, type OpenSaver } from "./savers.ts";
 

@@ -5,7 +5,7 @@ import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { join } from "node:path";
 import { z } from "zod";
 import { messageOf } from "../message.ts";
-import { diskBytes } from "../storedBytes.ts";
+import { diskBytes } from "../measure/storedBytes.ts";
 
 /** What a step of an agent of the AI SDK takes that makes one call, with a result of 2 KB, on files. */
 export interface AiSdkStepFigures {

@@ -4,8 +4,8 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { median } from "../statistics.ts";
-import { timeOf } from "../timeOf.ts";
+import { median } from "../measure/statistics.ts";
+import { timeOf } from "../measure/timeOf.ts";
 import { agentOfLargeValues } from "./largeValues.ts";
 import { loopingAgent } from "./loopingAgent.ts";
 

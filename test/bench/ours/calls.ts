@@ -2,9 +2,9 @@ import { AIAgent, Persistence, strategy, tool, type PromptExecutor } from "agent
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { join } from "node:path";
 import { z } from "zod";
-import { Floor } from "../Floor.ts";
-import { median } from "../statistics.ts";
-import { StepTimes } from "../StepTimes.ts";
+import { Floor } from "../measure/Floor.ts";
+import { median } from "../measure/statistics.ts";
+import { StepTimes } from "../measure/StepTimes.ts";
 
 /** What journaling adds to a call with a side effect, in floors. */
 export interface CallFigures {

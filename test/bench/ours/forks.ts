@@ -2,8 +2,8 @@ import { persistence, type AIAgent } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { copyFile, mkdir, open, readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { median } from "../statistics.ts";
-import { timeOf } from "../timeOf.ts";
+import { median } from "../measure/statistics.ts";
+import { timeOf } from "../measure/timeOf.ts";
 import { agentOfLargeValues } from "./largeValues.ts";
 import { loopingAgent } from "./loopingAgent.ts";
 

@@ -11,8 +11,8 @@ import {
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { join } from "node:path";
 import { z } from "zod";
-import { median } from "../statistics.ts";
-import { timeOf } from "../timeOf.ts";
+import { median } from "../measure/statistics.ts";
+import { timeOf } from "../measure/timeOf.ts";
 import { parseFiles } from "./parseFiles.ts";
 import { EndOfLoop } from "./loopingAgent.ts";
 

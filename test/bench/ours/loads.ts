@@ -1,6 +1,6 @@
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
-import { median } from "../statistics.ts";
-import { timeOf } from "../timeOf.ts";
+import { median } from "../measure/statistics.ts";
+import { timeOf } from "../measure/timeOf.ts";
 import { parseFiles } from "./parseFiles.ts";
 import { EndOfLoop, loopingAgent } from "./loopingAgent.ts";
 

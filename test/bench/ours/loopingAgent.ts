@@ -6,9 +6,9 @@ import {
   type PromptExecutor,
   type RetentionPolicy,
 } from "agent-persistence";
-import type { Floor } from "../Floor.ts";
+import type { Floor } from "../measure/Floor.ts";
 import { messageOf } from "../message.ts";
-import type { StepTimes } from "../StepTimes.ts";
+import type { StepTimes } from "../measure/StepTimes.ts";
 
 export interface LoopOptions {
   /** The node throws when it is asked for the step after this one, unless `finishes`. */

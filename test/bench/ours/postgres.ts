@@ -6,8 +6,8 @@ import pg from "pg";
 import { WatchedClient } from "../../storage/postgres/database.ts";
 import { fillQueue } from "../../storage/postgres/fillQueue.ts";
 import { PostgresServer } from "../../storage/postgres/server/PostgresServer.ts";
-import { median } from "../statistics.ts";
-import { StepTimes } from "../StepTimes.ts";
+import { median } from "../measure/statistics.ts";
+import { StepTimes } from "../measure/StepTimes.ts";
 import { loopingAgent } from "./loopingAgent.ts";
 
 /** What Postgres showed beside a table of the same server and driver that is given the bytes alone. */

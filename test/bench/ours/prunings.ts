@@ -1,9 +1,9 @@
 import { persistence, type RetentionPolicy } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { join } from "node:path";
-import { median } from "../statistics.ts";
-import { StepTimes } from "../StepTimes.ts";
-import { diskBytes } from "../storedBytes.ts";
+import { median } from "../measure/statistics.ts";
+import { StepTimes } from "../measure/StepTimes.ts";
+import { diskBytes } from "../measure/storedBytes.ts";
 import { loopingAgent, type LoopOptions } from "./loopingAgent.ts";
 
 /** What retention costs and what it spares. */

@@ -1,9 +1,9 @@
-import { cpuTimeOf } from "../cpuTimeOf.ts";
+import { cpuTimeOf } from "../measure/cpuTimeOf.ts";
 import { FilePersistenceStorageProvider, nodeFileSystem, type FileSystem } from "agent-persistence/file";
 import { TaskManager, TaskWorker } from "agent-persistence/task";
 import { AIAgent, Persistence, strategy, type PromptExecutor } from "agent-persistence";
 import { join } from "node:path";
-import { median } from "../statistics.ts";
+import { median } from "../measure/statistics.ts";
 
 /** What a queue costs among many finished agents, and what each task of a long one costs. */
 export interface QueueFigures {

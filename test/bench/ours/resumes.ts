@@ -1,8 +1,8 @@
 import { AIAgent, type AnyTool, Persistence, type PersistenceStorageProvider, strategy, tool } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { z } from "zod";
-import { median } from "../statistics.ts";
-import { timeOf } from "../timeOf.ts";
+import { median } from "../measure/statistics.ts";
+import { timeOf } from "../measure/timeOf.ts";
 import { EndOfLoop } from "./loopingAgent.ts";
 
 /** An agent on files with 100 steps, whose code is unchanged: from `resume()` to the node where it stops, medians in milliseconds. */

@@ -2,9 +2,9 @@ import { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { join } from "node:path";
 import { timesOf, timesOfAll, type Figures } from "../Figures.ts";
-import { Floor } from "../Floor.ts";
-import { StepTimes } from "../StepTimes.ts";
-import { diskBytes, heapGrowth } from "../storedBytes.ts";
+import { Floor } from "../measure/Floor.ts";
+import { StepTimes } from "../measure/StepTimes.ts";
+import { diskBytes, heapGrowth } from "../measure/storedBytes.ts";
 import { loopingAgent } from "./loopingAgent.ts";
 
 export async function saveToFiles(steps: number, directory: string): Promise<Figures> {

@@ -4,8 +4,8 @@ import { processOwner } from "agent-persistence/storage";
 import { randomBytes } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { median, sum } from "../statistics.ts";
-import { StepTimes } from "../StepTimes.ts";
+import { median, sum } from "../measure/statistics.ts";
+import { StepTimes } from "../measure/StepTimes.ts";
 import { loopingAgent } from "./loopingAgent.ts";
 
 /** What SQLite showed beside a table of the same engine, driver and settings that is given the bytes alone. */

@@ -4,8 +4,8 @@ import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { FileStreamStore, Streams } from "agent-persistence/streams";
 import { TaskManager, TaskWorker } from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";
-import { median } from "../statistics.ts";
-import { timeOf } from "../timeOf.ts";
+import { median } from "../measure/statistics.ts";
+import { timeOf } from "../measure/timeOf.ts";
 
 /** Medians in milliseconds, of actions that alternate in one process. */
 export interface WaitFigures {

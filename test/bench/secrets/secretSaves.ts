@@ -9,10 +9,10 @@ import { generateKeyPairSync, randomBytes, sign, verify } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { loopingAgent } from "../ours/loopingAgent.ts";
-import { StepTimes } from "../StepTimes.ts";
-import { median } from "../statistics.ts";
+import { StepTimes } from "../measure/StepTimes.ts";
+import { median } from "../measure/statistics.ts";
 import type { Target } from "../targets.ts";
-import { timeOf } from "../timeOf.ts";
+import { timeOf } from "../measure/timeOf.ts";
 
 const steps = 300;
 const rounds = 5;

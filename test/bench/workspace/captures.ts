@@ -4,7 +4,7 @@ import { AIAgent, Persistence, strategy } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { scriptedModel } from "agent-persistence/testing";
 import { Workspace } from "agent-persistence/workspace";
-import { median } from "../statistics.ts";
+import { median } from "../measure/statistics.ts";
 
 /** What a capture costs in a folder of 10,000 files, of which each step changes 10. */
 export interface CaptureFigures {

@@ -1,7 +1,7 @@
 import { AIAgent, InMemoryPersistenceStorageProvider, Persistence } from "agent-persistence";
 import { scriptedModel } from "agent-persistence/testing";
 import { Drift } from "agent-persistence/workspace";
-import { median } from "../statistics.ts";
+import { median } from "../measure/statistics.ts";
 import { change, clonedRepository, commit, git } from "./repositories.ts";
 
 /** What a check for drift costs beside git. Medians in milliseconds. */

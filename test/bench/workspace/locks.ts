@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Reservations } from "agent-persistence/workspace";
-import { median } from "../statistics.ts";
+import { median } from "../measure/statistics.ts";
 
 /** What a reservation costs when many other paths were reserved before. Medians in milliseconds. */
 export interface LockFigures {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
-import { median } from "../statistics.ts";
+import { median } from "../measure/statistics.ts";
 
 /** Medians in milliseconds. */
 export interface MergeFigures {

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { rebaseIfSafe } from "agent-persistence/workspace";
-import { median } from "../statistics.ts";
+import { median } from "../measure/statistics.ts";
 import { change, clonedRepository, commit, git } from "./repositories.ts";
 
 /** What a rebase costs beside git. Medians in milliseconds. */

@@ -5,7 +5,7 @@ import { AIAgent, Persistence, persistence, strategy } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { scriptedModel } from "agent-persistence/testing";
 import { Workspace } from "agent-persistence/workspace";
-import { timeOf } from "../timeOf.ts";
+import { timeOf } from "../measure/timeOf.ts";
 
 /** What a rollback of many files costs. */
 export interface RestoreFigures {

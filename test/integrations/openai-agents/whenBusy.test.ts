@@ -11,7 +11,7 @@ import { bundleWorker } from "../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
 import { soonerClock } from "../../internal/soonerClock.ts";
 import { Gate } from "../ai-sdk-agents/support/gate.ts";
-import { busyDesk } from "./busyDesk.ts";
+import { busyDesk } from "./processes/busyDesk.ts";
 
 const config = { tracingDisabled: true };
 type Storage = InMemoryPersistenceStorageProvider | FilePersistenceStorageProvider;
@@ -80,7 +80,7 @@ describe("a second message to a DurableRunner in another process", () => {
   let program: string;
   beforeAll(async () => {
     home = await temporaryDirectory();
-    program = await bundleWorker(home, "../integrations/openai-agents/busyWorker.ts");
+    program = await bundleWorker(home, "../integrations/openai-agents/processes/busyWorker.ts");
   });
   afterAll(() => rm(home, { recursive: true, force: true }));
 

@@ -1,8 +1,8 @@
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { linesOfCall } from "./linesOfCall.ts";
-import type { TraceFile } from "./TraceFile.ts";
-import type { Place, TraceLine } from "./TraceLine.ts";
+import type { TraceFile } from "./trace/TraceFile.ts";
+import type { Place, TraceLine } from "./trace/TraceLine.ts";
 
 /** Where a process is to be killed: at a call to the file system after it enters a place, or by its parent, which it tells. */
 export interface Stop {

@@ -8,8 +8,8 @@ import { linedText } from "./linedText.ts";
 import { personsFiles, versionedFiles } from "./paths.ts";
 import { Person } from "./Person.ts";
 import { readTree } from "./readTree.ts";
-import { TraceFile } from "./TraceFile.ts";
-import type { Place, TraceLine } from "./TraceLine.ts";
+import { TraceFile } from "./trace/TraceFile.ts";
+import type { Place, TraceLine } from "./trace/TraceLine.ts";
 import type { WorkerOptions } from "./worker.ts";
 
 export interface LifeOptions {

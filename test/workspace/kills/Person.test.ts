@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { temporaryFolder } from "../fixture.ts";
 import { linedText, withLine } from "./linedText.ts";
 import { Person } from "./Person.ts";
-import { TraceFile } from "./TraceFile.ts";
+import { TraceFile } from "./trace/TraceFile.ts";
 
 /** What the person makes of the file `a`, who would edit line 6. */
 function edited(content: string): string {

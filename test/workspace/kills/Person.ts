@@ -2,7 +2,7 @@ import { existsSync, lstatSync, readFileSync, renameSync, unlinkSync, writeFileS
 import { dirname, join } from "node:path";
 import { isLinedText, linedText, withLine } from "./linedText.ts";
 import { personsFiles, sharedFiles, versionedFiles } from "./paths.ts";
-import type { TraceFile } from "./TraceFile.ts";
+import type { TraceFile } from "./trace/TraceFile.ts";
 
 const files = [...personsFiles, ...sharedFiles, ...sharedFiles, ...versionedFiles];
 

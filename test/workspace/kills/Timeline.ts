@@ -1,4 +1,4 @@
-import type { Place, Tree, TraceLine } from "./TraceLine.ts";
+import type { Place, Tree, TraceLine } from "./trace/TraceLine.ts";
 
 /** A save of a person, with the lines of the trace between which it happened. `to` is infinite: it is not known whether. */
 export interface Save {

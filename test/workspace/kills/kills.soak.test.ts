@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { seededNumbers } from "../../../src/testing/powerLoss/seededNumbers.ts";
 import { bundleWorker } from "../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
-import { judgeTrace } from "./judgeTrace.ts";
+import { judgeTrace } from "./trace/judgeTrace.ts";
 import { killRunning, liveUnderKills } from "./LifeUnderKills.ts";
 import { testSeed as seed } from "../../testSeed.ts";
 import { cases } from "../../soak/cases.ts";

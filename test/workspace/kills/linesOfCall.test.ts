@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { expect, it } from "vitest";
 import { linesOfCall } from "./linesOfCall.ts";
-import type { TraceLine } from "./TraceLine.ts";
+import type { TraceLine } from "./trace/TraceLine.ts";
 
 /** Of the file `a`, and of the link. */
 const [file, link] = [".ca978112ca1bbdca-0011223344556677.agent-tmp", ".b1b1bdb480c61d07-0011223344556677.agent-tmp"];

@@ -1,7 +1,7 @@
 import { constants, readlinkSync } from "node:fs";
 import { relative } from "node:path";
 import { stagedFor } from "./paths.ts";
-import type { TraceLine } from "./TraceLine.ts";
+import type { TraceLine } from "./trace/TraceLine.ts";
 
 /** A call of the library to the file system. */
 export interface FileCall {

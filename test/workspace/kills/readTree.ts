@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import type { Tree } from "./TraceLine.ts";
+import type { Tree } from "./trace/TraceLine.ts";
 
 /** Everything below a folder. What vanishes meanwhile is not there. */
 export function readTree(root: string): Tree {

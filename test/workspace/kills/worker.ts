@@ -18,8 +18,8 @@ import { agentsWork, carryOut, type CommandStep, pathsOf } from "./agentsWork.ts
 import { CallWatch, type Stop } from "./CallWatch.ts";
 import { versionedFiles } from "./paths.ts";
 import { readTree } from "./readTree.ts";
-import { TraceFile } from "./TraceFile.ts";
-import type { Place, TraceLine, Tree } from "./TraceLine.ts";
+import { TraceFile } from "./trace/TraceFile.ts";
+import type { Place, TraceLine, Tree } from "./trace/TraceLine.ts";
 
 /** What a process is told. */
 export interface WorkerOptions {

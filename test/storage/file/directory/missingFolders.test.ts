@@ -10,7 +10,7 @@ import {
   testDirectory,
   testLog,
   textsOf,
-} from "./support/fixture.ts";
+} from "../support/fixture.ts";
 
 const inner = ["blobs", "owners", "tmp"];
 

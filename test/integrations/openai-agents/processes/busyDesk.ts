@@ -1,6 +1,6 @@
 import { Agent, type ModelRequest, type ModelResponse } from "@openai/agents-core";
-import type { Gate } from "../ai-sdk-agents/support/gate.ts";
-import { FakeModel, says } from "./fakeModel.ts";
+import type { Gate } from "../../ai-sdk-agents/support/gate.ts";
+import { FakeModel, says } from "../fakeModel.ts";
 
 /** A model that answers "one" only when its gate is open, and anything else at once. */
 class GatedModel extends FakeModel {

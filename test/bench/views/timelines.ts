@@ -9,9 +9,9 @@ import { pipeline } from "node:stream/promises";
 import { pathToFileURL } from "node:url";
 import type { CDPSession, Page } from "playwright-core";
 import { openBrowser } from "../../timeline/browser/openBrowser.ts";
-import { cpuTimeOf } from "../cpuTimeOf.ts";
-import { timeOf } from "../timeOf.ts";
-import { loopingAgent } from "./loopingAgent.ts";
+import { cpuTimeOf } from "../measure/cpuTimeOf.ts";
+import { timeOf } from "../measure/timeOf.ts";
+import { loopingAgent } from "../ours/loopingAgent.ts";
 
 /** The page of an agent of 10,000 checkpoints, each with a new message of 2 KB, in a browser. */
 export interface TimelineFigures {

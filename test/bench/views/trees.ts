@@ -1,7 +1,7 @@
 import { AIAgent, Persistence, persistence, strategy } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
-import { median } from "../statistics.ts";
-import { timeOf } from "../timeOf.ts";
+import { median } from "../measure/statistics.ts";
+import { timeOf } from "../measure/timeOf.ts";
 
 /** An agent with 10,000 checkpoints on files, medians in milliseconds. */
 export interface TreeFigures {

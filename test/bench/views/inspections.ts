@@ -1,9 +1,9 @@
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { inspect } from "agent-persistence/inspect";
 import { join } from "node:path";
-import { diskBytes } from "../storedBytes.ts";
-import { timeOf } from "../timeOf.ts";
-import { loopingAgent } from "./loopingAgent.ts";
+import { diskBytes } from "../measure/storedBytes.ts";
+import { timeOf } from "../measure/timeOf.ts";
+import { loopingAgent } from "../ours/loopingAgent.ts";
 import { writePage } from "./timelines.ts";
 
 /** A look at an agent of 100,000 records on files. */

@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bundleWorker } from "../../kill/bundleWorker.ts";
-import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
-import { every, wholeSoak } from "../../soak/cases.ts";
+import { bundleWorker } from "../../../kill/bundleWorker.ts";
+import { temporaryDirectory } from "../../../kill/temporaryDirectory.ts";
+import { every, wholeSoak } from "../../../soak/cases.ts";
 
 const rooms = ["a", "b", "c", "d", "e", "f"];
 const questions = [
@@ -28,7 +28,7 @@ let program: string;
 
 beforeAll(async () => {
   home = await temporaryDirectory();
-  program = await bundleWorker(home, "../integrations/openai-agents/killedWorker.ts");
+  program = await bundleWorker(home, "../integrations/openai-agents/processes/killedWorker.ts");
 });
 afterAll(() => rm(home, { recursive: true, force: true }));
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { judgeTrace } from "./judgeTrace.ts";
-import { linedText, withLine } from "./linedText.ts";
+import { linedText, withLine } from "../linedText.ts";
 import type { TraceLine } from "./TraceLine.ts";
 
 type Lines = readonly TraceLine[];

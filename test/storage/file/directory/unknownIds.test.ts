@@ -3,7 +3,7 @@ import { AIAgent, Persistence, persistence } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { scriptedModel } from "agent-persistence/testing";
 import { expect, it } from "vitest";
-import { testDirectory } from "./support/fixture.ts";
+import { testDirectory } from "../support/fixture.ts";
 
 type Desk = AIAgent<string, string>;
 const of = (agent: Desk) => persistence(agent).agent("nobody");

@@ -4,7 +4,7 @@ import { Agent, tool } from "@openai/agents-core";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { DurableRunner, PersistenceSession } from "agent-persistence/openai-agents";
 import { z } from "zod";
-import { calls, FakeModel, resultsIn, says } from "./fakeModel.ts";
+import { calls, FakeModel, resultsIn, says } from "../fakeModel.ts";
 
 /**
  * One of two processes that begin at the same time: it adds pairs of items to a session that they share, and runs the same run

@@ -3,10 +3,10 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { FilePersistenceStorageProvider } from "../../../src/file.ts";
-import { PersistenceSession } from "../../../src/openai-agents.ts";
-import { bundleWorker } from "../../kill/bundleWorker.ts";
-import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
+import { FilePersistenceStorageProvider } from "../../../../src/file.ts";
+import { PersistenceSession } from "../../../../src/openai-agents.ts";
+import { bundleWorker } from "../../../kill/bundleWorker.ts";
+import { temporaryDirectory } from "../../../kill/temporaryDirectory.ts";
 
 const execute = promisify(execFile);
 
@@ -15,7 +15,7 @@ let program: string;
 
 beforeAll(async () => {
   home = await temporaryDirectory();
-  program = await bundleWorker(home, "../integrations/openai-agents/sharingWorker.ts");
+  program = await bundleWorker(home, "../integrations/openai-agents/processes/sharingWorker.ts");
 });
 afterAll(() => rm(home, { recursive: true, force: true }));
 

@@ -10,8 +10,8 @@ import { createFixture, replayFixture, replayRun, type RunFixture } from "agent-
 import { scriptedModel } from "agent-persistence/testing";
 import { z } from "zod";
 import { readRecording } from "../../../src/replay/recording/readRecording.ts";
-import { cpuTimeOf } from "../cpuTimeOf.ts";
-import { median } from "../statistics.ts";
+import { cpuTimeOf } from "../measure/cpuTimeOf.ts";
+import { median } from "../measure/statistics.ts";
 
 /** Medians of CPU time in milliseconds, for runs of 20 steps with a model request and a tool call each. */
 export interface ReplayFigures {

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { agentPath, append, collect, nextOwner, summaryOf, testDirectory, testLog } from "./support/fixture.ts";
+import { agentPath, append, collect, nextOwner, summaryOf, testDirectory, testLog } from "../support/fixture.ts";
 
 const places = ["state.json", "checkpoints/1.jsonl", "checkpoints/2.jsonl", "checkpoints/9.jsonl", "owners/1.alive"];
 

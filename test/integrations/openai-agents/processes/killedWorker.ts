@@ -4,9 +4,9 @@ import { Agent, type Model, type ModelRequest, type ModelResponse, type StreamEv
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { DurableRunner, PersistenceSession } from "agent-persistence/openai-agents";
 import { z } from "zod";
-import { calls, FakeModel, type Reply, resultsIn, says } from "./fakeModel.ts";
-import { FileSession } from "./FileSession.ts";
-import { OpenAIServer, type Protocol } from "./models/OpenAIServer.ts";
+import { calls, FakeModel, type Reply, resultsIn, says } from "../fakeModel.ts";
+import { FileSession } from "../FileSession.ts";
+import { OpenAIServer, type Protocol } from "../models/OpenAIServer.ts";
 
 /**
  * One process of a durable run: two calls at once, one after them, a handoff, one more, then two agents at once that are tools

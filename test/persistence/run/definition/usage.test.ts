@@ -14,9 +14,9 @@ import {
 } from "agent-persistence";
 import { crashAfter, scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
-import { durableAgent, Fault } from "../support/durableAgent.ts";
-import { logStorages } from "../support/storages.ts";
-import { World } from "../support/World.ts";
+import { durableAgent, Fault } from "../../support/durableAgent.ts";
+import { logStorages } from "../../support/storages.ts";
+import { World } from "../../support/World.ts";
 
 /** A model that reports what each answer cost: the answer's number of input tokens, and one of output. */
 function counted(turns: Parameters<typeof scriptedModel>[0], finishReason = "stop") {

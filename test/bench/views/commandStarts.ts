@@ -1,8 +1,8 @@
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { median } from "../statistics.ts";
-import { loopingAgent } from "./loopingAgent.ts";
+import { median } from "../measure/statistics.ts";
+import { loopingAgent } from "../ours/loopingAgent.ts";
 
 /** How long the command line takes as a process, beside one that does nothing: medians in milliseconds. */
 export interface CommandStartFigures {

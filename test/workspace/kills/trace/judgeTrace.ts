@@ -1,7 +1,7 @@
-import { isLinedText } from "./linedText.ts";
-import { link, personsFiles, sharedFiles, stagedFor, versionedFiles } from "./paths.ts";
-import { contentIn } from "./readTree.ts";
-import { type Finding, type Save, Timeline } from "./Timeline.ts";
+import { isLinedText } from "../linedText.ts";
+import { link, personsFiles, sharedFiles, stagedFor, versionedFiles } from "../paths.ts";
+import { contentIn } from "../readTree.ts";
+import { type Finding, type Save, Timeline } from "../Timeline.ts";
 import type { TraceLine } from "./TraceLine.ts";
 
 /** What a trace shows. */

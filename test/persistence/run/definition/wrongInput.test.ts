@@ -13,8 +13,8 @@ import { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { logStorages } from "../support/storages.ts";
-import { recordsOf } from "../support/stored.ts";
+import { logStorages } from "../../support/storages.ts";
+import { recordsOf } from "../../support/stored.ts";
 
 /** Whatever JavaScript may hand over, the types notwithstanding. */
 const wrong = (value: unknown): never => value as never;

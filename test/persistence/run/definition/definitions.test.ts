@@ -4,9 +4,9 @@ import { promisify } from "node:util";
 import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, persistence } from "agent-persistence";
 import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { bundleWorker } from "../../kill/bundleWorker.ts";
-import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
-import { World } from "../support/World.ts";
+import { bundleWorker } from "../../../kill/bundleWorker.ts";
+import { temporaryDirectory } from "../../../kill/temporaryDirectory.ts";
+import { World } from "../../support/World.ts";
 
 describe("definitions that share a storage", () => {
   const world = new World();

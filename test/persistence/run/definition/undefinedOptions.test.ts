@@ -2,7 +2,7 @@ import { AIAgent, Persistence, persistence, strategy } from "agent-persistence";
 import { TaskManager } from "agent-persistence/task";
 import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
-import { logStorages } from "../support/storages.ts";
+import { logStorages } from "../../support/storages.ts";
 
 const graph = strategy<string, string>("s", (s) => {
   const node = s.node<string, Promise<string>>("node", { input: undefined }, async (text, context) => {
