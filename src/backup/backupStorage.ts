@@ -13,8 +13,10 @@ import { exportLog } from "../transfer/exportAgent.ts";
 import { isKeyLogId, keyStatus } from "../encryption/keys/KeyLog.ts";
 import { exportedStorage, type TransferStorage } from "../transfer/logOf.ts";
 import { BackupFolder, type BackedUpLog } from "./BackupFolder.ts";
-import { encryptAgain } from "./encryptAgain.ts";
 import { isAboutOneLog } from "./isAboutOneLog.ts";
+import { ByteReader } from "../transfer/format/ByteReader.ts";
+import { decryptedArchive } from "../transfer/format/decryptedArchive.ts";
+import { encryptedArchive } from "../transfer/format/encryptedArchive.ts";
 
 /** Options of {@link backupStorage}. */
 export interface BackupOptions {
@@ -204,3 +206,21 @@ function isOmitted(logId: string, status: string): boolean {
 }
 
 const omitted: readonly LogShapeName[] = ["rate", "schedule"];
+
+/**
+ * Encrypts an archive with the current key, without its log.
+ *
+ * @throws KeyMissingError, AuthenticationFailedError
+ * @throws InvalidArchiveError for a plain archive, which anyone could have written.
+ */
+async function encryptAgain(folder: BackupFolder, archive: BackedUpLog, keys: KeySource): Promise<void> {
+  const stored = folder.bytesOf(archive.file);
+  const { logId: agentId, position, generation, shape } = archive;
+  try {
+    const plain = await decryptedArchive(new ByteReader(stored), { source: keys, isRequired: true });
+    const header = { agentId, position, generation, ...(shape !== undefined && { shape }) };
+    await folder.store(agentId, encryptedArchive(plain.rest(), header, keys));
+  } finally {
+    await stored.return(undefined);
+  }
+}

@@ -9,7 +9,6 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { customSchema, integerFrom, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { persistence } from "../../persistence/Persistence.ts";
-import { readBody } from "./readBody.ts";
 import { WebhookTokens } from "./WebhookTokens.ts";
 
 /** Options of {@link createWebhook}. */
@@ -116,4 +115,30 @@ function refusal(error: unknown): Response {
 
 function answer(status: number, headers: Readonly<Record<string, string>> = {}): Response {
   return new Response(null, { status, headers });
+}
+
+/**
+ * Reads the text of a body. Reads no more of it if it has more than `maxBytes`. Returns `undefined` if the body ends with
+ * an error, for example because the client is gone.
+ *
+ * @throws TypeError if another reader has the body.
+ */
+async function readBody(
+  { body }: Request,
+  maxBytes: number,
+): Promise<{ readonly text: string } | "too_large" | undefined> {
+  const chunks = body?.values();
+  const decoder = new TextDecoder();
+  let text = "";
+  let size = 0;
+  try {
+    for await (const chunk of chunks ?? []) {
+      size += chunk.length;
+      if (size > maxBytes) return "too_large";
+      text += decoder.decode(chunk, { stream: true });
+    }
+  } catch {
+    return undefined;
+  }
+  return { text: text + decoder.decode() };
 }

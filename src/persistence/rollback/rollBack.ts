@@ -26,9 +26,9 @@ import type { RunRecorder } from "../record/RunRecorder.ts";
 import { restoredRun } from "../nestedLines/startRecorder.ts";
 import { doneBefore, storedReport } from "./finishedRollback.ts";
 import { applyParticipants, planParticipants } from "./participants.ts";
-import { rollBackEvents } from "./rollBackEvents.ts";
 import { goalRecord, revertCalls } from "./revertCalls.ts";
 import { type OnRevertFailure, revertibleCall, type Rollback, type RollbackReport } from "./RollbackReport.ts";
+import { placesLeft, placesRejoined } from "../../checkpoint/lines/lineage.ts";
 
 export interface RollBackOptions extends Rollback {
   /** The status of the agent after a rollback from outside. If omitted, the run continues. */
@@ -221,4 +221,18 @@ export async function finishRollback(
   const finish = async () => (await rollBack(rollback)).report;
   const { failed: left } = await (setup.telemetry ? setup.telemetry.rollback(journal.agentId, finish) : finish());
   return { log: await journal.readAll(), left };
+}
+
+/**
+ * Makes events available again that the agent received after the target. In a redo, restored requests get their events
+ * back. A repeated rollback has no further effect, because the inbox records the requests.
+ */
+async function rollBackEvents({ setup, log: { agentId, index }, target, base }: Rollback): Promise<void> {
+  const receipts = [...index.requests.all()].filter(({ record }) => record.event !== undefined);
+  if (receipts.length === 0) return;
+  const idsOf = (isThere: (lane: number, order: number) => boolean) =>
+    receipts.filter(({ lane, order }) => isThere(lane, order)).map(({ record }) => record.request);
+  const restored = base ? idsOf(placesRejoined(index, target, base)) : [];
+  const inbox = await setup.inbox();
+  await inbox.rollBack(agentId, idsOf(placesLeft(index, target, base)), restored);
 }

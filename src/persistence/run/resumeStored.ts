@@ -17,8 +17,10 @@ import { restartLine } from "../move/continueFromHead.ts";
 import { branchRun, linesBeside, restartLines, statesOf } from "../move/restartLines.ts";
 import { newRun, restoredRun, type StoredState } from "../nestedLines/startRecorder.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
-import { branchEffects } from "./branchEffects.ts";
 import { type DurableCall, signalOf, storedState } from "./DurableCall.ts";
+import { type LoggedCall, loggedCalls } from "../../journal/loggedCalls.ts";
+import { planRollback } from "../../journal/planRollback.ts";
+import { revertibleCall } from "../rollback/RollbackReport.ts";
 
 /** Continues the unfinished run of an agent. @throws RunNotOpenError, and the errors of `fitLines`. */
 export function resumed(call: DurableCall, stored: StoredState | undefined): Promise<RunRecorder> {
@@ -140,4 +142,21 @@ async function branchOfMain(
 
 function fittingOf(call: DurableCall): Fitting {
   return { setup: call.setup, journal: call.journal, signal: signalOf(call) };
+}
+
+function branchEffects(
+  log: AgentLog,
+  target: CheckpointPoint,
+  hasInverse: (call: LoggedCall) => boolean,
+): BranchEffects {
+  const calls = loggedCalls(log.index, log.blobs);
+  const { revert, irreversible, inDoubt } = planRollback(log.index, calls, { target }, hasInverse);
+  const line = foldTo(log.index, target)?.calls;
+  const missing = calls.filter(
+    ({ call, owner }) => owner === undefined && line?.has(call) && log.index.reverted.has(call),
+  );
+  return {
+    remaining: [...revert, ...irreversible, ...inDoubt].map(revertibleCall),
+    missing: missing.map(revertibleCall),
+  };
 }

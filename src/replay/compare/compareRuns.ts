@@ -1,12 +1,16 @@
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { type TokenPrices, tokenPricesSchema } from "../../timeline/options/TimelineOptions.ts";
-import type { RunTrace } from "../trace/RunTrace.ts";
+import { type TokenPrices, tokenPricesSchema, costOf } from "../../timeline/options/TimelineOptions.ts";
+import type { RunTrace, TraceModelRequest } from "../trace/RunTrace.ts";
 import { changedPart, compareSteps } from "./compareSteps.ts";
-import type { RunComparison, ComparedStep } from "./RunComparison.ts";
-import { runSummary } from "./runSummary.ts";
-import { runTraceSchema } from "./runTraceSchema.ts";
+import type { RunComparison, ComparedStep, RunCost, RunSummary } from "./RunComparison.ts";
+import { addUsage } from "../../checkpoint/status/ModelUsage.ts";
+import type { UsageView } from "../../inspect/view/UsageView.ts";
+import { z } from "zod";
+import { maximumDepth } from "../../internal/frozenCopy.ts";
+import { customSchema } from "../../internal/options/optionSchemas.ts";
+import { isJson } from "../trace/isJson.ts";
 
 /** Options of {@link compareRuns}. */
 export interface CompareRunsOptions {
@@ -60,3 +64,76 @@ function callCounts(steps: readonly ComparedStep[], before: number): RunComparis
   const [changed, added, removed] = [count("changed"), count("added"), count("removed")];
   return { same: before - changed - removed, changed, added, removed };
 }
+
+/** Returns the totals of a run. */
+function runSummary({ agentId, runId, status, visits, durationMs }: RunTrace, prices?: TokenPrices): RunSummary {
+  const requests = visits.flatMap((visit) => visit.requests);
+  return withoutUndefined({
+    agentId,
+    runId,
+    status,
+    visits: visits.length,
+    modelRequests: requests.length,
+    calls: visits.reduce((sum, { calls }) => sum + calls.length, 0),
+    models: [...new Set(requests.flatMap(({ model }) => model ?? []))],
+    usage: requests.reduce<UsageView>((sum, { usage }) => addUsages(sum, usage), {}),
+    durationMs,
+    cost: prices && costOfRequests(requests, prices),
+  });
+}
+
+/** Adds two usages, each count by itself. */
+function addUsages(one: UsageView, other: UsageView = {}): UsageView {
+  const { cachedInputTokens: cached } = one;
+  const { cachedInputTokens: more } = other;
+  const cachedInputTokens = cached === undefined ? more : cached + (more ?? 0);
+  return withoutUndefined({ ...addUsage(one, other), cachedInputTokens }) as UsageView;
+}
+
+function costOfRequests(requests: readonly TraceModelRequest[], prices: TokenPrices): RunCost {
+  const costs = requests.flatMap(({ model, usage }) => costOf(prices, model, usage) ?? []);
+  const amount = costs.reduce((sum, cost) => sum + cost, 0);
+  return { amount, currency: prices.currency ?? "USD", unpriced: requests.length - costs.length };
+}
+
+/** A run as JSON, such as from a file. */
+const runTraceSchema: z.ZodType<RunTrace> = z.lazy(() => {
+  const optionalText = z.string().optional();
+  const error = z.looseObject({ name: z.string(), message: z.string(), code: optionalText });
+  const usage = z
+    .looseObject({ totalTokens: z.number().optional(), cachedInputTokens: z.number().optional() })
+    .optional();
+  const request = z.looseObject({ model: optionalText, usage, within: optionalText });
+  const call = z.looseObject({ toolCallId: z.string(), tool: z.string(), state: z.string(), error: optionalText });
+  const added = z.array(z.looseObject({ message: z.unknown() }));
+  const visit = z.looseObject({
+    node: z.string(),
+    branch: optionalText,
+    agentPath: z.array(z.string()).optional(),
+    state: z.string(),
+    durationMs: z.number().optional(),
+    requests: z.array(request),
+    calls: z.array(call),
+    waits: z.array(z.looseObject({ kind: z.string(), state: z.string() })),
+    messages: z.looseObject({ added, removed: z.array(z.unknown()) }),
+  });
+  const run = z.looseObject({
+    agentId: z.string(),
+    runId: z.string(),
+    status: z.string(),
+    error: error.optional(),
+    durationMs: z.number().optional(),
+    visits: z.array(visit),
+  });
+  return traceOfVersion.pipe(jsonValue).pipe(run as unknown as z.ZodType<RunTrace, RunTrace>);
+});
+
+const traceOfVersion = customSchema<RunTrace>("a run of readRunTrace() with version 1", (value) => {
+  const { version, visits } = Object(value) as Partial<RunTrace>;
+  return version === 1 && Array.isArray(visits);
+});
+
+/** Comparisons walk values with recursion, so a deeper value would overflow the stack. */
+const jsonValue = z.custom<RunTrace>((value) => isJson(value, maximumDepth), {
+  error: `expected JSON values with at most ${maximumDepth} levels`,
+}) as z.ZodType<RunTrace, RunTrace>;

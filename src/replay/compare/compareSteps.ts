@@ -1,9 +1,16 @@
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { TraceCall, TraceVisit } from "../trace/RunTrace.ts";
-import { type AlignedPair, aligned } from "./aligned.ts";
-import { comparableText } from "./comparableText.ts";
-import type { ComparedCall, ChangedPart, ItemChange, ComparedStep, StepSummary } from "./RunComparison.ts";
-import { valueDifferences } from "./valueDifferences.ts";
+import type {
+  ComparedCall,
+  ChangedPart,
+  ItemChange,
+  ComparedStep,
+  StepSummary,
+  ValueDifference,
+} from "./RunComparison.ts";
+import { canonicalText } from "../../checkpoint/values/isSameValue.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
+import { diffArrays } from "diff";
 
 interface IndexedVisit {
   readonly index: number;
@@ -124,4 +131,100 @@ function itemChanges<Item>(before: readonly Item[], after: readonly Item[]): rea
     if (old === undefined) return current === undefined ? [] : [{ change: "added", item: current }];
     return current === undefined ? [{ change: "removed", item: old }] : [];
   });
+}
+
+/** The keys of message parts that differ between runs of the same code. */
+const volatileKeys: ReadonlySet<string> = new Set(["toolCallId", "providerToolCallId", "providerOptions"]);
+
+const partTypes: ReadonlySet<unknown> = new Set(["text", "reasoning", "file", "tool-call", "tool-result", "custom"]);
+
+/**
+ * Returns a JSON value as text that is equal for equal values. The ids in parts of messages do not count.
+ *
+ * @throws InvalidInputError for another value, such as a function
+ */
+function comparableText(value: unknown): string {
+  const text = canonicalText(withoutIds(value));
+  if (text !== undefined) return text;
+  throw new InvalidInputError("runs of compareRuns()", [{ path: "", expected: "expected JSON values" }]);
+}
+
+function withoutIds(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(withoutIds);
+  const isPart = partTypes.has((value as { readonly type?: unknown }).type);
+  const entries = Object.entries(value).filter(([key]) => !isPart || !volatileKeys.has(key));
+  return Object.fromEntries(entries.map(([key, item]) => [key, withoutIds(item)]));
+}
+
+/** Items of two lists that belong together. One is `undefined` if only the other list has the item. */
+type AlignedPair<Item> = readonly [before: Item | undefined, after: Item | undefined];
+
+/**
+ * Aligns two lists in their order. First matches items with equal first keys, then the items between these by their
+ * second keys, and so on.
+ *
+ * @param keys - from strict to loose
+ */
+function aligned<Item>(
+  before: readonly Item[],
+  after: readonly Item[],
+  keys: readonly ((item: Item) => string)[],
+): readonly AlignedPair<Item>[] {
+  const [key, ...looser] = keys;
+  if (!key || before.length === 0 || after.length === 0)
+    return [...before.map((item) => [item, undefined] as const), ...after.map((item) => [undefined, item] as const)];
+  const pairs: AlignedPair<Item>[] = [];
+  let [old, current]: [Item[], Item[]] = [[], []];
+  let [from, to] = [0, 0];
+  const close = () => {
+    pairs.push(...aligned(old, current, looser));
+    [old, current] = [[], []];
+  };
+  for (const { count, added, removed } of diffArrays(before.map(key), after.map(key))) {
+    if (added) current.push(...after.slice(to, (to += count)));
+    else if (removed) old.push(...before.slice(from, (from += count)));
+    else {
+      close();
+      for (let at = 0; at < count; at++) pairs.push([before[from++], after[to++]]);
+    }
+  }
+  close();
+  return pairs;
+}
+
+/** The maximum number of differences. Two values without a common part have few, because they differ as a whole. */
+const most = 200;
+
+/** Returns the smallest parts of two JSON values that differ, in the order of their keys. */
+function valueDifferences(before: unknown, after: unknown): readonly ValueDifference[] {
+  const found: ValueDifference[] = [];
+  addDifferences(found, [], before, after);
+  return found;
+}
+
+function addDifferences(found: ValueDifference[], path: ValueDifference["path"], before: unknown, after: unknown) {
+  if (Object.is(before, after) || found.length >= most) return;
+  const keys = commonKeys(before, after);
+  if (!keys) {
+    found.push({ path, ...(before !== undefined && { before }), ...(after !== undefined && { after }) });
+    return;
+  }
+  for (const key of keys) addDifferences(found, [...path, key], itemAt(before, key), itemAt(after, key));
+}
+
+/** Returns the keys of two lists or of two objects. `undefined` for other values, which have no parts in common. */
+function commonKeys(before: unknown, after: unknown): readonly (string | number)[] | undefined {
+  if (Array.isArray(before) && Array.isArray(after))
+    return Array.from({ length: Math.max(before.length, after.length) }, (_item, index) => index);
+  if (!isFields(before) || !isFields(after)) return undefined;
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])];
+}
+
+function itemAt(value: unknown, key: string | number): unknown {
+  return Object.hasOwn(value as object, key) ? (value as Readonly<Record<string | number, unknown>>)[key] : undefined;
+}
+
+function isFields(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -5,18 +5,22 @@ import { executeRun } from "../../agent/run/executeRun.ts";
 import { IterationLimitError } from "../../errors/strategyErrors.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import type { RunTrace } from "../trace/RunTrace.ts";
-import type { Recording } from "../recording/Recording.ts";
-import type { Divergence } from "../results/Divergence.ts";
-import { endDivergence, type ReplayedEnd } from "./endDivergence.ts";
+import type { Recording, RecordedInput, RecordedEnd } from "../recording/Recording.ts";
+import type { Divergence, FoundDifference } from "../results/Divergence.ts";
 import { ExactReplay } from "./ExactReplay.ts";
 import { freshStart } from "./freshStart.ts";
 import { definitionOf, ReplayDefinitions } from "./replayDefinition.ts";
 import { ReplayedPersistence } from "./ReplayedPersistence.ts";
-import { recordedInput, replayInputRequest } from "./replayInputRequest.ts";
 import { replayModelRequest } from "./replayModelRequest.ts";
 import { TraceCollector } from "../collect/TraceCollector.ts";
-import { replayToolCall } from "./replayToolCall.ts";
+import { replayToolCall, callInRecording } from "./replayToolCall.ts";
 import { withTrace } from "../collect/withTrace.ts";
+import { endsOf, runOf } from "../../agent/feature/ContextBinding.ts";
+import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
+import { visitIn, withinOf } from "../results/recordedPlace.ts";
+import { repliedTo, unaskedApproval } from "../results/repliedTo.ts";
+import { sameValue } from "../results/sameValue.ts";
+import { shownError } from "../results/shownError.ts";
 
 /** The result of a replay. */
 export interface ReplayResult {
@@ -118,3 +122,101 @@ function ended(replay: ExactReplay, collected: TraceCollector, end: ReplayedEnd)
   const result = { matches: true, status, ...("output" in end && { output: end.output }) };
   return withTrace(result, () => collected.trace({ ...end, status: status as RunTrace["status"] }));
 }
+
+type Next = (event: InputRequestEvent) => Promise<unknown>;
+
+/** Returns the recorded answer to a request for input or an approval, or the recorded end of a timer or a receipt. */
+async function replayInputRequest(replay: ExactReplay, event: InputRequestEvent, next: Next): Promise<unknown> {
+  const { context, approval } = event;
+  const recorded = recordedInput(replay, event);
+  if (approval && (!recorded?.reply || "answer" in recorded.reply) && callInRecording(replay, approval.call))
+    return unaskedApproval;
+  if (!recorded) return unrecorded(replay, event, next);
+  const { reply, requestId } = recorded;
+  if (!reply) return withoutReply(replay, event, next);
+  const answer = await endsOf(context).deliver(requestId, () => repliedTo(event, recorded, reply));
+  return answer.isRefused ? refused(replay, event, recorded) : answer.value;
+}
+
+async function unrecorded(replay: ExactReplay, event: InputRequestEvent, next: Next): Promise<unknown> {
+  const { context, approval, request } = event;
+  if (approval && (await approval.judge?.()) === false) return unaskedApproval;
+  // A request that lost a race is not recorded.
+  if (!approval && !replay.of(runOf(context)).isTail) return withoutReply(replay, event, next);
+  return replay.unrecorded(context, { what: "input", actual: { prompt: request.prompt } });
+}
+
+/** Waits until the node is over, if the recorded node has continued without this request. */
+function withoutReply(replay: ExactReplay, event: InputRequestEvent, next: Next): Promise<unknown> {
+  const { context, timer } = event;
+  if (replay.of(runOf(context)).isTail) return replay.leave(context);
+  return next(timer ? { ...event, timer: { dueAt: timer.dueAt, leftMs: Infinity, mayWait: true } } : event);
+}
+
+/** The recorded answer does not fit the schema. */
+function refused(replay: ExactReplay, event: InputRequestEvent, { prompt, reply }: RecordedInput): Promise<unknown> {
+  const { context, request } = event;
+  const run = runOf(context);
+  if (replay.of(run).isTail) return replay.leave(context);
+  const expected = { prompt, answer: reply?.answer };
+  return replay.diverge(run, context.nodeId, { what: "input", expected, actual: { prompt: request.prompt } });
+}
+
+/** Returns the recorded request with the place of a request. */
+function recordedInput(replay: ExactReplay, event: InputRequestEvent): RecordedInput | undefined {
+  const { context, request, question, ordinal, approval } = event;
+  const place = { visit: visitIn(event.visit), id: request.id, question, ordinal, within: withinOf(context) };
+  return replay.of(runOf(context)).records.input({ ...place, isApproval: approval !== undefined });
+}
+
+/** How a replayed run ended: with an output, with an error, or at the end of its recording. */
+interface ReplayedEnd {
+  readonly output?: unknown;
+  readonly error?: unknown;
+}
+
+/** Compares the end of a replayed run with the recorded end. Returns `undefined` if they are the same. */
+function endDivergence(replay: ExactReplay, end: ReplayedEnd): Divergence | undefined {
+  const { root, recording } = replay;
+  const found = differenceOf(replay, recording.end, end);
+  return found && { ...found, nodeId: root.current?.nodeId ?? "start", agentPath: [], messages: [] };
+}
+
+function differenceOf(replay: ExactReplay, recorded: RecordedEnd, end: ReplayedEnd): FoundDifference | undefined {
+  if ("error" in end) return failureDifference(replay, recorded, end.error);
+  if (recorded.status === "completed") return outputDifference(recorded, end);
+  if (recorded.status === "failed") return failsElsewhere(replay, recorded, end) ? undefined : noFailure(recorded, end);
+  if (recorded.status === "cancelled" || !("output" in end)) return undefined;
+  return { what: "path", actual: { nodeId: "finish", input: end.output } };
+}
+
+function outputDifference({ output: expected }: RecordedEnd, end: ReplayedEnd): FoundDifference | undefined {
+  if (!("output" in end)) return { what: "path", expected: { nodeId: "finish", input: expected } };
+  return sameValue(expected, end.output) ? undefined : { what: "output", expected, actual: end.output };
+}
+
+function failureDifference(
+  { failures }: ExactReplay,
+  { status, error: expected }: RecordedEnd,
+  error: unknown,
+): FoundDifference | undefined {
+  const actual = shownError(error);
+  if (status !== "failed" || !expected)
+    return status !== "completed" && failures.has(error) ? undefined : { what: "failure", actual };
+  const { name, message } = expected;
+  // A fixture can hide parts of the message.
+  const isSame = name === actual.name && (message === actual.message || message.includes("[hidden]"));
+  return isSame ? undefined : { what: "failure", expected: { name, message }, actual };
+}
+
+function noFailure({ error }: RecordedEnd, end: ReplayedEnd): FoundDifference {
+  const expected = error && { name: error.name, message: error.message };
+  return { what: "failure", expected, ...("output" in end && { actual: { output: end.output } }) };
+}
+
+/** Returns whether a request or call without a recorded result failed, or something that a replay does not do. */
+function failsElsewhere({ isInNode }: ExactReplay, { error }: RecordedEnd, end: ReplayedEnd): boolean {
+  return !("output" in end) && (isInNode || !error || notReplayed.has(error.code ?? ""));
+}
+
+const notReplayed: ReadonlySet<string> = new Set(["iteration_limit", "not_serializable", "checkpoint_too_large"]);

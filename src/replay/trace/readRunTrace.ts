@@ -10,11 +10,11 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
-import { runStatus } from "./runStatus.ts";
 import type { RunTrace } from "./RunTrace.ts";
 import { plainValue } from "./plainValue.ts";
 import { runPath, type RunPath } from "./runPath.ts";
 import { traceVisits } from "./traceVisits.ts";
+import type { AgentIndex, PlacedRecord } from "../../inspect/log/AgentIndex.ts";
 
 /** Selects a run. */
 export interface RunTraceOptions {
@@ -79,4 +79,24 @@ function runTrace(shown: Shown, path: RunPath): RunTrace {
     visits,
     nextNode: end?.record.status ? undefined : end?.record.node,
   });
+}
+
+/** Returns the status of a run at the end of its path. */
+function runStatus(
+  { events }: AgentIndex,
+  { runId, end, isWhole }: RunPath,
+): Pick<RunTrace, "status" | "reason" | "error"> {
+  const { status: ended, reason } = end?.record ?? {};
+  if (ended) return withoutUndefined({ status: ended, reason });
+  if (!isWhole) return { status: "in_progress" };
+  const last = events.findLast(
+    (event): event is PlacedRecord<"status"> =>
+      "record" in event && event.record.kind === "status" && event.record.run === runId,
+  )?.record;
+  if (!last) return { status: "in_progress" };
+  return withoutUndefined({ status: last.status, reason: last.reason, error: last.error && errorOf(last.error) });
+}
+
+function errorOf({ name, message, code }: NonNullable<RunTrace["error"]>): NonNullable<RunTrace["error"]> {
+  return withoutUndefined({ name, message, code });
 }

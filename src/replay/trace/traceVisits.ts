@@ -3,13 +3,13 @@ import type { Shown } from "../../inspect/show/Source.ts";
 import { WorkTime } from "../../inspect/show/WorkTime.ts";
 import type { CallView } from "../../inspect/view/CallView.ts";
 import type { RequestView } from "../../inspect/view/RequestView.ts";
-import type { AnswerView } from "../../inspect/view/StepView.ts";
+import type { AnswerView, VisitStep } from "../../inspect/view/StepView.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { plainValue } from "./plainValue.ts";
 import type { RunPath } from "./runPath.ts";
 import type { RunTrace, TraceCall, TraceMessage, TraceModelRequest, TraceVisit, TraceWait } from "./RunTrace.ts";
-import { nestedOrder } from "./nestedOrder.ts";
-import { type TimedVisit, wholeVisits } from "./wholeVisits.ts";
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import { linePath } from "../../checkpoint/data/linePath.ts";
 
 /** Returns the node executions of a path. */
 export function traceVisits(shown: Shown, { events }: RunPath): Pick<RunTrace, "visits" | "durationMs"> {
@@ -78,4 +78,101 @@ function traceWait({ kind, state, prompt, call, answer, rejection }: RequestView
     answer: answer && plainValue(answer),
     rejection,
   });
+}
+
+/** A node execution, or a part of one, with its duration in milliseconds. */
+interface TimedVisit extends VisitStep {
+  readonly took?: number | undefined;
+}
+
+/** Joins the steps of one execution. A checkpoint within an execution, or at the join of branches, divides it. */
+function wholeVisits({ checkpoints }: LogProjection, steps: readonly TimedVisit[]): readonly TimedVisit[] {
+  const whole: TimedVisit[] = [];
+  const begun = new Map<number, TimedVisit>();
+  const continues = ({ checkpoint }: TimedVisit): boolean => {
+    const { visit, joined, unresolved } = checkpoints.get(checkpoint?.version ?? -1)?.record ?? {};
+    return visit !== undefined || joined !== undefined || unresolved === true;
+  };
+  for (const step of steps) {
+    const before = begun.get(step.lane);
+    const both = before ? joinedSteps(before, step) : step;
+    begun.delete(step.lane);
+    if (continues(step)) begun.set(step.lane, both);
+    else whole.push(both);
+  }
+  return [...whole, ...begun.values()].toSorted((one, other) => one.order - other.order);
+}
+
+function joinedSteps(one: TimedVisit, other: TimedVisit): TimedVisit {
+  const { messages } = one.changes;
+  return withoutUndefined({
+    ...other,
+    node: one.node,
+    startedAt: one.startedAt,
+    took: one.took === undefined ? other.took : one.took + (other.took ?? 0),
+    answers: [...one.answers, ...other.answers],
+    calls: [...one.calls, ...other.calls],
+    requests: [...one.requests, ...other.requests],
+    changes: {
+      ...other.changes,
+      messages: {
+        added: [...messages.added, ...other.changes.messages.added],
+        removed: [...messages.removed, ...other.changes.messages.removed],
+      },
+    },
+  });
+}
+
+interface PlacedVisit {
+  readonly lane: number;
+  readonly order: number;
+}
+
+/**
+ * Sorts visits independently of the timing of parallel lines. The visits of a nested line come before the visit of its
+ * parent that contains them. Lines of one visit are sorted by branch, or by the start of their call.
+ *
+ * @param visits - in the order of the log.
+ */
+function nestedOrder<Visit extends PlacedVisit>(log: LogProjection, visits: readonly Visit[]): readonly Visit[] {
+  const byLine = new Map<number, Visit[]>();
+  for (const visit of visits) {
+    const line = firstLane(log, visit.lane);
+    byLine.set(line, [...(byLine.get(line) ?? []), visit]);
+  }
+  const nested = new Map<number, number[]>();
+  for (const line of byLine.keys()) {
+    const parent = parentLine(log, line);
+    if (line !== mainLine) nested.set(parent, [...(nested.get(parent) ?? []), line]);
+  }
+  const sorted = (line: number): readonly Visit[] => {
+    const open = (nested.get(line) ?? []).toSorted((one, other) => compareLines(log, one, other));
+    return [...(byLine.get(line) ?? []), undefined].flatMap((visit) => {
+      const inside = open.filter((each) => visit === undefined || startOf(log, each) < visit.order);
+      for (const each of inside) open.splice(open.indexOf(each), 1);
+      return [...inside.flatMap(sorted), ...(visit ? [visit] : [])];
+    });
+  };
+  return sorted(mainLine);
+}
+
+const mainLine = -1;
+
+/** Identifies a line by its first lane, because a rollback inside a line starts a new lane. */
+function firstLane(log: LogProjection, lane: number): number {
+  return log.lines.nestedLine(lane)?.first ?? mainLine;
+}
+
+function parentLine(log: LogProjection, line: number): number {
+  const parent = log.lines.nestedLine(line)?.place.parent;
+  return parent === undefined || parent >= line ? mainLine : firstLane(log, parent);
+}
+
+function startOf(log: LogProjection, line: number): number {
+  return log.lines.nestedLine(line)?.begun ?? -1;
+}
+
+function compareLines(log: LogProjection, one: number, other: number): number {
+  const [a = "", b = ""] = [linePath(log, one).branch, linePath(log, other).branch];
+  return a.localeCompare(b, "en", { numeric: true }) || one - other;
 }

@@ -16,11 +16,11 @@ import { type RecordSource, runRecord } from "../../journal/runRecords.ts";
 import { duplicateIds, duplicateLock } from "../state/deduplicate.ts";
 import { DuplicateLocks } from "./DuplicateLocks.ts";
 import { NewTasks, storedTogether } from "./NewTasks.ts";
-import { newTaskControls } from "./newTaskControls.ts";
 import { taskOrder } from "./taskOrder.ts";
 import { type NewTask, newTaskSchema, type Task, type TaskWithStatus } from "../state/Task.ts";
 import { readTask, storedTask } from "./storedTask.ts";
 import type { TaskLogs } from "./TaskLogs.ts";
+import type { TaskControls } from "../../checkpoint/status/TaskControls.ts";
 
 /** How long `create` waits for an owner of the id who has not stored a task under it. */
 const createTimeoutMs = 5_000;
@@ -191,4 +191,23 @@ function taskRecord(task: NewTask, createdAt: number): TaskRecord {
     controls,
     order: controls && taskOrder(controls, priority, createdAt),
   });
+}
+
+/** Returns the stored controls of a new task, or `undefined` if it has none. */
+function newTaskControls(task: NewTask): TaskControls | undefined {
+  const { queue, key, notBefore, expiresAt, retries = 0, retryDelayMs = 1_000, deduplicationId } = task;
+  const controls: TaskControls = withoutUndefined({
+    queue,
+    key,
+    notBefore: isoTime(notBefore),
+    expiresAt: isoTime(expiresAt),
+    retries: retries === 0 ? undefined : retries,
+    retryDelayMs: retries === 0 ? undefined : retryDelayMs,
+    deduplicationId,
+  });
+  return Object.keys(controls).length === 0 ? undefined : controls;
+}
+
+function isoTime(time: Date | string | undefined): string | undefined {
+  return time === undefined ? undefined : new Date(time).toISOString();
 }

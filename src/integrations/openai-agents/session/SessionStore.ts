@@ -6,15 +6,15 @@ import { Mutex } from "../../../internal/Mutex.ts";
 import { dropUnread } from "../../../journal/shape/dropUnread.ts";
 import { KeptLogs } from "../../../journal/shape/KeptLogs.ts";
 import { readShape, type ShapeView } from "../../../journal/shape/readShape.ts";
-import { logIdOf } from "../../../journal/shape/ShapeDefinition.ts";
+import { logIdOf, type ShapeDefinition } from "../../../journal/shape/ShapeDefinition.ts";
 import type { ShapedLog } from "../../../journal/shape/ShapedLog.ts";
 import type { LogStorage } from "../../../storage/LogStorage.ts";
 import type { Telemetry } from "../../../telemetry/Telemetry.ts";
 import { traced } from "../../../telemetry/traced.ts";
 import { mutationRecords, recordsOf, removalRecords, type SessionChange } from "./SessionChange.ts";
 import type { CallId, NumberRange, SessionRecord } from "./sessionRecords.ts";
-import { sessionShape } from "./sessionShape.ts";
-import { rangesOf, type SessionItem, type SessionState } from "./SessionState.ts";
+import { rangesOf, type SessionItem, SessionState } from "./SessionState.ts";
+import { count, listOf, optional, pair, text } from "../../../checkpoint/format/fieldTests.ts";
 
 type SessionLog = ShapedLog<SessionRecord, SessionState>;
 
@@ -268,3 +268,19 @@ async function decoded(
 ): Promise<AgentInputItem[]> {
   return structuredClone(await from.read(items.map(({ value }) => value))) as AgentInputItem[];
 }
+
+const isCallId = (value: unknown): boolean => Array.isArray(value) && value.length === 2 && value.every(text);
+
+const sessionShape: ShapeDefinition<SessionRecord, SessionState> = {
+  name: "session",
+  version: 1,
+  records: {
+    splice: { at: count, drop: optional(count), items: optional(listOf(() => true)), first: optional(count) },
+    transaction: { operation: text, digest: text },
+    progress: { run: text, done: count, added: optional(listOf(pair)) },
+    clear: { next: count },
+    call_ids: { ids: listOf(isCallId) },
+  },
+  values: (record) => (record.kind === "splice" ? (record.items ?? []) : []),
+  begin: () => new SessionState(),
+};

@@ -1,7 +1,6 @@
-import type { Runner, RunConfig } from "@openai/agents-core";
+import type { Runner, RunConfig, ModelProvider } from "@openai/agents-core";
 import { besideTheRun } from "./currentRun.ts";
 import { durableModel } from "./durableModel.ts";
-import { durableModelProvider } from "./durableModelProvider.ts";
 import { givenOriginals } from "./originals.ts";
 
 /** Returns the runner configuration with guardrails that record nothing. */
@@ -38,4 +37,14 @@ export function unrecordedCode<Parameters extends readonly unknown[], Result>(
   code: (...parameters: Parameters) => Result,
 ): (...parameters: Parameters) => Result {
   return besideTheRun(givenOriginals(code));
+}
+
+const durable = new WeakSet<ModelProvider>();
+
+/** Returns a provider whose models are recorded inside durable runs. */
+function durableModelProvider(provider: ModelProvider): ModelProvider {
+  if (durable.has(provider)) return provider;
+  const wrapper: ModelProvider = { getModel: async (name) => durableModel(await provider.getModel(name), name) };
+  durable.add(wrapper);
+  return wrapper;
 }
