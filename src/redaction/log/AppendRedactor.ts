@@ -6,12 +6,15 @@ import { assertNoTokens } from "./assertNoTokens.ts";
 import { CallTools } from "./CallTools.ts";
 import { HiddenValue } from "./HiddenValue.ts";
 import { RecordWalk } from "./RecordWalk.ts";
+import { restatesLog } from "./storedSecrets.ts";
 import { isToken } from "./redactedToken.ts";
 import { hasMark } from "./vaultMark.ts";
 
 export interface RedactedAppend {
   readonly append: LogAppend;
   readonly hidden: readonly HiddenValue[];
+  /** The blobs of the append whose secrets are unknown, because an earlier process stored them. */
+  readonly unread: readonly string[];
 }
 
 /** Redacts the appends of one log. */
@@ -34,7 +37,7 @@ export class AppendRedactor {
    */
   learn(records: LogAppend["records"], restored: readonly unknown[]): void {
     this.#isMarked ||= records.some(hasMark);
-    this.#learning().records(records);
+    this.#learning([]).records(records);
     for (const value of restored)
       if (typeof value === "string" && shownText(this.#rules, value) === value) this.#secrets.addRestored(value);
   }
@@ -47,9 +50,7 @@ export class AppendRedactor {
    * @throws InvalidInputError for an id or a name that looks like a token.
    */
   redact(append: LogAppend, keepsTokens = false): RedactedAppend {
-    const learning = this.#learning();
-    learning.records(append.records);
-    if (append.summary) learning.summary(append.summary);
+    const unread = this.#learnAppend(append);
     const hidden: HiddenValue[] = [];
     const hide = (value: unknown, shown: string): HiddenValue => {
       const found = new HiddenValue(value, shown);
@@ -71,18 +72,27 @@ export class AppendRedactor {
     const summary = append.summary && walk.summary(append.summary);
     const redacted = { ...append, records, ...(summary && { summary }) };
     if (!keepsTokens) assertNoTokens(redacted);
-    return { append: hidden.length === 0 ? append : (copyOf(redacted) as LogAppend), hidden };
+    return { append: hidden.length === 0 ? append : (copyOf(redacted) as LogAppend), hidden, unread };
   }
 
-  #learnBlob(reference: string, places: Places | undefined): void {
-    if (this.#rules.paths.length === 0 && places) return;
-    this.#secrets.blobs.expect(reference, JSON.stringify(places) ?? "", (value) => {
-      if (places) this.#learning().value(value, places);
+  /** Returns the blobs whose secrets are unknown. */
+  #learnAppend({ records, summary }: LogAppend): readonly string[] {
+    const unread: string[] = [];
+    for (const record of records) this.#learning(restatesLog(record) ? [] : unread).records([record]);
+    if (summary) this.#learning([]).summary(summary);
+    return unread;
+  }
+
+  /** Returns whether the secrets of the blob are known. */
+  #learnBlob(reference: string, places: Places | undefined): boolean {
+    if (this.#rules.paths.length === 0 && places) return true;
+    return this.#secrets.blobs.expect(reference, JSON.stringify(places) ?? "", (value) => {
+      if (places) this.#learning([]).value(value, places);
       else this.#secrets.add(value);
     });
   }
 
-  #learning(): RecordWalk {
+  #learning(unread: string[]): RecordWalk {
     const replace = (value: unknown): unknown => {
       this.#secrets.add(value);
       return value;
@@ -93,7 +103,9 @@ export class AppendRedactor {
         secrets: this.#secrets,
         replace,
         replaceText: (value) => value,
-        inBlob: (reference, places) => this.#learnBlob(reference, places),
+        inBlob: (reference, places) => {
+          if (!this.#learnBlob(reference, places)) unread.push(reference);
+        },
       },
       this.#tools,
     );

@@ -181,6 +181,9 @@ export class RedactedRecordLog implements RecordLog {
     this.#owned.set(agentId, redactor);
     return new RedactedOwnedLog(agentId, owned, {
       redact: (append) => redactor.redact(append),
+      readBlobs: async (references) => {
+        for (const reference of references) await this.blobs.get(agentId, reference).catch(unlessStorageFailed);
+      },
       encrypt: (redacted) => this.#encrypted(agentId, redacted),
       openReason: (reason) => this.#restoredReason(agentId, reason),
       keyId: () => ownedKeyId(this.#log, this.keys, { agentId, generation: owned.generation }),

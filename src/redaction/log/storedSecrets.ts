@@ -5,7 +5,7 @@ const restatingKinds: ReadonlySet<unknown> = new Set(["snapshot", "pruned", "sha
 
 type Fields = Readonly<Record<string, unknown>>;
 
-export function restatesLog({ kind }: Fields): boolean {
+export function restatesLog({ kind }: { readonly kind?: unknown }): boolean {
   return restatingKinds.has(kind);
 }
 

@@ -11,7 +11,7 @@ interface StoredBytes {
 
 /** The bytes of values that are remembered, because a later record can refer to the same value. */
 const mostBytes = 1024 * 1024;
-const mostExpected = 10_000;
+const mostPlaces = 10_000;
 
 /**
  * The values in the blobs of one agent. A record with a blob shows where its value belongs, and the blob has the value, so
@@ -20,6 +20,8 @@ const mostExpected = 10_000;
 export class BlobValues {
   readonly #stored = new Map<string, StoredBytes>();
   readonly #expected = new Map<string, Map<string, Learn>>();
+  /** The references and places that were learned. */
+  readonly #learned = new Set<string>();
   #bytes = 0;
 
   /** Adds a value before its record is stored. */
@@ -38,31 +40,49 @@ export class BlobValues {
   read(reference: string, bytes: Uint8Array): void {
     const expected = this.#expected.get(reference);
     this.#expected.delete(reference);
-    for (const learn of expected?.values() ?? []) learnFrom(bytes, learn);
+    for (const [place, learn] of expected ?? []) this.#learn(bytes, { name: nameOf(reference, place), learn });
   }
 
   /**
    * Learns from the value of a record, at once or when the value is read.
    *
    * @param place - the place of the value in the record. Each place is learned once.
+   * @returns whether the secrets of the value are known.
    */
-  expect(reference: string, place: string, learn: Learn): void {
-    const stored = this.#stored.get(reference);
+  expect(reference: string, place: string, learn: Learn): boolean {
+    const [stored, name] = [this.#stored.get(reference), nameOf(reference, place)];
+    if (stored) stored.isUsed = true;
+    if (this.#learned.has(name)) return true;
     if (stored) {
-      stored.isUsed = true;
-      return learnFrom(stored.bytes, learn);
+      this.#learn(stored.bytes, { name, learn });
+      return true;
     }
     const expected = this.#expected.get(reference) ?? new Map<string, Learn>();
     this.#expected.set(reference, expected.set(place, learn));
-    for (const oldest of this.#expected.keys()) {
-      if (this.#expected.size <= mostExpected) break;
-      this.#expected.delete(oldest);
-    }
+    deleteOldest(this.#expected);
+    return false;
+  }
+
+  #learn(bytes: Uint8Array, { name, learn }: { readonly name: string; readonly learn: Learn }): void {
+    learnFrom(bytes, learn);
+    this.#learned.add(name);
+    deleteOldest(this.#learned);
   }
 
   #forget(reference: string): void {
     this.#bytes -= this.#stored.get(reference)?.bytes.length ?? 0;
     this.#stored.delete(reference);
+  }
+}
+
+function nameOf(reference: string, place: string): string {
+  return `${reference} ${place}`;
+}
+
+function deleteOldest(names: Set<string> | Map<string, unknown>): void {
+  for (const oldest of names.keys()) {
+    if (names.size <= mostPlaces) return;
+    names.delete(oldest);
   }
 }
 
