@@ -3,17 +3,17 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { blobCellsIn, packsIn } from "../../src/checkpoint/records/blobReferences.ts";
-import type { AgentRecord } from "../../src/checkpoint/records/AgentRecord.ts";
-import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
-import type { ArchivePart } from "../../src/transfer/format/archiveFormat.ts";
-import { ImportedLog, type ImportedLogOptions } from "../../src/transfer/ImportedLog.ts";
-import { heapBytes } from "../../src/transfer/heapBytes.ts";
-import { withoutValues } from "../../src/transfer/withoutValues.ts";
-import { collect } from "../storage/file/support/fixture.ts";
-import { partsOf } from "./forgedArchives.ts";
-import { longArchive } from "./longArchive.ts";
-import { finish, inPieces, storages, waitingPayer } from "./movedAgents.ts";
+import { blobCellsIn, packsIn } from "../../../src/checkpoint/records/blobReferences.ts";
+import type { AgentRecord } from "../../../src/checkpoint/records/AgentRecord.ts";
+import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
+import type { ArchivePart } from "../../../src/transfer/format/archiveFormat.ts";
+import { ImportedLog, type ImportedLogOptions } from "../../../src/transfer/ImportedLog.ts";
+import { heapBytes } from "../../../src/transfer/heapBytes.ts";
+import { withoutValues } from "../../../src/transfer/withoutValues.ts";
+import { collect } from "../../storage/file/support/fixture.ts";
+import { partsOf } from "../forgedArchives.ts";
+import { longArchive } from "../longArchive.ts";
+import { finish, inPieces, storages, waitingPayer } from "../movedAgents.ts";
 
 function addAll(parts: readonly ArchivePart[], options: ImportedLogOptions): void {
   const log = new ImportedLog(nodeSha256, options);
@@ -25,7 +25,7 @@ function addAll(parts: readonly ArchivePart[], options: ImportedLogOptions): voi
 describe("an import", () => {
   it("holds no values of the lines after the newest snapshot", async () => {
     const program = join(import.meta.dirname, "importOfLargeLines.ts");
-    const env = { ...process.env, TSX_TSCONFIG_PATH: join(import.meta.dirname, "../tsconfig.json") };
+    const env = { ...process.env, TSX_TSCONFIG_PATH: join(import.meta.dirname, "../../tsconfig.json") };
     const execArgv = ["--max-old-space-size=64", "--import", "tsx"];
     const child = fork(program, { execArgv, env, stdio: "ignore" });
     const exited = once(child, "exit").then(([code, signal]) => ({ code, signal }) as const);

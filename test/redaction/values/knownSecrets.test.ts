@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { InMemoryPersistenceStorageProvider } from "../../src/index.ts";
-import { collect } from "../storage/file/support/fixture.ts";
-import { redactedLog } from "./redactedHarness.ts";
-import { KnownSecrets, SecretsOfAgents } from "../../src/redaction/values/KnownSecrets.ts";
+import { InMemoryPersistenceStorageProvider } from "../../../src/index.ts";
+import { collect } from "../../storage/file/support/fixture.ts";
+import { redactedLog } from "../redactedHarness.ts";
+import { KnownSecrets, SecretsOfAgents } from "../../../src/redaction/values/KnownSecrets.ts";
 
 const numbered = (count: number) => Array.from({ length: count }, (_, at) => `value-${at}`);
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, persistence, strategy } from "../../src/index.ts";
-import { redaction } from "../../src/encryption.ts";
-import { scriptedModel } from "../../src/testing.ts";
-import { testKeys } from "../encryption/encryptedHarness.ts";
+import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, persistence, strategy } from "../../../src/index.ts";
+import { redaction } from "../../../src/encryption.ts";
+import { scriptedModel } from "../../../src/testing.ts";
+import { testKeys } from "../../encryption/encryptedHarness.ts";
 
 const token = "[redacted:YQ.Yg.Yw]";
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, tool } from "../../src/index.ts";
-import { redaction } from "../../src/encryption.ts";
-import { scriptedModel } from "../../src/testing.ts";
-import { collect } from "../storage/file/support/fixture.ts";
-import { testKeys } from "../encryption/encryptedHarness.ts";
-import { redactedLog, storedText } from "./redactedHarness.ts";
+import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, tool } from "../../../src/index.ts";
+import { redaction } from "../../../src/encryption.ts";
+import { scriptedModel } from "../../../src/testing.ts";
+import { collect } from "../../storage/file/support/fixture.ts";
+import { testKeys } from "../../encryption/encryptedHarness.ts";
+import { redactedLog, storedText } from "../redactedHarness.ts";
 
 const iban = "DE89370400440532013000";
 const call = { toolCalls: [{ toolName: "charge", input: {} }] };

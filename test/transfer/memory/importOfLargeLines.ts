@@ -1,7 +1,7 @@
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import { importAgent } from "agent-persistence/transfer";
-import { longArchive } from "./longArchive.ts";
-import { inPieces } from "./movedAgents.ts";
+import { longArchive } from "../longArchive.ts";
+import { inPieces } from "../movedAgents.ts";
 
 /** Imports 64 MB of values that no snapshot contains, and tells its parent. */
 const value = (line: number) => String.fromCodePoint(97 + line).repeat(4_000_000);

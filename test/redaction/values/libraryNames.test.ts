@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { invalidField } from "../../src/checkpoint/format/validateRecord.ts";
-import type { LogRecord } from "../../src/checkpoint/records/Entry.ts";
-import { InMemoryPersistenceStorageProvider, type PersistenceEvent, persistence } from "../../src/index.ts";
-import { redaction, type RedactionOptions } from "../../src/encryption.ts";
-import { Telemetry, type TelemetryOperation } from "../../src/feature.ts";
-import { exportAgent, importAgent } from "../../src/transfer.ts";
-import { testKeys } from "../encryption/encryptedHarness.ts";
-import { collect } from "../storage/file/support/fixture.ts";
-import { chargingAgent, input, newWorld } from "./chargingAgent.ts";
+import { invalidField } from "../../../src/checkpoint/format/validateRecord.ts";
+import type { LogRecord } from "../../../src/checkpoint/records/Entry.ts";
+import { InMemoryPersistenceStorageProvider, type PersistenceEvent, persistence } from "../../../src/index.ts";
+import { redaction, type RedactionOptions } from "../../../src/encryption.ts";
+import { Telemetry, type TelemetryOperation } from "../../../src/feature.ts";
+import { exportAgent, importAgent } from "../../../src/transfer.ts";
+import { testKeys } from "../../encryption/encryptedHarness.ts";
+import { collect } from "../../storage/file/support/fixture.ts";
+import { chargingAgent, input, newWorld } from "../chargingAgent.ts";
 
 const vault = { keys: testKeys("first") };
 

@@ -8,13 +8,13 @@ import {
   storageKey,
   strategy,
   tool,
-} from "../../src/index.ts";
-import { redaction } from "../../src/encryption.ts";
-import { TaskManager } from "../../src/task.ts";
-import { scriptedModel } from "../../src/testing.ts";
-import { testKeys } from "../encryption/encryptedHarness.ts";
-import { collect } from "../storage/file/support/fixture.ts";
-import { storedText } from "./redactedHarness.ts";
+} from "../../../src/index.ts";
+import { redaction } from "../../../src/encryption.ts";
+import { TaskManager } from "../../../src/task.ts";
+import { scriptedModel } from "../../../src/testing.ts";
+import { testKeys } from "../../encryption/encryptedHarness.ts";
+import { collect } from "../../storage/file/support/fixture.ts";
+import { storedText } from "../redactedHarness.ts";
 
 const numberOf = {
   input: 481_000_001,
