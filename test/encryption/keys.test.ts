@@ -7,6 +7,7 @@ import type { LogPersistenceStorageProvider } from "../../src/storage.ts";
 import { InMemoryStreamStore, FileStreamStore } from "../../src/streams.ts";
 import { streamStoreConformance } from "../../src/testing.ts";
 import { collect, testDirectory } from "../storage/file/support/fixture.ts";
+import { unwrapKey } from "../../src/encryption/keys/wrapKey.ts";
 import { encryptedLog, testKeys } from "./encryptedHarness.ts";
 import { bytesUnder, openBooks } from "./storedBytes.ts";
 
@@ -318,4 +319,13 @@ describe("encrypted streams", () => {
     await files.append("a", { writer: 1, first: 3, chunks: entry?.chunks ?? [] });
     await expect(streams.read("a")).rejects.toMatchObject({ code: "authentication_failed" });
   });
+});
+
+it("finds no key in the methods of an object literal", async () => {
+  const table: Record<string, Uint8Array> = { first: new Uint8Array(32) };
+  const source = { current: "first", get: (id: string) => table[id] };
+  for (const keyId of ["constructor", "__proto__", "toString"])
+    await expect(unwrapKey(source, { keyId, wrapped: "" }, { agentId: "a", context: "" })).rejects.toMatchObject({
+      code: "key_missing",
+    });
 });
