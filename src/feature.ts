@@ -32,7 +32,7 @@ export type {
 } from "./agent/strategy/GraphStructure.ts";
 export type { Crossing, NextStep } from "./agent/strategy/NextStep.ts";
 export type { StrategyGraph } from "./agent/strategy/StrategyGraph.ts";
-export type { RunLine } from "./checkpoint/toolCallId.ts";
+export type { RunLine } from "./checkpoint/ids/toolCallId.ts";
 export { RunSuspendedError, StopRequestedError } from "./errors/runErrors.ts";
 export { ToolNotStartedError } from "./errors/toolCallErrors.ts";
 export type { Clock } from "./internal/Clock.ts";

@@ -6,8 +6,8 @@ export { PositionConflictError, StorageClosedError } from "./errors/storageError
 export type { Clock } from "./internal/Clock.ts";
 export { assertAgentId } from "./internal/options/assertAgentId.ts";
 export type { Sha256 } from "./internal/sha256/Sha256.ts";
-export type { ProcessFacts, ProcessIdentity } from "./node/ProcessIdentity.ts";
-export { incarnationOf } from "./node/incarnation.ts";
+export type { ProcessFacts, ProcessIdentity } from "./nodejs/ProcessIdentity.ts";
+export { incarnationOf } from "./nodejs/incarnation.ts";
 export type { BlobStore } from "./storage/BlobStore.ts";
 export { LogPersistenceStorageProvider, type LogProviderOptions } from "./storage/LogPersistenceStorageProvider.ts";
 export { ReceivedAppends } from "./checkpoint/format/ReceivedAppends.ts";

@@ -14,7 +14,7 @@ import { nonEmptyString } from "../internal/options/optionSchemas.ts";
 import { notedValues } from "../journal/notesAround.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
-import { executionPointOf, executionPointSchema } from "./move/executionPoint.ts";
+import { executionPointOf, executionPointSchema } from "./executionPoint/executionPoint.ts";
 import { checkNewCheckpoint } from "./record/checkNewCheckpoint.ts";
 import { isHistoryOnly, type RollbackOptions } from "./rollback/RollbackOptions.ts";
 import { liveCheckpointData } from "./record/liveCheckpointData.ts";

@@ -15,7 +15,7 @@ import { CheckpointNotFoundError } from "../errors/checkpointErrors.ts";
 import { notedValues } from "../journal/notesAround.ts";
 import { newNoteSchema, noteRecord, type NewNote } from "./record/noteRecord.ts";
 import type { GivenReply } from "./waiting/givenReply.ts";
-import { executionPointOf, executionPointSchema } from "./move/executionPoint.ts";
+import { executionPointOf, executionPointSchema } from "./executionPoint/executionPoint.ts";
 import type { CheckpointValidation } from "../environment/CheckpointValidation.ts";
 import { messagesOf } from "../journal/messagesOf.ts";
 import { assertNewAgentId } from "../internal/options/assertNewAgentId.ts";

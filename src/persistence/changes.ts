@@ -7,8 +7,8 @@ export { findCheckpoint, findRollbackTarget } from "../journal/findCheckpoint.ts
 export { editCheckpoint, editSchema } from "./edit/editCheckpoint.ts";
 export { nameCheckpoint, removeCheckpointName } from "./edit/nameCheckpoint.ts";
 export { forkAgent } from "./fork/forkAgent.ts";
-export { continueFromHead } from "./move/continueFromHead.ts";
-export { setExecutionPoint } from "./move/setExecutionPoint.ts";
+export { continueFromHead } from "./executionPoint/continueFromHead.ts";
+export { setExecutionPoint } from "./executionPoint/setExecutionPoint.ts";
 export { validateCheckpoint } from "./read/validateCheckpoint.ts";
 export { historyOnly } from "./rollback/historyOnly.ts";
 export { restart, restartSchema } from "./rollback/restart.ts";

@@ -1,4 +1,4 @@
-import type { RunLine } from "../../checkpoint/toolCallId.ts";
+import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
 import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import type { RunStart } from "./RunRequest.ts";
 import type { RunState } from "../state/RunState.ts";

@@ -1,6 +1,6 @@
 import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
-import type { RunLine } from "../../checkpoint/toolCallId.ts";
+import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
 import { abortSignalSchema, functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { BranchResult } from "./BranchResult.ts";

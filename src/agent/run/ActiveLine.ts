@@ -1,5 +1,5 @@
 import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
-import type { RunLine } from "../../checkpoint/toolCallId.ts";
+import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
 import { ExecutionMovedError } from "../../errors/runErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentDefinition, SubAgent } from "../feature/AgentDefinition.ts";

@@ -1,5 +1,5 @@
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
-import { isToolCallIdOf, requestIdAt, type RunLine, toolCallIdAt } from "../../checkpoint/toolCallId.ts";
+import { isToolCallIdOf, requestIdAt, type RunLine, toolCallIdAt } from "../../checkpoint/ids/toolCallId.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
 import { withToolCallIds } from "../tool/withToolCallIds.ts";
 import type { NodeExecution } from "./NodeExecution.ts";

@@ -1,4 +1,4 @@
-import type { RunLine } from "../../checkpoint/toolCallId.ts";
+import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
 import { ExecutionMovedError, RunSuspendedError } from "../../errors/runErrors.ts";
 import { onAbort } from "../../internal/abortable.ts";
 import { warn } from "../../internal/warn.ts";

@@ -1,7 +1,7 @@
 import type { LaneStart } from "../records/lineRecords.ts";
 import type { EarlierLane } from "../records/SnapshotRecord.ts";
 import type { OriginRecord } from "../records/runRecords.ts";
-import type { RunLine } from "../toolCallId.ts";
+import type { RunLine } from "../ids/toolCallId.ts";
 
 interface LaneOrigins {
   readonly lanes: ReadonlyMap<number, LaneStart>;

@@ -6,7 +6,7 @@ import { isOver } from "../records/callRecords.ts";
 import { type AgentState, nextVisitOf, refusedCalls } from "../state/AgentState.ts";
 import type { ValueReader } from "../state/ValueReader.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
-import { requestIdAt, type RunLine, toolCallIdAt } from "../toolCallId.ts";
+import { requestIdAt, type RunLine, toolCallIdAt } from "../ids/toolCallId.ts";
 
 /**
  * The place of a call: its visit, its kind (by a model, by code, or from an executed message), the ordinal in the

@@ -1,4 +1,4 @@
-import { readOnlyFileSystem } from "../../node/readOnlyFileSystem.ts";
+import { readOnlyFileSystem } from "../../nodejs/readOnlyFileSystem.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { isDirectoryAt, type StorageAddress } from "./storageAddress.ts";
 import type { OpenedStorage, OpenOptions } from "./OpenedStorage.ts";

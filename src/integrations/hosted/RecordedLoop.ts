@@ -1,7 +1,7 @@
 import { unexplainedRejection } from "../../agent/tool/approvalRequest.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import { isOver, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
-import { toolCallIdAt } from "../../checkpoint/toolCallId.ts";
+import { toolCallIdAt } from "../../checkpoint/ids/toolCallId.ts";
 import { NotSerializableError, UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { ToolFailedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";

@@ -7,7 +7,7 @@ import type { AnswerRecord, OutcomeRecord } from "../../checkpoint/records/callR
 import type { ReplyRecord, RequestRecord } from "../../checkpoint/records/requestRecords.ts";
 import type { RunRecord, StatusRecord } from "../../checkpoint/records/runRecords.ts";
 import { answerKey, type Visit } from "../../checkpoint/records/Visit.ts";
-import type { RunLine } from "../../checkpoint/toolCallId.ts";
+import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";

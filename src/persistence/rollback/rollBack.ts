@@ -20,7 +20,7 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { settledOutcome } from "../../doubt/ToolCallInDoubt.ts";
 import { askWhatHappened } from "../../doubt/askWhatHappened.ts";
 import { toolCallInDoubt } from "../settle/callsInDoubt.ts";
-import { restartLine, runAt } from "../move/continueFromHead.ts";
+import { restartLine, runAt } from "../executionPoint/continueFromHead.ts";
 import { stateAt } from "../../checkpoint/state/foldTo.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { restoredRun } from "../nestedLines/startRecorder.ts";

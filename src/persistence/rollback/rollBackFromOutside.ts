@@ -2,7 +2,7 @@ import { findCheckpoint, findRollbackGoal } from "../../journal/findCheckpoint.t
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { continueFromHead } from "../move/continueFromHead.ts";
+import { continueFromHead } from "../executionPoint/continueFromHead.ts";
 import { finishedReport } from "./finishedRollback.ts";
 import { historyOnly } from "./historyOnly.ts";
 import type { RollbackOptions } from "./RollbackOptions.ts";

@@ -9,7 +9,7 @@ import { visitAt } from "../../checkpoint/state/AgentState.ts";
 import { foldUpTo } from "../../checkpoint/state/foldTo.ts";
 import { byValue } from "../../checkpoint/state/leanState.ts";
 import { lineValue } from "../../checkpoint/state/lineValue.ts";
-import type { RunLine } from "../../checkpoint/toolCallId.ts";
+import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";

@@ -4,7 +4,7 @@ import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { LinePath } from "../../checkpoint/data/linePath.ts";
 import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
-import type { RunLine } from "../../checkpoint/toolCallId.ts";
+import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
 
 /** The recorded model responses, calls and answers of one run, as plain data. */
 export interface Recording {

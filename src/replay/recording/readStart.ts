@@ -6,7 +6,7 @@ import { type AgentState, firstVisitOf, nextVisitOf } from "../../checkpoint/sta
 import { BranchChanges, joinedBranches } from "../../checkpoint/state/BranchChanges.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import { foldTo } from "../../checkpoint/state/foldTo.ts";
-import type { RunLine } from "../../checkpoint/toolCallId.ts";
+import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
 import type { LanePlace } from "../../checkpoint/records/lineRecords.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";

@@ -4,9 +4,9 @@ import { clockSchema, nonEmptyString, objectWithMethods, sha256Schema } from "..
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
-import { Disk } from "../../node/Disk.ts";
-import type { FileSystem } from "../../node/FileSystem.ts";
-import { nodeFileSystem } from "../../node/nodeFileSystem.ts";
+import { Disk } from "../../nodejs/Disk.ts";
+import type { FileSystem } from "../../nodejs/FileSystem.ts";
+import { nodeFileSystem } from "../../nodejs/nodeFileSystem.ts";
 import { AgentFolder, ensureAgentFolder, replaceAtomically } from "./layout/AgentFolder.ts";
 import { join, resolve } from "node:path";
 import { CorruptBlobError } from "../../errors/storedDataErrors.ts";

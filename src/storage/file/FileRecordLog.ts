@@ -14,12 +14,12 @@ import {
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
-import { Disk } from "../../node/Disk.ts";
-import type { FileSystem } from "../../node/FileSystem.ts";
-import type { ProcessIdentity } from "../../node/ProcessIdentity.ts";
-import { nodeFileSystem } from "../../node/nodeFileSystem.ts";
-import { readOnlyFileSystem } from "../../node/readOnlyFileSystem.ts";
-import { nodeProcessIdentity } from "../../node/nodeProcessIdentity.ts";
+import { Disk } from "../../nodejs/Disk.ts";
+import type { FileSystem } from "../../nodejs/FileSystem.ts";
+import type { ProcessIdentity } from "../../nodejs/ProcessIdentity.ts";
+import { nodeFileSystem } from "../../nodejs/nodeFileSystem.ts";
+import { readOnlyFileSystem } from "../../nodejs/readOnlyFileSystem.ts";
+import { nodeProcessIdentity } from "../../nodejs/nodeProcessIdentity.ts";
 import type { BlobStore } from "../BlobStore.ts";
 import type {
   AgentSummary,

@@ -1,6 +1,6 @@
 import { type ChainLink, EntryChain } from "../../checkpoint/format/EntryChain.ts";
 import { Pace } from "../../internal/nextTurn.ts";
-import type { Disk } from "../../node/Disk.ts";
+import type { Disk } from "../../nodejs/Disk.ts";
 import { parseBlobReference } from "../blobs.ts";
 import { type FileBackend, newClaim } from "./owner/FileBackend.ts";
 import { type AgentFolder, removeFiles } from "./layout/AgentFolder.ts";

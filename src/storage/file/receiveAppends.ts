@@ -1,6 +1,6 @@
 import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
 import { inLargeParts } from "../../internal/bytes.ts";
-import type { DiskFile } from "../../node/DiskFile.ts";
+import type { DiskFile } from "../../nodejs/DiskFile.ts";
 import { ReceivedAppends } from "../../checkpoint/format/ReceivedAppends.ts";
 import type { LogAppend, RecordLog, StoredAppends } from "../RecordLog.ts";
 import type { AgentFolder } from "./layout/AgentFolder.ts";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Clock } from "../../internal/Clock.ts";
 import { randomId } from "../../internal/randomId.ts";
-import { hasEnded, incarnationOf, isSamePlace } from "../../node/incarnation.ts";
-import type { ProcessIdentity } from "../../node/ProcessIdentity.ts";
+import { hasEnded, incarnationOf, isSamePlace } from "../../nodejs/incarnation.ts";
+import type { ProcessIdentity } from "../../nodejs/ProcessIdentity.ts";
 import type { LogOwner, OwnerState } from "../RecordLog.ts";
 import type { TableClaim, TableHead, TableSighting } from "./LogTable.ts";
 

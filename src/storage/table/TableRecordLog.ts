@@ -7,8 +7,8 @@ import { clockSchema, numberFrom, objectWithMethods, sha256Schema } from "../../
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
-import { platformIdentity } from "../../node/nodeProcessIdentity.ts";
-import type { ProcessIdentity } from "../../node/ProcessIdentity.ts";
+import { platformIdentity } from "../../nodejs/nodeProcessIdentity.ts";
+import type { ProcessIdentity } from "../../nodejs/ProcessIdentity.ts";
 import { type BlobStore, noBlobStore } from "../BlobStore.ts";
 import { logArguments } from "../lease/logArguments.ts";
 import { Watchers } from "../lease/Watchers.ts";

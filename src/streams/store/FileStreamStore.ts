@@ -6,8 +6,8 @@ import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
-import { Disk } from "../../node/Disk.ts";
-import { nodeFileSystem } from "../../node/nodeFileSystem.ts";
+import { Disk } from "../../nodejs/Disk.ts";
+import { nodeFileSystem } from "../../nodejs/nodeFileSystem.ts";
 import {
   isUpTo,
   lastNumber,

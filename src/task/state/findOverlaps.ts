@@ -3,7 +3,7 @@ import type { FileReservation } from "../../checkpoint/status/StateData.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import { canonicalPath } from "../../node/canonicalPath.ts";
+import { canonicalPath } from "../../nodejs/canonicalPath.ts";
 import { reservationsSchema } from "./Task.ts";
 
 /** Two tasks that cannot run at the same time, because one writes a file that the other reads or writes. */

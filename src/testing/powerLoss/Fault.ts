@@ -1,4 +1,4 @@
-import type { FileSystem, OpenFile } from "../../node/FileSystem.ts";
+import type { FileSystem, OpenFile } from "../../nodejs/FileSystem.ts";
 import { integerFrom } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { z } from "zod";

@@ -1,6 +1,6 @@
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { integerFrom } from "../../internal/options/optionSchemas.ts";
-import type { FileSystem, OpenFile } from "../../node/FileSystem.ts";
+import type { FileSystem, OpenFile } from "../../nodejs/FileSystem.ts";
 import { type CrashModel, type CrashOptions, crashOptionsSchema, RecordedTree } from "./RecordedTree.ts";
 import { type Fault, faultSchema, FaultyCalls, type FileSystemCall, SimulatedSystemError } from "./Fault.ts";
 import { FileTree } from "./FileTree.ts";

@@ -1,6 +1,6 @@
 import { PathNotAllowedError } from "../../errors/workspaceErrors.ts";
 import { relative, sep } from "node:path";
-import { realFolder } from "../../node/canonicalPath.ts";
+import { realFolder } from "../../nodejs/canonicalPath.ts";
 
 /** The maximum depth, because each parent directory is opened and synced separately. */
 const deepest = 100;

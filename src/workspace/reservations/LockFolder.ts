@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { randomId } from "../../internal/randomId.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
-import type { Disk } from "../../node/Disk.ts";
-import type { ProcessFacts } from "../../node/ProcessIdentity.ts";
+import type { Disk } from "../../nodejs/Disk.ts";
+import type { ProcessFacts } from "../../nodejs/ProcessIdentity.ts";
 import type { LockEntry, LockState } from "./LockState.ts";
 import { join } from "node:path";
 

@@ -1,5 +1,5 @@
 import type { Clock } from "../../internal/Clock.ts";
-import { isSurelyGone, type ProcessFacts, type ProcessIdentity } from "../../node/ProcessIdentity.ts";
+import { isSurelyGone, type ProcessFacts, type ProcessIdentity } from "../../nodejs/ProcessIdentity.ts";
 
 /** The operation of a reservation. A file has many readers or one writer. */
 export type FileOperation = "read" | "write";

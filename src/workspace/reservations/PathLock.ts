@@ -1,5 +1,5 @@
 import type { Clock } from "../../internal/Clock.ts";
-import { processFacts } from "../../node/ProcessIdentity.ts";
+import { processFacts } from "../../nodejs/ProcessIdentity.ts";
 import {
   granted,
   type LockEntry,

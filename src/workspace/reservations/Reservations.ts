@@ -11,11 +11,11 @@ import {
 } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { randomId } from "../../internal/randomId.ts";
-import { canonicalPath } from "../../node/canonicalPath.ts";
-import { Disk } from "../../node/Disk.ts";
-import type { ProcessIdentity } from "../../node/ProcessIdentity.ts";
-import { nodeFileSystem } from "../../node/nodeFileSystem.ts";
-import { nodeProcessIdentity } from "../../node/nodeProcessIdentity.ts";
+import { canonicalPath } from "../../nodejs/canonicalPath.ts";
+import { Disk } from "../../nodejs/Disk.ts";
+import type { ProcessIdentity } from "../../nodejs/ProcessIdentity.ts";
+import { nodeFileSystem } from "../../nodejs/nodeFileSystem.ts";
+import { nodeProcessIdentity } from "../../nodejs/nodeProcessIdentity.ts";
 import { relativePath } from "../files/relativePath.ts";
 import { LockFolder } from "./LockFolder.ts";
 import { LockExpiry, type LockState, type Reservation, type ReservedFile } from "./LockState.ts";

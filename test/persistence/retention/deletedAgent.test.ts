@@ -4,7 +4,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import type { ProcessIdentity } from "../../../src/node/ProcessIdentity.ts";
+import type { ProcessIdentity } from "../../../src/nodejs/ProcessIdentity.ts";
 import { collect, TestMachine, testDirectory } from "../../storage/file/support/fixture.ts";
 import { durableAgent } from "../support/durableAgent.ts";
 import { checkpointsOf } from "../support/stored.ts";

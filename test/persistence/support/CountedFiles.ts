@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import type { Entry, LogPersistenceStorageProvider, ReadOptions } from "agent-persistence/storage";
 import { onTestFinished } from "vitest";
-import type { FileSystem, OpenFile } from "../../../src/node/FileSystem.ts";
-import { nodeFileSystem } from "../../../src/node/nodeFileSystem.ts";
+import type { FileSystem, OpenFile } from "../../../src/nodejs/FileSystem.ts";
+import { nodeFileSystem } from "../../../src/nodejs/nodeFileSystem.ts";
 
 /** What was read and written, in bytes of files and in records of logs. */
 export interface Counted {

@@ -13,7 +13,7 @@ import { CorruptLogError, UnsupportedFormatError } from "../../../src/errors/sto
 import { InvalidAgentIdError } from "../../../src/errors/agentErrors.ts";
 import { StopRequestedError } from "../../../src/errors/runErrors.ts";
 import { FileRecordLog } from "../../../src/storage/file/FileRecordLog.ts";
-import { nodeFileSystem } from "../../../src/node/nodeFileSystem.ts";
+import { nodeFileSystem } from "../../../src/nodejs/nodeFileSystem.ts";
 import {
   agentPath,
   append,

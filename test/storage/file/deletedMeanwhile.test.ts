@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { FileSystem } from "../../../src/node/FileSystem.ts";
-import { nodeFileSystem } from "../../../src/node/nodeFileSystem.ts";
+import type { FileSystem } from "../../../src/nodejs/FileSystem.ts";
+import { nodeFileSystem } from "../../../src/nodejs/nodeFileSystem.ts";
 import { message, nextOwner, testDirectory, testLog, TestMachine } from "./support/fixture.ts";
 
 /** Does something once, right before a segment gets its name. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { PersistenceSession } from "../../../src/openai-agents.ts";
-import { nodeFileSystem } from "../../../src/node/nodeFileSystem.ts";
-import type { FileSystem } from "../../../src/node/FileSystem.ts";
+import { nodeFileSystem } from "../../../src/nodejs/nodeFileSystem.ts";
+import type { FileSystem } from "../../../src/nodejs/FileSystem.ts";
 import { FileRecordLog } from "../../../src/storage/file/FileRecordLog.ts";
 import { LogPersistenceStorageProvider } from "../../../src/storage.ts";
 import { processOwner } from "../../../src/storage/ReleasableLog.ts";

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import type { FileSystem } from "../../../src/node/FileSystem.ts";
-import { nodeFileSystem } from "../../../src/node/nodeFileSystem.ts";
+import type { FileSystem } from "../../../src/nodejs/FileSystem.ts";
+import { nodeFileSystem } from "../../../src/nodejs/nodeFileSystem.ts";
 import type { FileRecordLog } from "../../../src/storage/file/FileRecordLog.ts";
 import type { ReadOptions } from "../../../src/storage/RecordLog.ts";
 import { append, collect, nextOwner, segmentPaths, testDirectory, testLog } from "./support/fixture.ts";

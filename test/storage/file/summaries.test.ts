@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { CorruptLogError } from "../../../src/errors/storedDataErrors.ts";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
-import { nodeFileSystem } from "../../../src/node/nodeFileSystem.ts";
+import { nodeFileSystem } from "../../../src/nodejs/nodeFileSystem.ts";
 import { decodeState } from "../../../src/storage/file/layout/stateJson.ts";
 import {
   agentPath,

@@ -1,5 +1,5 @@
-import type { FileSystem, OpenFile } from "../../../src/node/FileSystem.ts";
-import { nodeFileSystem } from "../../../src/node/nodeFileSystem.ts";
+import type { FileSystem, OpenFile } from "../../../src/nodejs/FileSystem.ts";
+import { nodeFileSystem } from "../../../src/nodejs/nodeFileSystem.ts";
 import { nextTurn } from "../../../src/internal/nextTurn.ts";
 
 /**

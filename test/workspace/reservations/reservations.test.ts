@@ -10,10 +10,10 @@ import {
 } from "agent-persistence/workspace";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
-import { Disk } from "../../../src/node/Disk.ts";
-import type { FileSystem } from "../../../src/node/FileSystem.ts";
-import { nodeFileSystem } from "../../../src/node/nodeFileSystem.ts";
-import { nodeProcessIdentity } from "../../../src/node/nodeProcessIdentity.ts";
+import { Disk } from "../../../src/nodejs/Disk.ts";
+import type { FileSystem } from "../../../src/nodejs/FileSystem.ts";
+import { nodeFileSystem } from "../../../src/nodejs/nodeFileSystem.ts";
+import { nodeProcessIdentity } from "../../../src/nodejs/nodeProcessIdentity.ts";
 import { LockFolder } from "../../../src/workspace/reservations/LockFolder.ts";
 import { WatchedClock } from "../../internal/WatchedClock.ts";
 

@@ -1,4 +1,4 @@
-import { toolCallIdAt } from "../../../checkpoint/toolCallId.ts";
+import { toolCallIdAt } from "../../../checkpoint/ids/toolCallId.ts";
 import { valueDigest } from "../../../checkpoint/values/isSameValue.ts";
 import { askWhatHappened } from "../../../doubt/askWhatHappened.ts";
 import {

@@ -1,6 +1,6 @@
 import { StorageError } from "../../../errors/storageErrors.ts";
 import { Mutex } from "../../../internal/Mutex.ts";
-import type { Disk } from "../../../node/Disk.ts";
+import type { Disk } from "../../../nodejs/Disk.ts";
 import { compareText } from "../../summaries.ts";
 import { type Mark, markNameOf, parseMark } from "./Mark.ts";
 import { join } from "node:path";

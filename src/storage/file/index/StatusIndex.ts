@@ -1,8 +1,8 @@
 import { StorageError } from "../../../errors/storageErrors.ts";
 import type { Clock } from "../../../internal/Clock.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
-import type { Disk } from "../../../node/Disk.ts";
-import type { ProcessIdentity } from "../../../node/ProcessIdentity.ts";
+import type { Disk } from "../../../nodejs/Disk.ts";
+import type { ProcessIdentity } from "../../../nodejs/ProcessIdentity.ts";
 import type { AgentSummary } from "../../RecordLog.ts";
 import { droppedFolder, dueFolder, dueMark, statusFolder, statusMark } from "./Mark.ts";
 import { type FoundMark, isUnavailable, MarkFolder } from "./MarkFolder.ts";

@@ -1,6 +1,6 @@
 import { StorageError } from "../../../errors/storageErrors.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
-import type { Disk } from "../../../node/Disk.ts";
+import type { Disk } from "../../../nodejs/Disk.ts";
 import { randomUUID } from "node:crypto";
 import { dirname, join } from "node:path";
 

@@ -1,6 +1,6 @@
 import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
-import type { ProcessFacts } from "../../../node/ProcessIdentity.ts";
+import type { ProcessFacts } from "../../../nodejs/ProcessIdentity.ts";
 import { z } from "zod";
 
 /** The first line of a segment, which identifies its owner. */

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { dirname } from "node:path";
-import type { Disk } from "../../../node/Disk.ts";
+import type { Disk } from "../../../nodejs/Disk.ts";
 
 /**
  * A reserve file of a few blocks. On a full device it is removed to make room for recording a deletion, and created

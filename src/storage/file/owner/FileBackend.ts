@@ -1,7 +1,7 @@
 import { formatVersion } from "../../../checkpoint/records/Entry.ts";
 import type { StatusIndex } from "../index/StatusIndex.ts";
 import type { Claim } from "../layout/controlLine.ts";
-import { processFacts } from "../../../node/ProcessIdentity.ts";
+import { processFacts } from "../../../nodejs/ProcessIdentity.ts";
 import type { DiskReserve } from "./DiskReserve.ts";
 import type { OwnerLiveness, Surroundings } from "./OwnerLiveness.ts";
 import type { SegmentPublisher } from "./SegmentPublisher.ts";

@@ -1,6 +1,6 @@
 import { OwnershipLostError } from "../../../errors/storageErrors.ts";
-import type { Disk } from "../../../node/Disk.ts";
-import type { DiskFile } from "../../../node/DiskFile.ts";
+import type { Disk } from "../../../nodejs/Disk.ts";
+import type { DiskFile } from "../../../nodejs/DiskFile.ts";
 import { type AgentFolder, segmentGenerations } from "../layout/AgentFolder.ts";
 import type { Claim } from "../layout/controlLine.ts";
 import { releaseGeneration } from "./OwnerLiveness.ts";

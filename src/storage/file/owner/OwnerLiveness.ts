@@ -1,11 +1,11 @@
-import { isSurelyGone, type ProcessIdentity } from "../../../node/ProcessIdentity.ts";
+import { isSurelyGone, type ProcessIdentity } from "../../../nodejs/ProcessIdentity.ts";
 import type { OwnerState } from "../../RecordLog.ts";
 import { type AgentFolder, replaceAtomically } from "../layout/AgentFolder.ts";
 import { lineBreak, parseClaim } from "../layout/Segment.ts";
 import { type Claim, isEnding, decodeControl, encodeControl, type Sighting } from "../layout/controlLine.ts";
 import type { Clock } from "../../../internal/Clock.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
-import type { Disk } from "../../../node/Disk.ts";
+import type { Disk } from "../../../nodejs/Disk.ts";
 
 /** More than the size of a sighting, except for owners with a very long nonce. */
 const sightingBytes = 16 * 1024;

@@ -16,7 +16,7 @@ import { SegmentScan } from "../layout/SegmentScan.ts";
 import { type ControlLines, decodeControl } from "../layout/controlLine.ts";
 import { decodeState } from "../layout/stateJson.ts";
 import { linkOf } from "../../../checkpoint/format/entryCodec.ts";
-import type { Disk } from "../../../node/Disk.ts";
+import type { Disk } from "../../../nodejs/Disk.ts";
 
 const maxListings = 16;
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { nodeSha256 } from "../../../../src/internal/sha256/nodeSha256.ts";
 import { agentFolderName } from "../../../../src/storage/file/layout/AgentFolder.ts";
-import { nodeFileSystem } from "../../../../src/node/nodeFileSystem.ts";
-import type { FileSystem } from "../../../../src/node/FileSystem.ts";
+import { nodeFileSystem } from "../../../../src/nodejs/nodeFileSystem.ts";
+import type { FileSystem } from "../../../../src/nodejs/FileSystem.ts";
 import { append, collect, nextOwner, summaryOf, testDirectory, testLog, textsOf } from "../support/fixture.ts";
 
 const hostile = [

@@ -2,8 +2,8 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { nodeProcessIdentity } from "../../../../src/node/nodeProcessIdentity.ts";
-import { isSurelyGone, processFacts } from "../../../../src/node/ProcessIdentity.ts";
+import { nodeProcessIdentity } from "../../../../src/nodejs/nodeProcessIdentity.ts";
+import { isSurelyGone, processFacts } from "../../../../src/nodejs/ProcessIdentity.ts";
 
 const identity = nodeProcessIdentity();
 const self = processFacts(identity);

@@ -2,7 +2,7 @@ import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { AgentBusyError } from "../../../../src/errors/storageErrors.ts";
-import type { ProcessIdentity } from "../../../../src/node/ProcessIdentity.ts";
+import type { ProcessIdentity } from "../../../../src/nodejs/ProcessIdentity.ts";
 import { agentPath, append, nextOwner, testDirectory, testLog, TestMachine } from "../support/fixture.ts";
 import { TestClock } from "../support/TestClock.ts";
 

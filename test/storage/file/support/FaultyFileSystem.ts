@@ -1,5 +1,5 @@
-import type { FileSystem, OpenFile } from "../../../../src/node/FileSystem.ts";
-import { nodeFileSystem } from "../../../../src/node/nodeFileSystem.ts";
+import type { FileSystem, OpenFile } from "../../../../src/nodejs/FileSystem.ts";
+import { nodeFileSystem } from "../../../../src/nodejs/nodeFileSystem.ts";
 
 /** Counts every call to a file system and lets chosen ones fail. Syncs only count: what they are for needs a power cut. */
 export class FaultyFileSystem implements FileSystem {

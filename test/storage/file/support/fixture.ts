@@ -6,7 +6,7 @@ import type { Entry } from "../../../../src/checkpoint/records/Entry.ts";
 import { nodeSha256 } from "../../../../src/internal/sha256/nodeSha256.ts";
 import { agentFolderName } from "../../../../src/storage/file/layout/AgentFolder.ts";
 import { FileRecordLog, type FileRecordLogOptions } from "../../../../src/storage/file/FileRecordLog.ts";
-import type { ProcessIdentity } from "../../../../src/node/ProcessIdentity.ts";
+import type { ProcessIdentity } from "../../../../src/nodejs/ProcessIdentity.ts";
 import type { AgentSummary, LogOwner, OwnedLog } from "../../../../src/storage/RecordLog.ts";
 import { TestClock } from "./TestClock.ts";
 

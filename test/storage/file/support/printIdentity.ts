@@ -1,5 +1,5 @@
-import { isSurelyGone, processFacts } from "../../../../src/node/ProcessIdentity.ts";
-import { nodeProcessIdentity } from "../../../../src/node/nodeProcessIdentity.ts";
+import { isSurelyGone, processFacts } from "../../../../src/nodejs/ProcessIdentity.ts";
+import { nodeProcessIdentity } from "../../../../src/nodejs/nodeProcessIdentity.ts";
 
 const identity = nodeProcessIdentity();
 const facts = processFacts(identity);

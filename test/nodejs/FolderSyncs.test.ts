@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { FolderSyncs } from "../../src/node/Disk.ts";
+import { FolderSyncs } from "../../src/nodejs/Disk.ts";
 
 function gated() {
   const begun: { readonly path: string; readonly end: (error?: Error) => void }[] = [];

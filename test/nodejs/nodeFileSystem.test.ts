@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { nodeFileSystem } from "../../src/node/nodeFileSystem.ts";
+import { nodeFileSystem } from "../../src/nodejs/nodeFileSystem.ts";
 import { testDirectory } from "../storage/file/support/fixture.ts";
 
 it("the file system reads more than Node reads at once, such as a log of more than 2 GiB", async () => {

@@ -1,4 +1,4 @@
-import type { Sha256 } from "../internal/sha256/Sha256.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
 /** A lane of a run. Ids of tool calls are derived from it. */
 export interface RunLine {
