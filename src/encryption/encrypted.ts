@@ -34,7 +34,7 @@ const optionsSchema = strictOptions(() => ({
 }));
 
 /**
- * Encrypts all data of a storage with AES-256-GCM, below the serializer. Each agent has a data key of its own, which a
+ * Encrypts all data of a storage with AES-256-GCM, after its serialization. Each agent has a data key of its own, which a
  * key of `keys` encrypts. Data that was changed, moved or stored by someone without the key is rejected.
  *
  * @throws InvalidInputError if an option is unknown or invalid.

@@ -117,7 +117,7 @@ function describe({ path, expected }: InputProblem): string {
   return path === "" ? expected : `at "${path}": ${expected}`;
 }
 
-/** The agent does not have a tool that is offered to the model, now or in the stored run. */
+/** The code or the stored run offers a tool to the model that the agent does not have. */
 export class UnknownToolError extends AgentPersistenceError {
   override readonly code = "unknown_tool";
 

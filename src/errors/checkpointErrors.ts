@@ -34,8 +34,8 @@ const nextSteps = {
 } as const;
 
 /**
- * `createCheckpoint()` cannot save the start of the current node execution, because a checkpoint with state from within
- * that execution is already stored. The new checkpoint was not saved.
+ * `createCheckpoint()` can no longer save the start of this node execution, because a checkpoint from within the
+ * execution is stored already. The new checkpoint was not saved.
  */
 export class CheckpointNotPossibleError extends AgentPersistenceError {
   override readonly code = "checkpoint_not_possible";

@@ -300,7 +300,7 @@ export interface OwnedLog {
    * Damage at the end of the log. A damaged log rejects appends but may be dropped. `undefined` if the end is intact.
    */
   readonly damage?: CorruptLogError | SealBrokenError | undefined;
-  /** The status summary that this open found damaged and rebuilt. `undefined` if the summary was intact. */
+  /** The damaged status summary that the opening rebuilt. `undefined` if the summary was intact. */
   readonly rebuilt?: RebuiltSummary | undefined;
   /**
    * Aborts when this process must stop writing to the log. The reason is an `OwnershipLostError` after a takeover, or a

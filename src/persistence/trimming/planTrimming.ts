@@ -38,8 +38,8 @@ export function resultsOf({ role, content }: Message): readonly ToolResult[] {
 }
 
 /**
- * Returns the last index at which the history can be cut. At least `keep` messages follow it, and every call before it
- * has its result before it.
+ * Returns the last index at which the history can be cut. At least `keep` messages follow it, and no result
+ * after it belongs to a call before it.
  */
 function cutOf(messages: readonly Message[], keep: number): number {
   const answeredAt = new Map<string, number>();

@@ -215,7 +215,7 @@ export class LiveRequests implements Disposable {
   #goOn(recorder: RunRecorder, run: AgentRun): void {
     // The reads run one after another, so that each covers only the records since the previous read.
     const restart = () => this.#turns.runExclusive(() => this.#restart(recorder));
-    // If the caller's visit has finished to wait for the line, the caller continues instead.
+    // If the visit of the caller no longer waits for the line, the caller continues instead.
     if (!run.goOn(restart) && run.parent) this.#goOn(this.#recorders.of(run.parent), run.parent);
   }
 

@@ -6,7 +6,7 @@ export interface LibraryFields {
   readonly wordFields: ReadonlySet<string>;
   /** Fields with further structures, and their fields. */
   readonly structures: ReadonlyMap<string, LibraryFields>;
-  /** Fields with values of users by names of the library. */
+  /** Fields that contain an object. Its field names belong to the library, and its values to users. */
   readonly maps?: ReadonlySet<string>;
   /** Fields with values of users. Their names belong to the library. */
   readonly values: ReadonlySet<string>;

@@ -196,7 +196,7 @@ export class SqliteTable implements LogTable {
       const agents = db.all<HeadRow & ListedRow>(sql, ...values).map((row) => ({
         agentId: fromUtf8(row.name),
         order: fromUtf8(row.place),
-        // A summary under another id belongs to another agent.
+        // Ignores a summary with the id of another agent.
         text: row.id === JSON.stringify(fromUtf8(row.name)) ? row.summary : "",
         head: headOf(row),
       }));

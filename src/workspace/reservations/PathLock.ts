@@ -13,7 +13,7 @@ import {
 } from "./LockState.ts";
 import type { LockFolder } from "./LockFolder.ts";
 
-/** The expiry of a waiting entry. It is renewed after half of this time, and skipped otherwise. */
+/** The lifetime of a waiting entry. Its owner renews it after half of this time. An expired entry is skipped. */
 const waitingTtlMs = 10_000;
 const shortestWaitMs = 2;
 const longestWaitMs = 100;

@@ -97,7 +97,8 @@ class KeptComputer {
     this.#created = (async () => provider.create(use))();
   }
 
-  /** Returns the computer for a loop from its start. Actions that an earlier loop has made return their results. */
+  /** Returns the computer for a loop from its start. An action of an earlier loop is not made again: its
+   * result is returned. */
   async forLoop(): Promise<Computer> {
     let next = 0;
     return new Proxy(await this.#created, {

@@ -24,7 +24,7 @@ const maxListings = 16;
 export type Reading = Pick<FileBackend, "disk" | "sha256" | "identity">;
 
 export interface LoadOptions {
-  /** For a new owner, reads only segments below its generation and requires that the log contains the known end. */
+  /** For a new owner: only segments below its generation are read, and the log must contain the known end. */
   readonly below?: { readonly generation: number; readonly known: ChainLink | undefined };
   /** Called with each part from newest to oldest. Older parts are read while it returns `true`. Defaults to never. */
   readonly needsOlder?: (part: LogPart) => boolean;
