@@ -3,8 +3,8 @@ import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { scriptedModel } from "agent-persistence/testing";
 import { Workspace } from "agent-persistence/workspace";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { median } from "../measure/statistics.ts";
 import type { Target } from "../targets.ts";
 import { timeOf } from "../measure/timeOf.ts";
@@ -53,9 +53,12 @@ export async function capturesBesideGit(directory: string): Promise<Target[]> {
   );
   await agent.run("go");
   const saved = persistence(agent).agent();
-  const before = (await saved.getCheckpoints()).at(-1);
+  const before = (await saved.getCheckpoints()).findLast(({ nodeId }) => nodeId === "many");
   if (before === undefined) throw new Error("There is no checkpoint before the last node.");
+  const contents = () => readFileSync(nameOf(root, restoredFiles - 1), "utf8");
+  const changed = contents();
   const rollbackMs = await timeOf(() => saved.rollbackToCheckpoint(before.checkpointId));
+  if (contents() === changed) throw new Error("The rollback restored no file.");
   git("add", "-A");
   const tree = git("write-tree").trim();
   write(root, 0, restoredFiles, rounds + 4);
@@ -81,9 +84,13 @@ export async function capturesBesideGit(directory: string): Promise<Target[]> {
 
 function write(root: string, from: number, count: number, round: number): void {
   for (let at = from; at < from + count; at++) {
-    const folder = join(root, `part-${at % 100}`);
-    if (round === 0) mkdirSync(folder, { recursive: true });
+    const file = nameOf(root, at);
+    if (round === 0) mkdirSync(dirname(file), { recursive: true });
     const line = `export const value${at}x${round} = ${Math.sin(at + round * files)};\n`;
-    writeFileSync(join(folder, `file-${at}.ts`), line.repeat(fileBytes).slice(0, fileBytes));
+    writeFileSync(file, line.repeat(fileBytes).slice(0, fileBytes));
   }
+}
+
+function nameOf(root: string, at: number): string {
+  return join(root, `part-${at % 100}`, `file-${at}.ts`);
 }
