@@ -13,6 +13,7 @@ import { storageFailure, systemCode } from "../nodejs/storageFailure.ts";
 import { FileRecordLog } from "../storage/file/FileRecordLog.ts";
 import type { OwnedLog } from "../storage/RecordLog.ts";
 import { processOwner } from "../storage/ReleasableLog.ts";
+import { parsedJson } from "../internal/parsedJson.ts";
 
 /** One archive in a backup. */
 export interface BackedUpLog {
@@ -108,7 +109,7 @@ export class BackupFolder {
   /** @throws InvalidInputError if the directory has no backup of this version. */
   async assertBackup(): Promise<void> {
     const text = await onDisk("read", this.#mark, () => readFile(this.#mark, "utf8").catch(orMissing));
-    if (markSchema.safeParse(parsed(text)).success) return;
+    if (markSchema.safeParse(parsedJson(text ?? "")).success) return;
     throw this.#otherContent();
   }
 
@@ -124,7 +125,7 @@ export class BackupFolder {
     for (const name of await names(this.#logs)) {
       if (!archiveName.test(name)) continue;
       const file = join(this.#logs, name);
-      const header = headerSchema.safeParse(parsed(await firstLine(file))).data;
+      const header = headerSchema.safeParse(parsedJson(await firstLine(file))).data;
       if (header && name === nameOf(header.agentId)) {
         const { agentId: logId, position, generation, shape, keyId } = header;
         archives.set(logId, { logId, shape, position, generation, keyId, file });
@@ -228,14 +229,6 @@ async function onDisk<Result>(operation: string, path: string, work: () => Promi
 function typed(operation: string, path: string, error: unknown): unknown {
   const isOfNode = error instanceof Error && "syscall" in error && systemCode(error) !== "";
   return isOfNode ? new StorageError(storageFailure(error), operation, path, { cause: error }) : error;
-}
-
-function parsed(text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? "");
-  } catch {
-    return undefined;
-  }
 }
 
 function orMissing(error: unknown): undefined {

@@ -13,7 +13,7 @@ import {
 } from "./format/archiveFormat.ts";
 import { ByteReader } from "./format/ByteReader.ts";
 import { type ArchiveKeys, decryptedArchive } from "./format/decryptedArchive.ts";
-import { parsedJson } from "./format/parsedJson.ts";
+import { parsedJson } from "../internal/parsedJson.ts";
 import { gunzipped } from "./gzipStream.ts";
 import { itemsIn } from "./itemsIn.ts";
 

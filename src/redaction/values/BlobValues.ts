@@ -1,4 +1,5 @@
 import { fromUtf8 } from "../../internal/bytes.ts";
+import { parsedJson } from "../../internal/parsedJson.ts";
 
 /** Learns the secrets of a value. */
 type Learn = (value: unknown) => void;
@@ -88,11 +89,6 @@ function deleteOldest(names: Set<string> | Map<string, unknown>): void {
 
 /** Other contents, such as compressed values and files, have no places of values. */
 function learnFrom(bytes: Uint8Array, learn: Learn): void {
-  let value: unknown;
-  try {
-    value = JSON.parse(fromUtf8(bytes));
-  } catch {
-    return;
-  }
-  learn(value);
+  const value = parsedJson(fromUtf8(bytes));
+  if (value !== undefined) learn(value);
 }

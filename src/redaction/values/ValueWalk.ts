@@ -3,6 +3,7 @@ import { callShape, type CallShape } from "./callShape.ts";
 import type { KnownSecrets } from "./KnownSecrets.ts";
 import { isLibraryField, isName, type LibraryFields } from "./libraryFields.ts";
 import { hasRulesBelow, hasRulesOfTools, isRedacted, type RedactionRules, shownText } from "./RedactionRules.ts";
+import { parsedJson } from "../../internal/parsedJson.ts";
 
 export interface WalkOptions {
   readonly rules: RedactionRules;
@@ -255,14 +256,6 @@ function placesWithin(
   const side = call?.sides.get(key);
   if (call?.tool !== undefined && side) return [...within, ...placesAt(call.tool, side)];
   return "type" in value && (key === "text" || key === "value") ? [...within, ...places] : within;
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 export function placesAt(...keys: readonly string[]): Places {

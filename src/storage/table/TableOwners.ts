@@ -5,6 +5,7 @@ import { hasEnded, incarnationOf, isSamePlace } from "../../nodejs/incarnation.t
 import type { ProcessIdentity } from "../../nodejs/ProcessIdentity.ts";
 import type { LogOwner, OwnerState } from "../RecordLog.ts";
 import type { TableClaim, TableHead, TableSighting } from "./LogTable.ts";
+import { parsedJson } from "../../internal/parsedJson.ts";
 
 export interface StoredOwner extends LogOwner {
   /** Identifies one ownership. The value changes each time the same owner takes a log. */
@@ -128,12 +129,4 @@ export class TableOwners {
 function ownerOf(text: string): StoredOwner | undefined {
   const parsed = storedOwner.safeParse(parsedJson(text));
   return parsed.success ? parsed.data : undefined;
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -2,7 +2,7 @@ import { decryptWith, importKey } from "../../encryption/keys/aesGcm.ts";
 import { unwrapKey } from "../../encryption/keys/wrapKey.ts";
 import { AuthenticationFailedError, KeyMissingError } from "../../errors/encryptionErrors.ts";
 import { InvalidArchiveError } from "../../errors/storedDataErrors.ts";
-import { parsedJson } from "./parsedJson.ts";
+import { parsedJson } from "../../internal/parsedJson.ts";
 import { quoted } from "../../errors/quoted.ts";
 import type { KeySource } from "../../storage/KeySource.ts";
 import { ByteReader } from "./ByteReader.ts";

@@ -2,6 +2,7 @@ import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { AgentSummary } from "../../RecordLog.ts";
 import { z } from "zod";
+import { parsedJson } from "../../../internal/parsedJson.ts";
 
 export interface StoredSummary {
   readonly summary: AgentSummary;
@@ -79,21 +80,13 @@ export function encodeState({ summary, generation, changing, end }: StoredSummar
 export function decodeState(text: string, sha256: Sha256): StoredSummary | undefined {
   const [ending, checksum] = tail.exec(text.slice(-80)) ?? [];
   if (ending === undefined || sha256.hex(text.slice(0, -ending.length)) !== checksum) return undefined;
-  const state = stateSchema.safeParse(parse(text)).data;
+  const state = stateSchema.safeParse(parsedJson(text)).data;
   if (state === undefined) return undefined;
   const { generation, changing, end, ...stored }: Omit<StoredSummary, "summary"> & { [key: string]: unknown } = state;
   const fields = Object.entries(storedNames).flatMap(([name, key]) =>
     stored[key] === undefined ? [] : [[name, name === "data" ? renamed(stored[key], namedKeys) : stored[key]]],
   );
   return { summary: Object.fromEntries(fields) as AgentSummary, generation, changing, ...(end && { end }) };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Field names of status data. `state.json` stores them in snake case for other tools. */
