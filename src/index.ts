@@ -108,8 +108,8 @@ export type { OlderContent, Summarizer, TrimmingPolicy } from "./persistence/con
 export type { OnToolCallInDoubt, ToolCallInDoubt, ToolCallSettlement } from "./doubt/ToolCallInDoubt.ts";
 export type { Environment, EnvironmentAnswer } from "./environment/Environment.ts";
 export type { EnvironmentMismatch } from "./environment/EnvironmentMismatch.ts";
-export type { PersistenceEvent, PersistenceListener, ListenerErrorHandler } from "./events/PersistenceEvent.ts";
-export { printEvents } from "./events/printEvents.ts";
+export type { PersistenceEvent, PersistenceListener, ListenerErrorHandler } from "./listeners/PersistenceEvent.ts";
+export { printEvents } from "./listeners/printEvents.ts";
 export type { AgentRequest, RequestFilter } from "./persistence/waiting/listRequests.ts";
 export type { InverseRetry } from "./persistence/registry/RollbackToolRegistry.ts";
 export { RollbackToolRegistry } from "./persistence/registry/RollbackToolRegistry.ts";

@@ -3,7 +3,7 @@ import type { AgentContext } from "../agent/context/AgentContext.ts";
 import { AIAgent } from "../agent/AIAgent.ts";
 import { runOf, visitOf } from "../agent/feature/ContextBinding.ts";
 import { InvalidInputError } from "../errors/agentErrors.ts";
-import { eventLine } from "../events/eventEmitter.ts";
+import { eventLine } from "../listeners/eventEmitter.ts";
 import { beginAgentCall } from "./nestedLines/beginAgentCall.ts";
 import { beginBranch } from "./nestedLines/beginBranch.ts";
 import { dueBetween } from "./record/saveIfDue.ts";

@@ -15,7 +15,7 @@ import { BoundPersistence } from "./BoundPersistence.ts";
 import { assertPrunable, type PersistenceSetup } from "./config/PersistenceSetup.ts";
 import { type AnswerOptions, DurableAgent } from "./DurableAgent.ts";
 import type { RecoveryParticipant } from "../environment/RecoveryParticipant.ts";
-import type { EventBody } from "../events/PersistenceEvent.ts";
+import type { EventBody } from "../listeners/PersistenceEvent.ts";
 import type { MigrationCheck } from "./migration/checkMigrations.ts";
 import { makingRoom } from "./retention/makingRoom.ts";
 import type { PruneOptions, PruneReport } from "./retention/pruneStorage.ts";

@@ -1,5 +1,5 @@
 import type { FeaturePipeline } from "../agent/feature/FeaturePipeline.ts";
-import type { EmitEvent } from "../events/eventEmitter.ts";
+import type { EmitEvent } from "../listeners/eventEmitter.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { setupOf } from "./config/PersistenceSetup.ts";
 

@@ -1,5 +1,5 @@
 import type { FeaturePipeline } from "../agent/feature/FeaturePipeline.ts";
-import type { PersistenceEvent, PersistenceListener } from "../events/PersistenceEvent.ts";
+import type { PersistenceEvent, PersistenceListener } from "../listeners/PersistenceEvent.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import type { Telemetry } from "../telemetry/Telemetry.ts";
 

@@ -9,7 +9,7 @@ import { subAgentOf } from "../agent/feature/AgentDefinition.ts";
 import type { PromptAnswer } from "../agent/model/PromptExecutor.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { RunRecord } from "../checkpoint/records/runRecords.ts";
-import { triggerOf } from "../events/eventEmitter.ts";
+import { triggerOf } from "../listeners/eventEmitter.ts";
 import { type ActiveSpan, within } from "./ActiveSpan.ts";
 import type { TelemetryFacts, TelemetryOperation } from "./TelemetryOperation.ts";
 

@@ -61,7 +61,7 @@ export const floors: readonly (readonly string[])[] = [
   ["agent/visit"],
   ["agent/run"],
   ["agent"],
-  ["environment", "events", "doubt", "approvals"],
+  ["environment", "listeners", "doubt", "approvals"],
   ["telemetry"],
   ["redaction"],
   ["persistence/triggers", "persistence/replay", "persistence/versions"],

@@ -16,7 +16,7 @@ import { type OnToolCallInDoubt, onToolCallInDoubtSchema } from "../../doubt/Too
 import type { ApprovalVerifier } from "../../approvals/ApprovalVerifier.ts";
 import type { Environment } from "../../environment/Environment.ts";
 import type { RecoveryParticipant } from "../../environment/RecoveryParticipant.ts";
-import type { EventBody, ListenerErrorHandler, PersistenceListener } from "../../events/PersistenceEvent.ts";
+import type { EventBody, ListenerErrorHandler, PersistenceListener } from "../../listeners/PersistenceEvent.ts";
 import { type InverseRetry, inverseRetrySchema, RollbackToolRegistry } from "../registry/RollbackToolRegistry.ts";
 import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
 import { isAfterNode } from "../triggers/triggers.ts";

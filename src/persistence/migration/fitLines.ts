@@ -1,5 +1,5 @@
 import { StrategyChangedError } from "../../errors/strategyErrors.ts";
-import { eventLine } from "../../events/eventEmitter.ts";
+import { eventLine } from "../../listeners/eventEmitter.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { openLineStates } from "../../checkpoint/data/openLines.ts";

@@ -16,7 +16,7 @@ import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
-import { eventCheckpoint, eventLine } from "../../events/eventEmitter.ts";
+import { eventCheckpoint, eventLine } from "../../listeners/eventEmitter.ts";
 import { RecordedAnswers } from "../replay/RecordedAnswers.ts";
 import { Replay } from "../replay/Replay.ts";
 import type { CheckpointHead } from "../record/checkpointRecord.ts";

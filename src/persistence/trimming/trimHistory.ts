@@ -1,7 +1,7 @@
 import { abortable } from "../../internal/abortable.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts";
-import { eventLine } from "../../events/eventEmitter.ts";
+import { eventLine } from "../../listeners/eventEmitter.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { planTrimming, trimmedKey } from "./planTrimming.ts";
 import { summarizePlainly } from "./summarizePlainly.ts";

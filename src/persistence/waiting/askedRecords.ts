@@ -5,7 +5,7 @@ import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
 import { callsAround, runOf } from "../../agent/feature/ContextBinding.ts";
-import { eventLine } from "../../events/eventEmitter.ts";
+import { eventLine } from "../../listeners/eventEmitter.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { requestPlace } from "../replay/RecordedAnswers.ts";

@@ -6,7 +6,7 @@ import { systemClock, type Clock } from "../../internal/Clock.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { firstGeneration } from "../../journal/firstAppend.ts";
 import { Journal } from "../../journal/Journal.ts";
-import { emitAppended, type EmitEvent, emitOpened, eventEmitter } from "../../events/eventEmitter.ts";
+import { emitAppended, type EmitEvent, emitOpened, eventEmitter } from "../../listeners/eventEmitter.ts";
 import { Inbox } from "../../journal/inbox/Inbox.ts";
 import { readHead } from "../../storage/readHead.ts";
 import { type LogStorage, offersLog } from "../../storage/LogStorage.ts";

@@ -12,7 +12,7 @@ import {
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { queueName } from "../state/Task.ts";
 import { isSummaryOrder } from "../../journal/agentSummary.ts";
-import type { ListenerErrorHandler, PersistenceListener } from "../../events/PersistenceEvent.ts";
+import type { ListenerErrorHandler, PersistenceListener } from "../../listeners/PersistenceEvent.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import type { Redactor } from "../../redaction/Redactor.ts";
 import type { Telemetry } from "../../telemetry/Telemetry.ts";

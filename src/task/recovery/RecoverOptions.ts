@@ -6,7 +6,7 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { AgentFilter } from "../../persistence/PersistenceFeature.ts";
 import type { RecoveryOption, RecoveryParticipant } from "../../environment/RecoveryParticipant.ts";
 import type { EnvironmentMismatch } from "../../environment/EnvironmentMismatch.ts";
-import type { RecoveryStepName } from "../../events/PersistenceEvent.ts";
+import type { RecoveryStepName } from "../../listeners/PersistenceEvent.ts";
 import type { CheckpointValidation, ValidationCheck } from "../../environment/CheckpointValidation.ts";
 
 /** The argument of `onConfirm`. */

@@ -13,7 +13,7 @@ import {
   recoveryOptions,
   type RecoveryParticipant,
 } from "../../environment/RecoveryParticipant.ts";
-import type { RecoveryStepName } from "../../events/PersistenceEvent.ts";
+import type { RecoveryStepName } from "../../listeners/PersistenceEvent.ts";
 import type { CheckpointValidation, ValidationCheck } from "../../environment/CheckpointValidation.ts";
 import {
   type RecoverAllOptions,
