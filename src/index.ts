@@ -118,7 +118,7 @@ export type { CheckpointValidation, ValidationCheck } from "./environment/Checkp
 export type { CreateCheckpointOptions } from "./persistence/record/CreateCheckpointOptions.ts";
 export type { PrunedAgent } from "./persistence/retention/planPruning.ts";
 export type { PruneOptions, PruneReport } from "./persistence/retention/pruneStorage.ts";
-export type { RollbackOptions } from "./persistence/rollback/RollbackOptions.ts";
+export type { RollbackOptions } from "./persistence/rollback/RollbackReport.ts";
 export type { RollbackReport } from "./persistence/rollback/RollbackReport.ts";
 export type { EditedCheckpoint, EditOptions } from "./persistence/edit/editCheckpoint.ts";
 export type { RestartOptions } from "./persistence/rollback/restart.ts";
@@ -127,8 +127,8 @@ export type {
   SinceCheckpoint,
   TriggerMoment,
   TriggerPriority,
-} from "./persistence/triggers/CheckpointTrigger.ts";
-export { triggers } from "./persistence/triggers/triggers.ts";
+} from "./persistence/config/triggers.ts";
+export { triggers } from "./persistence/config/triggers.ts";
 export type { CheckpointFilter, PersistenceStorageProvider } from "./storage/PersistenceStorageProvider.ts";
 export { InMemoryPersistenceStorageProvider } from "./storage/memory/InMemoryPersistenceStorageProvider.ts";
 export { NoPersistenceStorageProvider } from "./storage/none/NoPersistenceStorageProvider.ts";

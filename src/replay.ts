@@ -5,7 +5,7 @@ export {
   type RunSelection,
   type SelectedRun,
 } from "./replay/batch/replayRuns.ts";
-export type { ReplayedRun, ReplayReport } from "./replay/batch/ReplayReport.ts";
+export type { ReplayedRun, ReplayReport } from "./replay/batch/replayRuns.ts";
 export { createFixture, type FixtureOptions } from "./replay/fixture/createFixture.ts";
 export { replayFixture, type ReplayFixtureOptions } from "./replay/fixture/replayFixture.ts";
 export type { RunFixture } from "./replay/fixture/RunFixture.ts";

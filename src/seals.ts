@@ -5,7 +5,7 @@ export {
   type ApprovalToSign,
   type SignApprovalOptions,
   type SignedApproval,
-} from "./approvals/signApproval.ts";
+} from "./approvals/signedApprovals.ts";
 export { signedApprovals, type SignedApprovalsOptions } from "./approvals/signedApprovals.ts";
 export { verifySeals, type SealVerification, type VerifySealsOptions } from "./seals/verifySeals.ts";
 export type { KeptSeal, SealKeeper, Sign, Verify } from "./seals/log/SealKeys.ts";

@@ -30,7 +30,7 @@ export {
 } from "./task/worker/FileReservations.ts";
 export { findOverlaps, type FileOverlap } from "./task/state/findOverlaps.ts";
 export type { ScheduleFailure, Schedules } from "./task/queue/Schedules.ts";
-export type { MissedTick, NewSchedule, Schedule, ScheduleCatchUp, ScheduleOverlap } from "./task/schedule/Schedule.ts";
+export type { MissedTick, NewSchedule, Schedule, ScheduleCatchUp, ScheduleOverlap } from "./task/queue/Schedule.ts";
 export type { QueueLimits } from "./task/queue/QueueLimits.ts";
 export type { QueueScope } from "./task/queue/QueuedTasks.ts";
 export type { QueueRefusal, QueueTurn } from "./task/queue/QueueTurns.ts";

@@ -1,8 +1,10 @@
+import { z } from "zod";
+import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../internal/bytes.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
-import { functionSchema } from "../internal/options/optionSchemas.ts";
+import { functionSchema, nonEmptyString } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
+import type { Sign } from "../seals/log/SealKeys.ts";
 import type { ApprovalVerifier, CheckedApproval } from "./ApprovalVerifier.ts";
-import { approvalBytes, decodeApprovalSignature } from "./approvalSignature.ts";
 
 /** Options of {@link signedApprovals}. */
 export interface SignedApprovalsOptions {
@@ -42,4 +44,104 @@ async function isSigned(approval: CheckedApproval, { verify }: SignedApprovalsOp
   if (!signed || (by !== undefined && by !== signed.by)) return false;
   const { signature, ...person } = signed;
   return verify(approvalBytes({ ...approval, reason: answer.reason }, person), signature, person);
+}
+
+/** The signed parts of an approval that its request does not contain. */
+interface ApprovalSignature {
+  readonly by: string;
+  /** When the person approved, in ISO 8601. */
+  readonly at: string;
+  readonly signature: Uint8Array;
+}
+
+type SignedParts = Pick<CheckedApproval, "agentId" | "requestId" | "askedAt" | "digest"> & {
+  readonly reason: string | undefined;
+};
+
+/** Returns the bytes that the person signs: the request, its digest, the answer, the person and the time. */
+export function approvalBytes(
+  { agentId, requestId, askedAt, digest, reason }: SignedParts,
+  { by, at }: Pick<ApprovalSignature, "by" | "at">,
+): Uint8Array {
+  const signed = [
+    "agent-persistence approval",
+    1,
+    agentId,
+    requestId,
+    askedAt,
+    digest,
+    "approved",
+    reason ?? null,
+    by,
+    at,
+  ];
+  return utf8(JSON.stringify(signed));
+}
+
+export function encodeApprovalSignature({ by, at, signature }: ApprovalSignature): string {
+  return `${toBase64Url(utf8(JSON.stringify([by, at])))}.${toBase64Url(signature)}`;
+}
+
+/** Returns `undefined` for any other text. */
+function decodeApprovalSignature(text: string): ApprovalSignature | undefined {
+  const [person, signature] = text.split(".").map(fromBase64Url);
+  if (!person || !signature) return undefined;
+  try {
+    const [by, at] = JSON.parse(fromUtf8(person)) as readonly unknown[];
+    return typeof by === "string" && typeof at === "string" ? { by, at, signature } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The request of {@link signApproval}, such as an item of `listRequests()`. */
+export type ApprovalToSign = Pick<CheckedApproval, "agentId" | "requestId" | "askedAt" | "digest">;
+
+/** Options of {@link signApproval}. */
+export interface SignApprovalOptions {
+  /** The person who approves. Pass the same value to `answer`. */
+  readonly by: string;
+  /** Signs with the key of this person. */
+  readonly sign: Sign;
+  /** Stored with the approval. Defaults to no reason. */
+  readonly reason?: string | undefined;
+  /** When the person approved. Defaults to now. */
+  readonly at?: Date | undefined;
+}
+
+/** The answer that {@link signApproval} returns. */
+export interface SignedApproval {
+  readonly approved: true;
+  readonly reason?: string;
+  readonly signature: string;
+}
+
+const signOptionsSchema = strictOptions(() => ({
+  by: nonEmptyString,
+  sign: functionSchema<Sign>(),
+  reason: z.string().optional(),
+  at: z.date().optional(),
+}));
+
+/**
+ * Returns a signed answer to a request for approval. The signature is valid only for this request, call and person.
+ *
+ * @throws InvalidInputError if an option is unknown or invalid.
+ *
+ * @example
+ * ```ts
+ * const answer = await signApproval(request, { by: "ann@example.com", sign });
+ * await persistence(desk).answer(request.requestId, answer, { by: "ann@example.com", digest: request.digest });
+ * ```
+ */
+export async function signApproval(request: ApprovalToSign, options: SignApprovalOptions): Promise<SignedApproval> {
+  checkSchema(signOptionsSchema, options, "options of signApproval()");
+  const { by, sign, reason, at = new Date() } = options;
+  const person = { by, at: at.toISOString() };
+  const signature = await sign(approvalBytes({ ...request, reason }, person));
+  return {
+    approved: true,
+    ...(reason !== undefined && { reason }),
+    signature: encodeApprovalSignature({ ...person, signature }),
+  };
 }

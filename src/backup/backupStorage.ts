@@ -1,22 +1,26 @@
 import { z } from "zod";
+import { isKeyLogId, keyStatus } from "../encryption/keys/KeyLog.ts";
 import { InvalidInputError } from "../errors/agentErrors.ts";
-import { NotSupportedError } from "../errors/storageErrors.ts";
-import { type LogShapeName, UnreadableValueError } from "../errors/storedDataErrors.ts";
+import { NotSupportedError, AgentBusyError } from "../errors/storageErrors.ts";
+import {
+  type LogShapeName,
+  UnreadableValueError,
+  CorruptBlobError,
+  InvalidArchiveError,
+} from "../errors/storedDataErrors.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { abortSignalSchema, functionSchema, nonEmptyString } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
 import type { KeySource } from "../storage/KeySource.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
-import { shapeOfStatus, unreadable } from "../storage/summaries.ts";
+import { shapeOfStatus, unreadable, isAboutOneAgent } from "../storage/summaries.ts";
 import { writingKeys, writingKeysSchema } from "../transfer/archiveKeys.ts";
 import { exportLog } from "../transfer/exportAgent.ts";
-import { isKeyLogId, keyStatus } from "../encryption/keys/KeyLog.ts";
-import { exportedStorage, type TransferStorage } from "../transfer/logOf.ts";
-import { BackupFolder, type BackedUpLog } from "./BackupFolder.ts";
-import { isAboutOneLog } from "./isAboutOneLog.ts";
 import { ByteReader } from "../transfer/format/ByteReader.ts";
 import { decryptedArchive } from "../transfer/format/decryptedArchive.ts";
 import { encryptedArchive } from "../transfer/format/encryptedArchive.ts";
+import { exportedStorage, type TransferStorage } from "../transfer/logOf.ts";
+import { BackupFolder, type BackedUpLog } from "./BackupFolder.ts";
 
 /** Options of {@link backupStorage}. */
 export interface BackupOptions {
@@ -223,4 +227,11 @@ async function encryptAgain(folder: BackupFolder, archive: BackedUpLog, keys: Ke
   } finally {
     await stored.return(undefined);
   }
+}
+
+const kinds = [AgentBusyError, CorruptBlobError, InvalidArchiveError, UnreadableValueError];
+
+/** Whether an error concerns a single log, so that a backup continues with the others. */
+export function isAboutOneLog(error: unknown): boolean {
+  return isAboutOneAgent(error) || kinds.some((kind) => error instanceof kind);
 }

@@ -8,9 +8,8 @@ import type { PersistenceStorageProvider } from "../storage/PersistenceStoragePr
 import { importAgent } from "../transfer/importAgent.ts";
 import { logOf } from "../transfer/logOf.ts";
 import { receiveLog } from "../transfer/receiveLog.ts";
-import type { BackupOptions, FailedLog } from "./backupStorage.ts";
+import { type BackupOptions, type FailedLog, isAboutOneLog } from "./backupStorage.ts";
 import { BackupFolder, type BackedUpLog } from "./BackupFolder.ts";
-import { isAboutOneLog } from "./isAboutOneLog.ts";
 
 /** Options of {@link restoreBackup}. */
 export interface RestoreOptions extends Pick<BackupOptions, "onProgress" | "signal"> {

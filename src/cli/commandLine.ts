@@ -142,7 +142,7 @@ function readingCommands(program: Command, lazily: Lazily): void {
   withAgent(common(program.command("mcp")), optional)
     .description("serve the agents to an assistant, as an MCP server on standard input and output")
     .option("--allow-changes", "let the assistant answer requests and fork agents")
-    .action(lazily(async () => (await import("./mcp/mcpCommand.ts")).mcp));
+    .action(lazily(async () => (await import("./mcpCommand.ts")).mcp));
 }
 
 function runCommands(program: Command, lazily: Lazily): void {

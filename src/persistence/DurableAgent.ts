@@ -20,13 +20,12 @@ import type { CheckpointValidation } from "../environment/CheckpointValidation.t
 import { messagesOf } from "../journal/messagesOf.ts";
 import { assertNewAgentId } from "../internal/options/assertNewAgentId.ts";
 import type { EditedCheckpoint, EditOptions } from "./edit/editCheckpoint.ts";
-import { isHistoryOnly, type RollbackOptions } from "./rollback/RollbackOptions.ts";
 import { openUnless } from "../journal/openWithRetry.ts";
 import { inAnswerTurn } from "./waiting/inAnswerTurn.ts";
 import { LiveRequests } from "./waiting/LiveRequests.ts";
 import { pendingRequests } from "./waiting/pendingRequests.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
-import type { RollbackReport } from "./rollback/RollbackReport.ts";
+import { type RollbackReport, isHistoryOnly, type RollbackOptions } from "./rollback/RollbackReport.ts";
 import type { RestartOptions } from "./rollback/restart.ts";
 import { checkSettlement, type ToolCallInDoubt, type ToolCallSettlement } from "../doubt/ToolCallInDoubt.ts";
 import { NotSupportedError } from "../errors/storageErrors.ts";

@@ -9,7 +9,7 @@ import { beginBranch } from "./nestedLines/beginBranch.ts";
 import { dueBetween } from "./record/saveIfDue.ts";
 import { runOrResume } from "./run/runOrResume.ts";
 import { journalInputRequest } from "./waiting/journalInputRequest.ts";
-import { expectEnds } from "./replay/expectEnds.ts";
+import { expectEnds } from "./replay/Replay.ts";
 import { assertReplayComplete } from "./replay/discardReplay.ts";
 import { journalModelRequest } from "./journaling/journalModelRequest.ts";
 import { journalToolCall } from "./journaling/journalToolCall.ts";

@@ -6,8 +6,7 @@ import type { Message } from "../checkpoint/messages/Message.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
 import type { CreateCheckpointOptions } from "./record/CreateCheckpointOptions.ts";
 import type { NewNote } from "./record/noteRecord.ts";
-import type { RollbackOptions } from "./rollback/RollbackOptions.ts";
-import type { RollbackReport } from "./rollback/RollbackReport.ts";
+import type { RollbackReport, RollbackOptions } from "./rollback/RollbackReport.ts";
 
 /** The persistence of a run, bound to a context. Get it with `persistence(context)`. */
 export interface RunPersistence {

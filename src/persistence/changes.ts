@@ -10,7 +10,7 @@ export { forkAgent } from "./fork/forkAgent.ts";
 export { continueFromHead } from "./executionPoint/continueFromHead.ts";
 export { setExecutionPoint } from "./executionPoint/setExecutionPoint.ts";
 export { validateCheckpoint } from "./read/validateCheckpoint.ts";
-export { historyOnly } from "./rollback/historyOnly.ts";
+export { historyOnly } from "./rollback/rollBackFromOutside.ts";
 export { restart, restartSchema } from "./rollback/restart.ts";
 export { finishRollback, rollBack } from "./rollback/rollBack.ts";
 export { rollBackFromOutside } from "./rollback/rollBackFromOutside.ts";

@@ -1,10 +1,9 @@
 import { z } from "zod";
-import type { FeaturePipeline } from "../agent/feature/FeaturePipeline.ts";
 import { subAgentOf } from "../agent/feature/AgentDefinition.ts";
+import type { FeaturePipeline } from "../agent/feature/FeaturePipeline.ts";
 import type { AnyTool } from "../agent/tool/Tool.ts";
 import { DataKeys } from "../encryption/keys/DataKeys.ts";
 import { KeyLog } from "../encryption/keys/KeyLog.ts";
-import { type KeySource, keySourceSchema } from "../storage/KeySource.ts";
 import { VaultRequiredError } from "../errors/encryptionErrors.ts";
 import { NotSupportedError } from "../errors/storageErrors.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
@@ -12,12 +11,14 @@ import { functionSchema } from "../internal/options/optionSchemas.ts";
 import { redactedPathSchema } from "../internal/options/redactedPathSchema.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
 import { pathText, type RedactedPath, redactedPath } from "../internal/redactedPath.ts";
+import { type KeySource, keySourceSchema } from "../storage/KeySource.ts";
 import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
 import { type LogStorage, offersLog } from "../storage/LogStorage.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";
-import { RedactedStorage, type SecretTool } from "./log/RedactedStorage.ts";
+import { Telemetry } from "../telemetry/Telemetry.ts";
+import type { TelemetryFacts, TelemetryOperation, TelemetrySpan } from "../telemetry/TelemetryOperation.ts";
 import { RedactedRecordLog } from "./log/RedactedRecordLog.ts";
-import { RedactedTelemetry } from "./RedactedTelemetry.ts";
+import { RedactedStorage, type SecretTool } from "./log/RedactedStorage.ts";
 import type { RedactedOptions, Redactor } from "./Redactor.ts";
 import { secretPaths } from "./secret.ts";
 import { ShownValues } from "./ShownValues.ts";
@@ -211,4 +212,36 @@ function toolsWithin(tools: ReadonlyMap<string, AnyTool>, found: Set<AnyTool> = 
 function withLog(storage: PersistenceStorageProvider): LogStorage {
   if (offersLog(storage) && storage.log.capabilities.keeps === undefined) return storage;
   throw new NotSupportedError("redaction()", "a log of all records");
+}
+
+/** Shows operations without redacted values. */
+class RedactedTelemetry extends Telemetry {
+  override readonly content: boolean | undefined;
+  readonly #telemetry: Telemetry;
+  readonly #shown: ShownValues;
+
+  constructor(telemetry: Telemetry, shown: ShownValues) {
+    super();
+    this.content = telemetry.content;
+    this.#telemetry = telemetry;
+    this.#shown = shown;
+  }
+
+  override start(operation: TelemetryOperation): TelemetrySpan | undefined {
+    const { agentId, toolName } = operation;
+    const span = this.#telemetry.start(this.#shown.of(agentId, operation));
+    if (!span) return undefined;
+    return {
+      trace: span.trace,
+      run: (action) => span.run(action),
+      end: (facts, failure) => {
+        const { content, ...others } = facts;
+        const shown: TelemetryFacts = {
+          ...others,
+          ...(content && { content: this.#shown.of(agentId, content, toolName) }),
+        };
+        span.end(shown, failure && this.#shown.of(agentId, failure));
+      },
+    };
+  }
 }

@@ -9,10 +9,9 @@ import { type LogStorage, offersLog } from "../storage/LogStorage.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 import { isAboutOneAgent } from "../storage/summaries.ts";
-import { checkSeals } from "./log/checkSeals.ts";
+import { checkSeals, SealReading } from "./log/checkSeals.ts";
 import type { KeptSeal, SealKeeper, Verify } from "./log/SealKeys.ts";
 import { SealingRecordLog } from "./log/SealingRecordLog.ts";
-import { SealReading } from "./log/SealReading.ts";
 import { keepAtSchema, verifySchema } from "./sealed.ts";
 
 /** Options of {@link verifySeals}. */

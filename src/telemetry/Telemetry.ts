@@ -1,4 +1,6 @@
-import { ActiveSpan, guarded } from "./ActiveSpan.ts";
+import type { z } from "zod";
+import { customSchema } from "../internal/options/optionSchemas.ts";
+import { ActiveSpan, guarded, within } from "./ActiveSpan.ts";
 import { AgentTelemetry } from "./AgentTelemetry.ts";
 import type { TelemetryOperation, TelemetrySpan } from "./TelemetryOperation.ts";
 
@@ -37,4 +39,24 @@ export abstract class Telemetry {
   begin(operation: TelemetryOperation): ActiveSpan {
     return new ActiveSpan(() => this.start(operation), guarded(() => this.content) === true);
   }
+}
+
+/** The schema of the option `telemetry`. Accepts objects from another copy of this package. */
+export const telemetrySchema: z.ZodType<Telemetry> = customSchema(
+  "a Telemetry, such as openTelemetry() makes",
+  (value) => typeof (value as Partial<Telemetry> | null)?.agents?.run === "function",
+);
+
+/** Starts an operation. Without telemetry, `operation` is not called and the span does nothing. */
+function startSpan(telemetry: Telemetry | undefined, operation: () => TelemetryOperation): ActiveSpan {
+  return telemetry ? telemetry.begin(operation()) : ActiveSpan.none;
+}
+
+/** Runs `action` as one operation, which ends with its promise. */
+export function traced<Result>(
+  telemetry: Telemetry | undefined,
+  operation: () => TelemetryOperation,
+  action: (span: ActiveSpan) => Promise<Result>,
+): Promise<Result> {
+  return within(startSpan(telemetry, operation), action);
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { AgentCheckpointData } from "../../src/checkpoint/data/AgentCheckpointData.ts";
-import { changeDeeply } from "../../src/testing/support/changeDeeply.ts";
+import { changeDeeply } from "../../src/testing/support/jsonValues.ts";
 import { Expectations } from "../../src/testing/support/Expectations.ts";
 import type { ProviderUnderTest } from "../../src/testing/conformance/provider/providerTest.ts";
 import { checkpointOf, checkpointSpec, type CheckpointSpec } from "./checkpointSpec.ts";

@@ -3,11 +3,10 @@ import type { InputProblem } from "../../errors/agentErrors.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
 import type { InputRequest, TimerRequest } from "../context/InputRequest.ts";
 import type { PromptAnswer } from "../model/PromptExecutor.ts";
-import type { NextStep } from "../strategy/NextStep.ts";
+import type { NextStep } from "../strategy/StrategyGraph.ts";
 import type { AnyTool, ApprovalVerdict } from "../tool/Tool.ts";
 import type { AgentRun } from "./AgentRun.ts";
-import type { BranchResult } from "./BranchResult.ts";
-import type { RunStart } from "./RunRequest.ts";
+import type { RunStart, BranchResult } from "./RunRequest.ts";
 import type { z } from "zod";
 
 export interface NodeEvent {

@@ -1,12 +1,13 @@
+import { z } from "zod";
+import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
+import type { NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
 import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
-import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
 import { abortSignalSchema, functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import type { BranchResult } from "./BranchResult.ts";
-import type { RunStateSeed } from "../state/RunState.ts";
-import { z } from "zod";
+import type { Decision } from "../context/AgentContext.ts";
 import type { ModelDelta } from "../model/PromptExecutor.ts";
+import type { RunStateSeed, RecordedRequirements, RunSettings } from "../state/RunState.ts";
 
 /**
  * The behavior of `run` while another run of the agent is in progress, in this process or another one.
@@ -197,3 +198,17 @@ export type RunDelta = (
  * not called again in this run.
  */
 export type OnDelta = (delta: RunDelta) => void;
+
+export interface BranchResult {
+  readonly output: unknown;
+  readonly added: readonly NumberedMessage[];
+  /** The whole history. `undefined` if the branch only added the messages in `added`. */
+  readonly history?: readonly NumberedMessage[];
+  /** The changed storage keys. `undefined` marks a deleted key. */
+  readonly storage: ReadonlyMap<string, { readonly value: unknown } | undefined>;
+  readonly settings: RunSettings;
+  readonly decisions: readonly Decision[];
+  readonly requirements: RecordedRequirements;
+  /** The number of nodes that the branch completed, including nested branches. */
+  readonly iterations: number;
+}

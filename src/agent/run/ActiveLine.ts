@@ -7,14 +7,13 @@ import type { InterruptOptions, MoveOptions } from "../feature/AgentRun.ts";
 import type { InputRequestEvent } from "../feature/PipelineEvents.ts";
 import type { AbortGrace, ClaimableOption } from "../feature/FeaturePipeline.ts";
 import type { Pipeline } from "../feature/Pipeline.ts";
-import type { RunStart } from "../feature/RunRequest.ts";
+import type { RunStart, BranchResult } from "../feature/RunRequest.ts";
 import { RunState } from "../state/RunState.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 import type { AnyTool } from "../tool/Tool.ts";
 import type { DeltaSender } from "../visit/DeltaSender.ts";
 import { type AgentCall, NodeExecution, type VisitedRun } from "../visit/NodeExecution.ts";
 import { type ActiveRun, Budget } from "./ActiveRun.ts";
-import type { BranchResult } from "../feature/BranchResult.ts";
 
 interface LinePosition {
   readonly position: RunStart;

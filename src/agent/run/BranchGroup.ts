@@ -1,4 +1,3 @@
-import type { BranchResult } from "../feature/BranchResult.ts";
 import type { InputRequestEvent } from "../feature/PipelineEvents.ts";
 import type { RunState, RunStateSeed } from "../state/RunState.ts";
 import type { ParallelPlan, EachBranchesPlan } from "../strategy/GraphPlan.ts";
@@ -7,7 +6,7 @@ import { ActiveLine, type Nesting } from "./ActiveLine.ts";
 import type { LineEnd } from "./ActiveRun.ts";
 import type { NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import type { RunStart } from "../feature/RunRequest.ts";
+import type { RunStart, BranchResult } from "../feature/RunRequest.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 import { z } from "zod";
 import { DuplicateNameError } from "../../errors/strategyErrors.ts";

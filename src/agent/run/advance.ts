@@ -1,9 +1,8 @@
-import type { Crossing, NextStep } from "../strategy/NextStep.ts";
 import { InvalidStrategyError, NoMatchingEdgeError } from "../../errors/strategyErrors.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { EdgePlan, GraphPlan } from "../strategy/GraphPlan.ts";
-import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
+import type { StrategyGraph, Crossing, NextStep } from "../strategy/StrategyGraph.ts";
 
 /** More crossings between two nodes mean an endless loop of subgraphs without a node. */
 const maxCrossings = 1_000;

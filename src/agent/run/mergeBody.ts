@@ -2,7 +2,7 @@ import type { Message } from "../../checkpoint/messages/Message.ts";
 import { BranchConflictError } from "../../errors/strategyErrors.ts";
 import type { AgentContext, BranchOf } from "../context/AgentContext.ts";
 import { isRunMoved } from "../context/RunMoved.ts";
-import type { BranchResult } from "../feature/BranchResult.ts";
+import type { BranchResult } from "../feature/RunRequest.ts";
 import type { RunState } from "../state/RunState.ts";
 import { TypedStorage } from "../state/TypedStorage.ts";
 import type { LeafPlan, ParallelPlan } from "../strategy/GraphPlan.ts";

@@ -1,11 +1,11 @@
 import { frozenCopy } from "../../internal/frozenCopy.ts";
-import type { NextStep } from "../strategy/NextStep.ts";
+import type { NextStep } from "../strategy/StrategyGraph.ts";
 import type { Wait } from "../visit/NodeExecution.ts";
 import type { ActiveLine } from "./ActiveLine.ts";
 import { advance } from "./advance.ts";
 import type { LineEnd } from "./ActiveRun.ts";
 import { visitNode } from "./visitNode.ts";
-import type { BranchResult } from "../feature/BranchResult.ts";
+import type { BranchResult } from "../feature/RunRequest.ts";
 import type { LeafPlan, ParallelPlan } from "../strategy/GraphPlan.ts";
 import { BranchGroup, plannedBranches } from "./BranchGroup.ts";
 import { mergeBody } from "./mergeBody.ts";

@@ -4,7 +4,7 @@ import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { isRunMoved } from "../context/RunMoved.ts";
 import type { PipelineEvents } from "../feature/PipelineEvents.ts";
 import type { LeafPlan } from "../strategy/GraphPlan.ts";
-import type { NextStep } from "../strategy/NextStep.ts";
+import type { NextStep } from "../strategy/StrategyGraph.ts";
 import { NodeContext } from "../visit/NodeContext.ts";
 import type { NodeExecution, Wait } from "../visit/NodeExecution.ts";
 import type { ActiveLine } from "./ActiveLine.ts";

@@ -6,7 +6,6 @@ import { warnOnce } from "../../internal/warn.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { functionSchema, integerFrom, kindOf, plainObject, zodSchema } from "../../internal/options/optionSchemas.ts";
-import { branchNodes, branchProblem } from "./branchProblem.ts";
 import {
   type BranchFailure,
   type BranchHistory,
@@ -18,6 +17,8 @@ import {
   type NodePlan,
   type ParallelPlan,
   planOf,
+  branchNodes,
+  branchProblem,
 } from "./GraphPlan.ts";
 
 type Body = LeafPlan["run"];

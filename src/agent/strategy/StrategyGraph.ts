@@ -1,5 +1,5 @@
-import { UnknownNodeError } from "../../errors/strategyErrors.ts";
 import { z } from "zod";
+import { UnknownNodeError } from "../../errors/strategyErrors.ts";
 import {
   type BranchesPlan,
   type GraphPlan,
@@ -7,10 +7,10 @@ import {
   type ParallelPlan,
   planOf,
   type NodePlan,
+  branchNodes,
 } from "./GraphPlan.ts";
 import { structureOf, type GraphStructure } from "./GraphStructure.ts";
 import type { Node, Strategy } from "./Strategy.ts";
-import { branchNodes } from "./branchProblem.ts";
 
 /** A compiled strategy with its nodes by path. It is immutable, and all runs share it. */
 export class StrategyGraph {
@@ -147,4 +147,26 @@ function acceptedByAll(schemas: readonly z.core.$ZodType[]): z.ZodType {
       for (const { path, message } of error?.issues ?? []) refused.addIssue({ code: "custom", path, message });
     }
   });
+}
+
+/** The next step of a run after a node. */
+export interface NextStep {
+  /** A node path, or "finish" at the end of the strategy. */
+  readonly nodeId: string;
+  /** The input of the node. At the end, the output of the strategy. */
+  readonly input: unknown;
+  /** Paths of the entered subgraphs, in order. */
+  readonly entered: readonly string[];
+  /** Paths of the left subgraphs, in order. */
+  readonly left: readonly string[];
+  /** All entered and left subgraphs with their values, in order. */
+  readonly crossings: readonly Crossing[];
+}
+
+/** A subgraph that the run enters or leaves. */
+export interface Crossing {
+  readonly kind: "entered" | "left";
+  readonly path: string;
+  /** The input of an entered subgraph, or the output of a left one. */
+  readonly value: unknown;
 }

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { UnknownToolError } from "../../errors/agentErrors.ts";
 import { ToolFailedError, ToolRejectedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
@@ -5,7 +6,7 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { customSchema, functionSchema, numberFrom, zodSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { AgentContext, argumentsOf, ToolRef } from "../context/AgentContext.ts";
-import { z } from "zod";
+import type { InputRequest } from "../context/InputRequest.ts";
 
 /**
  * The kind of side effect of a tool call. It decides about a call in doubt, which started but has no recorded outcome.
@@ -236,4 +237,32 @@ export function withCode(tool: AnyTool, own: ToolCode): AnyTool {
 /** Returns `undefined` for a tool that `tool()` created. */
 export function codeOfTool(tool: AnyTool | undefined): ToolCode | undefined {
   return (tool as { readonly [code]?: ToolCode } | undefined)?.[code];
+}
+
+export const unexplainedRejection = "it was not approved";
+
+const approvalSchema = z.lazy(() =>
+  z.strictObject({ approved: z.boolean(), reason: z.string().optional(), signature: z.string().optional() }),
+);
+
+/** Returns the request for approval of a tool call. @param verdict The result of `needsApproval`. */
+export function approvalRequest(toolName: string, verdict: Exclude<ApprovalVerdict, false> = true): InputRequest {
+  const { prompt = `Approve the call of tool "${toolName}"?`, expiresAt } = verdict === true ? {} : verdict;
+  return { prompt, schema: approvalSchema, waitingFor: "human_approval", ...(expiresAt && { expiresAt }) };
+}
+
+/**
+ * Checks the answer to a request for approval.
+ *
+ * @param by The answering person. `undefined` if unknown.
+ * @throws ToolRejectedError, InvalidInputError
+ */
+export function assertApproved(
+  answer: unknown,
+  { tool, toolCallId }: { readonly tool: AnyTool; readonly toolCallId: string },
+  by?: string,
+): void {
+  checkSchema(approvalSchema, answer, `answer to the request for approval of tool "${tool.name}"`);
+  const { approved, reason = unexplainedRejection } = answer as z.output<typeof approvalSchema>;
+  if (!approved) throw new ToolRejectedError(tool.name, toolCallId, reason, by);
 }

@@ -19,8 +19,7 @@ import {
 import { checkedKey } from "../context/StorageKey.ts";
 import { bindContext } from "../feature/ContextBinding.ts";
 import type { InputRequestEvent, TimerEvent, ToolCallEvent } from "../feature/PipelineEvents.ts";
-import { approvalRequest, assertApproved } from "../tool/approvalRequest.ts";
-import type { ApprovalVerdict } from "../tool/Tool.ts";
+import { type ApprovalVerdict, approvalRequest, assertApproved } from "../tool/Tool.ts";
 import { CallScope, type ScopeCall } from "./CallScope.ts";
 import type { NodeExecution } from "./NodeExecution.ts";
 import { NodeLlm } from "./NodeLlm.ts";

@@ -11,7 +11,7 @@ import type { AgentContext, AgentTools } from "../context/AgentContext.ts";
 import type { ToolCallEvent } from "../feature/PipelineEvents.ts";
 import { isRunFailure } from "../feature/Pipeline.ts";
 import { subAgentOf } from "../feature/AgentDefinition.ts";
-import { assertMessage } from "../model/assertMessage.ts";
+import { assertMessage } from "../model/checkedResponse.ts";
 import { type AnyTool, type ApprovalVerdict, isToolFailure, toldToModel, type Tool, toolSchema } from "../tool/Tool.ts";
 import { replaceToolCallIds } from "../tool/withToolCallIds.ts";
 import type { CallScope, ScopeCall } from "./CallScope.ts";

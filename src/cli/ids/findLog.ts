@@ -4,11 +4,10 @@ import { logShapes } from "../../errors/storedDataErrors.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { offersLog } from "../../storage/LogStorage.ts";
 import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
-import type { RecordLog } from "../../storage/RecordLog.ts";
-import { shortened } from "./shortened.ts";
 import { assertOfAgent } from "../../storage/readEntries.ts";
-import { inStorage } from "./storageNames.ts";
+import type { RecordLog } from "../../storage/RecordLog.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
+import { shortened } from "./shortened.ts";
 
 /** Throws if the first entry shows that a log is not of the expected kind. */
 export type CheckLog = (agentId: string, first: Pick<Entry, "records">) => void;
@@ -73,4 +72,17 @@ export async function findAgent(storage: PersistenceStorageProvider, given: stri
 export function assertFound<Found>(found: Found | undefined, agentId: string): Found {
   if (found !== undefined) return found;
   throw new CommandFailure("notFound", `There is no agent ${JSON.stringify(agentId)}.`);
+}
+
+const names = new WeakMap<PersistenceStorageProvider, string>();
+
+/** Remembers the display name of a storage for messages. */
+export function nameStorage(storage: PersistenceStorageProvider, name: string): void {
+  names.set(storage, name);
+}
+
+/** Returns ` in <name>` for messages. Empty for a storage that an agent's code opened. */
+function inStorage(storage: PersistenceStorageProvider): string {
+  const name = names.get(storage);
+  return name === undefined ? "" : ` in ${name}`;
 }

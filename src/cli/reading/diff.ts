@@ -4,8 +4,7 @@ import { findCheckpointId } from "../ids/findCheckpointId.ts";
 import { CommandFailure, type ExitReason } from "../terminal/CommandFailure.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
 import { painted, plain } from "../terminal/painted.ts";
-import { warnOfDamage } from "./warnOfDamage.ts";
-import { fileLines, messageText, shown } from "./shown.ts";
+import { fileLines, messageText, shown, warnOfDamage } from "./shown.ts";
 import { jsonText } from "../terminal/visibleText.ts";
 
 /** The maximum length of texts that are compared. */

@@ -6,8 +6,7 @@ import { orderBehindAgents } from "../../storage/summaries.ts";
 import { isSummaryOrder } from "../../journal/agentSummary.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import type { Output } from "../terminal/Output.ts";
-import { dueText } from "./dueText.ts";
-import { statusOf } from "./shown.ts";
+import { statusOf, dueText } from "./shown.ts";
 
 export interface ListCommandOptions extends CommonOptions {
   readonly status?: readonly string[] | undefined;

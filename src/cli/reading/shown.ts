@@ -1,7 +1,16 @@
-import type { CallView, ShownValue, MessageView, FileChangeView, FileStateView } from "../../inspect.ts";
+import type {
+  CallView,
+  ShownValue,
+  MessageView,
+  FileChangeView,
+  FileStateView,
+  AgentInspector,
+} from "../../inspect.ts";
+import type { Session } from "../session/Session.ts";
+import type { ExitReason } from "../terminal/CommandFailure.ts";
+import type { Output } from "../terminal/Output.ts";
 import { type Part, painted, plain, type Paint, type Painted } from "../terminal/painted.ts";
 import { shortValue, bytesText } from "../terminal/shortTexts.ts";
-import type { Output } from "../terminal/Output.ts";
 
 const changePaints: Readonly<Record<FileChangeView["change"], Paint>> = {
   created: "green",
@@ -79,4 +88,25 @@ export async function fileLines(output: Output, title: string, files: readonly F
 function stateText(state: FileStateView | undefined): string {
   if (state === undefined) return "none";
   return state.kind === "file" ? bytesText(state.bytes) : `link to ${state.target}`;
+}
+
+/** Returns what continues a wait whose time is over. `undefined` before that time. */
+export function dueText(output: Output, dueAt: string | undefined): string | undefined {
+  if (dueAt === undefined || Date.parse(dueAt) > output.io.now()) return undefined;
+  return `due ${output.ago(dueAt)}: resume it`;
+}
+
+/** Warns on standard error if only the beginning of an agent's log is readable. Returns the exit reason for damage. */
+export async function warnOfDamage(
+  { output }: Session,
+  view: AgentInspector,
+  agentId: string,
+): Promise<ExitReason | void> {
+  const [damage] = (await view.agent(agentId))?.damage ?? [];
+  if (damage === undefined) return;
+  const { code, message } = damage;
+  const warning = `This is only what is before the damage: ${message.replace(/\.$/, "")}. verify names all damage.`;
+  if (output.json) await output.beside.item({ error: { code, message: warning } });
+  else await output.beside.line(painted("yellow", `Warning: ${warning}`));
+  return "damaged";
 }

@@ -4,7 +4,7 @@ import { newestCheckpoints, type NewestCheckpoints } from "../ids/findCheckpoint
 import type { CommonOptions, Session } from "../session/Session.ts";
 import { type Part, painted } from "../terminal/painted.ts";
 import { checkpointGraph } from "./checkpointGraph.ts";
-import { warnOfDamage } from "./warnOfDamage.ts";
+import { warnOfDamage } from "./shown.ts";
 import type { ExitReason } from "../terminal/CommandFailure.ts";
 
 export interface TreeCommandOptions extends CommonOptions {

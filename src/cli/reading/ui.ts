@@ -7,7 +7,7 @@ import { findAgent } from "../ids/findLog.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
 import { writeOver } from "../storage/commandFiles.ts";
 import { pricesIn } from "./pricesIn.ts";
-import { warnOfDamage } from "./warnOfDamage.ts";
+import { warnOfDamage } from "./shown.ts";
 import { painted } from "../terminal/painted.ts";
 
 export interface UiCommandOptions extends CommonOptions {

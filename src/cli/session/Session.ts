@@ -2,7 +2,7 @@ import type { LogPersistenceStorageProvider } from "../../storage/LogPersistence
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { findAddress } from "../storage/storageAddress.ts";
 import type { OpenedStorage, OpenOptions } from "../storage/OpenedStorage.ts";
-import { nameStorage } from "../ids/storageNames.ts";
+import { nameStorage } from "../ids/findLog.ts";
 import { loadExport } from "./loadExport.ts";
 import { openStorage } from "../storage/openStorage.ts";
 import type { CommandIo } from "../terminal/CommandIo.ts";

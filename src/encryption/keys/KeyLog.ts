@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
+import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { AuthenticationFailedError } from "../../errors/encryptionErrors.ts";
 import { systemClock } from "../../internal/Clock.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { whileBusy } from "../../journal/shape/whileBusy.ts";
+import type { AgentSummary, OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
 import { processOwner } from "../../storage/ReleasableLog.ts";
 import { orderBehindAgents, unreadable } from "../../storage/summaries.ts";
-import { unlessStorageFailed } from "./unlessStorageFailed.ts";
-import type { AgentSummary, OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
 
 /** The encrypted data key of an agent. */
 export interface StoredKey {
@@ -209,4 +209,10 @@ function storedKeyOf(agentId: string, found: unknown): StoredKey {
 
 function changedKey(agentId: string): AuthenticationFailedError {
   return new AuthenticationFailedError(agentId, undefined, "the record of its data key was changed");
+}
+
+/** Accepts an error about the data of one agent. @throws any other error, for example of the storage */
+export function unlessStorageFailed(error: unknown): undefined {
+  const isOfAgent = AgentPersistenceError.isInstance(error) && !error.code.startsWith("storage_");
+  if (!isOfAgent) throw error;
 }

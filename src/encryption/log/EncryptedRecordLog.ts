@@ -3,6 +3,7 @@ import { noteVerified } from "../../checkpoint/format/verifiedAppends.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
 import { InvalidAgentIdError } from "../../errors/agentErrors.ts";
+import { fromUtf8, utf8 } from "../../internal/bytes.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../../storage/BlobStore.ts";
 import type {
@@ -17,20 +18,16 @@ import type {
 } from "../../storage/RecordLog.ts";
 import { processOwner } from "../../storage/ReleasableLog.ts";
 import { isSelected, unreadable } from "../../storage/summaries.ts";
+import { decodeBytes, encodeBytes } from "../keys/base64.ts";
 import type { DataKey } from "../keys/DataKey.ts";
-import type { DataKeys } from "../keys/DataKeys.ts";
-import { isKeyLogId, keyStatus } from "../keys/KeyLog.ts";
-import { ownedKeyId } from "../keys/ownedKeyId.ts";
-import { unlessStorageFailed } from "../keys/unlessStorageFailed.ts";
+import { type DataKeys, ownedKeyId } from "../keys/DataKeys.ts";
+import { isKeyLogId, keyStatus, unlessStorageFailed } from "../keys/KeyLog.ts";
 import { AuthenticatedChain } from "./AuthenticatedChain.ts";
 import { EncryptedBlobs } from "./EncryptedBlobs.ts";
 import { EncryptedOwnedLog, type SealedPlace } from "./EncryptedOwnedLog.ts";
-import { inParallel } from "./inParallel.ts";
-import { type OpenedAppend, openRecords, sealRecords } from "./sealedRecords.ts";
-import { openReason, sealReason } from "./sealedReason.ts";
-import { openSummary, type PlainField, sealSummary } from "./sealedSummary.ts";
 import { type ReceiveArguments, SealedReceive } from "./SealedReceive.ts";
-import { translatedGaps } from "./translatedGaps.ts";
+import { type OpenedAppend, openRecords, sealRecords, translatedGaps } from "./sealedRecords.ts";
+import { openSummary, type PlainField, sealSummary } from "./sealedSummary.ts";
 
 export interface EncryptedRecordLogOptions {
   readonly keys: DataKeys;
@@ -259,4 +256,57 @@ export class EncryptedRecordLog implements RecordLog {
 /** @throws InvalidAgentIdError for an id that belongs to a data key. */
 function assertNoKeyLog(agentId: string): void {
   if (isKeyLogId(agentId)) throw new InvalidAgentIdError(agentId, "the id of a data key");
+}
+
+/** Maps items in order while up to `width` calls run concurrently. An error of the items follows the results before it. */
+async function* inParallel<Item, Result>(
+  items: AsyncIterable<Item>,
+  width: number,
+  map: (item: Item) => Promise<Result>,
+): AsyncGenerator<Result> {
+  const pending: Promise<Result>[] = [];
+  const iterator = items[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await iterator.next().catch((error: unknown) => ({ done: true, value: undefined, error }) as const);
+      if (next.done !== true) pending.push(started(map(next.value)));
+      while (pending.length > (next.done === true ? 0 : width)) yield await (pending.shift() as Promise<Result>);
+      if ("error" in next) throw next.error;
+      if (next.done === true) return;
+    }
+  } finally {
+    await iterator.return?.();
+  }
+}
+
+/** Prevents an unhandled rejection if an earlier item fails first. */
+function started<Result>(call: Promise<Result>): Promise<Result> {
+  call.catch(() => {});
+  return call;
+}
+
+const form = /^encrypted:([^:]+):([A-Za-z0-9_-]+)$/;
+
+const unknownReason = "a reason that cannot be decrypted";
+
+/** Encrypts the reason of a request to stop. */
+async function sealReason(key: DataKey, agentId: string, reason: string): Promise<string> {
+  return `encrypted:${key.id}:${encodeBytes(await key.encrypt(utf8(reason), contextOf(agentId)))}`;
+}
+
+/** Decrypts a reason. A request to stop counts even if its reason cannot be decrypted. */
+async function openReason(keys: DataKeys, agentId: string, stored: string): Promise<string> {
+  const [, id = "", text = ""] = form.exec(stored) ?? [];
+  const bytes = decodeBytes(text);
+  try {
+    const key = await keys.reading(agentId, id);
+    const reason = bytes && (await key?.decrypt(bytes, contextOf(agentId)));
+    return reason ? fromUtf8(reason) : unknownReason;
+  } catch {
+    return unknownReason;
+  }
+}
+
+function contextOf(agentId: string): string {
+  return JSON.stringify(["agent-persistence stop", 1, agentId]);
 }

@@ -6,7 +6,7 @@ import { customSchema, functionSchema, objectWithMethods } from "../../internal/
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { type AiSdkGeneration, type AiSdkLanguageModel, generationSchema } from "./AiSdkLanguageModel.ts";
 import { type AiSdkAnswer, aiSdkResponse } from "./aiSdkResponse.ts";
-import { assertResponseShape } from "../../agent/model/assertResponseShape.ts";
+import { assertResponseShape } from "../../agent/model/checkedResponse.ts";
 import { callOptionsOf } from "./callOptionsOf.ts";
 import { streamedGeneration } from "./streamedGeneration.ts";
 

@@ -1,6 +1,5 @@
 import type { StreamPlace, StreamStore } from "../../streams/store/StreamStore.ts";
-import type { StreamWriter } from "../../streams/write/StreamWriter.ts";
-import type { StoredChunk } from "../../streams/write/StoredChunk.ts";
+import type { StreamWriter, StoredChunk } from "../../streams/write/StreamWriter.ts";
 import { pause, systemClock } from "../../internal/Clock.ts";
 
 /** A piece of one text in the content of a response. */

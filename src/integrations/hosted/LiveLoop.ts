@@ -14,8 +14,7 @@ import { ScopedValue } from "./ScopedValue.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import { ResponsePieces } from "./HostedPieces.ts";
 import type { StreamWriter } from "../../streams/write/StreamWriter.ts";
-import { ResponseCalls, type ResponseCall } from "./ResponseCalls.ts";
-import { hostedResponse, storedResponse } from "./responseMessage.ts";
+import { hostedResponse, storedResponse, ResponseCalls, type ResponseCall } from "./responseMessage.ts";
 import type {
   ApprovableCall,
   GivenHostedResponse,

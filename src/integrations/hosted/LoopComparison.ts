@@ -1,9 +1,6 @@
 import type { LineRecording, RecordedResponse, RecordedToolCall, Recording } from "../../replay/recording/Recording.ts";
-import type { Divergence } from "../../replay/results/Divergence.ts";
-import { ReplayStop } from "../../replay/results/ReplayStop.ts";
+import { type Divergence, shownCall, shownError, ReplayStop } from "../../replay/results/Divergence.ts";
 import { sameValue } from "../../replay/results/sameValue.ts";
-import { shownCall } from "../../replay/results/shownCall.ts";
-import { shownError } from "../../replay/results/shownError.ts";
 import type { ApprovableCall } from "./HostedLoop.ts";
 import type { LoopObserver } from "./RecordedLoop.ts";
 

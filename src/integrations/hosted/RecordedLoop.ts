@@ -1,4 +1,4 @@
-import { unexplainedRejection } from "../../agent/tool/approvalRequest.ts";
+import { unexplainedRejection } from "../../agent/tool/Tool.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import { isOver, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import { toolCallIdAt } from "../../checkpoint/ids/toolCallId.ts";
@@ -7,8 +7,7 @@ import { ToolFailedError, ToolOutcomeUnknownError } from "../../errors/toolCallE
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { HostedPieces, type PieceSource } from "./HostedPieces.ts";
-import { ResponseCalls } from "./ResponseCalls.ts";
-import { hostedResponse } from "./responseMessage.ts";
+import { hostedResponse, ResponseCalls } from "./responseMessage.ts";
 import type { ApprovableCall, GivenHostedResponse, HostedApproval, HostedCall, HostedLoop } from "./HostedLoop.ts";
 import type { HeldRecord, RunRecords } from "./RunRecords.ts";
 

@@ -11,16 +11,20 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import type { ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
-import type { Telemetry } from "../../telemetry/Telemetry.ts";
-import { traced } from "../../telemetry/traced.ts";
+import { type Telemetry, traced } from "../../telemetry/Telemetry.ts";
 import { type ReadableThread, ThreadReader, listedPuts } from "./saver/ThreadReader.ts";
 import { AlreadyExistsError } from "../../errors/storageErrors.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
-import { appendCopied, copiedRecords } from "./saver/copiedRecords.ts";
 import { appendImported, importedTuples } from "./saver/importedTuples.ts";
 import { checkpointsUntil, lastCheckpoints, plannedForget } from "./saver/plannedForget.ts";
 import { SeenCheckpoints } from "./saver/SeenCheckpoints.ts";
-import { type OwnedThread, StoredThreads, type ThreadSummary } from "./saver/StoredThreads.ts";
+import {
+  type OwnedThread,
+  StoredThreads,
+  type ThreadSummary,
+  appendCopied,
+  copiedRecords,
+} from "./saver/StoredThreads.ts";
 import {
   checkedOptions,
   checkedPruning,

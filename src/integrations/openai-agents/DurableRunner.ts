@@ -26,18 +26,22 @@ import {
 import type { HostedReplay, HostedReplayOptions } from "../hosted/HostedReplay.ts";
 import { type HostedToolSettings, hostedToolSettingsSchema } from "../hosted/HostedTool.ts";
 import { RecordedLoop } from "../hosted/RecordedLoop.ts";
-import { inRun } from "./wrapped/currentRun.ts";
-import { DurableRun } from "./wrapped/DurableRun.ts";
-import { JoinedStream } from "./runner/JoinedStream.ts";
+import { DurableRun, inRun } from "./wrapped/DurableRun.ts";
+import { JoinedStream, isStopped, StreamCancelled } from "./runner/JoinedStream.ts";
 import { KnownTools } from "./wrapped/KnownTools.ts";
 import { joinNestedRuns } from "./runner/nestedRuns.ts";
 import { makeDurable, withoutRecords } from "./wrapped/runnerConfig.ts";
 import { takingBack } from "./wrapped/StoredRunSession.ts";
-import { isStopped, StreamCancelled } from "./runner/StreamCancelled.ts";
 import { type Attempt, waitingState } from "./runner/waitingState.ts";
 import { assertSameSession, givenInput, type StoredInput, storedInput } from "./runner/runInput.ts";
-import { type RunInput, runLoop, type LoopRequest, type SdkOptions, streamLoop } from "./runner/runLoop.ts";
-import { optionsOfState } from "./runner/optionsOfState.ts";
+import {
+  type RunInput,
+  runLoop,
+  type LoopRequest,
+  type SdkOptions,
+  streamLoop,
+  optionsOfState,
+} from "./runner/runLoop.ts";
 import { decisionsIn, laterDecisionsIn } from "./runner/decisionsIn.ts";
 import type { AnySdkAgent, AnyResult, AnyState, AnyStream } from "./wrapped/AnyAgent.ts";
 

@@ -11,11 +11,9 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { LogPersistenceStorageProvider } from "../../storage/LogPersistenceStorageProvider.ts";
-import type { Telemetry } from "../../telemetry/Telemetry.ts";
-import { telemetrySchema } from "../../telemetry/telemetrySchema.ts";
+import { type Telemetry, telemetrySchema } from "../../telemetry/Telemetry.ts";
 import { checkedTransaction } from "./session/checkedTransaction.ts";
-import { keepStore } from "./session/sessionStores.ts";
-import { SessionStore } from "./session/SessionStore.ts";
+import { SessionStore, keepStore } from "./session/SessionStore.ts";
 
 /** Options of a `PersistenceSession`. */
 export interface PersistenceSessionOptions {

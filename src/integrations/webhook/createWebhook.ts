@@ -2,14 +2,14 @@ import { z } from "zod";
 import { AIAgent } from "../../agent/AIAgent.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { EventKeyUsedError } from "../../errors/requestErrors.ts";
-import { NotSerializableError } from "../../errors/storedDataErrors.ts";
 import { AgentBusyError } from "../../errors/storageErrors.ts";
+import { NotSerializableError } from "../../errors/storedDataErrors.ts";
+import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../internal/bytes.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { customSchema, integerFrom, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { persistence } from "../../persistence/Persistence.ts";
-import { WebhookTokens } from "./WebhookTokens.ts";
 
 /** Options of {@link createWebhook}. */
 export interface WebhookOptions {
@@ -141,4 +141,47 @@ async function readBody(
     return undefined;
   }
   return { text: text + decoder.decode() };
+}
+
+interface Target {
+  readonly agentId: string;
+  readonly eventName: string;
+}
+
+const algorithm = { name: "HMAC", hash: "SHA-256" } as const;
+const contentSchema = z.tuple([z.string(), z.string()]);
+
+/** Signs the agent and the event of a webhook with HMAC-SHA-256, so that the server stores no tokens. */
+class WebhookTokens {
+  readonly #key: Promise<CryptoKey>;
+
+  constructor(secret: string) {
+    this.#key = crypto.subtle.importKey("raw", ownBytes(utf8(secret)), algorithm, false, ["sign", "verify"]);
+  }
+
+  async sign({ agentId, eventName }: Target): Promise<string> {
+    const content = utf8(JSON.stringify([agentId, eventName]));
+    const signature = await crypto.subtle.sign(algorithm.name, await this.#key, ownBytes(content));
+    return `${toBase64Url(content)}.${toBase64Url(new Uint8Array(signature))}`;
+  }
+
+  /** Returns the content of a token, or `undefined` if this secret did not sign it. Compares in constant time. */
+  async verify(token: string): Promise<Target | undefined> {
+    const [content, signature, ...rest] = token.split(".").map((part) => fromBase64Url(part));
+    if (!content || !signature || rest.length > 0) return undefined;
+    const isSigned = await crypto.subtle.verify(
+      algorithm.name,
+      await this.#key,
+      ownBytes(signature),
+      ownBytes(content),
+    );
+    if (!isSigned) return undefined;
+    const [agentId, eventName] = contentSchema.parse(JSON.parse(fromUtf8(content)));
+    return { agentId, eventName };
+  }
+}
+
+/** The types of WebCrypto accept no bytes that may be shared. */
+function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(bytes);
 }

@@ -24,7 +24,7 @@ import { restartLines, branchRun } from "../executionPoint/restartLines.ts";
 import { stateAt } from "../../checkpoint/state/foldTo.ts";
 import { findCheckpoint } from "../../journal/findCheckpoint.ts";
 import { messagesOf } from "../../journal/messagesOf.ts";
-import { rootOf } from "../executionPoint/laneForNode.ts";
+import { rootOf } from "../executionPoint/continueFromHead.ts";
 import { checkedMessages, executionPointOf } from "../executionPoint/executionPoint.ts";
 import { quoted } from "../../errors/quoted.ts";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-import { assertMessage } from "../../agent/model/assertMessage.ts";
+import { assertMessage } from "../../agent/model/checkedResponse.ts";
 import type { Node } from "../../agent/strategy/Strategy.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";

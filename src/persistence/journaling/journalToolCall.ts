@@ -1,21 +1,20 @@
-import { callOf, endsOf } from "../../agent/feature/ContextBinding.ts";
 import { subAgentOf } from "../../agent/feature/AgentDefinition.ts";
-import { isToolFailure } from "../../agent/tool/Tool.ts";
-import { reasonOf } from "../../internal/reasonOf.ts";
-import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import { callOf, endsOf } from "../../agent/feature/ContextBinding.ts";
 import type { ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
-import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
-import type { Visit } from "../../checkpoint/records/Visit.ts";
-import type { IntentRecord } from "../../checkpoint/records/callRecords.ts";
+import { isToolFailure } from "../../agent/tool/Tool.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
+import type { IntentRecord } from "../../checkpoint/records/callRecords.ts";
+import type { Visit } from "../../checkpoint/records/Visit.ts";
+import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import { NotSerializableError } from "../../errors/storedDataErrors.ts";
 import { ToolFailedError, ToolNotStartedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 import { frozenCopy, countParts, frozenCopyInTurns } from "../../internal/frozenCopy.ts";
-import { saveIfDue } from "../record/saveIfDue.ts";
-import { recordedCall } from "../replay/recordedCall.ts";
-import { type CallEnd, recordEnd, resolveOnReplay } from "./resolveOnReplay.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
-import { failedCallsIn } from "./failedCallsIn.ts";
+import { saveIfDue } from "../record/saveIfDue.ts";
+import { recordedCall } from "../replay/discardReplay.ts";
+import { type CallEnd, recordEnd, resolveOnReplay } from "./resolveOnReplay.ts";
 
 /** The maximum number of fields and nested values in an output, because encoding blocks the event loop. */
 const maximumParts = 250_000;
@@ -254,4 +253,29 @@ function visitOf({ visit }: ToolCallEvent): Visit {
 /** Groups the calls of one message, because a node awaits them together. */
 function messageOf({ origin }: ToolCallEvent): object | undefined {
   return origin.kind === "model" ? origin.message : undefined;
+}
+
+export function failedCallsIn(error: unknown): readonly string[] {
+  const calls = new Set<string>();
+  const seen = new Set<unknown>();
+  const left = [error];
+  for (const found of left) {
+    if (seen.has(found)) continue;
+    seen.add(found);
+    if (found instanceof ToolFailedError)
+      for (const call of [found.toolCallId, ...(found.failedCalls ?? [])]) calls.add(call);
+    left.push(...causesOf(found));
+  }
+  return [...calls];
+}
+
+/** Ignores getters that throw, because thrown values can have any form. */
+function causesOf(error: unknown): readonly unknown[] {
+  try {
+    if (!(error instanceof Error)) return [];
+    const { cause, errors } = error as { readonly cause?: unknown; readonly errors?: unknown };
+    return [...(cause === undefined ? [] : [cause]), ...(Array.isArray(errors) ? errors : [])];
+  } catch {
+    return [];
+  }
 }

@@ -1,5 +1,5 @@
 import { advance } from "../../agent/run/advance.ts";
-import { assertMessage } from "../../agent/model/assertMessage.ts";
+import { assertMessage } from "../../agent/model/checkedResponse.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import { toolsByNames } from "../../agent/tool/Tool.ts";
 import { renamedTools, renamed, renamedPath } from "../../checkpoint/values/renamed.ts";

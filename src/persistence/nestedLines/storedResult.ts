@@ -1,4 +1,4 @@
-import type { BranchResult } from "../../agent/feature/BranchResult.ts";
+import type { BranchResult } from "../../agent/feature/RunRequest.ts";
 import type { RecordedRequirements, RunSettings, RunStateSeed } from "../../agent/state/RunState.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { NumberedMessage, MessageNumbers } from "../../checkpoint/messages/MessageHistory.ts";

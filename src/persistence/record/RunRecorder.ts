@@ -1,9 +1,8 @@
-import type { BranchResult } from "../../agent/feature/BranchResult.ts";
 import type { EndOrder } from "../../agent/feature/EndOrder.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
-import type { RunStart } from "../../agent/feature/RunRequest.ts";
+import type { RunStart, BranchResult } from "../../agent/feature/RunRequest.ts";
 import type { RunSettings, RunState } from "../../agent/state/RunState.ts";
-import type { NextStep } from "../../agent/strategy/NextStep.ts";
+import type { NextStep } from "../../agent/strategy/StrategyGraph.ts";
 import type { CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { type FileChange, fileChangesIn, fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import { valueBytes } from "../../checkpoint/records/blobReferences.ts";
@@ -18,12 +17,11 @@ import { statusAfter } from "../../checkpoint/state/StatusState.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { Journal } from "../../journal/Journal.ts";
-
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { RecordedAnswers } from "../replay/RecordedAnswers.ts";
 import type { Replay } from "../replay/Replay.ts";
 import { RequestDigest } from "../../agent/model/RequestDigest.ts";
-import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
+import type { CheckpointTrigger } from "../config/triggers.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import {
   assertCheckpointFits,
@@ -32,11 +30,10 @@ import {
   checkpointRecord,
   subjectOf,
 } from "./checkpointRecord.ts";
-import { ParallelStarts } from "./ParallelStarts.ts";
-import { LineCalls } from "./LineCalls.ts";
-import { NamedCheckpoints } from "./NamedCheckpoints.ts";
-import type { RecordedLine, RecorderStart } from "./RecorderStart.ts";
 import { type LastSave, lastSave } from "./LastSave.ts";
+import { LineCalls } from "./LineCalls.ts";
+import { NamedCheckpoints } from "./CreateCheckpointOptions.ts";
+import { type RecordedLine, type RecorderStart, ParallelStarts } from "./RecorderStart.ts";
 import { StateWriter } from "./StateWriter.ts";
 import { noteRecord, type NewNote } from "./noteRecord.ts";
 import { snapshotIfDue, snapshotOf } from "./snapshot.ts";

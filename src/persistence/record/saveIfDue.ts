@@ -1,12 +1,11 @@
-import type { AgentRun } from "../../agent/feature/AgentRun.ts";
-import type { NextStep } from "../../agent/strategy/NextStep.ts";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
+import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { nodeInputOf, runOf, visitOf } from "../../agent/feature/ContextBinding.ts";
+import type { NextStep } from "../../agent/strategy/StrategyGraph.ts";
 import { eventLine } from "../../listeners/eventEmitter.ts";
 import type { PersistenceEvent } from "../../listeners/PersistenceEvent.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
-import type { CheckpointTrigger, SinceCheckpoint, TriggerMoment } from "../triggers/CheckpointTrigger.ts";
-import { dueTriggers } from "../triggers/dueTriggers.ts";
+import { type CheckpointTrigger, type SinceCheckpoint, type TriggerMoment, dueTriggers } from "../config/triggers.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
 
 type Skipped = Pick<

@@ -23,8 +23,7 @@ import { reasonOf } from "../../internal/reasonOf.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { LoggedCall } from "../../journal/loggedCalls.ts";
 import { attempt } from "../registry/RollbackToolRegistry.ts";
-import { leftMs } from "../waiting/leftMs.ts";
-import { answerSubject } from "../waiting/answerSubject.ts";
+import { leftMs, answerSubject } from "../waiting/askedRecords.ts";
 import type { Rollback } from "./RollbackReport.ts";
 
 const unanswered = Symbol("unanswered");

@@ -1,13 +1,17 @@
+import { runMoved } from "../../agent/context/RunMoved.ts";
+import type { Message } from "../../checkpoint/messages/Message.ts";
+import { stateAt } from "../../checkpoint/state/foldTo.ts";
 import { findCheckpoint, findRollbackGoal } from "../../journal/findCheckpoint.ts";
 import type { Journal } from "../../journal/Journal.ts";
+import { loggedCalls } from "../../journal/loggedCalls.ts";
+import { messagesOf } from "../../journal/messagesOf.ts";
+import { planRollback } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { continueFromHead } from "../executionPoint/continueFromHead.ts";
 import { finishedReport } from "./finishedRollback.ts";
-import { historyOnly } from "./historyOnly.ts";
-import type { RollbackOptions } from "./RollbackOptions.ts";
 import { finishOtherRedo, finishRollback, pausedAt, rollBack } from "./rollBack.ts";
-import type { RollbackReport } from "./RollbackReport.ts";
+import { type RollbackReport, type RollbackOptions, revertibleCall } from "./RollbackReport.ts";
 
 export interface OutsideRollback extends Pick<RollbackOptions, "onFailure"> {
   readonly agentId: string;
@@ -52,4 +56,27 @@ async function restoreMessages(
   const { messages: messageHistory, report } = historyOnly(log, checkpointId);
   await continueFromHead(journal, log, { messageHistory, move: "rollback", pauseReason: "messages rolled back" });
   return report;
+}
+
+/**
+ * Returns the messages at a checkpoint, and the report of a rollback of messages only. Every effect since the
+ * checkpoint remains.
+ */
+export function historyOnly(
+  log: AgentLog,
+  checkpointId: string | undefined,
+): { readonly messages: readonly Message[]; readonly report: RollbackReport } {
+  const target = findCheckpoint(log, checkpointId);
+  const plan = planRollback(log.index, loggedCalls(log.index, log.blobs), { target }, () => false);
+  const remaining = [...plan.revert, ...plan.irreversible, ...plan.inDoubt, ...plan.skipped];
+  const report = runMoved({
+    checkpointId: target.id,
+    reverted: [],
+    failed: [],
+    irreversible: [],
+    skipped: remaining.map(revertibleCall),
+    stayedReverted: [],
+    participants: [],
+  });
+  return { messages: messagesOf(log, stateAt(log.index, target)), report };
 }

@@ -1,25 +1,32 @@
-import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import { z } from "zod";
 import type { ResumeOptions, RunOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
 import type { RunResult } from "../../agent/feature/RunResult.ts";
+import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { openRequests, waits } from "../../checkpoint/state/openRequests.ts";
+import { statusRecords } from "../../checkpoint/state/StatusState.ts";
 import { valueDigest } from "../../checkpoint/values/isSameValue.ts";
-import { StrategyChangedError } from "../../errors/strategyErrors.ts";
 import { StatusChangedError, UnfinishedRunError } from "../../errors/runErrors.ts";
+import { StrategyChangedError } from "../../errors/strategyErrors.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { randomId } from "../../internal/randomId.ts";
+import { describeError } from "../../journal/describeError.ts";
 import type { Journal } from "../../journal/Journal.ts";
+import { changedFiles } from "../../journal/notesAround.ts";
 import { endRecords, runRecord } from "../../journal/runRecords.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import { failedCallsIn } from "../journaling/journalToolCall.ts";
+import { newRun, type StoredState } from "../nestedLines/startRecorder.ts";
+import type { CompletionData } from "../record/checkpointRecord.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
-import { newRun, type StoredState } from "../nestedLines/startRecorder.ts";
-import { finishOpenRollback, withEffects, openForRun } from "./openForRun.ts";
 import { pruneAfterRun } from "../retention/pruneAfterRun.ts";
 import { LiveRequests } from "../waiting/LiveRequests.ts";
-import { comparedInput, recordedResult, waitingResult } from "./recordedResult.ts";
-import { completionData, recordFailure } from "./recordFailure.ts";
 import { decideResume, decideRun, type RunDecision, type RunFacts, refusedRun } from "./decideRun.ts";
 import { type DurableCall, type NextRun, newSettings, signalOf, storedState } from "./DurableCall.ts";
 import { joinOrRun } from "./joinOrRun.ts";
+import { finishOpenRollback, withEffects, openForRun } from "./openForRun.ts";
+import { comparedInput, recordedResult, waitingResult } from "./recordedResult.ts";
 
 /**
  * Executes a `run` or `resume` of a durable agent. It owns the agent until the run finishes. Joins a call in this
@@ -208,4 +215,51 @@ async function start(call: DurableCall, recorder: RunRecorder): Promise<RunResul
   using live = LiveRequests.begin(setup.log, journal, recorders);
   const result = await next({ ...request, options: { ...options, signal: signalOf(call) }, start: recorder.start });
   return result.status === "waiting" ? { ...result, requests: live.waitedFor } : result;
+}
+
+/**
+ * Records a rejected run as failed. The run stays unfinished. Three kinds of runs are not recorded: runs that were
+ * rejected before they started, runs that their caller aborted (they count as interrupted), and runs whose storage
+ * failed.
+ *
+ * @returns Whether the failure is recorded.
+ */
+async function recordFailure(journal: Journal, { options }: RunRequest, error: unknown): Promise<boolean> {
+  if (!journal.running || journal.failed || journal.lost.aborted || options.signal?.aborted) return false;
+  try {
+    const { usage } = journal;
+    // Unfinished calls of an earlier failure must be retried as well.
+    const failedCalls = [...new Set([...(journal.statusState.failedCalls ?? []), ...failedCallsIn(error)])];
+    const failed = { status: "failed", at: journal.clock.now(), error: describeError(error) } as const;
+    const facts = { ...(usage && { usage }), ...(failedCalls.length > 0 && { failedCalls }) };
+    await journal.store(statusRecords(journal.statusState, { ...failed, ...facts }));
+    return true;
+  } catch {
+    // The run rejects with its original error. Without this record, the run counts as interrupted.
+    return false;
+  }
+}
+
+const resultsSchema: z.ZodType = z.array(z.unknown());
+
+function completionData(
+  { participants, log }: PersistenceSetup,
+  journal: Journal,
+  { run: { run: runId }, recording }: RunRecorder,
+  verify: ((output: unknown) => readonly unknown[] | PromiseLike<readonly unknown[]>) | undefined,
+): ((output: unknown) => Promise<CompletionData>) | undefined {
+  const changesFiles = participants.some(({ key }) => key === fileNoteKey);
+  if (!verify && !changesFiles) return undefined;
+  const { writer, agentId } = journal;
+  // For a resumed run, include changes that earlier owners noted.
+  const after = recording ? 0 : journal.position;
+  return async (output) => {
+    const results = verify && (checkSchema(resultsSchema, await verify(output), "verification") as readonly unknown[]);
+    await journal.durable();
+    const files = changesFiles ? await changedFiles(log, agentId, runId, after) : [];
+    return {
+      ...(results && { verification: results.map((result) => writer.value(result, "a verification result")) }),
+      ...(files.length > 0 && { files: writer.value(files, "the files that the run changed") }),
+    };
+  };
 }

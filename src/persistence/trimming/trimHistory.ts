@@ -1,13 +1,9 @@
-import { abortable } from "../../internal/abortable.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts";
 import { eventLine } from "../../listeners/eventEmitter.ts";
+import { abortable } from "../../internal/abortable.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { planTrimming, trimmedKey } from "./planTrimming.ts";
-import { summarizePlainly } from "./summarizePlainly.ts";
 import type { OlderContent, TrimmingPolicy } from "../config/TrimmingPolicy.ts";
-
-type ToolResult = Extract<ContentPart, { type: "tool-result" }>;
 
 /**
  * Trims the history of a run, if configured. The next checkpoint saves the change. If a summarizer fails, its error is
@@ -73,4 +69,135 @@ function trimmed(
     if (message.role !== "tool" || !message.content.some((part) => shortened.has(part))) return [message];
     return [{ ...message, content: message.content.map((part) => shortened.get(part) ?? part) }];
   });
+}
+
+const outputCharacters = 120;
+const messageCharacters = 60;
+/** The limits for the summary of all older messages: for the start and for the end of the conversation. */
+const firstCharacters = 600;
+const lastCharacters = 1_400;
+const summaryHead = /^\[(\d+) earlier messages, shortened\]\n/;
+
+/**
+ * The built-in summarizer. It is deterministic, short, and uses no model. For messages it keeps their number and the
+ * start of the oldest and newest texts, even across repeated summaries.
+ */
+export function summarizePlainly(older: OlderContent): string {
+  if (older.kind === "tool_output") {
+    const text = textOfOutput(older.output);
+    return `[shortened from ${text.length} characters] ${beginning(text, outputCharacters)}`;
+  }
+  const [first, ...rest] = older.messages;
+  const before = first && summaryIn(first);
+  const added = before ? rest : older.messages;
+  const lines = added.map((message) => `${message.role}: ${beginning(textOfMessage(message), messageCharacters)}`);
+  const text = [...(before ? [before.text] : []), ...lines].join("\n");
+  return `[${added.length + (before?.count ?? 0)} earlier messages, shortened]\n${withoutMiddle(text)}`;
+}
+
+function summaryIn({ role, content }: Message): { readonly count: number; readonly text: string } | undefined {
+  if (role !== "user" || typeof content !== "string") return undefined;
+  const found = summaryHead.exec(content);
+  return found ? { count: Number(found[1]), text: content.slice(found[0].length) } : undefined;
+}
+
+function textOfOutput(output: unknown): string {
+  if (typeof output === "string") return output;
+  try {
+    return JSON.stringify(output) ?? String(output);
+  } catch {
+    // The value is storable but not JSON, such as a value with a bigint.
+    return Object.prototype.toString.call(output);
+  }
+}
+
+function textOfMessage({ content }: Message): string {
+  if (typeof content === "string") return content;
+  const texts = content.map((part) => {
+    if (part.type === "text" || part.type === "reasoning") return part.text;
+    if (part.type === "custom") return "";
+    return part.type === "file" ? `(${part.mediaType})` : `(${part.type} ${part.toolName})`;
+  });
+  return texts.join(" ");
+}
+
+function withoutMiddle(text: string): string {
+  if (text.length <= firstCharacters + lastCharacters) return text;
+  const end = text.slice(-lastCharacters).replace(/^[\udc00-\udfff]/, "");
+  return `${text.slice(0, firstCharacters).replace(/[\ud800-\udbff]$/, "")}\n…\n${end}`;
+}
+
+/** Cuts a text without splitting a surrogate pair. */
+function beginning(text: string, characters: number): string {
+  if (text.length <= characters) return text;
+  return `${text.slice(0, characters).replace(/[\ud800-\udbff]$/, "")}…`;
+}
+
+type ToolResult = Extract<ContentPart, { type: "tool-result" }>;
+
+/** The key that marks the output of a tool result as a summary. */
+export const trimmedKey = "agent-persistence";
+
+interface TrimmingPlan {
+  readonly outputs: readonly ToolResult[];
+  readonly older: readonly Message[];
+}
+
+/**
+ * Selects the parts to trim. A trimmed history is not trimmed again. Messages are removed in whole turns. A call and
+ * its result stay together, and a call without a result stays with all later messages.
+ */
+export function planTrimming(
+  messages: readonly Message[],
+  limits: { readonly toolOutputs: number; readonly messages: number },
+): TrimmingPlan {
+  const older = messages.slice(0, cutOf(messages, limits.messages)).filter(({ role }) => role !== "system");
+  // A single older message is already a summary, or is too short for one.
+  const going = new Set<Message>(older.length > 1 ? older : []);
+  const results = messages.flatMap((message) => resultsOf(message).map((result) => ({ message, result })));
+  const outputs = results
+    .slice(0, Math.max(0, results.length - limits.toolOutputs))
+    .filter(({ message, result }) => !going.has(message) && !isTrimmed(result))
+    .map(({ result }) => result);
+  return { outputs, older: [...going] };
+}
+
+export function isTrimmed({ providerOptions }: ToolResult): boolean {
+  return providerOptions !== undefined && trimmedKey in providerOptions;
+}
+
+export function resultsOf({ role, content }: Message): readonly ToolResult[] {
+  return role === "tool" ? content.filter((part) => part.type === "tool-result") : [];
+}
+
+/**
+ * Returns the last index at which the history can be cut. At least `keep` messages follow it, and no result
+ * after it belongs to a call before it.
+ */
+function cutOf(messages: readonly Message[], keep: number): number {
+  const answeredAt = new Map<string, number>();
+  for (const [at, message] of messages.entries())
+    for (const { toolCallId } of resultsOf(message)) answeredAt.set(toolCallId, at);
+  const limit = placeBefore(messages, keep);
+  let cut = 0;
+  let needed = 0;
+  for (let at = 0; at < limit; at++) {
+    for (const call of callsOf(messages[at])) needed = Math.max(needed, answeredAt.get(call) ?? messages.length);
+    if (needed <= at) cut = at + 1;
+  }
+  return cut;
+}
+
+function placeBefore(messages: readonly Message[], keep: number): number {
+  let left = keep;
+  for (let at = messages.length; at > 0; at--) {
+    if (left === 0) return at;
+    if (messages[at - 1]?.role !== "system") left--;
+  }
+  return 0;
+}
+
+function callsOf(message: Message | undefined): readonly string[] {
+  if (message === undefined || typeof message.content === "string") return [];
+  return message.content.flatMap((part) => (part.type === "tool-call" ? part.toolCallId : []));
 }

@@ -16,10 +16,8 @@ import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import { restoredRun } from "../nestedLines/startRecorder.ts";
 import { assertAnswersFit, endOf, type GivenReply } from "./givenReply.ts";
-import { type AskedRequest, askedRecords, tellOpened } from "./askedRecords.ts";
-import { leftMs } from "./leftMs.ts";
+import { type AskedRequest, askedRecords, tellOpened, leftMs, replyRecord, type ReplyEnd } from "./askedRecords.ts";
 import { endsAt } from "./pendingRequests.ts";
-import { replyRecord, type ReplyEnd } from "./replyRecord.ts";
 import { isListDue, runningStatus, waitingStatus } from "./waitingStatus.ts";
 
 interface LiveRequest extends AskedRequest {

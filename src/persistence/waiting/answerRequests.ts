@@ -9,7 +9,7 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { StoredState } from "../nestedLines/startRecorder.ts";
 import { assertAnswersFit, endOf, type GivenReply } from "./givenReply.ts";
 import { pendingIn } from "./pendingRequests.ts";
-import { replyRecord } from "./replyRecord.ts";
+import { replyRecord } from "./askedRecords.ts";
 import { isListDue, runningStatus, waitingStatus } from "./waitingStatus.ts";
 
 /**

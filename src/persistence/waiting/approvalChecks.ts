@@ -4,7 +4,7 @@ import type { ApprovalVerifier, CheckedApproval } from "../../approvals/Approval
 import { InvalidInputError, type InputProblem } from "../../errors/agentErrors.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { Reply } from "../replay/RecordedAnswers.ts";
-import { answerSubject } from "./answerSubject.ts";
+import { answerSubject } from "./askedRecords.ts";
 
 type Given = Omit<CheckedApproval, "answer"> & { readonly answer: unknown };
 

@@ -1,12 +1,15 @@
 import { askedQuestion } from "../../agent/context/InputRequest.ts";
+import { callsAround, runOf } from "../../agent/feature/ContextBinding.ts";
 import type { ApprovalEvent, InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { type PendingRequest, pendingRequest } from "../../agent/feature/RunResult.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
-import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
-import { callsAround, runOf } from "../../agent/feature/ContextBinding.ts";
+import type { RequestRecord, ReplyRecord } from "../../checkpoint/records/requestRecords.ts";
+import { WaitingNotSupportedError } from "../../errors/requestErrors.ts";
 import { eventLine } from "../../listeners/eventEmitter.ts";
+import type { Clock } from "../../internal/Clock.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { Journal } from "../../journal/Journal.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { requestPlace } from "../replay/RecordedAnswers.ts";
 
@@ -88,4 +91,26 @@ export function requestRecord(
 
 function approvalIn({ call: { toolCallId: call, tool, input } }: ApprovalEvent, writer: ValueWriter) {
   return { call, tool: tool.name, input: writer.value(input, `the input of tool "${tool.name}"`) };
+}
+
+/**
+ * Returns the milliseconds until `end`, at least 0. The result is at most the time from `at` to `end`, even if the
+ * clock was set back.
+ */
+export function leftMs(clock: Clock, { at, end }: { readonly at: number; readonly end: number }): number {
+  return Math.max(0, Math.min(end - clock.now(), end - at));
+}
+
+export type ReplyEnd = Pick<ReplyRecord, "answer" | "expired" | "rejected" | "by">;
+
+export function replyRecord({ clock }: Journal, lane: number, request: string, end: ReplyEnd): ReplyRecord {
+  return { kind: "reply", lane, request, at: clock.now(), ...end };
+}
+
+export function assertKeepsRequests({ journal, setup }: RunRecorder, { nodeId }: InputRequestEvent): void {
+  if (setup.log.capabilities.keeps !== undefined) throw new WaitingNotSupportedError(journal.agentId, nodeId);
+}
+
+export function answerSubject(requestId: string): string {
+  return `answer to request ${requestId}`;
 }

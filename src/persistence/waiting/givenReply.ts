@@ -10,8 +10,7 @@ import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { answerSubject } from "./answerSubject.ts";
-import type { ReplyEnd } from "./replyRecord.ts";
+import { type ReplyEnd, answerSubject } from "./askedRecords.ts";
 
 export type GivenReply =
   | {

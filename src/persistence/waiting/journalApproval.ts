@@ -1,13 +1,13 @@
 import { endsOf } from "../../agent/feature/ContextBinding.ts";
 import type { ApprovalEvent, InputRequestEvent, ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { InputRequest } from "../../agent/context/InputRequest.ts";
-import { approvalRequest, assertApproved } from "../../agent/tool/approvalRequest.ts";
+import { approvalRequest, assertApproved } from "../../agent/tool/Tool.ts";
 import { ToolRejectedError } from "../../errors/toolCallErrors.ts";
-import { recordedCall } from "../replay/recordedCall.ts";
+import { recordedCall } from "../replay/discardReplay.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { saveIfDue } from "../record/saveIfDue.ts";
 import type { Reply } from "../replay/RecordedAnswers.ts";
-import { assertKeepsRequests } from "./assertKeepsRequests.ts";
+import { assertKeepsRequests } from "./askedRecords.ts";
 
 /**
  * Handles the approval of a tool call of a durable run. A call that has already started needs no approval. After the

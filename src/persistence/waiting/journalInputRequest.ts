@@ -3,16 +3,12 @@ import { endsOf } from "../../agent/feature/ContextBinding.ts";
 import type { InputRequestEvent, TimerEvent } from "../../agent/feature/PipelineEvents.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { RequestRejectedError, RequestNotOpenError } from "../../errors/requestErrors.ts";
-import { answerSubject } from "./answerSubject.ts";
-import { assertKeepsRequests } from "./assertKeepsRequests.ts";
 import { journalApproval } from "./journalApproval.ts";
 import { saveIfDue } from "../record/saveIfDue.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { Reply, RecordedTimer } from "../replay/RecordedAnswers.ts";
 import { timerRequest } from "../../agent/context/InputRequest.ts";
-import { requestRecord } from "./askedRecords.ts";
-import { leftMs } from "./leftMs.ts";
-import { replyRecord } from "./replyRecord.ts";
+import { requestRecord, leftMs, replyRecord, assertKeepsRequests, answerSubject } from "./askedRecords.ts";
 
 /**
  * Handles a request of a durable run, and returns its recorded answer. The stored JSON Schema validated the answer when

@@ -8,10 +8,7 @@ import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import type { Inbox } from "../../journal/inbox/Inbox.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RecordedTimer } from "../replay/RecordedAnswers.ts";
-import { requestRecord } from "./askedRecords.ts";
-import { assertKeepsRequests } from "./assertKeepsRequests.ts";
-import { leftMs } from "./leftMs.ts";
-import { replyRecord } from "./replyRecord.ts";
+import { requestRecord, leftMs, replyRecord, assertKeepsRequests } from "./askedRecords.ts";
 
 type Receipt = InputRequestEvent & { readonly timer: TimerEvent & { readonly event: ArrivalEvent } };
 

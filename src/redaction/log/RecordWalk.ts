@@ -1,6 +1,7 @@
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import { toolOf } from "../../internal/redactedPath.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
+import { foreignCall } from "../values/callShape.ts";
 import {
   errorFields,
   type LibraryFields,
@@ -10,10 +11,7 @@ import {
 } from "../values/libraryFields.ts";
 import { StoredValueWalk } from "../values/StoredValueWalk.ts";
 import { type Places, placesAt, placesOfField, root, type WalkOptions } from "../values/ValueWalk.ts";
-import type { CallTools } from "./CallTools.ts";
-import { HiddenValue } from "./HiddenValue.ts";
-import { restatesLog, secretsIn } from "./storedSecrets.ts";
-import { isOfAgent } from "./vaultMark.ts";
+import { isOfAgent, restatesLog, secretsIn } from "./vaultMark.ts";
 
 /** Fields of records with ids, names and digests, which readers and storages need. They contain no values. */
 const structuralFields: ReadonlySet<string> = new Set(
@@ -190,4 +188,52 @@ function notSecrets([key]: readonly [string, unknown]): boolean {
 
 function notMark([key]: readonly [string, unknown]): boolean {
   return key !== "vault";
+}
+
+/** A redacted value of an append. Becomes a token before it is stored. */
+export class HiddenValue {
+  /** The value as JSON, copied because the caller may change the value. */
+  readonly json: string;
+  readonly shown: string;
+  token: string | undefined;
+
+  constructor(value: unknown, shown: string) {
+    this.json = JSON.stringify(value);
+    this.shown = shown;
+  }
+
+  /** Returns the value itself without a token, because a larger value that contains it is hidden, too. */
+  toJSON(): unknown {
+    return this.token ?? (JSON.parse(this.json) as unknown);
+  }
+}
+
+/** The number of calls that a log remembers. The whole output of a forgotten call is redacted. */
+const mostCalls = 50_000;
+
+/** The tools of the calls of a log, because the record of an outcome names only its call. */
+export class CallTools {
+  readonly #tools = new Map<string, string | undefined>();
+
+  /**
+   * Remembers the call of a record, or of a part of a message. A call with two tools has none, because a value can look
+   * like a call.
+   */
+  note(value: object): void {
+    const { call, tool, toolCallId, toolName } = value as Readonly<Record<string, unknown>>;
+    const [foreignId, foreignTool] = foreignCall(value);
+    const [id, name] = [call ?? toolCallId ?? foreignId, tool ?? toolName ?? foreignTool];
+    if (typeof id !== "string" || typeof name !== "string") return;
+    const isOther = this.#tools.has(id) && this.#tools.get(id) !== name;
+    this.#tools.delete(id);
+    this.#tools.set(id, isOther ? undefined : name);
+    for (const oldest of this.#tools.keys()) {
+      if (this.#tools.size <= mostCalls) break;
+      this.#tools.delete(oldest);
+    }
+  }
+
+  of(call: unknown): string | undefined {
+    return typeof call === "string" ? this.#tools.get(call) : undefined;
+  }
 }

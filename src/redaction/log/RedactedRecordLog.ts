@@ -2,10 +2,8 @@ import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { InvalidAgentIdError } from "../../errors/agentErrors.ts";
 import { includesText, utf8 } from "../../internal/bytes.ts";
 import type { DataKey } from "../../encryption/keys/DataKey.ts";
-import type { DataKeys } from "../../encryption/keys/DataKeys.ts";
-import { isKeyLogId, keyStatus } from "../../encryption/keys/KeyLog.ts";
-import { ownedKeyId } from "../../encryption/keys/ownedKeyId.ts";
-import { unlessStorageFailed } from "../../encryption/keys/unlessStorageFailed.ts";
+import { type DataKeys, ownedKeyId } from "../../encryption/keys/DataKeys.ts";
+import { isKeyLogId, keyStatus, unlessStorageFailed } from "../../encryption/keys/KeyLog.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../../storage/BlobStore.ts";
 import type {
@@ -25,10 +23,8 @@ import { redactedText, type RedactionRules, shownText } from "../values/Redactio
 import { AppendRedactor, type RedactedAppend } from "./AppendRedactor.ts";
 import { RedactedBlobs } from "./RedactedBlobs.ts";
 import { RedactedOwnedLog } from "./RedactedOwnedLog.ts";
-import { startOfTokens, tokenOf } from "./redactedToken.ts";
-import { hasTokensOf, restoredValue } from "./restoredValue.ts";
-import { withoutSecrets } from "./storedSecrets.ts";
-import { withoutMark } from "./vaultMark.ts";
+import { startOfTokens, tokenOf, hasTokensOf, restoredValue } from "./redactedToken.ts";
+import { withoutMark, withoutSecrets } from "./vaultMark.ts";
 
 export interface RedactedRecordLogOptions {
   readonly keys: DataKeys;

@@ -1,7 +1,7 @@
-import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import { recordKinds } from "../../checkpoint/format/validateRecord.ts";
+import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 
-type Fields = LogRecord & { readonly vault?: unknown; readonly run?: { readonly vault?: unknown } };
+type Marked = LogRecord & { readonly vault?: unknown; readonly run?: { readonly vault?: unknown } };
 
 /** Records of these kinds are also in other logs, or restate marked records. */
 const unmarkedKinds: ReadonlySet<string> = new Set(["note", "pruned", "snapshot"]);
@@ -13,13 +13,34 @@ export function isOfAgent({ kind }: LogRecord): boolean {
 
 /** Returns whether readers of a record know that the agent has a vault. */
 export function hasMark(record: LogRecord): boolean {
-  const { kind, vault, run } = record as Fields;
+  const { kind, vault, run } = record as Marked;
   return (agentKinds.has(kind) && vault !== undefined) || (kind === "snapshot" && run?.vault !== undefined);
 }
 
 /** Returns a restored record without its mark. Runs keep theirs, which is empty. */
 export function withoutMark(record: LogRecord): LogRecord {
-  const { vault, ...others } = record as Fields;
+  const { vault, ...others } = record as Marked;
   const isOfKind = record.kind === "event" || (record.kind !== "run" && agentKinds.has(record.kind));
   return vault === "" && isOfKind ? others : record;
+}
+
+/** Kinds of records that restate a log. They also have the secrets of the records before them. */
+const restatingKinds: ReadonlySet<unknown> = new Set(["snapshot", "pruned", "shape"]);
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export function restatesLog({ kind }: { readonly kind?: unknown }): boolean {
+  return restatingKinds.has(kind);
+}
+
+/** Returns the secrets that a restored record has for later readers. */
+export function secretsIn(record: Fields): readonly unknown[] {
+  const { secrets } = record;
+  return restatesLog(record) && Array.isArray(secrets) ? secrets : [];
+}
+
+/** Returns a restored record as it was before its secrets were added. */
+export function withoutSecrets(record: LogRecord): LogRecord {
+  const { secrets, ...others } = record as LogRecord & { readonly secrets?: unknown };
+  return secretsIn({ ...others, secrets }).length > 0 ? others : record;
 }

@@ -4,11 +4,11 @@ import { inspect } from "../../inspect/AgentInspector.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { abortSignalSchema, integerFrom, numberFrom, plainObject } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import type { ReplayResult } from "../run/replayRecording.ts";
 import { replayRun, type ReplayRunOptions } from "../run/replayRun.ts";
-import type { ReplayedRun, ReplayReport } from "./ReplayReport.ts";
-import { ReplayTotals } from "./ReplayTotals.ts";
+import type { RunTrace } from "../trace/RunTrace.ts";
 
 /** A stored run. */
 export interface SelectedRun {
@@ -155,4 +155,79 @@ class OpenReplays {
 async function* newestRuns(storage: PersistenceStorageProvider): AsyncGenerator<SelectedRun> {
   for await (const { agentId, shape, runId } of inspect(storage).agents())
     if (shape === "agent" && runId !== undefined) yield { agentId, runId };
+}
+
+/** Sums the results of replays. */
+class ReplayTotals {
+  readonly #isLive: boolean;
+  readonly #divergences = new Map<string, { readonly nodeId: string; readonly what: string; count: number }>();
+  #counts = { replayed: 0, matching: 0, diverged: 0, failed: 0, tokens: 0 };
+  ended: ReplayReport["ended"];
+
+  /** @param isLive - whether model requests cost tokens */
+  constructor(isLive: boolean) {
+    this.#isLive = isLive;
+  }
+
+  get tokens(): number {
+    return this.#counts.tokens;
+  }
+
+  add({ result }: ReplayedRun): void {
+    const counts = this.#counts;
+    this.#counts = {
+      replayed: counts.replayed + 1,
+      matching: counts.matching + Number(result?.matches === true),
+      diverged: counts.diverged + Number(result?.matches === false),
+      failed: counts.failed + Number(result === undefined),
+      tokens: counts.tokens + (this.#isLive ? tokensOf(result) : 0),
+    };
+    if (result?.divergence) this.#addDivergence(result.divergence);
+  }
+
+  get report(): ReplayReport {
+    const divergences = [...this.#divergences.values()].toSorted((one, other) => other.count - one.count);
+    return withoutUndefined({
+      ...this.#counts,
+      divergences: divergences.map((each) => ({ ...each })),
+      ended: this.ended,
+    });
+  }
+
+  #addDivergence({ nodeId, what }: { readonly nodeId: string; readonly what: string }): void {
+    const key = JSON.stringify([nodeId, what]);
+    const known = this.#divergences.get(key) ?? { nodeId, what, count: 0 };
+    known.count++;
+    this.#divergences.set(key, known);
+  }
+}
+
+function tokensOf(result: ReplayedRun["result"]): number {
+  const requests = result?.trace?.visits.flatMap((visit) => visit.requests) ?? [];
+  return requests.reduce((sum, { usage }) => sum + (usage?.totalTokens ?? 0), 0);
+}
+
+/** A run of a selection with its replay. Either `result` or `error` is there. */
+export interface ReplayedRun {
+  readonly agentId: string;
+  /** Omitted if the newest run was replayed. */
+  readonly runId?: string;
+  readonly result?: ReplayResult & { readonly trace?: RunTrace };
+  /** The error of a run that could not be replayed. */
+  readonly error?: unknown;
+}
+
+/** The sums of the replays so far. */
+export interface ReplayReport {
+  readonly replayed: number;
+  readonly matching: number;
+  readonly diverged: number;
+  /** The number of runs that could not be replayed. */
+  readonly failed: number;
+  /** The tokens of live model requests. */
+  readonly tokens: number;
+  /** The numbers of first differences by node, most frequent first. */
+  readonly divergences: readonly { readonly nodeId: string; readonly what: string; readonly count: number }[];
+  /** Why the replays ended. `undefined` while they run. */
+  readonly ended?: "all" | "budget" | "stopped";
 }

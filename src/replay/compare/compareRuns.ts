@@ -10,7 +10,7 @@ import type { UsageView } from "../../inspect/view/UsageView.ts";
 import { z } from "zod";
 import { maximumDepth } from "../../internal/frozenCopy.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
-import { isJson } from "../trace/isJson.ts";
+import { isJson } from "../trace/plainValue.ts";
 
 /** Options of {@link compareRuns}. */
 export interface CompareRunsOptions {

@@ -1,31 +1,32 @@
+import { linePath } from "../../checkpoint/data/linePath.ts";
+import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
+import { linesTo } from "../../checkpoint/lines/linesTo.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
-import type { SettingsRecord } from "../../checkpoint/records/lineRecords.ts";
-import type { OrderedRecord } from "../../checkpoint/state/LogProjection.ts";
-import { linePath } from "../../checkpoint/data/linePath.ts";
-import { linesTo } from "../../checkpoint/lines/linesTo.ts";
+import type { SettingsRecord, LaneRecord } from "../../checkpoint/records/lineRecords.ts";
 import { visitAt } from "../../checkpoint/state/AgentState.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import { foldUpTo } from "../../checkpoint/state/foldTo.ts";
 import { byValue } from "../../checkpoint/state/leanState.ts";
 import { lineValue } from "../../checkpoint/state/lineValue.ts";
-import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
+import type { OrderedRecord, LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { HistoryReader } from "./HistoryReader.ts";
-import { type LaneSpan, lanesToHead } from "./lanesToHead.ts";
-import { recordedStateAt } from "./recordedStateAt.ts";
 import { LineResults } from "./LineResults.ts";
-import { isForeseen, madeWithin } from "./madeWithin.ts";
-import type {
-  RecordedCheckpoint,
-  LineRecording,
-  RecordedNested,
-  RecordedSettings,
-  RecordedStart,
-  RecordedState,
+import { recordedStateAt } from "./readStart.ts";
+import {
+  type RecordedCheckpoint,
+  type LineRecording,
+  type RecordedNested,
+  type RecordedSettings,
+  type RecordedStart,
+  type RecordedState,
+  isForeseen,
+  madeWithin,
 } from "./Recording.ts";
 
 interface OpenPart {
@@ -218,4 +219,29 @@ function placeOf(
 
 function pointOf(version: number, record: CheckpointRecord): Parameters<typeof visitAt>[0] {
   return { version, record } as Parameters<typeof visitAt>[0];
+}
+
+/** A lane of a line, with the records up to an order. */
+interface LaneSpan {
+  readonly record: LaneRecord;
+  readonly lane: number;
+  readonly upTo: number;
+}
+
+/** Returns the lanes from the start of a run, a branch or a sub-agent to a point of its line, oldest first. */
+export function lanesToHead(index: LogProjection, head: Pick<LaneSpan, "lane" | "upTo">): readonly LaneSpan[] {
+  const spans: LaneSpan[] = [];
+  let at: Pick<LaneSpan, "lane" | "upTo"> | undefined = head;
+  while (at && spans.length <= index.lanes.size) {
+    const record: LaneRecord | undefined = index.lanes.get(at.lane)?.record;
+    if (!record) break;
+    spans.unshift({ ...at, record });
+    const before: CheckpointPoint | undefined = record.keep === "all" ? pointBefore(index, record) : undefined;
+    at = before && { lane: before.record.lane, upTo: before.order };
+  }
+  return spans;
+}
+
+function pointBefore({ checkpoints }: LogProjection, { from }: LaneRecord): CheckpointPoint | undefined {
+  return from === undefined ? undefined : checkpoints.get(from);
 }

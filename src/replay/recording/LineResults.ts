@@ -7,14 +7,14 @@ import type { RecordedCall, RecordedRequest } from "../../checkpoint/state/Agent
 import { withRecord } from "../../checkpoint/state/StateFold.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
-import { madeWithin } from "./madeWithin.ts";
-import type {
-  RecordedInput,
-  LineRecording,
-  RecordedOutcome,
-  RecordedReply,
-  RecordedResponse,
-  RecordedToolCall,
+import {
+  type RecordedInput,
+  type LineRecording,
+  type RecordedOutcome,
+  type RecordedReply,
+  type RecordedResponse,
+  type RecordedToolCall,
+  madeWithin,
 } from "./Recording.ts";
 
 type ToolCallPart = Extract<ContentPart, { readonly type: "tool-call" }>;

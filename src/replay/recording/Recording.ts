@@ -1,10 +1,10 @@
+import type { LinePath } from "../../checkpoint/data/linePath.ts";
+import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
 import type { Message, AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import type { FailedRequest } from "../../checkpoint/records/callRecords.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
-import type { LinePath } from "../../checkpoint/data/linePath.ts";
 import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
-import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
 
 /** The recorded model responses, calls and answers of one run, as plain data. */
 export interface Recording {
@@ -205,4 +205,14 @@ export interface RecordedReply {
   readonly by?: string;
   /** When the request expired, in ISO 8601. */
   readonly expiredAt?: string;
+}
+
+/** Returns whether a running node made a checkpoint. */
+export function madeWithin(record: CheckpointRecord): boolean {
+  return record.visit !== undefined || isForeseen(record);
+}
+
+/** Returns whether a running node made a checkpoint that continues with another visit. */
+export function isForeseen({ trigger, visit, move }: CheckpointRecord): boolean {
+  return trigger === "asked_for" && visit === undefined && move === undefined;
 }

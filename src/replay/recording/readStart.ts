@@ -1,17 +1,16 @@
-import type { BranchResult } from "../../agent/feature/BranchResult.ts";
+import type { BranchResult } from "../../agent/feature/RunRequest.ts";
+import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
 import { linesTo } from "../../checkpoint/lines/linesTo.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { LineAt } from "../../checkpoint/moment/linesAt.ts";
+import type { LanePlace } from "../../checkpoint/records/lineRecords.ts";
+import type { Visit } from "../../checkpoint/records/Visit.ts";
 import { type AgentState, firstVisitOf, nextVisitOf } from "../../checkpoint/state/AgentState.ts";
 import { BranchChanges, joinedBranches } from "../../checkpoint/state/BranchChanges.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
-import { foldTo } from "../../checkpoint/state/foldTo.ts";
-import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
-import type { LanePlace } from "../../checkpoint/records/lineRecords.ts";
+import { foldTo, stateAt } from "../../checkpoint/state/foldTo.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
-import { recordedStateAt } from "./recordedStateAt.ts";
 import type { RecordedState } from "./Recording.ts";
 
 /** The position of a line at a checkpoint. */
@@ -93,4 +92,20 @@ function resultOf(log: AgentLog, branch: BranchChanges, { model = "", tools = []
     requirements: {},
     iterations: branch.iterations,
   };
+}
+
+/** Returns the state of a line at a checkpoint. */
+export function recordedStateAt(log: AgentLog, point: CheckpointPoint): RecordedState {
+  const state = stateAt(log.index, point);
+  const reader = log.reader(state);
+  const { model, parameters, tools } = state.settings ?? {};
+  return withoutUndefined({
+    messages: state.history.map(({ message }) => reader.message(message)),
+    storage: [...state.storage].map(([key, slot]) => [key, reader.read(slot)] as const),
+    model,
+    parameters: parameters === undefined ? undefined : (reader.read(parameters) as Record<string, unknown>),
+    tools,
+    iteration: point.record.iteration,
+    decisions: state.decisions.map(({ decision, reason }) => withoutUndefined({ decision, reason })),
+  });
 }

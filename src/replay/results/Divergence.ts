@@ -1,4 +1,7 @@
 import type { Message } from "../../checkpoint/messages/Message.ts";
+import { describeError } from "../../journal/describeError.ts";
+import type { RecordedToolCall } from "../recording/Recording.ts";
+import { sameValue } from "./sameValue.ts";
 
 /** The first point at which a replayed run differs from its recording. */
 export interface Divergence {
@@ -41,3 +44,37 @@ export interface MessageDifference {
 /** A difference before its place is known. */
 export type FoundDifference = Pick<Divergence, "what" | "expected" | "actual" | "reason"> &
   Partial<Pick<Divergence, "messages">>;
+
+/** Returns the messages that differ between two histories, by index. */
+export function messageDifferences(
+  expected: readonly Message[],
+  actual: readonly Message[],
+): readonly MessageDifference[] {
+  const differences: MessageDifference[] = [];
+  for (let index = 0; index < Math.max(expected.length, actual.length); index++) {
+    const [before, now] = [expected[index], actual[index]];
+    if (before && now && sameValue(before, now)) continue;
+    differences.push({ index, ...(before && { expected: before }), ...(now && { actual: now }) });
+  }
+  return differences;
+}
+
+/** Returns a call as a divergence shows it. */
+export function shownCall({ toolName, input }: Pick<RecordedToolCall, "toolName" | "input">): unknown {
+  return { toolName, input };
+}
+
+/** Returns an error as a divergence shows it. */
+export function shownError(error: unknown): { readonly name: string; readonly message: string } {
+  const { name, message } = describeError(error);
+  return { name, message };
+}
+
+/** Ends a replayed run at its divergence or at the end of its recording. */
+export class ReplayStop extends Error {
+  override readonly name = "ReplayStop";
+
+  constructor() {
+    super("The replay has ended.");
+  }
+}

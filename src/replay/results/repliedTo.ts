@@ -1,5 +1,5 @@
 import type { ArrivalEvent, InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
-import { assertApproved } from "../../agent/tool/approvalRequest.ts";
+import { assertApproved } from "../../agent/tool/Tool.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { RequestNotOpenError, RequestRejectedError } from "../../errors/requestErrors.ts";
 import { ToolRejectedError } from "../../errors/toolCallErrors.ts";

@@ -1,7 +1,7 @@
-import { callOf, runOf } from "../../agent/feature/ContextBinding.ts";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import { subAgentOf } from "../../agent/feature/AgentDefinition.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
+import { callOf, runOf } from "../../agent/feature/ContextBinding.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type {
   AgentCallBeginning,
@@ -15,21 +15,20 @@ import type {
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
 import { RequestDigest } from "../../agent/model/RequestDigest.ts";
+import type { Message } from "../../checkpoint/messages/Message.ts";
 import { ToolFailedError } from "../../errors/toolCallErrors.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { LinePosition } from "../recording/readStart.ts";
 import type { RecordedToolCall } from "../recording/Recording.ts";
-import type { CallSimulator, Candidate } from "./Candidate.ts";
-import type { Divergence, FoundDifference } from "../results/Divergence.ts";
-import { startAt, withSystemPrompt } from "./startAt.ts";
-import type { ReplayDefinitions } from "./replayDefinition.ts";
+import { type Divergence, type FoundDifference, ReplayStop } from "../results/Divergence.ts";
 import { recordedOutcome } from "../results/recordedOutcome.ts";
-import type { PersistenceAnswers } from "./ReplayedPersistence.ts";
-import { ReplayStop } from "../results/ReplayStop.ts";
 import { repliedTo, unaskedApproval } from "../results/repliedTo.ts";
 import type { ResultPlace, ResultPool } from "../results/ResultPool.ts";
+import type { CallSimulator, Candidate } from "./Candidate.ts";
+import type { ReplayDefinitions } from "./replayDefinition.ts";
+import type { PersistenceAnswers } from "./ReplayedPersistence.ts";
 
 type Next<Event> = (event: Event) => Promise<unknown>;
 
@@ -200,4 +199,54 @@ export class CounterfactualReplay implements PersistenceAnswers {
 function placeIn(context: AgentContext): ResultPlace {
   const { branch, agentPath } = runOf(context);
   return { nodeId: context.nodeId, branch, agentPath };
+}
+
+/** Returns the start of a line at its position. */
+function startAt(
+  fresh: RunStart,
+  { line, visit: [visitBase, visitOrdinal], nodeId, input, unresolved, state, joined }: LinePosition,
+  { llmModel, systemPrompt }: Pick<Candidate, "llmModel" | "systemPrompt">,
+): RunStart {
+  const { messages, storage, model, parameters, tools, iteration, decisions } = state;
+  const known = withPrompt(messages, systemPrompt);
+  const { numbers = { next: 1 } } = fresh.state;
+  numbers.next = Math.max(numbers.next, known.length + 1);
+  const settings = { model: llmModel ?? model ?? "", tools: tools ?? [], ...(parameters && { parameters }) };
+  return {
+    ...fresh,
+    nodeId,
+    input,
+    ...(unresolved && { unresolved }),
+    state: {
+      messages: known.map((message, at) => ({ number: at + 1, message })),
+      numbers,
+      storage: new Map(storage),
+      ...(model !== undefined && { settings }),
+      iteration,
+      decisions,
+    },
+    ...(joined && { joined }),
+    line,
+    visitBase,
+    visitOrdinal,
+  };
+}
+
+/** Returns the start of a run with another system prompt, if it has taken over the history of the run before. */
+function withSystemPrompt(fresh: RunStart, content: string | undefined): RunStart {
+  const { messages } = fresh.state;
+  if (!messages || content === undefined) return fresh;
+  const known = withPrompt(
+    messages.map(({ message }) => message),
+    content,
+  );
+  const numbers = { next: known.length + 1 };
+  const numbered = known.map((message, at) => ({ number: at + 1, message }));
+  return { ...fresh, state: { ...fresh.state, messages: numbered, numbers } };
+}
+
+function withPrompt(messages: readonly Message[], content: string | undefined): readonly Message[] {
+  if (content === undefined) return messages;
+  const rest = messages[0]?.role === "system" ? messages.slice(1) : messages;
+  return [{ role: "system", content }, ...rest];
 }

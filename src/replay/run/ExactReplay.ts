@@ -4,22 +4,25 @@ import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type { NodeEvent, PipelineEvents } from "../../agent/feature/PipelineEvents.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
-import type { NextStep } from "../../agent/strategy/NextStep.ts";
+import type { NextStep } from "../../agent/strategy/StrategyGraph.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
 import { ExecutionMovedError } from "../../errors/runErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { LineRecording, RecordedCheckpoint, Recording } from "../recording/Recording.ts";
-import type { Divergence, FoundDifference } from "../results/Divergence.ts";
+import {
+  type Divergence,
+  type FoundDifference,
+  messageDifferences,
+  shownCall,
+  shownError,
+  ReplayStop,
+} from "../results/Divergence.ts";
 import { LineReplay } from "./LineReplay.ts";
-import { messageDifferences } from "../results/messageDifferences.ts";
 import { allLines, LinesAtRest, ReplayedLine } from "./LinesAtRest.ts";
-import { ReplayStop } from "../results/ReplayStop.ts";
 import type { PersistenceAnswers } from "./ReplayedPersistence.ts";
 import { sameValue } from "../results/sameValue.ts";
-import { shownCall } from "../results/shownCall.ts";
-import { visitIn } from "../results/recordedPlace.ts";
-import { shownError } from "../results/shownError.ts";
+import { visitIn } from "../results/recordedOutcome.ts";
 
 type Place = Pick<NextStep, "nodeId" | "input">;
 

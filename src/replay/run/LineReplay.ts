@@ -1,10 +1,10 @@
-import { RequestDigest } from "../../agent/model/RequestDigest.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
-import type { BranchResult } from "../../agent/feature/BranchResult.ts";
-import type { RunStart } from "../../agent/feature/RunRequest.ts";
+import type { RunStart, BranchResult } from "../../agent/feature/RunRequest.ts";
+import { RequestDigest } from "../../agent/model/RequestDigest.ts";
 import type { RunStateSeed } from "../../agent/state/RunState.ts";
-import type { NextStep } from "../../agent/strategy/NextStep.ts";
+import type { NextStep } from "../../agent/strategy/StrategyGraph.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
+import type { MessageNumbers, NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
 import { isSameVisit, type Visit } from "../../checkpoint/records/Visit.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type {
@@ -14,13 +14,14 @@ import type {
   RecordedPart,
   RecordedResponse,
   RecordedStart,
+  RecordedSettings,
+  RecordedState,
 } from "../recording/Recording.ts";
 import type { FoundDifference } from "../results/Divergence.ts";
 import { LineRecords } from "../results/LineRecords.ts";
-import { ReplayedLine } from "./LinesAtRest.ts";
-import { sameValue } from "../results/sameValue.ts";
 import { ReplayedHistory } from "../results/ReplayedHistory.ts";
-import { recordedSeed, stateOfParts } from "./stateOfParts.ts";
+import { sameValue } from "../results/sameValue.ts";
+import { ReplayedLine } from "./LinesAtRest.ts";
 
 /** The position of a replayed line in its recording. */
 export class LineReplay extends ReplayedLine {
@@ -241,4 +242,44 @@ export class LineReplay extends ReplayedLine {
   hasVisit(visit: Visit): boolean {
     return this.records.hasVisit(visit);
   }
+}
+
+/** The state at the start of a part. */
+interface PartState {
+  readonly state: RunStateSeed;
+  /** The messages that replace the history. `undefined` if the line keeps its history. */
+  readonly loaded: readonly Message[] | undefined;
+}
+
+/** Returns the state of a line after the changes at the starts of its next parts. */
+function stateOfParts({ history, seed }: AgentRun["state"], parts: readonly RecordedPart[]): PartState {
+  let recorded: RecordedState | undefined;
+  let settings: RecordedSettings | undefined;
+  for (const part of parts) {
+    const { state } = part.start ?? {};
+    recorded = state ?? recorded;
+    settings = part.settings ?? (state ? undefined : settings);
+  }
+  const state = recorded ? recordedSeed(recorded, history.entries, history.numbers) : seed;
+  return { state: settings ? { ...state, settings } : state, loaded: recorded?.messages };
+}
+
+/** Returns the seed of a recorded state. Messages that are the same in the given history keep their numbers. */
+function recordedSeed(
+  { messages, storage, model, parameters, tools, iteration, decisions }: RecordedState,
+  known: readonly NumberedMessage[],
+  numbers: MessageNumbers,
+): RunStateSeed {
+  const numbered = messages.map((message, at) => {
+    const before = known[at];
+    return before && sameValue(before.message, message) ? before : { number: numbers.next++, message };
+  });
+  return {
+    messages: numbered,
+    numbers,
+    storage: new Map(storage),
+    ...(model !== undefined && tools && { settings: { model, tools, ...(parameters && { parameters }) } }),
+    iteration,
+    decisions,
+  };
 }

@@ -7,7 +7,7 @@ import { NotSupportedError } from "../../errors/storageErrors.ts";
 import { findCheckpoint } from "../../journal/findCheckpoint.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
-import { lanesToHead } from "../recording/lanesToHead.ts";
+import { lanesToHead } from "../recording/LineReader.ts";
 import { LineResults } from "../recording/LineResults.ts";
 import { recordingOf } from "../recording/readRecording.ts";
 import { readStart } from "../recording/readStart.ts";

@@ -12,7 +12,7 @@ import { ReplayedPersistence } from "./ReplayedPersistence.ts";
 import type { ReplayResult } from "./replayRecording.ts";
 import { allResults, type RecordedResults, ResultPool } from "../results/ResultPool.ts";
 import { sameValue } from "../results/sameValue.ts";
-import { TraceCollector } from "../collect/TraceCollector.ts";
+import { TraceCollector } from "./TraceCollector.ts";
 
 /** A recorded run, and the point at which its replay starts. */
 export interface CandidateStart {

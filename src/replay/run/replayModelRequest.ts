@@ -7,9 +7,9 @@ import { answerKey } from "../../checkpoint/records/Visit.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RecordedFailure, RecordedResponse } from "../recording/Recording.ts";
 import type { ExactReplay } from "./ExactReplay.ts";
-import { visitIn, withinOf } from "../results/recordedPlace.ts";
+import { visitIn, withinOf } from "../results/recordedOutcome.ts";
 import { failedRequestKey } from "../results/LineRecords.ts";
-import { messageDifferences } from "../results/messageDifferences.ts";
+import { messageDifferences } from "../results/Divergence.ts";
 
 const unknown =
   "The log has no response to this request. The recorded code did not make it, or it failed and the node caught the failure.";

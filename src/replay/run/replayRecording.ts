@@ -6,21 +6,19 @@ import { IterationLimitError } from "../../errors/strategyErrors.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import type { RunTrace } from "../trace/RunTrace.ts";
 import type { Recording, RecordedInput, RecordedEnd } from "../recording/Recording.ts";
-import type { Divergence, FoundDifference } from "../results/Divergence.ts";
+import { type Divergence, type FoundDifference, shownError } from "../results/Divergence.ts";
 import { ExactReplay } from "./ExactReplay.ts";
 import { freshStart } from "./freshStart.ts";
 import { definitionOf, ReplayDefinitions } from "./replayDefinition.ts";
 import { ReplayedPersistence } from "./ReplayedPersistence.ts";
 import { replayModelRequest } from "./replayModelRequest.ts";
-import { TraceCollector } from "../collect/TraceCollector.ts";
+import { TraceCollector, withTrace } from "./TraceCollector.ts";
 import { replayToolCall, callInRecording } from "./replayToolCall.ts";
-import { withTrace } from "../collect/withTrace.ts";
 import { endsOf, runOf } from "../../agent/feature/ContextBinding.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
-import { visitIn, withinOf } from "../results/recordedPlace.ts";
+import { visitIn, withinOf } from "../results/recordedOutcome.ts";
 import { repliedTo, unaskedApproval } from "../results/repliedTo.ts";
 import { sameValue } from "../results/sameValue.ts";
-import { shownError } from "../results/shownError.ts";
 
 /** The result of a replay. */
 export interface ReplayResult {

@@ -3,9 +3,8 @@ import { subAgentOf } from "../../agent/feature/AgentDefinition.ts";
 import type { ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { RecordedToolCall } from "../recording/Recording.ts";
 import type { ExactReplay } from "./ExactReplay.ts";
-import { visitIn, withinOf } from "../results/recordedPlace.ts";
-import { shownCall } from "../results/shownCall.ts";
-import { recordedOutcome } from "../results/recordedOutcome.ts";
+import { shownCall } from "../results/Divergence.ts";
+import { recordedOutcome, visitIn, withinOf } from "../results/recordedOutcome.ts";
 import type { ReplayDefinitions } from "./replayDefinition.ts";
 import { sameValue } from "../results/sameValue.ts";
 

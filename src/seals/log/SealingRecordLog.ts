@@ -15,9 +15,8 @@ import type {
   ReadOptions,
   RecordLog,
 } from "../../storage/RecordLog.ts";
-import { checkSeals, type SealCheck } from "./checkSeals.ts";
+import { checkSeals, type SealCheck, type SealedAppend, SealReading } from "./checkSeals.ts";
 import { positionRanges, type Seal, type SealContent, sealHash, signedBytes, withSeal } from "./Seal.ts";
-import { type SealedAppend, SealReading } from "./SealReading.ts";
 import type { KeptSeal, SealKeeper, Sign, Verify } from "./SealKeys.ts";
 import { type SealedEnd, SealingOwnedLog } from "./SealingOwnedLog.ts";
 

@@ -1,11 +1,10 @@
+import type { Entry } from "../../checkpoint/records/Entry.ts";
 import type { SealChange } from "../../errors/sealErrors.ts";
 import { fromBase64Url } from "../../internal/bytes.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-
-import { compareDigests, type ExpectedAppend } from "./compareDigests.ts";
-import { coveredBy, firstOf, positionOf, type Seal, sealHash, signedBytes } from "./Seal.ts";
+import { compareDigests, type ExpectedAppend, type FoundAppend } from "./compareDigests.ts";
+import { coveredBy, firstOf, positionOf, type Seal, sealHash, signedBytes, appendDigest, withoutSeal } from "./Seal.ts";
 import type { KeptSeal, Verify } from "./SealKeys.ts";
-import type { SealedAppend } from "./SealReading.ts";
 
 export interface SealCheckOptions {
   readonly agentId: string;
@@ -151,4 +150,27 @@ function isReplaced(seals: readonly TrustedSeal[], { generation, position }: Kep
 
 function unsealed(position: number): SealChange {
   return { kind: "unsealed", position };
+}
+
+/** An append of a log, with the seal that it contains. */
+export interface SealedAppend extends FoundAppend {
+  readonly seal: Seal | undefined;
+}
+
+/** Separates the appends of a log from their seals while they are read, and keeps their digests. */
+export class SealReading {
+  readonly appends: SealedAppend[] = [];
+  readonly #sha256: Sha256;
+
+  constructor(sha256: Sha256) {
+    this.#sha256 = sha256;
+  }
+
+  /** Returns the append without its seal. */
+  add(entry: Entry): Entry {
+    const { position, generation, id } = entry;
+    const { records, seal } = withoutSeal(entry.records);
+    this.appends.push({ position, digest: appendDigest(this.#sha256, generation, id, JSON.stringify(records)), seal });
+    return records === entry.records ? entry : { ...entry, records };
+  }
 }

@@ -10,7 +10,7 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import type { StreamEntry, StreamPlace, StreamStore } from "../store/StreamStore.ts";
-import type { StoredChunk } from "../write/StoredChunk.ts";
+import type { StoredChunk } from "../write/StreamWriter.ts";
 import { type LogItem, type StoredResponse, StoredResponses } from "./StoredResponses.ts";
 import { StreamCursor, type TextKind } from "./StreamCursor.ts";
 import { z } from "zod";

@@ -1,8 +1,7 @@
 import type { RunDelta } from "../../agent/feature/RunRequest.ts";
 import type { Clock } from "../../internal/Clock.ts";
-import type { StoredChunk } from "./StoredChunk.ts";
-import type { StreamCalls } from "./StreamCalls.ts";
 import type { StreamEntry, StreamPlace } from "../store/StreamStore.ts";
+import type { StreamCalls } from "./StreamCalls.ts";
 
 /** When buffered chunks are appended. */
 export interface StreamBatching {
@@ -168,3 +167,6 @@ export class StreamWriter {
     while (this.#work) await this.#work;
   }
 }
+
+/** A chunk as a store holds it, with the length of the text of its kind before it. */
+export type StoredChunk = RunDelta & { readonly at?: number };

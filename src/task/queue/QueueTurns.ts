@@ -1,13 +1,15 @@
+import { count, time } from "../../checkpoint/format/fieldTests.ts";
+import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import { AgentBusyError, OwnershipLostError } from "../../errors/storageErrors.ts";
+import type { Clock } from "../../internal/Clock.ts";
 import { readShape } from "../../journal/shape/readShape.ts";
+import type { ShapeDefinition, ShapeState } from "../../journal/shape/ShapeDefinition.ts";
 import { ShapedLog } from "../../journal/shape/ShapedLog.ts";
 import type { LogStorage } from "../../storage/LogStorage.ts";
-import type { OwnedLog } from "../../storage/RecordLog.ts";
-import type { Clock } from "../../internal/Clock.ts";
+import type { OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
+import { processOwner } from "../../storage/ReleasableLog.ts";
 import type { QueueLimits } from "./QueueLimits.ts";
-import { rateShape } from "./rateShape.ts";
 import { storeAndPrune } from "./storeAndPrune.ts";
-import { TaskSlots } from "./TaskSlots.ts";
 
 /** The right to run a task of a queue, within the limits of the queue. */
 export interface QueueTurn {
@@ -110,3 +112,79 @@ export class QueueTurns {
     }
   }
 }
+
+/**
+ * Limits how many holders a name has in all processes of a storage. Each slot is an empty log, whose owner holds the
+ * slot. So a slot has one holder at a time, and becomes free with the lease of a killed process.
+ */
+class TaskSlots {
+  readonly #log: RecordLog;
+
+  constructor(log: RecordLog) {
+    this.#log = log;
+  }
+
+  /**
+   * Returns the id of a free slot without taking it, or `undefined` if all are held. A release would wake the workers
+   * that wait for a slot, so workers must not take slots that they may not need.
+   */
+  async find(name: string, count: number): Promise<string | undefined> {
+    const first = Math.floor(Math.random() * count);
+    for (let at = 0; at < count; at++) {
+      const id = `${name}-${(first + at) % count}`;
+      if ((await this.#log.owner(id))?.state !== "alive") return id;
+    }
+    return undefined;
+  }
+
+  /** Takes a slot. Returns `undefined` if another process was faster. */
+  async take(id: string): Promise<OwnedLog | undefined> {
+    try {
+      return await this.#log.open(id, processOwner());
+    } catch (error) {
+      if (!(error instanceof AgentBusyError)) throw error;
+      return undefined;
+    }
+  }
+}
+
+/** A task of a queue with a rate limit started. */
+interface StartRecord extends LogRecord {
+  readonly kind: "start";
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** The period of the rate limit. */
+  readonly perMs: number;
+}
+
+/** The starts of the last period. */
+export class RateState implements ShapeState<StartRecord> {
+  #starts: readonly StartRecord[] = [];
+
+  add(record: StartRecord): void {
+    const isRecent = ({ at }: StartRecord) => Math.abs(record.at - at) < record.perMs;
+    this.#starts = [...this.#starts.filter(isRecent), record];
+  }
+
+  restate(): Iterable<StartRecord> {
+    return this.#starts;
+  }
+
+  /** Returns the time in milliseconds until a task may start. */
+  waitMs({ max, perMs }: { readonly max: number; readonly perMs: number }, now: number): number {
+    const recent = this.#starts.map(({ at }) => at).filter((at) => Math.abs(now - at) < perMs);
+    if (recent.length < max) return 0;
+    // A start in the future is from before the clock was set back.
+    const [frees = 0] = recent.toSorted((a, b) => a - b).slice(recent.length - max);
+    return Math.max(1, frees + perMs - now);
+  }
+}
+
+/** The log with the starts of a queue. */
+const rateShape: ShapeDefinition<StartRecord, RateState> = {
+  name: "rate",
+  version: 1,
+  records: { start: { at: time, perMs: count } },
+  values: () => [],
+  begin: () => new RateState(),
+};

@@ -8,15 +8,18 @@ import { listShape, readShape } from "../../journal/shape/readShape.ts";
 import { ShapedLog } from "../../journal/shape/ShapedLog.ts";
 import { isAboutOneAgent } from "../../storage/summaries.ts";
 import { whileBusy } from "../../journal/shape/whileBusy.ts";
-import { planTicks, withMissed } from "../schedule/planTicks.ts";
 import {
   cronOf,
   type NewSchedule,
   newScheduleSchema,
   type Schedule,
   scheduleId as idSchema,
-} from "../schedule/Schedule.ts";
-import { type ScheduleRecord, scheduleShape, type ScheduleState } from "../schedule/scheduleShape.ts";
+  type ScheduleRecord,
+  scheduleShape,
+  type ScheduleState,
+  planTicks,
+  withMissed,
+} from "./Schedule.ts";
 import type { Task } from "../state/Task.ts";
 import { isTaskRefused, type ScheduledTasks } from "./ScheduledTasks.ts";
 import { storeAndPrune } from "./storeAndPrune.ts";

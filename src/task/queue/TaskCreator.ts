@@ -2,25 +2,28 @@ import { checkpointParts, defaultMaxCheckpointBytes } from "../../checkpoint/dat
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { StatusRecord, TaskRecord } from "../../checkpoint/records/runRecords.ts";
 import type { StatusState } from "../../checkpoint/state/StatusState.ts";
+import type { TaskControls } from "../../checkpoint/status/TaskControls.ts";
 import { encodeValue } from "../../checkpoint/values/valueCodec.ts";
 import { CheckpointTooLargeError } from "../../errors/checkpointErrors.ts";
 import { AlreadyExistsError } from "../../errors/storageErrors.ts";
+import type { Clock } from "../../internal/Clock.ts";
+import { nextTurn } from "../../internal/nextTurn.ts";
 import { assertNewAgentId } from "../../internal/options/assertNewAgentId.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { forEachAtOnce } from "../../internal/together.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { openWithRetry } from "../../journal/openWithRetry.ts";
 import { firstAppend } from "../../journal/firstAppend.ts";
+import { openWithRetry } from "../../journal/openWithRetry.ts";
 import { type RecordSource, runRecord } from "../../journal/runRecords.ts";
+import { whileBusy } from "../../journal/shape/whileBusy.ts";
+import type { NewAgent, RecordLog, OwnedLog } from "../../storage/RecordLog.ts";
+import { processOwner } from "../../storage/ReleasableLog.ts";
 import { duplicateIds, duplicateLock } from "../state/deduplicate.ts";
-import { DuplicateLocks } from "./DuplicateLocks.ts";
-import { NewTasks, storedTogether } from "./NewTasks.ts";
-import { taskOrder } from "./taskOrder.ts";
 import { type NewTask, newTaskSchema, type Task, type TaskWithStatus } from "../state/Task.ts";
 import { readTask, storedTask } from "./storedTask.ts";
 import type { TaskLogs } from "./TaskLogs.ts";
-import type { TaskControls } from "../../checkpoint/status/TaskControls.ts";
+import { taskOrder } from "./taskOrder.ts";
 
 /** How long `create` waits for an owner of the id who has not stored a task under it. */
 const createTimeoutMs = 5_000;
@@ -210,4 +213,97 @@ function newTaskControls(task: NewTask): TaskControls | undefined {
 
 function isoTime(time: Date | string | undefined): string | undefined {
   return time === undefined ? undefined : new Date(time).toISOString();
+}
+
+/** The number of tasks that are stored in one call. */
+const storedTogether = 100;
+
+interface Waiting extends NewAgent {
+  readonly resolve: (created: boolean) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Stores the new tasks that are added in one turn of the event loop in one call of the storage. */
+class NewTasks {
+  readonly #create: NonNullable<RecordLog["createMany"]>;
+  #waiting: Waiting[] = [];
+
+  /** @param create - stores up to {@link storedTogether} tasks. */
+  constructor(create: NonNullable<RecordLog["createMany"]>) {
+    this.#create = create;
+  }
+
+  /** Resolves to `false` if the id is in use or was used. */
+  add(agent: NewAgent): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ ...agent, resolve, reject });
+      if (this.#waiting.length === 1) void nextTurn().then(() => this.#store());
+    });
+  }
+
+  async #store(): Promise<void> {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    const first = new Map(waiting.toReversed().map((each) => [each.agentId, each]));
+    const agents = [...first.values()];
+    try {
+      const created = await this.#create(agents);
+      const ids = new Set(agents.filter((_agent, at) => created[at]));
+      for (const each of waiting) each.resolve(ids.has(each));
+    } catch (error) {
+      for (const { reject } of waiting) reject(error);
+    }
+  }
+}
+
+/** How long a creator waits for a creator in another process. */
+const lockTimeoutMs = 5_000;
+
+/** Lets one creator of duplicates at a time look for duplicates and store its task. */
+class DuplicateLocks {
+  readonly #log: RecordLog;
+  readonly #clock: Clock;
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  constructor({ log, clock }: { readonly log: RecordLog; readonly clock: Clock }) {
+    this.#log = log;
+    this.#clock = clock;
+  }
+
+  /**
+   * Calls `work` while no other creator holds the lock. Creators of this process take turns, so they never find the lock
+   * busy. Calls `work` again if it throws because the lock was lost.
+   *
+   * @throws AgentBusyError if another process holds the lock for seconds.
+   */
+  async hold<Result>(lockId: string, work: (lost: AbortSignal) => Promise<Result>): Promise<Result> {
+    const before = this.#last.get(lockId) ?? Promise.resolve();
+    const turn = before.then(() => this.#hold(lockId, work));
+    const ended = turn.catch(() => {});
+    this.#last.set(lockId, ended);
+    try {
+      return await turn;
+    } finally {
+      if (this.#last.get(lockId) === ended) this.#last.delete(lockId);
+    }
+  }
+
+  async #hold<Result>(lockId: string, work: (lost: AbortSignal) => Promise<Result>): Promise<Result> {
+    for (;;) {
+      const lock = await this.#own(lockId);
+      try {
+        return await work(lock.lost);
+      } catch (error) {
+        if (!lock.lost.aborted || error !== lock.lost.reason) throw error;
+      } finally {
+        await lock.release();
+      }
+    }
+  }
+
+  async #own(lockId: string): Promise<OwnedLog> {
+    const open = () => this.#log.open(lockId, processOwner());
+    const lock = await whileBusy(open, { clock: this.#clock, timeoutMs: lockTimeoutMs }, async () => false);
+    return lock as OwnedLog;
+  }
 }

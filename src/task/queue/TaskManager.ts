@@ -26,7 +26,7 @@ import type { NewTask, Task, TaskWithStatus } from "../state/Task.ts";
 import { isInQueue, queueOrder } from "./taskOrder.ts";
 import type { QueueLimits } from "./QueueLimits.ts";
 import type { QueueRefusal, QueueTurn } from "./QueueTurns.ts";
-import type { NewSchedule, Schedule } from "../schedule/Schedule.ts";
+import type { NewSchedule, Schedule } from "./Schedule.ts";
 import { ScheduledTasks } from "./ScheduledTasks.ts";
 import { Schedules } from "./Schedules.ts";
 import type { QueueScope } from "./QueuedTasks.ts";

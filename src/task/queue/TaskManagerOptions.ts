@@ -15,8 +15,7 @@ import { isSummaryOrder } from "../../journal/agentSummary.ts";
 import type { ListenerErrorHandler, PersistenceListener } from "../../listeners/PersistenceEvent.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import type { Redactor } from "../../redaction/Redactor.ts";
-import type { Telemetry } from "../../telemetry/Telemetry.ts";
-import { telemetrySchema } from "../../telemetry/telemetrySchema.ts";
+import { type Telemetry, telemetrySchema } from "../../telemetry/Telemetry.ts";
 
 /** Options of `TaskManager`. */
 export interface TaskManagerOptions {

@@ -18,9 +18,9 @@ import {
   workerSchema,
   type WorkOptions,
   workSchema,
+  assertDurable,
 } from "./TaskWorkerOptions.ts";
 import { isOvertaken, TaskBackoff } from "./TaskBackoff.ts";
-import { assertDurable } from "./assertDurable.ts";
 import { Bell } from "./Bell.ts";
 import { ScheduleTicker } from "./ScheduleTicker.ts";
 import { type AttemptLimits, isExpired, judgeAttempts } from "./judgeAttempts.ts";

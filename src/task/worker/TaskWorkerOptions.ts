@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { AIAgent } from "../../agent/AIAgent.ts";
+import { FeatureNotInstalledError } from "../../errors/agentErrors.ts";
 import type { StorageError } from "../../errors/storageErrors.ts";
 import {
   abortSignalSchema,
@@ -11,10 +12,11 @@ import {
   plainObject,
 } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import type { TaskManager } from "../queue/TaskManager.ts";
+import { persistence } from "../../persistence/Persistence.ts";
 import type { ClaimableTask } from "../queue/claimableTasks.ts";
-import { handlerOptions, type RecoveryHandlers } from "../recovery/RecoverOptions.ts";
 import { type QueueLimits, queuesSchema } from "../queue/QueueLimits.ts";
+import type { TaskManager } from "../queue/TaskManager.ts";
+import { handlerOptions, type RecoveryHandlers } from "../recovery/RecoverOptions.ts";
 import type { FileReservations } from "./FileReservations.ts";
 
 /**
@@ -136,4 +138,20 @@ export type TaskOutcome = {
 
 export function claimedTask({ taskId, taskName, status }: ClaimableTask) {
   return { taskId, taskName, recovered: status === "in_progress" };
+}
+
+/** @throws FeatureNotInstalledError for an agent without Persistence, which it names. */
+export function assertDurable(agents: TaskWorkerOptions["agents"]): void {
+  const named: readonly (readonly [string, AIAgent<never, unknown>])[] =
+    agents instanceof AIAgent
+      ? [["The agent", agents]]
+      : Object.entries(agents).map(([name, agent]) => [`The agent ${JSON.stringify(name)}`, agent]);
+  for (const [name, agent] of named) {
+    try {
+      persistence(agent);
+    } catch (error) {
+      if (!(error instanceof FeatureNotInstalledError)) throw error;
+      throw new FeatureNotInstalledError(error.feature, `${name} of the worker`);
+    }
+  }
 }

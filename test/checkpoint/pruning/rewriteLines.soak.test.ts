@@ -18,7 +18,7 @@ import { loggedCalls } from "../../../src/journal/loggedCalls.ts";
 import { planRollback } from "../../../src/journal/planRollback.ts";
 import { fullRetention } from "../../../src/persistence/config/RetentionPolicy.ts";
 import { planRetention } from "../../../src/persistence/retention/planRetention.ts";
-import { retainableAgent } from "../../../src/persistence/retention/retainableAgent.ts";
+import { retainableAgent } from "../../../src/persistence/retention/planPruning.ts";
 import { GrownLog, type Step } from "../support/GrownLog.ts";
 import { cases } from "../../soak/cases.ts";
 

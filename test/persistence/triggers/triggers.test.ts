@@ -9,8 +9,7 @@ import {
 import { crashAfter, SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { dueTriggers } from "../../../src/persistence/triggers/dueTriggers.ts";
-import type { TriggerMoment } from "../../../src/persistence/triggers/CheckpointTrigger.ts";
+import { type TriggerMoment, dueTriggers } from "../../../src/persistence/config/triggers.ts";
 import { asking, idOf } from "../support/asking.ts";
 import { durableAgent } from "../support/durableAgent.ts";
 import { checkpointsOf } from "../support/stored.ts";

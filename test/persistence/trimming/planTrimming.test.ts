@@ -1,7 +1,7 @@
 import type { Message } from "agent-persistence";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isTrimmed, planTrimming, resultsOf, trimmedKey } from "../../../src/persistence/trimming/planTrimming.ts";
+import { isTrimmed, planTrimming, resultsOf, trimmedKey } from "../../../src/persistence/trimming/trimHistory.ts";
 
 const user = (content: string): Message => ({ role: "user", content });
 const asks = (...calls: readonly string[]): Message => ({

@@ -14,8 +14,7 @@ import {
 } from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { resultsOf } from "../../../src/persistence/trimming/planTrimming.ts";
-import { summarizePlainly } from "../../../src/persistence/trimming/summarizePlainly.ts";
+import { summarizePlainly, resultsOf } from "../../../src/persistence/trimming/trimHistory.ts";
 import { durableAgent, Stopped } from "../support/durableAgent.ts";
 import { checkpointsOf, latestOf, recordsOf } from "../support/stored.ts";
 import { logStorages, memory } from "../support/storages.ts";

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { OwnershipLostError } from "../../../src/errors/storageErrors.ts";
 import { ShapedLog } from "../../../src/journal/shape/ShapedLog.ts";
-import { RateState } from "../../../src/task/queue/rateShape.ts";
+import { RateState } from "../../../src/task/queue/QueueTurns.ts";
 import { afterTasksOf, parseTaskOrder, taskOrder } from "../../../src/task/queue/taskOrder.ts";
 import { durableAgent } from "../../persistence/support/durableAgent.ts";
 import { collect } from "../../storage/file/support/fixture.ts";

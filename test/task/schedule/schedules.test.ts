@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { OwnershipLostError } from "../../../src/errors/storageErrors.ts";
 import { ShapedLog } from "../../../src/journal/shape/ShapedLog.ts";
-import { planTicks } from "../../../src/task/schedule/planTicks.ts";
+import { planTicks } from "../../../src/task/queue/Schedule.ts";
 import { durableAgent } from "../../persistence/support/durableAgent.ts";
 import { cases } from "../../soak/cases.ts";
 import { collect } from "../../storage/file/support/fixture.ts";

@@ -1,10 +1,13 @@
 import { z } from "zod";
+import { assertResponseShape } from "../../../agent/model/checkedResponse.ts";
 import type { RequestPlace } from "../../../agent/visit/hostedCalls.ts";
 import { UnusableModelAnswerError } from "../../../errors/modelErrors.ts";
+import { RunStoppedError } from "../../../errors/runErrors.ts";
 import { objectWithMethods } from "../../../internal/options/optionSchemas.ts";
 import { generationSchema } from "../../ai-sdk/AiSdkLanguageModel.ts";
-import { assertResponseShape } from "../../../agent/model/assertResponseShape.ts";
 import type { GivenHostedResponse, HostedResponse, HostedLoop, HostedPlace } from "../../hosted/HostedLoop.ts";
+import type { ResponsePieces, HostedPiece, HostedPieces } from "../../hosted/HostedPieces.ts";
+import type { ProviderCall, ProviderGeneration, ProviderModel, ProviderPart, ProviderStream } from "./ProviderModel.ts";
 import {
   hostedResponseOf,
   generationOf,
@@ -13,10 +16,6 @@ import {
   withCallId,
   promptWithProviderIds,
 } from "./providerResponse.ts";
-import type { ProviderCall, ProviderGeneration, ProviderModel, ProviderPart, ProviderStream } from "./ProviderModel.ts";
-import { followedParts } from "./followedParts.ts";
-import { replayedParts } from "./replayedParts.ts";
-import type { ResponsePieces } from "../../hosted/HostedPieces.ts";
 import { StreamedGeneration } from "./StreamedGeneration.ts";
 
 const streamSchema = z.looseObject({ stream: objectWithMethods<ReadableStream>("getReader") });
@@ -195,4 +194,90 @@ function streamOf(parts: AsyncGenerator<ProviderPart>): ReadableStream<ProviderP
     },
     cancel: async () => void (await parts.return(undefined)),
   });
+}
+
+/**
+ * Yields a response that another process receives: its texts while the model writes them, and the rest when it is
+ * recorded.
+ *
+ * @throws RunStoppedError if the response was cut off, or the recorded one is another one
+ */
+async function* followedParts(
+  { agentId, signal }: HostedLoop,
+  pieces: HostedPieces,
+  recorded: Promise<ProviderGeneration>,
+): AsyncGenerator<ProviderPart, void, undefined> {
+  let isRecorded = false;
+  const settled = new AbortController();
+  const end = () => {
+    isRecorded = true;
+    settled.abort();
+  };
+  recorded.then(end, end);
+  const texts: HostedPiece[] = [];
+  yield { type: "stream-start", warnings: [] };
+  while (!isRecorded) {
+    const found = await pieces.next(AbortSignal.any([signal, settled.signal]));
+    if (!found && texts.length > 0) throw new RunStoppedError(agentId, "interrupted");
+    for (const piece of found ?? []) yield* shown(piece, texts);
+  }
+  yield* restOf(await recorded, texts, agentId);
+}
+
+function* restOf(
+  { content, response, finishReason, usage, providerMetadata }: ProviderGeneration,
+  texts: readonly HostedPiece[],
+  agentId: string,
+): Generator<ProviderPart> {
+  yield { type: "response-metadata", ...response };
+  for (const [index, part] of content.entries()) {
+    const { kind, text = "" } = texts[index] ?? {};
+    const isSame = kind === undefined || (part.type === kind && String(part["text"]).startsWith(text));
+    if (!isSame) throw new RunStoppedError(agentId, "interrupted");
+    yield* piecesOf(part, String(index), text);
+  }
+  yield { type: "finish", finishReason, usage, ...(providerMetadata !== undefined && { providerMetadata }) };
+}
+
+/** Shows a piece if all earlier parts of the content are shown, so that the parts keep their order. */
+function* shown({ kind, index, text }: HostedPiece, texts: HostedPiece[]): Generator<ProviderPart> {
+  const known = texts[index];
+  if (text === "" || (known ? index !== texts.length - 1 : index !== texts.length)) return;
+  const id = String(index);
+  if (!known) yield { type: `${kind}-start`, id };
+  texts[index] = { kind, index, text: (known?.text ?? "") + text };
+  yield { type: `${kind}-delta`, id, delta: text };
+}
+
+/** Yields the parts of a recorded response, each in one piece. */
+function* replayedParts(generation: ProviderGeneration): Generator<ProviderPart> {
+  const { content, warnings = [], response, finishReason, usage, providerMetadata } = generation;
+  yield { type: "stream-start", warnings };
+  yield { type: "response-metadata", ...response };
+  for (const [index, part] of content.entries()) yield* piecesOf(part, String(index));
+  yield { type: "finish", finishReason, usage, ...(providerMetadata !== undefined && { providerMetadata }) };
+}
+
+/** Yields one part of the content. @param shown the start of its text that was yielded before */
+function* piecesOf(part: ProviderPart, id: string, shown = ""): Generator<ProviderPart> {
+  const { type, text, input, ...fields } = part;
+  const metadata = fields["providerMetadata"] !== undefined && { providerMetadata: fields["providerMetadata"] };
+  switch (type) {
+    case "text":
+    case "reasoning":
+      if (shown === "") yield { type: `${type}-start`, id, ...metadata };
+      if (text !== shown) yield { type: `${type}-delta`, id, delta: String(text).slice(shown.length) };
+      yield { ...fields, type: `${type}-end`, id };
+      return;
+    case "tool-call": {
+      const { toolCallId, ...call } = fields;
+      yield { ...call, type: "tool-input-start", id: toolCallId };
+      yield { type: "tool-input-delta", id: toolCallId, delta: input };
+      yield { type: "tool-input-end", id: toolCallId };
+      yield part;
+      return;
+    }
+    default:
+      yield part;
+  }
 }

@@ -1,15 +1,17 @@
+import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
 import { dropUnread } from "../../../journal/shape/dropUnread.ts";
 import { KeptLogs } from "../../../journal/shape/KeptLogs.ts";
 import { listShape } from "../../../journal/shape/readShape.ts";
 import { logIdOf } from "../../../journal/shape/ShapeDefinition.ts";
-import { ShapeViews } from "../../../journal/shape/ShapeViews.ts";
 import type { ShapedLog } from "../../../journal/shape/ShapedLog.ts";
-import { isAboutOneAgent } from "../../../storage/summaries.ts";
+import { ShapeViews } from "../../../journal/shape/ShapeViews.ts";
 import type { LogStorage } from "../../../storage/LogStorage.ts";
-import type { ReadableThread } from "./ThreadReader.ts";
-import type { GraphRecord } from "../thread/GraphRecord.ts";
+import { isAboutOneAgent } from "../../../storage/summaries.ts";
+import { type GraphRecord, isMadeAgain, valuesOfRecord, withRecordValues } from "../thread/GraphRecord.ts";
+import { restated } from "../thread/restated.ts";
 import { threadShape } from "../thread/threadShape.ts";
 import type { ThreadState } from "../thread/ThreadState.ts";
+import type { ReadableThread } from "./ThreadReader.ts";
 
 export type OwnedThread = ShapedLog<GraphRecord, ThreadState>;
 
@@ -94,5 +96,30 @@ export class StoredThreads implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#logs[Symbol.asyncDispose]();
+  }
+}
+
+/** A record of another thread with its values loaded from blobs. */
+interface CopiedRecord {
+  readonly record: GraphRecord;
+  readonly values: readonly unknown[];
+}
+
+export async function copiedRecords(thread: ReadableThread): Promise<readonly CopiedRecord[]> {
+  const copied: CopiedRecord[] = [];
+  for (const record of restated(thread.state))
+    if (!isOpenCall(record)) copied.push({ record, values: await thread.read(valuesOfRecord(record)) });
+  return copied;
+}
+
+/** An unfinished call belongs to the original thread. The copy makes the call again. */
+function isOpenCall(record: GraphRecord): boolean {
+  return record.kind === "call" && (!record.end || isMadeAgain(record.end));
+}
+
+export function appendCopied(thread: OwnedThread, records: readonly CopiedRecord[]): void {
+  for (const { record, values } of records) {
+    const stored = values.map((value): StoredValue => thread.value(value, "a value of a graph"));
+    thread.append([withRecordValues(record, stored)]);
   }
 }

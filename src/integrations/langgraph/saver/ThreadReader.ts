@@ -8,12 +8,17 @@ import {
   TASKS,
 } from "@langchain/langgraph-checkpoint";
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
-import type { StoredPut, StoredWrite, CheckpointEntry, Namespace } from "../thread/Checkpoints.ts";
+import {
+  type StoredPut,
+  type StoredWrite,
+  type CheckpointEntry,
+  type Namespace,
+  writesOf,
+} from "../thread/Checkpoints.ts";
 import { ancestors, deltaHistory } from "../thread/deltaHistory.ts";
-import type { Fields } from "../thread/fieldsChange.ts";
+import type { Fields } from "../thread/valueChange.ts";
 import { type GraphValue, itemsOf, type Item } from "../thread/GraphValue.ts";
 import type { ThreadState } from "../thread/ThreadState.ts";
-import { writesOf } from "../thread/writesOf.ts";
 import { decodeGraphValue } from "../values/decodeGraphValue.ts";
 import type { Json } from "../values/Json.ts";
 import { type KnownItems, ownFields } from "../write/KnownItems.ts";

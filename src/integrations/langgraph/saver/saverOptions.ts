@@ -6,8 +6,7 @@ import { checkSchema } from "../../../internal/options/checkSchema.ts";
 import { integerFrom, objectWithMethods } from "../../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../../internal/options/strictOptions.ts";
 import { type LogStorage, offersLog } from "../../../storage/LogStorage.ts";
-import type { Telemetry } from "../../../telemetry/Telemetry.ts";
-import { telemetrySchema } from "../../../telemetry/telemetrySchema.ts";
+import { type Telemetry, telemetrySchema } from "../../../telemetry/Telemetry.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../../storage/PersistenceStorageProvider.ts";
 
 /** Options of a `PersistenceSaver`. */

@@ -1,12 +1,10 @@
 import type { ShapeState } from "../../../journal/shape/ShapeDefinition.ts";
-import type { CheckpointEntry, Namespace, StoredPut } from "./Checkpoints.ts";
-import { changedFields, fieldsOf } from "./fieldsChange.ts";
-import { changedValue, type FindItem } from "./valueChange.ts";
+import { type CheckpointEntry, type Namespace, type StoredPut, writesBefore } from "./Checkpoints.ts";
+import { changedValue, type FindItem, changedFields, fieldsOf } from "./valueChange.ts";
 import type { ForgetRecord, GraphRecord, ItemsRecord, PutRecord, WritesRecord } from "./GraphRecord.ts";
 import type { GraphValue, Item } from "./GraphValue.ts";
 import { restated, usedItems } from "./restated.ts";
 import { ThreadCalls } from "./ThreadCalls.ts";
-import { writesBefore } from "./writesOf.ts";
 
 export class ThreadState implements ShapeState<GraphRecord> {
   readonly items = new Map<number, Item>();

@@ -1,7 +1,6 @@
-import type { StoredPut, StoredWrite } from "./Checkpoints.ts";
+import { type StoredPut, type StoredWrite, writesBefore } from "./Checkpoints.ts";
 import type { GraphValue } from "./GraphValue.ts";
 import type { ThreadState } from "./ThreadState.ts";
-import { writesBefore } from "./writesOf.ts";
 
 export interface ChannelHistory {
   /** The value of the nearest ancestor with a value, or `undefined` if the channel starts empty. */

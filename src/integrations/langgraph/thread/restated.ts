@@ -2,9 +2,8 @@ import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
 import type { CheckpointEntry, StoredCheckpoints, StoredPut, StoredWrite, PutFields } from "./Checkpoints.ts";
 import type { GraphRecord, ItemsRecord, PutRecord, WritesRecord, ValueRecord } from "./GraphRecord.ts";
 import { type Item, itemsOf, type GraphValue } from "./GraphValue.ts";
-import { valueChange } from "./valueChange.ts";
+import { valueChange, fieldsChange } from "./valueChange.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
-import { fieldsChange } from "./fieldsChange.ts";
 
 /** Yields the fewest records that recreate the state of a thread. Numbers are kept. */
 export function* restated(state: StoredCheckpoints): Generator<GraphRecord> {

@@ -15,8 +15,7 @@ import { ToolCallNotInDoubtError, ToolOutcomeUnknownError } from "../../../error
 import { nextTurn } from "../../../internal/nextTurn.ts";
 import { reasonOf } from "../../../internal/reasonOf.ts";
 import type { LogStorage } from "../../../storage/LogStorage.ts";
-import { traced } from "../../../telemetry/traced.ts";
-import type { Telemetry } from "../../../telemetry/Telemetry.ts";
+import { type Telemetry, traced } from "../../../telemetry/Telemetry.ts";
 import type { ToolCode, ToolEffect } from "../../../agent/tool/Tool.ts";
 import { hostedTool } from "../../hosted/HostedTool.ts";
 import type { OwnedThread, StoredThreads } from "../saver/StoredThreads.ts";

@@ -1,11 +1,9 @@
-import type { StoredPut } from "../thread/Checkpoints.ts";
-import type { Fields } from "../thread/fieldsChange.ts";
+import { type StoredPut, isWritten } from "../thread/Checkpoints.ts";
 import type { GraphRecord, WriteEntry } from "../thread/GraphRecord.ts";
 import { type GraphValue, itemsOf, type Item } from "../thread/GraphValue.ts";
 import { putRecord } from "../thread/restated.ts";
 import type { ThreadState } from "../thread/ThreadState.ts";
-import { valueChange } from "../thread/valueChange.ts";
-import { isWritten } from "../thread/writesOf.ts";
+import { valueChange, type Fields } from "../thread/valueChange.ts";
 import type { CapturedCheckpoint, CapturedField, CapturedWrite } from "./captureCheckpoint.ts";
 import { ItemWriter, type StoreValue } from "./ItemWriter.ts";
 

@@ -1,10 +1,9 @@
+import { RunItemStreamEvent, type RunStreamEvent, StreamedRunResult } from "@openai/agents-core";
 import { Readable } from "node:stream";
 import { ReadableStream } from "node:stream/web";
-import { RunItemStreamEvent, type RunStreamEvent, StreamedRunResult } from "@openai/agents-core";
 import { EventQueue } from "../../hosted/EventQueue.ts";
-import { withOriginalAgent } from "../wrapped/originals.ts";
-import { StreamCancelled } from "./StreamCancelled.ts";
 import type { AnyStream, AnyState } from "../wrapped/AnyAgent.ts";
+import { withOriginalAgent } from "../wrapped/originals.ts";
 
 interface EventCounts {
   responses: number;
@@ -150,4 +149,18 @@ function shown(event: RunStreamEvent): RunStreamEvent {
   if (event.type !== "run_item_stream_event") return event;
   const item = withOriginalAgent(event.item);
   return item === event.item ? event : new RunItemStreamEvent(event.name, item);
+}
+
+/** Stops a run whose stream was cancelled. The run stays resumable. */
+export class StreamCancelled extends Error {
+  override readonly name = "AbortError";
+
+  constructor() {
+    super("The reader of the stream cancelled it. Call resume(agent, { agentId }) to continue the run.");
+  }
+}
+
+/** Returns whether a cancelled stream ended before the final output of its loop. */
+export function isStopped({ cancelled, state, interruptions }: AnyStream): boolean {
+  return cancelled && interruptions.length === 0 && state._currentStep?.type !== "next_step_final_output";
 }

@@ -7,7 +7,7 @@ import { quoted } from "../../../errors/quoted.ts";
 import { RequestNotOpenError } from "../../../errors/requestErrors.ts";
 import type { RunRecords } from "../../hosted/RunRecords.ts";
 import type { AnyState } from "../wrapped/AnyAgent.ts";
-import { runOfState } from "./runOfState.ts";
+import { runOfState } from "./withOriginalAgents.ts";
 
 type Answers = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,5 @@
 import { Runner, RunState } from "@openai/agents-core";
-import { besideTheRun, currentCall, currentRun } from "../wrapped/currentRun.ts";
-import type { DurableRun } from "../wrapped/DurableRun.ts";
+import { type DurableRun, besideTheRun, currentCall, currentRun } from "../wrapped/DurableRun.ts";
 import { JoinedStream } from "./JoinedStream.ts";
 import { runLoop, runOfSdk, type LoopRequest, streamLoop } from "./runLoop.ts";
 import { makeDurable } from "../wrapped/runnerConfig.ts";

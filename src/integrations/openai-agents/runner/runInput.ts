@@ -1,7 +1,7 @@
 import type { Session } from "@openai/agents-core";
 import { InvalidInputError } from "../../../errors/agentErrors.ts";
 import { quoted } from "../../../errors/quoted.ts";
-import { storeOf } from "../session/sessionStores.ts";
+import { storeOf } from "../session/SessionStore.ts";
 import type { RunInput } from "./runLoop.ts";
 
 interface InputWithSession {

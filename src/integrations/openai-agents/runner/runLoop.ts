@@ -1,12 +1,13 @@
 import { Runner } from "@openai/agents-core";
+import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
+import type { AnySdkAgent, AnyResult, AnyStream, AnyState } from "../wrapped/AnyAgent.ts";
 import { wrappedAgent } from "../wrapped/durableAgent.ts";
 import type { DurableRun } from "../wrapped/DurableRun.ts";
 import { givenOriginals } from "../wrapped/originals.ts";
+import { sessionInRun } from "../wrapped/sessionInRun.ts";
 import type { JoinedStream } from "./JoinedStream.ts";
 import { type OnStop, runToEnd } from "./runToEnd.ts";
 import { errorWithOriginalAgents, withOriginalAgents } from "./withOriginalAgents.ts";
-import { sessionInRun } from "../wrapped/sessionInRun.ts";
-import type { AnySdkAgent, AnyResult, AnyStream, AnyState } from "../wrapped/AnyAgent.ts";
 
 type Run = Runner["run"];
 export type RunInput = Exclude<Parameters<Run>[1], AnyState>;
@@ -72,4 +73,15 @@ function optionsIn(run: DurableRun, options: SdkOptions): SdkOptions {
     ...(session && { session: sessionInRun(session, run) }),
     ...(callModelInputFilter && { callModelInputFilter: givenOriginals(callModelInputFilter) }),
   };
+}
+
+/** Returns the options that a state passes to its resumed run, as in the SDK. The usage is counted from the records. */
+export function optionsOfState(state: AnyState): Partial<SdkOptions> {
+  return withoutUndefined({
+    context: state._context.context as unknown,
+    maxTurns: state._maxTurns,
+    conversationId: state._conversationId,
+    previousResponseId: state._previousResponseId,
+    reasoningItemIdPolicy: state._reasoningItemIdPolicy,
+  });
 }

@@ -1,10 +1,10 @@
 import type { RunToolApprovalItem } from "@openai/agents-core";
 import type { DurableRun } from "../wrapped/DurableRun.ts";
 import type { AnyState } from "../wrapped/AnyAgent.ts";
-import { unexplainedRejection } from "../../../agent/tool/approvalRequest.ts";
+import { unexplainedRejection } from "../../../agent/tool/Tool.ts";
 import { InvalidInputError } from "../../../errors/agentErrors.ts";
 import type { ApprovableCall, HostedApproval } from "../../hosted/HostedLoop.ts";
-import { parsedInput } from "../wrapped/parsedInput.ts";
+import { parsedInput } from "../wrapped/recordedAnswer.ts";
 import { withOriginalAgent } from "../wrapped/originals.ts";
 
 interface Round {

@@ -3,9 +3,8 @@ import type { PendingRequest } from "../../../agent/feature/RunResult.ts";
 import type { DurableRun } from "../wrapped/DurableRun.ts";
 import type { AnySdkAgent, AnyResult, AnyState, AnyStream } from "../wrapped/AnyAgent.ts";
 import { keepDecisions } from "./decisionsIn.ts";
-import { noteRun } from "./runOfState.ts";
 import type { SdkOptions } from "./runLoop.ts";
-import { withOriginalAgents } from "./withOriginalAgents.ts";
+import { withOriginalAgents, noteRun } from "./withOriginalAgents.ts";
 
 /** The default of the SDK. */
 const defaultMaxTurns = 10;

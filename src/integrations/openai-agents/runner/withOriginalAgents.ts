@@ -1,8 +1,7 @@
 import { RunState } from "@openai/agents-core";
+import type { AnySdkAgent, AnyResult, AnyState, AnyStream } from "../wrapped/AnyAgent.ts";
 import type { DurableRun } from "../wrapped/DurableRun.ts";
 import { originalOf } from "../wrapped/originals.ts";
-import type { AnySdkAgent, AnyResult, AnyState, AnyStream } from "../wrapped/AnyAgent.ts";
-import { noteRun } from "./runOfState.ts";
 
 /** Replaces the durable agents in a finished result by the user's agents, because users compare agents by identity. */
 export function withOriginalAgents<Result extends AnyResult | AnyStream>(
@@ -65,4 +64,21 @@ function itemsOf(state: AnyState): readonly object[] {
 function withOriginalKeys(value: unknown): unknown {
   if (!(value instanceof Map)) return originalOf(value);
   return new Map([...(value as Map<unknown, unknown>)].map(([key, each]) => [originalOf(key), each]));
+}
+
+/** The run that made a state. */
+interface StatedRun {
+  readonly agentId: string;
+  readonly runId: string;
+}
+
+const runs = new WeakMap<AnyState, StatedRun>();
+
+export function noteRun(state: AnyState, { agentId, runId }: StatedRun): void {
+  runs.set(state, { agentId, runId });
+}
+
+/** Returns the run that made a state in this process. `undefined` for a state that was read from its text. */
+export function runOfState(state: AnyState): StatedRun | undefined {
+  return runs.get(state);
 }

@@ -1,4 +1,5 @@
 import type { AgentInputItem, SessionHistoryMutation, SessionHistoryTransaction } from "@openai/agents-core";
+import { count, listOf, optional, pair, text } from "../../../checkpoint/format/fieldTests.ts";
 import { canonicalText } from "../../../checkpoint/values/isSameValue.ts";
 import { KeyMissingError } from "../../../errors/encryptionErrors.ts";
 import { SessionConflictError } from "../../../errors/integrationErrors.ts";
@@ -9,12 +10,10 @@ import { readShape, type ShapeView } from "../../../journal/shape/readShape.ts";
 import { logIdOf, type ShapeDefinition } from "../../../journal/shape/ShapeDefinition.ts";
 import type { ShapedLog } from "../../../journal/shape/ShapedLog.ts";
 import type { LogStorage } from "../../../storage/LogStorage.ts";
-import type { Telemetry } from "../../../telemetry/Telemetry.ts";
-import { traced } from "../../../telemetry/traced.ts";
+import { type Telemetry, traced } from "../../../telemetry/Telemetry.ts";
 import { mutationRecords, recordsOf, removalRecords, type SessionChange } from "./SessionChange.ts";
 import type { CallId, NumberRange, SessionRecord } from "./sessionRecords.ts";
 import { rangesOf, type SessionItem, SessionState } from "./SessionState.ts";
-import { count, listOf, optional, pair, text } from "../../../checkpoint/format/fieldTests.ts";
 
 type SessionLog = ShapedLog<SessionRecord, SessionState>;
 
@@ -284,3 +283,13 @@ const sessionShape: ShapeDefinition<SessionRecord, SessionState> = {
   values: (record) => (record.kind === "splice" ? (record.items ?? []) : []),
   begin: () => new SessionState(),
 };
+
+const stores = new WeakMap<object, SessionStore>();
+
+export function keepStore(session: object, store: SessionStore): void {
+  stores.set(session, store);
+}
+
+export function storeOf(session: object): SessionStore | undefined {
+  return stores.get(session);
+}

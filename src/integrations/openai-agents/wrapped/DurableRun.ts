@@ -1,10 +1,11 @@
 import type { RunToolApprovalItem, Session } from "@openai/agents-core";
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { InvalidInputError } from "../../../errors/agentErrors.ts";
-import type { HostedLoop } from "../../hosted/HostedLoop.ts";
 import { Mutex } from "../../../internal/Mutex.ts";
+import type { HostedLoop } from "../../hosted/HostedLoop.ts";
+import type { AnySdkAgent, AnySdkTool } from "./AnyAgent.ts";
 import type { KnownTools } from "./KnownTools.ts";
 import { ProvidedIds } from "./ProvidedIds.ts";
-import type { AnySdkAgent, AnySdkTool } from "./AnyAgent.ts";
 
 /** The state that the wrappers of one run share in this process. */
 export class DurableRun {
@@ -54,4 +55,37 @@ export class DurableRun {
     this.#turns.set(toolCallId, turns);
     return turns;
   }
+}
+
+interface CurrentCall {
+  readonly run: DurableRun;
+  /** The enclosing tool call, or `undefined` in the loop of the run. */
+  readonly call?: string;
+}
+
+const places = new AsyncLocalStorage<CurrentCall>();
+
+/**
+ * Returns the durable run of the current code. `undefined` outside of runs and in code whose model requests are not
+ * recorded.
+ */
+export function currentRun(): DurableRun | undefined {
+  return places.getStore()?.run;
+}
+
+export function currentCall(): string | undefined {
+  return places.getStore()?.call;
+}
+
+export function inRun<Result>(run: DurableRun, call: string | undefined, work: () => Result): Result {
+  return places.run(call === undefined ? { run } : { run, call }, work);
+}
+
+/**
+ * Runs code outside the recorded loop, such as guardrails. Such code has no fixed order and therefore records nothing.
+ */
+export function besideTheRun<Parameters extends readonly unknown[], Result>(
+  code: (...parameters: Parameters) => Result,
+): (...parameters: Parameters) => Result {
+  return (...parameters) => places.exit(() => code(...parameters));
 }

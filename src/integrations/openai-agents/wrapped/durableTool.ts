@@ -7,9 +7,8 @@ import {
 import { InvalidInputError } from "../../../errors/agentErrors.ts";
 import { ToolFailedError } from "../../../errors/toolCallErrors.ts";
 import { isToolFailure, toldToModel } from "../../../agent/tool/Tool.ts";
-import { currentCall, inRun } from "./currentRun.ts";
-import type { DurableRun } from "./DurableRun.ts";
-import { parsedInput } from "./parsedInput.ts";
+import { type DurableRun, currentCall, inRun } from "./DurableRun.ts";
+import { parsedInput } from "./recordedAnswer.ts";
 import { noteOriginal, originalOf } from "./originals.ts";
 import { unrecordedCode } from "./runnerConfig.ts";
 import type { AnySdkTool, AnyComputerTool, AnyFunctionTool, AnyHostedTool, AnyContext } from "./AnyAgent.ts";

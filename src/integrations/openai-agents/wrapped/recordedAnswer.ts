@@ -1,11 +1,10 @@
 import { type ModelRequest, type ModelResponse, Usage } from "@openai/agents-core";
 import { z } from "zod";
-import { assertResponseShape } from "../../../agent/model/assertResponseShape.ts";
+import { assertResponseShape } from "../../../agent/model/checkedResponse.ts";
 import type { ContentPart } from "../../../checkpoint/messages/Message.ts";
 import type { ModelUsage } from "../../../checkpoint/status/ModelUsage.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 import type { GivenHostedResponse, HostedResponse } from "../../hosted/HostedLoop.ts";
-import { parsedInput } from "./parsedInput.ts";
 
 type OutputItem = ModelResponse["output"][number];
 type FunctionCall = Extract<OutputItem, { type: "function_call" }>;
@@ -136,4 +135,14 @@ function jsonOf(usage: Usage): Fields {
 
 function usageOf({ inputTokens, outputTokens, totalTokens }: Usage): ModelUsage {
   return { inputTokens, outputTokens, totalTokens };
+}
+
+/** Parses the input of a call that a model wrote. Returns text that is not JSON unchanged. */
+export function parsedInput(text: unknown): unknown {
+  if (typeof text !== "string") return text ?? null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }

@@ -1,5 +1,5 @@
 import type { Runner, RunConfig, ModelProvider } from "@openai/agents-core";
-import { besideTheRun } from "./currentRun.ts";
+import { besideTheRun } from "./DurableRun.ts";
 import { durableModel } from "./durableModel.ts";
 import { givenOriginals } from "./originals.ts";
 

@@ -1,7 +1,6 @@
 import type { Session } from "@openai/agents-core";
-import { storeOf } from "../session/sessionStores.ts";
-import { currentCall } from "./currentRun.ts";
-import type { DurableRun } from "./DurableRun.ts";
+import { storeOf } from "../session/SessionStore.ts";
+import { type DurableRun, currentCall } from "./DurableRun.ts";
 import { ForeignRunSession } from "./ForeignRunSession.ts";
 import { StoredRunSession } from "./StoredRunSession.ts";
 

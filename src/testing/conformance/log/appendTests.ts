@@ -1,6 +1,5 @@
 import { nextTurn } from "../../../internal/nextTurn.ts";
-import { changeDeeply } from "../../support/changeDeeply.ts";
-import { jsonValues } from "../../support/jsonValues.ts";
+import { jsonValues, changeDeeply } from "../../support/jsonValues.ts";
 import { appendText, exampleRecord, logTest, type RecordLogTest } from "./logTest.ts";
 
 /** The number of appends that must each yield to the event loop. A due timer must fire during one of them. */

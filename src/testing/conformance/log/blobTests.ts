@@ -1,5 +1,5 @@
 import { agentIdGroups } from "../../support/agentIdGroups.ts";
-import { changeDeeply } from "../../support/changeDeeply.ts";
+import { changeDeeply } from "../../support/jsonValues.ts";
 import { appendText, exampleSummary, logTest, type RecordLogTest, type RecordLogUnderTest } from "./logTest.ts";
 import { prunedRecord } from "./removalTests.ts";
 

@@ -1,6 +1,6 @@
 import { nextTurn } from "../../../internal/nextTurn.ts";
 import type { ReadOptions } from "../../../storage/RecordLog.ts";
-import { changeDeeply } from "../../support/changeDeeply.ts";
+import { changeDeeply } from "../../support/jsonValues.ts";
 import { appendText, exampleSummary, logTest, type RecordLogTest, type RecordLogUnderTest } from "./logTest.ts";
 
 export const summaryTests: readonly RecordLogTest[] = [

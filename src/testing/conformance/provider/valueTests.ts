@@ -1,6 +1,5 @@
 import type { AgentCheckpointData } from "../../../checkpoint/data/AgentCheckpointData.ts";
-import { changeDeeply } from "../../support/changeDeeply.ts";
-import { jsonValues } from "../../support/jsonValues.ts";
+import { jsonValues, changeDeeply } from "../../support/jsonValues.ts";
 import { exampleCheckpoint, fullCheckpoints } from "./exampleCheckpoint.ts";
 import { providerTest, type ProviderTest } from "./providerTest.ts";
 

@@ -1,16 +1,17 @@
-import { callOf, runOf } from "../../agent/feature/ContextBinding.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
+import { callOf, runOf } from "../../agent/feature/ContextBinding.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type { InputRequestEvent, PipelineEvents, ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
-import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { ToolFailedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
+import { shownValue } from "../../inspect/log/shownValue.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { describeError } from "../../journal/describeError.ts";
-import type { RecordedInput, Recording } from "../recording/Recording.ts";
-import type { RunTrace, TraceCall, TraceModelRequest, TraceVisit } from "../trace/RunTrace.ts";
-import { addedAtEnd, recordedWait, type SeenWait, shownWait } from "./SeenWait.ts";
-import { viewedValue } from "./viewedValue.ts";
+import type { RecordedInput, Recording, RecordedReply } from "../recording/Recording.ts";
+import { unaskedApproval } from "../results/repliedTo.ts";
+import { plainValue } from "../trace/plainValue.ts";
+import type { RunTrace, TraceCall, TraceModelRequest, TraceVisit, TraceWait } from "../trace/RunTrace.ts";
 
 type Failure = TraceModelRequest["failures"][number];
 
@@ -213,4 +214,73 @@ function usageOf(usage: PipelineEvents["modelRequestCompleted"]["usage"]): Trace
   const { inputTokens, outputTokens, totalTokens, inputTokenDetails } = usage;
   const cachedInputTokens = inputTokenDetails?.cacheReadTokens;
   return withoutUndefined({ inputTokens, outputTokens, totalTokens, cachedInputTokens });
+}
+
+/** A request for input of a replayed run, with the values of the run. */
+interface SeenWait extends Pick<TraceWait, "kind" | "tool" | "rejection"> {
+  readonly prompt: unknown;
+  readonly answer?: unknown;
+  /** `undefined` while the request has no answer. */
+  readonly state?: TraceWait["state"];
+}
+
+type SeenEnd = Pick<SeenWait, "state" | "answer" | "rejection">;
+
+/** Returns a request with its recorded reply. The prompt of a timer contains its time, so the recorded one counts. */
+function recordedWait(event: InputRequestEvent, { prompt, reply }: RecordedInput): SeenWait {
+  const wait = begunWait(event);
+  return { ...wait, prompt, ...(reply && recordedEnd(wait.kind, reply)) };
+}
+
+/** Adds a request that is not recorded, once its reply is known. */
+async function addedAtEnd(waits: SeenWait[], event: InputRequestEvent, next: () => Promise<unknown>): Promise<unknown> {
+  const wait = begunWait(event);
+  try {
+    const answer = await next();
+    if (answer !== unaskedApproval) waits.push({ ...wait, ...answeredEnd(wait.kind, answer) });
+    return answer;
+  } catch (error) {
+    const { reason } = Object(error) as { readonly reason?: unknown };
+    if (typeof reason === "string") waits.push({ ...wait, state: "rejected", rejection: reason });
+    throw error;
+  }
+}
+
+/** @param isOver whether the node has completed */
+function shownWait({ state, ...wait }: SeenWait, isOver: boolean): TraceWait {
+  const answer = "answer" in wait ? { answer: viewedValue(wait.answer) } : {};
+  return { ...wait, state: state ?? (isOver ? "left" : "open"), prompt: viewedValue(wait.prompt), ...answer };
+}
+
+function begunWait({ approval, timer, request: { prompt } }: InputRequestEvent): SeenWait {
+  if (approval) return { kind: "approval", tool: approval.call.tool.name, prompt };
+  if (timer) return { kind: timer.event ? "event" : "timer", prompt };
+  return { kind: "input", prompt };
+}
+
+function recordedEnd(kind: TraceWait["kind"], { answer, rejected, expiredAt }: RecordedReply): SeenEnd {
+  if (rejected !== undefined) return { state: "rejected", rejection: rejected };
+  if (expiredAt !== undefined && kind !== "timer") return { state: "expired" };
+  return answeredEnd(kind, answer);
+}
+
+function answeredEnd(kind: TraceWait["kind"], answer: unknown): SeenEnd {
+  return kind === "timer" ? { state: "fired" } : { state: "answered", answer };
+}
+
+/** Returns a value of a replayed run as views of a log show it. */
+function viewedValue(value: unknown): unknown {
+  return plainValue(shownValue(value, Infinity));
+}
+
+/** Adds the trace to a result. It is made when it is first read, because most tests need no trace. */
+export function withTrace<Result extends object>(
+  result: Result,
+  make: () => RunTrace,
+): Result & { readonly trace: RunTrace } {
+  let made: RunTrace | undefined;
+  return Object.defineProperty(result, "trace", {
+    enumerable: true,
+    get: () => (made ??= make()),
+  }) as Result & { readonly trace: RunTrace };
 }

@@ -1,3 +1,0 @@
-export function answerSubject(requestId: string): string {
-  return `answer to request ${requestId}`;
-}
