@@ -205,10 +205,7 @@ function isAsyncDisposable(value: unknown): value is AsyncDisposable {
   return typeof value === "object" && value !== null && Symbol.asyncDispose in value;
 }
 
-/**
- * The default id is the same in every process, so that a later process finds a run that was started without an
- * `agentId`.
- */
+/** The default id is the same in every process, so that a later process finds the run. */
 const defaultAgentId = "agent";
 const defaultMaxIterations = 50;
 /** Equals the default timeout of the clients of large model providers. */

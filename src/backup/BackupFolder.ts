@@ -48,10 +48,7 @@ const abandonedMs = 24 * 60 * 60 * 1_000;
 /** More than the size of the first line of an archive. */
 const headerBytes = 16 * 1024;
 
-/**
- * The directory of a backup: a file that marks it, and one archive for each log. Failures of the file system throw
- * StorageError.
- */
+/** The directory of a backup: a marker file and one archive for each log. Failures throw StorageError. */
 export class BackupFolder {
   readonly #path: string;
   readonly #mark: string;

@@ -5,12 +5,7 @@ import { failureReport } from "./failureReport.ts";
 import { ClosedOutputError, type CommandIo } from "./terminal/CommandIo.ts";
 import { jsonText, visibleLines } from "./terminal/visibleText.ts";
 
-/**
- * Runs the command line.
- *
- * @param args the arguments after the program name
- * @returns the exit code, see docs/command-line.md
- */
+/** Runs the command line. @param args the arguments after the program name @returns the exit code */
 export async function main(args: readonly string[], io: CommandIo): Promise<number> {
   const isForPrograms = args.includes("--json");
   let ended: ExitReason = "done";

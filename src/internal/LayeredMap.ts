@@ -3,10 +3,7 @@ const mostLayers = 8;
 
 const deleted = Symbol("deleted");
 
-/**
- * A map that another map can extend without copying it. Do not change the extended map while the extending map is in
- * use.
- */
+/** A map that another map can extend without a copy. Do not change it while the other one is in use. */
 export class LayeredMap<Key, Value> {
   readonly #own = new Map<Key, Value | typeof deleted>();
   #below: LayeredMap<Key, Value> | undefined;

@@ -56,8 +56,7 @@ interface TimeLimit {
 }
 
 /**
- * Runs work with a signal that aborts when `signal` aborts or the timeout expires. In both cases, rejects with the
- * abort reason without waiting for the work.
+ * Runs work with a signal that also aborts after a timeout. Rejects with the abort reason without waiting for the work.
  */
 export async function withinTime<Result>(
   { ms, clock, late }: TimeLimit,

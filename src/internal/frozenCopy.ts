@@ -124,10 +124,7 @@ function isSame(items: readonly unknown[], lent: readonly unknown[]): boolean {
   return items.every((item, at) => Object.is(item, lent[at]));
 }
 
-/**
- * Counts the fields, entries and nested values of a value up to `limit`. Returns `limit + 1` if there are more, or if
- * the value contains itself.
- */
+/** Counts the fields, entries and nested values up to `limit`. Returns `limit + 1` beyond it or for a cycle. */
 export function countParts(value: unknown, limit: number): number {
   let parts = 0;
   const waiting: unknown[] = [value];

@@ -19,8 +19,7 @@ export class Pace {
   #left = piece;
 
   /**
-   * Call this after each part of the work with the size of the part. Resolves immediately until the parts add up to a
-   * piece, and then in the next turn of the event loop.
+   * Call this after each part of the work with its size. Waits for the next turn of the event loop after each piece.
    */
   async after(bytes: number): Promise<void> {
     this.#left -= bytes;

@@ -7,10 +7,7 @@ export interface ValuePlace {
   readonly named: readonly string[];
 }
 
-/**
- * Parses a dotted path such as `signUp.input.email`, where `\.` is a dot in a key. Returns `undefined` for an invalid
- * path.
- */
+/** Parses a dotted path such as `signUp.input.email`, where `\.` is a dot in a key. `undefined` if invalid. */
 export function redactedPath(text: string): RedactedPath | undefined {
   const keys = text.split(/(?<!\\)\./).map((key) => key.replaceAll("\\.", "."));
   const isPath = keys.every((key) => key !== "") && keys.some((key) => key !== "*");

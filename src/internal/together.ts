@@ -12,8 +12,7 @@ export async function together<const Work extends readonly unknown[]>(
 }
 
 /**
- * Calls an action for each item in order, at most `limit` at a time. After the first failure, no further action starts.
- * Rejects with this failure after the running actions have settled.
+ * Calls an action for each item, at most `limit` at a time. Rejects with the first failure after the running actions.
  */
 export async function forEachAtOnce<Item>(
   items: readonly Item[],

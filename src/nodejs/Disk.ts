@@ -114,10 +114,7 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/**
- * Syncs of directories. A request during a running sync waits for the next sync. That sync serves all requests that
- * waited for it.
- */
+/** Syncs of directories. Requests during a running sync share the next one. */
 export class FolderSyncs {
   readonly #begin: (path: string) => Promise<void>;
   readonly #running = new Map<string, Promise<void>>();

@@ -8,10 +8,7 @@ export function incarnationOf(facts: ProcessFacts): string {
   return `${placeOf(facts)}${facts.processStart}`;
 }
 
-/**
- * Returns whether a text of {@link incarnationOf} has this boot and these namespaces. The two processes then share a
- * clock.
- */
+/** Returns whether a text of {@link incarnationOf} has this boot and these namespaces, and thus this clock. */
 export function isSamePlace(incarnation: string | undefined, seenBy: ProcessFacts): boolean {
   return incarnation?.startsWith(placeOf(seenBy)) === true;
 }

@@ -70,9 +70,7 @@ function showsThisProcess(): boolean {
   return numbers?.trim() === String(process.pid);
 }
 
-/**
- * Reads field 22 of `/proc/<pid>/stat`. The name before it may contain spaces and brackets. A zombie counts as ended.
- */
+/** Reads field 22 of `/proc/<pid>/stat`, after a name with spaces and brackets. A zombie counts as ended. */
 function statOf(processId: number): { readonly start: string; readonly ended: boolean } | undefined {
   const text = attempt(() => fs().readFileSync(`/proc/${processId}/stat`, "utf8"));
   const fields = text?.slice(text.lastIndexOf(")") + 2).split(" ");

@@ -123,11 +123,7 @@ type Show<Event, Result> = (
   perform: Perform<Event, Result>,
 ) => Promise<Result>;
 
-/**
- * Wraps an interceptor so that it applies only to recorded runs.
- *
- * @param show Shows the event in telemetry. Defaults to no telemetry.
- */
+/** Wraps an interceptor so that it applies only to recorded runs. @param show Shows the event in telemetry. */
 function ofRecorded<Event extends { readonly context: AgentContext }, Result>(
   recorders: RunRecorders,
   hook: (recorder: RunRecorder, event: Event, next: Next<Event, Result>) => Promise<Result>,

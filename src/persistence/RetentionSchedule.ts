@@ -46,10 +46,7 @@ const optionsSchema = strictOptions(() => ({
   clock: clockSchema.optional(),
 }));
 
-/**
- * Parses a cron expression. The result starts no timer, because it has no function. @throws Error for an invalid
- * expression.
- */
+/** Parses a cron expression, without a timer. @throws Error for an invalid expression. */
 function cronOf(expression: string): Cron {
   return new Cron(expression, { mode: "5-part" });
 }

@@ -14,10 +14,7 @@ export class ShownValues {
     this.#secrets = secrets;
   }
 
-  /**
-   * @param agentId - the agent whose known secrets are redacted, too. Defaults to none.
-   * @param toolName - the tool if the value has the input or output of its call.
-   */
+  /** @param agentId - the agent whose secrets are redacted, too. @param toolName - the tool of an input or output. */
   of<Value extends object>(agentId: string | undefined, value: Value, toolName?: string): Value {
     const secrets = this.#secrets.of(agentId ?? "");
     // The first walk finds the secrets of later fields.

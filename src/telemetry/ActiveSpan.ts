@@ -66,9 +66,7 @@ function outcomeOf<Result>(action: () => Result): () => Result {
   }
 }
 
-/**
- * Returns the result of `call`, or `undefined` if it throws. Ignores the rejection of an accidentally returned promise.
- */
+/** Returns the result of `call`, or `undefined` if it throws. Ignores the rejection of a returned promise. */
 export function guarded<Result>(call: () => Result): Result | undefined {
   try {
     const result = call();

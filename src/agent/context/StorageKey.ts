@@ -27,11 +27,7 @@ export function storageKey<Value>(name: string, schema: z.core.$ZodType<Value>):
   return Object.freeze({ name, schema });
 }
 
-/**
- * Returns the key if it is valid. A key without a schema is valid too, because a deletion needs only the name.
- *
- * @throws InvalidInputError
- */
+/** Returns the key if it is valid. A deletion needs no schema. @throws InvalidInputError */
 export function checkedKey<Key>(key: Key): Key {
   checkSchema(usedKeySchema, key, "storage key");
   return key;

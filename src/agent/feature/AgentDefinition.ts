@@ -32,11 +32,7 @@ export interface ModelLimits {
 
 export interface SubAgent {
   readonly definition: AgentDefinition;
-  /**
-   * Returns the input of the sub-agent's run for the input of the call.
-   *
-   * @throws InvalidInputError if the strategy's schema rejects the input.
-   */
+  /** Returns the input of the sub-agent's run. @throws InvalidInputError if the strategy's schema rejects it. */
   readonly inputOf: (input: unknown) => unknown;
 }
 
@@ -52,9 +48,7 @@ export function registerSubAgent(tool: AnyTool, agent: SubAgent): void {
   subAgents.set(tool, agent);
 }
 
-/**
- * Returns the tool that represents an agent. Node code can call this tool, although it is not among the agent's tools.
- */
+/** Returns the tool that represents an agent. Node code can call it without an entry in the agent's tools. */
 export function asToolOf(pipeline: FeaturePipeline, name: string): AnyTool | undefined {
   return asTools.get(pipeline)?.get(name);
 }

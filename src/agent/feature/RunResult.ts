@@ -111,11 +111,7 @@ export interface RevertibleCall {
   readonly owner?: string;
 }
 
-/**
- * Returns an open request in the form of a run result.
- *
- * @param askedAt When the request was first made, in milliseconds since 1970.
- */
+/** Returns an open request in the form of a run result. @param askedAt Milliseconds since 1970. */
 export function pendingRequest(event: InputRequestEvent, askedAt: number): PendingRequest {
   const { requestId, nodeId, request, problems, approval, question, timer } = event;
   const { expiresAt } = request;

@@ -12,10 +12,7 @@ export interface AskedDigest {
   matches(recorded: string): boolean;
 }
 
-/**
- * Computes digests of model requests, so that a replay detects a changed request. Hashes only the messages of the
- * current visit, and each message once.
- */
+/** Digests of model requests, so that a replay detects a changed one. Hashes each message of the visit once. */
 export class RequestDigest {
   readonly #sha256: Sha256;
   /** Ignores the ids of tool calls, because a call may get another id on another line or in a fork. */

@@ -189,9 +189,7 @@ function changedIn(now: ReadonlyMap<string, unknown>, before: ReadonlyMap<string
 }
 
 /**
- * Returns the start position of a branch that has no stored position.
- *
- * @throws InvalidInputError if its schema rejects the input.
+ * Returns the start of a branch without a stored position. @throws InvalidInputError if its schema rejects the input.
  */
 function branchStart(
   line: ActiveLine,

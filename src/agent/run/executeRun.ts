@@ -56,11 +56,7 @@ function freshStart({ agentId, input, options }: RunRequest, run: ActiveRun<Acti
   };
 }
 
-/**
- * Runs a sub-agent for a tool call, as a line within the caller's line. Resolves to the output of the sub-agent.
- *
- * @throws the error of a failed run.
- */
+/** Runs a sub-agent within the line of its caller, and resolves to its output. @throws the error of a failed run. */
 async function callAgent(caller: ActiveLine, agent: SubAgent, call: AgentCall): Promise<unknown> {
   const { toolCallId, toolName, onWaiting } = call;
   const { definition } = agent;

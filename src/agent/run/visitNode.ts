@@ -42,9 +42,7 @@ export async function visitNode(
   }
 }
 
-/**
- * Runs the body and awaits its pending work, except open requests. After an abort, waits at most for the grace period.
- */
+/** Runs the body and awaits its pending work, except open requests. An abort limits the wait to the grace period. */
 async function settle(visit: NodeExecution, event: Event, node: Body): Promise<Outcome | Wait> {
   const outcome = await visit.untilLeft(runToEnd(visit, event, node));
   if (!outcome) return { failed: true, error: visit.run.signal.reason };

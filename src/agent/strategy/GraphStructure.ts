@@ -46,11 +46,7 @@ export interface EdgeStructure {
 
 export type SchemaDigest = (schema: z.core.$ZodType | undefined) => string;
 
-/**
- * Describes a plan. Declaration order affects only the edges of a node.
- *
- * @param digest Describes schemas. Without it, schemas are omitted.
- */
+/** Describes a plan. The order of declaration affects only edges. @param digest Without it, schemas are omitted. */
 export function structureOf(plan: GraphPlan, digest?: SchemaDigest): GraphStructure {
   const nodes = [...plan.nodes]
     .sort(([a], [b]) => compare(a, b))

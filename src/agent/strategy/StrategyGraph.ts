@@ -136,10 +136,7 @@ function inputSchema(graph: GraphPlan, node: NodePlan): z.core.$ZodType | undefi
   return schemas.length === 0 ? undefined : acceptedByAll(schemas);
 }
 
-/**
- * Returns a schema that all given schemas must accept. An intersection of schemas would also merge their results, which
- * fails for schemas that transform the value.
- */
+/** Returns a schema that all schemas must accept. An intersection would merge results, which fails for transforms. */
 function acceptedByAll(schemas: readonly z.core.$ZodType[]): z.ZodType {
   return z.unknown().superRefine(async (value, refused) => {
     for (const schema of schemas) {

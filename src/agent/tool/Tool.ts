@@ -191,9 +191,7 @@ export function tool<Schema extends z.core.$ZodType, Output>(definition: {
   return Object.freeze({ ...definition }) as unknown as Tool<z.input<Schema>, Output, z.output<Schema>>;
 }
 
-/**
- * Returns whether an error is the outcome of a tool call. Node code can catch it, and the model receives its message.
- */
+/** Returns whether an error is the outcome of a tool call, which node code can catch and the model sees. */
 export function isToolFailure(error: unknown): error is ToolFailedError | ToolOutcomeUnknownError | ToolRejectedError {
   return (
     error instanceof ToolFailedError || error instanceof ToolOutcomeUnknownError || error instanceof ToolRejectedError

@@ -50,10 +50,7 @@ export class CallScope {
     return ordinal;
   }
 
-  /**
-   * Frees the number of a failed model request. Only requests with a response keep their numbers, so that a repeated
-   * visit finds the responses by number.
-   */
+  /** Frees the number of a failed request, so that a repeated visit finds the responses by number. */
   vacate(ordinal: number): void {
     this.#vacated.push(ordinal);
     this.#vacated.sort((a, b) => a - b);
@@ -90,10 +87,7 @@ export class CallScope {
     return this.#earlierIds.get(toolCallId) ?? [];
   }
 
-  /**
-   * Returns the id of a request that this context makes. The id is derived from the question and from either the given
-   * id or the number of the request.
-   */
+  /** Returns the id of a request, derived from its question and from the given id or its number. */
   requestIdAt(place: { readonly question: string } & ({ readonly id: string } | { readonly ordinal: number })): string {
     const { at, line, run } = this.visit;
     const within = "id" in place ? [] : [this.call?.toolCallId ?? ""];

@@ -144,11 +144,7 @@ export class NodeContext implements AgentContext {
       .finally(() => this.#visit.allowUnanswered());
   }
 
-  /**
-   * Waits for the approval of a tool call if the call needs one. This context belongs to the call.
-   *
-   * @throws ToolRejectedError
-   */
+  /** Waits for the approval that a tool call may need. The context belongs to the call. @throws ToolRejectedError */
   async requestApproval(call: ToolCallEvent, judge: () => Promise<ApprovalVerdict>): Promise<void> {
     const { nodeId, run, at } = this.#open;
     const { tool, input } = call;

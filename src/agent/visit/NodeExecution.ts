@@ -56,10 +56,7 @@ export class NodeExecution {
   /** Created when the signal is first read, because most nodes never read the signal. */
   #controller: AbortController | undefined;
   #aborted: { readonly reason: unknown } | undefined;
-  /**
-   * Returns the reason why the visit is closed. Set when the visit has ended, when the run moves or waits, and after
-   * the grace period of an abort.
-   */
+  /** The reason why the visit is closed: its end, a move, a wait of the run, or the end of the grace period. */
   #closed: (() => unknown) | undefined;
   #isMoved = false;
   #isLeft = false;
@@ -119,9 +116,7 @@ export class NodeExecution {
     return isFree;
   }
 
-  /**
-   * Allows the node to finish with unanswered requests, because another request was answered or an error was thrown.
-   */
+  /** Allows the node to finish with unanswered requests, after another answer or an error. */
   allowUnanswered(): void {
     this.#mayLeaveUnanswered = true;
   }
@@ -136,10 +131,7 @@ export class NodeExecution {
     });
   }
 
-  /**
-   * Resolves when a timer is due. If the timer allows it, the run can end as `waiting` before that time. Rejects like
-   * {@link hold}.
-   */
+  /** Resolves when a timer is due. The run can end as `waiting` before that. Rejects like {@link hold}. */
   sleep(request: InputRequestEvent, signal: AbortSignal): Promise<void> {
     const { requestId, timer: { leftMs, mayWait, event } = { leftMs: 0, mayWait: false } } = request;
     signal.throwIfAborted();
@@ -209,10 +201,7 @@ export class NodeExecution {
     });
   }
 
-  /**
-   * Resolves with the result of the work, or to the open requests when only these are pending. Resolves to `undefined`
-   * when the run was aborted and the grace period is over.
-   */
+  /** Resolves with the result, or the open requests if only these are pending. `undefined` after an abort. */
   async untilLeft<Result>(work: Promise<Result>): Promise<Result | Wait | undefined> {
     try {
       return await new Promise<Result | Wait | undefined>((resolve, reject) => {
@@ -226,10 +215,7 @@ export class NodeExecution {
     }
   }
 
-  /**
-   * Closes the visit because the run moves. Aborts all pending work except the call that requested the move, and
-   * rejects the promises of its callers.
-   */
+  /** Closes the visit because the run moves. Aborts all work except the requesting call, and rejects its promises. */
   close(except?: readonly string[]): void {
     if (this.#isMoved) return;
     this.#isMoved = true;
@@ -239,10 +225,7 @@ export class NodeExecution {
     this.pending.detach(reason);
   }
 
-  /**
-   * Closes the contexts after the visit. The error is created only when it is needed, because creating it costs more
-   * than the rest of a visit.
-   */
+  /** Closes the contexts after the visit. Creates the error when it is needed, because that is slow. */
   end(): void {
     this.#closed ??= () => new ExecutionMovedError(this.nodeId);
   }
@@ -273,10 +256,7 @@ export class NodeExecution {
     for (const cancel of this.#sleeps.values()) cancel();
   }
 
-  /**
-   * Warns about requests for input that the node left open. An open sleep causes no warning, because code often stops
-   * waiting for a sleep, as in a race.
-   */
+  /** Warns about open requests for input. An open sleep causes no warning, because a race often leaves one. */
   #onDropped({ nodeId, requestId, timer }: InputRequestEvent): void {
     this.#sleeps.get(requestId)?.();
     if (timer) return;

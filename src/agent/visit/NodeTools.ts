@@ -22,10 +22,7 @@ type ToolCallPart = Extract<ContentPart, { type: "tool-call" }>;
 type ToolResultPart = Extract<ContentPart, { type: "tool-result" }>;
 export type PlannedCall = Omit<ToolCallEvent, "context" | "visit">;
 
-/**
- * The outcome of a call that did not fail. A call whose input the schema rejects reaches neither the tool nor any
- * feature.
- */
+/** The outcome of a call that did not fail. A call whose input the schema rejects never starts. */
 export type CallOutcome =
   | { readonly refused: InvalidInputError }
   | { readonly refused?: never; readonly output: unknown };
@@ -96,10 +93,7 @@ export class NodeTools implements AgentTools {
     }
   }
 
-  /**
-   * Starts a call. Rejects with an error of the tool, which the node can catch, or with an error of a feature, which it
-   * cannot catch.
-   */
+  /** Starts a call. The node can catch errors of the tool, but not errors of a feature. */
   start(planned: PlannedCall): Promise<CallOutcome> {
     return this.#scope.start(planned.toolCallId, async (signal) => {
       const parsed = await tryParse(planned.tool, planned.input);
@@ -134,10 +128,7 @@ export class NodeTools implements AgentTools {
     return this.#contextFor({ toolCallId, around, earlierIds: this.#scope.earlierIdsOf(toolCallId), signal });
   }
 
-  /**
-   * Throws an error that the node can catch if the cause is the outcome of the call, an abort, or a move. Any other
-   * error fails the run.
-   */
+  /** Throws an error that the node can catch for an outcome, an abort or a move. Other errors fail the run. */
   #rethrow(error: unknown, signal: AbortSignal): never {
     const { visit } = this.#scope;
     if (signal.aborted || visit.isMoved || isToolFailure(error)) throw error;

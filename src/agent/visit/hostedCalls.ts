@@ -10,9 +10,7 @@ import type { RequestModel, GivenResponse } from "./NodeLlm.ts";
 import type { PlannedCall } from "./NodeTools.ts";
 
 export interface RequestPlace {
-  /**
-   * Returns the library's id of the tool call at an index of the content. The id is known before the response arrives.
-   */
+  /** Returns the library's id of the call at an index, which is known before the response arrives. */
   readonly toolCallId: (index: number) => string;
   readonly signal: AbortSignal;
 }
@@ -36,10 +34,7 @@ export interface ResponseToolCall {
   readonly index: number;
   /** The tool, which the agent does not need to have. */
   readonly tool: AnyTool;
-  /**
-   * The input for the tool. If it equals the input in the response, pass the same object, so that it is not stored
-   * twice.
-   */
+  /** The input for the tool. Pass the object of the response if both are equal, so that it is stored once. */
   readonly input: unknown;
 }
 
@@ -84,11 +79,7 @@ export async function requestThrough(
   });
 }
 
-/**
- * Makes the call at an index of a response.
- *
- * @throws ToolFailedError or ToolOutcomeUnknownError. Any other error fails the run.
- */
+/** Makes the call at an index of a response. @throws ToolFailedError, ToolOutcomeUnknownError. Others fail the run. */
 export async function callOfResponse(context: AgentContext, call: ResponseToolCall): Promise<unknown> {
   const outcome = await contextOf(context).tools.start(plannedOf(call));
   if (outcome.refused) throw outcome.refused;

@@ -26,11 +26,7 @@ export async function findCheckpointId(view: AgentInspector, agentId: string, gi
   return shortened("checkpoint", given, ids);
 }
 
-/**
- * Returns the checkpoint id that an option names, or `undefined` without the option.
- *
- * @throws CommandFailure
- */
+/** Returns the checkpoint id that an option names, or `undefined` without the option. @throws CommandFailure */
 export async function checkpointGiven(
   storage: PersistenceStorageProvider,
   agentId: string,

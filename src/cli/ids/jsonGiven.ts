@@ -1,10 +1,6 @@
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 
-/**
- * Parses a JSON argument. `what` is its name in messages.
- *
- * @throws CommandFailure
- */
+/** Parses a JSON argument. `what` is its name in messages. @throws CommandFailure */
 export function jsonGiven(text: string, what: string): unknown {
   try {
     return JSON.parse(text);

@@ -78,10 +78,7 @@ async function show({ output }: Session, { agentId, damage }: VerifiedAgent): Pr
 
 interface VerifiedAgent {
   readonly agentId: string;
-  /**
-   * The kind of the log. For logs that do not belong to agents, appends and large values are read without validating
-   * records.
-   */
+  /** The kind of the log. Only records of agents are validated. */
   readonly shape: string;
   /** Empty if all data is readable. */
   readonly damage: readonly Problem[];

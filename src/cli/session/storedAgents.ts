@@ -23,11 +23,7 @@ export interface StoredAgents {
   readonly storage: PersistenceStorageProvider;
 }
 
-/**
- * Returns the agent that `--agent` names with its storage.
- *
- * @throws CommandFailure without `--agent`, or if `--storage` is given as well
- */
+/** Returns the agent of `--agent` with its storage. @throws CommandFailure without it, or with `--storage` */
 export async function requireAgent(
   session: Session,
   options: AgentOptions,
@@ -98,10 +94,7 @@ async function featureOf(agent: unknown, path: string, exported: string): Promis
   );
 }
 
-/**
- * Yields the copies of the library that the module may use. A TypeScript loader creates another copy for CommonJS
- * modules.
- */
+/** Yields the copies of the library that the module may use. A TypeScript loader creates another one for CommonJS. */
 async function* librariesOf(path: string): AsyncGenerator<Library> {
   yield { persistence };
   const require = createRequire(path);

@@ -23,11 +23,7 @@ async function assertFolderOf(file: string): Promise<void> {
     throw new CommandFailure("notFound", `There is no folder ${dirname(file)} for ${basename(file)}.`);
 }
 
-/**
- * Writes a new file that only its owner can access. Removes the file if writing fails.
- *
- * @throws an Error of Node, such as `EEXIST` if the file exists
- */
+/** Writes a new file that only its owner can access, or no file. @throws an Error of Node such as `EEXIST` */
 export async function writeNew(
   file: string,
   pieces: AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>,

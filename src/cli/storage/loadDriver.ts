@@ -20,11 +20,7 @@ function resolveFrom(from: string | URL, name: string): string | undefined {
   }
 }
 
-/**
- * Loads a database driver from the user's project.
- *
- * @throws CommandFailure if the project lacks the driver
- */
+/** Loads a database driver from the user's project. @throws CommandFailure if the project lacks the driver */
 export async function loadDriver<Driver>(folder: string, name: string, storage: string): Promise<Driver> {
   const found = await loadFrom(folder, name);
   if (found === undefined)

@@ -13,11 +13,7 @@ interface Connection extends SqliteDatabase {
 type Open = (file: string, readOnly: boolean) => Connection;
 type Constructor = new (file: string, options: object) => Connection;
 
-/**
- * Opens an SQLite file with `node:sqlite`, or else with a driver of the user's project.
- *
- * @throws CommandFailure
- */
+/** Opens an SQLite file with `node:sqlite`, or else with a driver of the user's project. @throws CommandFailure */
 export async function openSqlite(
   { file }: Extract<StorageAddress, { kind: "sqlite" }>,
   { cwd, purpose }: OpenOptions,

@@ -3,11 +3,7 @@ import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { isDirectoryAt, type StorageAddress } from "./storageAddress.ts";
 import type { OpenedStorage, OpenOptions } from "./OpenedStorage.ts";
 
-/**
- * Opens the storage at an address, with database clients of the user's project.
- *
- * @throws CommandFailure
- */
+/** Opens the storage at an address, with database clients of the user's project. @throws CommandFailure */
 export async function openStorage(address: StorageAddress, options: OpenOptions): Promise<OpenedStorage> {
   if (address.kind === "file") return openFiles(address, options);
   if (address.kind === "sqlite") return (await import("./openSqlite.ts")).openSqlite(address, options);

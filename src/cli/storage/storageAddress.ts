@@ -16,11 +16,7 @@ const forms =
   "expected file:<folder>, sqlite:<file>, postgres://<user>@<host>/<database>?schema=<schema> or " +
   "dynamodb:<table>?region=<region>";
 
-/**
- * Parses an address. Relative paths are resolved against `cwd`.
- *
- * @throws CommandFailure
- */
+/** Parses an address. Relative paths are resolved against `cwd`. @throws CommandFailure */
 export function storageAddress(text: string, cwd: string): StorageAddress {
   const [, scheme = "", rest = ""] = /^([a-z]+):(.*)$/s.exec(text) ?? [];
   if (rest === "") throw invalid(text, forms);
@@ -31,11 +27,7 @@ export function storageAddress(text: string, cwd: string): StorageAddress {
   throw invalid(text, forms);
 }
 
-/**
- * Parses a path. `//` starts an absolute path, as in a URL.
- *
- * @throws CommandFailure
- */
+/** Parses a path. `//` starts an absolute path, as in a URL. @throws CommandFailure */
 function pathOf(text: string, rest: string): string {
   if (!rest.startsWith("//")) return rest;
   try {
@@ -69,11 +61,7 @@ function invalid(text: string, expected: string): CommandFailure {
   return new CommandFailure("usage", `"${text}" is not the address of a storage: ${expected}`);
 }
 
-/**
- * Returns the given address, else that from the environment, else the nearest `.agent-persistence` directory.
- *
- * @throws CommandFailure
- */
+/** Returns the given address, that of the environment, or the nearest `.agent-persistence`. @throws CommandFailure */
 export async function findAddress(given: string | undefined, { env, cwd }: CommandIo): Promise<StorageAddress> {
   const text = given ?? (env[variable] || undefined);
   if (text !== undefined) return storageAddress(text, cwd);

@@ -1,11 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 
 export interface TextSink {
-  /**
-   * Resolves when more can be written.
-   *
-   * @throws ClosedOutputError if the reader of standard output has closed it
-   */
+  /** Resolves when more can be written. @throws ClosedOutputError if the reader of standard output has closed it */
   write(text: string): Promise<void>;
   readonly isTerminal: boolean;
   /** The width of the terminal in characters. `undefined` without a terminal. */
@@ -29,10 +25,7 @@ export interface CommandIo {
   readonly cwd: string;
   now(): number;
   readonly version: string;
-  /**
-   * Returns a signal that aborts when the user stops the command. After the first call, stopping no longer exits the
-   * process.
-   */
+  /** Returns a signal that aborts when the user stops the command. Then stopping no longer exits the process. */
   stopSignal(): AbortSignal;
   readonly isStopped: boolean;
   /** Asks a yes-or-no question. Requires `canAsk`. */

@@ -96,11 +96,7 @@ function mayColor({ env }: CommandIo, { isTerminal }: TextSink): boolean {
 
 type Tell = (what: string, done?: number) => void;
 
-/**
- * Runs a long action and shows its progress on a terminal.
- *
- * @param whole the total amount. Omitted if unknown.
- */
+/** Runs a long action and shows its progress on a terminal. @param whole the total amount. Omitted if unknown. */
 export async function withProgress<Result>(
   { io, json }: Pick<Output, "io" | "json">,
   title: string,

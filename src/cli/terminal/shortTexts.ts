@@ -2,9 +2,7 @@ import { jsonText } from "./visibleText.ts";
 
 const longest = 2_000;
 
-/**
- * Formats a value on one line: text unchanged, other values as JSON. A longer value is cut and followed by its length.
- */
+/** Formats a value on one line: text, or JSON. A longer value is cut and followed by its length. */
 export function shortValue(value: unknown, most: number = longest): string {
   const text = typeof value === "string" ? value : value === undefined ? "–" : textOf(value);
   if (text.length <= most) return text;

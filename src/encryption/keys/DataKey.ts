@@ -35,11 +35,7 @@ export class DataKey {
     return new DataKey(id, encryption, naming);
   }
 
-  /**
-   * Reads the bytes before it returns.
-   *
-   * @param prefix - bytes before the result that stay plain. Defaults to none.
-   */
+  /** Reads the bytes before it returns. @param prefix - bytes before the result that stay plain. Defaults to none. */
   encrypt(bytes: Uint8Array, context: string, prefix?: Uint8Array): Promise<Uint8Array> {
     return encryptWith(this.#encryption, bytes, context, prefix);
   }

@@ -125,11 +125,7 @@ export class KeyLog {
     }
   }
 
-  /**
-   * Removes the key of an agent and its bytes.
-   *
-   * @param id - the id of the key to remove. Another key is kept. Defaults to any key.
-   */
+  /** Removes the key of an agent and its bytes. @param id - the id of the key to remove. Defaults to any key. */
   async destroy(agentId: string, id?: string): Promise<void> {
     await this.#owning(agentId, neverDone, async (owned) => {
       if (id === undefined || (await this.keyIdOf(agentId)) === id) await owned.drop();
@@ -144,9 +140,7 @@ export class KeyLog {
   }
 
   /**
-   * Returns the id of the agent whose key a log has, or `undefined` if the key was destroyed.
-   *
-   * @throws AuthenticationFailedError for damaged keys
+   * Returns the id of the agent whose key a log has. `undefined` if it was destroyed. @throws AuthenticationFailedError
    */
   async agentIdIn(logId: string): Promise<string | undefined> {
     let found: unknown;

@@ -29,10 +29,7 @@ export interface SealedPlace {
   readonly summary: LogAppend["summary"];
 }
 
-/**
- * An encrypted log that this process owns. It numbers and chains the plain appends like the log below, so that both
- * have the same positions.
- */
+/** An encrypted log that this process owns. It has the positions of the log below. */
 export class EncryptedOwnedLog extends OwnedLogWrapper {
   readonly #agentId: string;
   readonly #context: OwnedLogContext;

@@ -229,10 +229,7 @@ export class EncryptedRecordLog implements RecordLog {
     return last && { position: last.position, checksum: last.checksum };
   }
 
-  /**
-   * Destroys the key that an agent with the same id had, because the process that deleted this agent may destroy the key
-   * later than another process uses the id again.
-   */
+  /** Destroys the key that a deleted agent with the same id had, if its process has not done so yet. */
   async #destroyEarlierKey(agentId: string, { nonce }: LogOwner): Promise<void> {
     const keyId = await this.keys.storedId(agentId);
     if (keyId === undefined || (await this.#hasData(agentId))) return;

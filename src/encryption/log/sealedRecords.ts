@@ -96,11 +96,7 @@ function contextOf(
   return JSON.stringify(["agent-persistence append", 1, agentId, generation, position, id, keyId, blobs, stored]);
 }
 
-/**
- * Returns gaps of plain appends with the checksums of the stored appends.
- *
- * @param stored - all stored appends, oldest first.
- */
+/** Returns gaps with the checksums of the stored appends. @param stored - all stored appends, oldest first. */
 export async function translatedGaps(
   gaps: readonly PrunedGap[],
   stored: AsyncIterable<Pick<Entry, "position" | "checksum" | "prev">>,

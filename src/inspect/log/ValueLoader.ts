@@ -54,10 +54,7 @@ export class ValueLoader {
     return this.#reader;
   }
 
-  /**
-   * Returns a loaded value in stored form, with references to blobs only. @throws UnreadableValueError if the value is
-   * missing.
-   */
+  /** Returns a loaded value in stored form, with references to blobs only. @throws UnreadableValueError */
   slot(value: unknown): StoredValue {
     return value instanceof StoredAt ? this.#slotOf(value) : value;
   }

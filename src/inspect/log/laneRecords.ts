@@ -27,10 +27,7 @@ export function firstAfter(items: readonly { readonly order: number }[], order: 
   return from;
 }
 
-/**
- * Yields the records on the path to a position, newest first. Starts with its lane and continues with the lanes that
- * this lane started from.
- */
+/** Yields the records on the path to a position, newest first, across the lanes that its lane started from. */
 export function* recordsBefore(log: LogProjection, lane: number, order: number): Generator<OrderedRecord> {
   for (const [at, upTo] of lanesBefore(log, lane, order)) yield* newestFirst(log.laneRecords.get(at) ?? none, upTo);
 }
@@ -78,11 +75,7 @@ function* lanesBefore(
   }
 }
 
-/**
- * Returns the newest checkpoint of a line before an order.
- *
- * @param lane - any lane of the line. Defaults to the main line.
- */
+/** Returns the newest checkpoint of a line before an order. @param lane - any lane of it. Defaults to the main line. */
 export function headBefore(
   { log, events }: AgentIndex,
   order: number,

@@ -23,10 +23,7 @@ const leftOut: { readonly [Kind in AgentRecord["kind"]]?: readonly string[] } = 
   rollback_end: ["report"],
 };
 
-/**
- * Returns an append with a {@link StoredAt} in place of each value. Omits snapshots, because they repeat earlier
- * records.
- */
+/** Returns an append with a {@link StoredAt} in place of each value, without snapshots. */
 export function leanEntry({ position, generation, checksum, records }: Entry): Entry {
   const lean = (records as readonly AgentRecord[]).flatMap((record, at) =>
     record.kind === "snapshot" ? [] : [leanRecord(record, position, at)],
@@ -80,10 +77,7 @@ export function valueIn(entry: Pick<Entry, "records">, { record, field, item }: 
   return field === "approval" ? (content as { readonly input?: unknown } | undefined)?.input : content;
 }
 
-/**
- * Replaces a value in the records of an index with its location in the log. The value is read when it is shown, so
- * large values take no more memory than small ones.
- */
+/** The location of a value in the log, in place of the value, which is read when it is shown. */
 export class StoredAt {
   order = -1;
   /** The lane of the record, or -1. References in the value belong to this lane. */

@@ -119,10 +119,7 @@ function assertSound(entry: Entry, next?: NextNumbers): void {
 
 const damages = [CorruptLogError, UnsupportedFormatError, UnsupportedRecordError, UnreadableValueError];
 
-/**
- * Whether an error concerns the stored data instead of the storage. Inconsistent records cause a `TypeError` or
- * `RangeError`.
- */
+/** Whether an error concerns the stored data. Inconsistent records cause a `TypeError` or `RangeError`. */
 export function isDamage(error: unknown): boolean {
   if (error instanceof TypeError || error instanceof RangeError) return true;
   return AgentPersistenceError.isInstance(error) && damages.some((kind) => error instanceof kind);

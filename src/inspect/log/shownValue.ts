@@ -8,11 +8,7 @@ interface Budget {
   cut: boolean;
 }
 
-/**
- * Converts a decoded value to JSON without cycles and with a limited size.
- *
- * @param most - the maximum number of characters and items.
- */
+/** Converts a decoded value to limited JSON without cycles. @param most - the most characters and items. */
 export function shownValue(value: unknown, most: number): ShownValue {
   const budget: Budget = { left: most, cut: false };
   const shown = plain(value, budget, 0);

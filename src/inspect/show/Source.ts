@@ -20,10 +20,7 @@ export interface Shown extends Source {
 
 const placeholder: ShownValue = { value: null };
 
-/**
- * Creates a view twice. The first pass determines the required values, which are then loaded together for the second
- * pass.
- */
+/** Creates a view twice: the first pass finds the values to load for the second one. */
 export async function withValues<View>(source: Source, make: (shown: Shown) => View): Promise<View> {
   const values = new ValueLoader(source.log, source.index, source.maxValueLength);
   const wanted: unknown[] = [];

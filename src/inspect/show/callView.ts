@@ -105,11 +105,7 @@ export function callsBegunIn({ calls }: AgentIndex, records: readonly OrderedRec
   });
 }
 
-/**
- * Numbers calls by group. Calls of one response form a group, and so do calls that overlap in time.
- *
- * @param calls - in start order.
- */
+/** Numbers calls by group: calls of one response, and calls that overlap in time. @param calls - in start order. */
 function groupsOf(calls: readonly IndexedCall[]): readonly number[] {
   const groups: number[] = [];
   let group = -1;

@@ -124,9 +124,7 @@ function fileNotes(
   });
 }
 
-/**
- * Returns the file changes that an agent recorded, oldest first. With a checkpoint, selects those on the path to it.
- */
+/** Returns the recorded file changes, oldest first, or only those on the path to a checkpoint. */
 export function notedFiles(shown: Shown, upTo: CheckpointPoint | undefined): readonly NotedFileChange[] {
   const { index } = shown;
   return fileChangeViews(shown, fileNotes(index, upTo && placesUpTo(index.log, upTo)));

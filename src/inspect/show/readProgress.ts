@@ -6,8 +6,7 @@ import { isDamage } from "../log/readIndex.ts";
 import { isoTime } from "./checkpointView.ts";
 
 /**
- * Reads the current number of checkpoints of a running agent, and the time of the newest one. A summary is only written
- * when the status changes. Returns nothing for a damaged log.
+ * Reads the number of checkpoints of a running agent and the newest time, which its summary lacks. Empty if damaged.
  */
 export async function readProgress(
   log: RecordLog,

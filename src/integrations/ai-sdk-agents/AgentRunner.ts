@@ -23,9 +23,7 @@ export interface AnyAgent {
   stream(options: never): PromiseLike<unknown>;
 }
 
-/**
- * The options of a call. Options other than {@link CallInput} are not stored and reach the agent in this process only.
- */
+/** The options of a call. Those outside {@link CallInput} are not stored and are valid in this process only. */
 export interface CallOptions extends CallInput {
   readonly abortSignal?: AbortSignal | undefined;
 }
@@ -134,11 +132,7 @@ export class AgentRunner {
     }
   }
 
-  /**
-   * Returns the stream of a run that is in progress or waits, otherwise `undefined`.
-   *
-   * @param showsEnd whether to return the stream of a completed run as well
-   */
+  /** Returns the stream of an unfinished run. @param showsEnd whether a completed run has its stream as well */
   async #shown(
     records: RunRecords,
     signal: AbortSignal | undefined,
@@ -186,10 +180,7 @@ export class AgentRunner {
     return given.find(({ toolCallId }) => !records.exists || !records.approval([toolCallId]));
   }
 
-  /**
-   * @param ours the requested input. A run with another input is finished, but its results are not returned.
-   * `undefined` accepts any input.
-   */
+  /** @param ours the requested input. The results of a run with another one are not returned. Defaults to any. */
   #generating(passes: { last?: unknown }, rest: Rest, ours: CallInput | undefined): HostedBody<unknown> {
     return async (loop, stored) => {
       const { agent, tools, input } = this.#begun(loop, stored);
@@ -296,12 +287,7 @@ function partsOf({ prompt, messages, options, abortSignal, ...rest }: CallOption
   return { input, rest: rest as Rest, abortSignal };
 }
 
-/**
- * Reads a stream to its end.
- *
- * @returns the messages that the stream added
- * @throws the error that the stream reports
- */
+/** Reads a stream to its end. @returns the messages that the stream added @throws the error that the stream reports */
 async function consumed(result: StreamResult, signal: AbortSignal): Promise<readonly ProviderMessage[]> {
   let failure: { readonly error: unknown } | undefined;
   for await (const part of result.fullStream as unknown as AsyncIterable<ProviderPart>) {

@@ -223,11 +223,7 @@ interface GlobalProvider {
   languageModel(modelId: string): ProviderModel;
 }
 
-/**
- * Returns a model by name from the global default provider of the AI SDK.
- *
- * @throws ModelNotAvailableError
- */
+/** Returns a model by name from the global default provider of the AI SDK. @throws ModelNotAvailableError */
 function globalModel(modelId: string): ProviderModel {
   const { AI_SDK_DEFAULT_PROVIDER: provider } = globalThis as { readonly AI_SDK_DEFAULT_PROVIDER?: GlobalProvider };
   if (!provider)

@@ -9,10 +9,7 @@ interface ExecuteOptions {
 
 type Execute = (input: unknown, options: ExecuteOptions) => unknown;
 
-/**
- * Returns a tool whose calls are recorded. Tools without `execute`, which a client or the provider executes, are
- * returned unchanged.
- */
+/** Returns a tool whose calls are recorded. Tools without `execute` are returned unchanged. */
 export function durableTool(tool: object, hosted: HostedTool, run: { readonly loop: HostedLoop }): object {
   const { execute } = tool as { readonly execute?: Execute };
   if (typeof execute !== "function") return tool;

@@ -72,10 +72,7 @@ export interface GivenApproval {
   readonly reason?: string | undefined;
 }
 
-/**
- * Returns the calls in these messages that wait for an approval. Calls that the provider executes are excluded, because
- * the provider requests their approval.
- */
+/** Returns the calls that wait for an approval, except those that the provider executes and asks for itself. */
 function approvalsWanted(messages: readonly ProviderMessage[]): readonly WantedApproval[] {
   const parts = partsOf(messages);
   const isEnded = (id: unknown) => parts.some(({ type, toolCallId }) => type === "tool-result" && toolCallId === id);

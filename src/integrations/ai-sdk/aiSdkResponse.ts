@@ -114,10 +114,7 @@ interface NestedUsage {
   readonly outputTokens: Readonly<Record<"total" | "text" | "reasoning", number | undefined>>;
 }
 
-/**
- * Converts the reported token usage to the form that the AI SDK displays. Returns `undefined` if the model reports no
- * usage.
- */
+/** Converts the reported token usage to the form that the AI SDK displays. `undefined` if none is reported. */
 export function usageOf(usage: unknown): ModelUsage | undefined {
   const given = Object(usage) as FlatUsage | NestedUsage;
   return addUsage(isNested(given) ? ofNested(given) : ofFlat(given), undefined);

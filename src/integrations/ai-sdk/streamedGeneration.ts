@@ -29,11 +29,7 @@ const ignored: ReadonlySet<string> = new Set([
   "raw",
 ]);
 
-/**
- * Reads a stream to its end and reports its deltas.
- *
- * @throws the error that the stream contains
- */
+/** Reads a stream to its end and reports its deltas. @throws the error that the stream contains */
 export async function streamedGeneration(
   { stream }: AiSdkStream,
   onDelta: (delta: ModelDelta) => void,

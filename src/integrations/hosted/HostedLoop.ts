@@ -4,10 +4,7 @@ import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import type { HostedPieces, ResponsePieces } from "./HostedPieces.ts";
 import type { HostedTool } from "./HostedTool.ts";
 
-/**
- * The connection of another runtime's loop to its run. A resume runs the loop from its start. Recorded responses and
- * calls are then replayed in their order.
- */
+/** The connection of another runtime's loop to its run. A resume repeats the loop and replays its records. */
 export interface HostedLoop {
   readonly agentId: string;
   readonly runId: string;
@@ -15,10 +12,7 @@ export interface HostedLoop {
   readonly signal: AbortSignal;
   /** `false` until the loop requests something that is not recorded. */
   readonly live: boolean;
-  /**
-   * The error that ended the run, such as a call in doubt, even if the other runtime converted it. All later requests
-   * reject with this error.
-   */
+  /** The error that ended the run, even if the other runtime converted it. All later requests reject with it. */
   readonly failure: { readonly error: unknown } | undefined;
   /**
    * Returns the next recorded response, or calls `perform` and records its result. Inside a tool call the response

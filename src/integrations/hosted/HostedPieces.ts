@@ -67,10 +67,7 @@ export class HostedPieces {
     this.#prefix = prefixOf(request);
   }
 
-  /**
-   * Returns the pieces since the last call, or waits a moment. `undefined` if the pieces so far are void, because the
-   * response was cut off.
-   */
+  /** Returns the pieces since the last call, or waits a moment. `undefined` if a cut-off response made them void. */
   async next(signal: AbortSignal): Promise<readonly HostedPiece[] | undefined> {
     let place = (this.#place ??= { writer: await this.#owner(), number: 0 });
     const entries = await this.#store.read(this.#agentId, place);

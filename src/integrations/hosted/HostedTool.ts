@@ -58,10 +58,7 @@ export const hostedToolSettingsSchema: z.ZodType = strictOptions(() => ({
   probe: functionSchema().optional(),
 }));
 
-/**
- * @param code - Omitted if no call of the tool can be in doubt.
- * @throws InvalidInputError for a name that models do not accept
- */
+/** @param code - Omitted if no call can be in doubt. @throws InvalidInputError for a name that models reject */
 export function hostedTool(name: string, settings: HostedToolSettings = {}, code?: ToolCode): HostedTool {
   const { effect, probe } = settings;
   const own = tool({

@@ -120,11 +120,7 @@ export class RunRecords {
     return this.#found.lanes.toReversed().map((lane) => ({ agentId, runId, lane }));
   }
 
-  /**
-   * Reads the records that were appended since the last call.
-   *
-   * @throws CorruptLogError, UnreadableValueError
-   */
+  /** Reads the records that were appended since the last call. @throws CorruptLogError, UnreadableValueError */
   async read(): Promise<void> {
     const stored = await readPaced(this.#log, this.agentId, { after: this.#position });
     const defect = stored.map((entry) => validateRecord(entry)).find((found) => found !== undefined);
@@ -162,10 +158,7 @@ export class RunRecords {
     return [...this.#found.requests.values()].findLast(({ approval }) => approval?.call === call);
   }
 
-  /**
-   * Finds the call that a response of the run requests under this id of the provider. Returns the library's id of the
-   * call.
-   */
+  /** Returns the library's id of the call that a response of the run requests under an id of the provider. */
   callOfProvider(id: string): string | undefined {
     return this.calls.find(({ providerToolCallId }) => providerToolCallId === id)?.toolCallId;
   }

@@ -34,10 +34,7 @@ export interface ResponseCall {
   readonly part: ToolCallPart;
 }
 
-/**
- * The tool calls that the responses of a loop request, by the library's ids. A call may start before its response is
- * complete.
- */
+/** The tool calls that responses of a loop request. A call may start before its response is complete. */
 export class ResponseCalls {
   readonly #calls = new Map<string, ResponseCall>();
   /** Pending responses. Each promise resolves when the response is complete or has failed. */

@@ -97,10 +97,7 @@ const runnerSchema = strictOptions(() => ({
 interface Asked {
   readonly agent: AnySdkAgent;
   readonly options: SdkOptions;
-  /**
-   * The requested input. A run with another input is finished, but its results are not returned. `undefined` accepts
-   * any input.
-   */
+  /** The requested input. The results of a run with another input are not returned. `undefined` accepts any input. */
   readonly input?: StoredInput;
   /** The state whose decisions apply, also to later requests. */
   readonly state?: AnyState;
@@ -322,10 +319,7 @@ export class DurableRunner {
   }
 }
 
-/**
- * Starts a run. While the run waits for requests that the `RunState` already decides, answers them and continues the
- * run.
- */
+/** Starts a run, and continues it while the `RunState` decides the requests that it waits for. */
 async function decided(
   { state }: Asked,
   attempt: Attempt,

@@ -70,9 +70,7 @@ export class OperationSpan implements TelemetrySpan {
   }
 }
 
-/**
- * Returns the value of `error.type`: the code of a library error, otherwise the name of the error. Never the message.
- */
+/** Returns `error.type`: the code of a library error, otherwise the name of the error. Never the message. */
 function errorTypeOf(error: unknown): string {
   // The error that the tool threw is more specific.
   if (error instanceof ToolFailedError && error.cause instanceof Error) return errorTypeOf(error.cause);
@@ -119,10 +117,7 @@ function parseTraceparent(text: string | undefined): SpanContext | undefined {
   return isSpanContextValid(span) ? span : undefined;
 }
 
-/**
- * Returns the active span for an operation that has no span. The run stores this span, so that a resumed run can link
- * to the span.
- */
+/** Returns the active span for an operation without one. A resumed run can link to this span. */
 export function surroundingSpan(): TelemetrySpan {
   const active = trace.getActiveSpan()?.spanContext();
   return {

@@ -104,10 +104,7 @@ function isAttribute(value: unknown): value is AttributeValue {
   return ["string", "number", "boolean"].includes(typeof value);
 }
 
-/**
- * Returns messages, inputs and outputs as JSON attributes according to the conventions. Empty unless content is
- * enabled.
- */
+/** Returns messages, inputs and outputs as JSON attributes. Empty unless content is enabled. */
 export function contentAttributes(kind: TelemetryKind, { content, finishReason }: TelemetryFacts): Attributes {
   if (!content) return {};
   const { messages, answer, input, output } = content;

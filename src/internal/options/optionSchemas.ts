@@ -9,9 +9,7 @@ export function customSchema<Value>(what: string, isRight: (value: unknown) => b
   });
 }
 
-/**
- * An object that is not a class instance. Inherited members of an instance would pass the checks and then be ignored.
- */
+/** An object that is not a class instance, whose inherited members would pass the checks and be ignored. */
 export const plainObject: z.ZodType<object> = customSchema("a plain object", isPlain);
 
 export function objectWithMethods<Value>(...names: readonly (keyof Value & string)[]): z.ZodType<Value> {

@@ -28,10 +28,7 @@ function unknownOption(key: string, names: readonly string[]): string {
   return `unknown option "${key}"; the options are ${names.join(", ") || "none"}`;
 }
 
-/**
- * Returns the name with the smallest Levenshtein distance to `wrong`, or `undefined` if more than a third of its
- * characters differ.
- */
+/** Returns the name with the smallest Levenshtein distance, if at most a third of its characters differ. */
 export function nearestName(wrong: string, names: readonly string[]): string | undefined {
   const most = Math.max(1, Math.ceil(wrong.length / 3));
   const ranked = names

@@ -4,9 +4,7 @@ interface NodeProcess {
   readonly getBuiltinModule?: (name: "node:crypto") => { readonly hash?: HashFunction } | undefined;
 }
 
-/**
- * Returns the SHA-256 function of Node without importing it, or a JavaScript one outside Node. Both give equal results.
- */
+/** Returns the SHA-256 function of Node without importing it, or an equal one in JavaScript. */
 export async function platformSha256(): Promise<Sha256> {
   const { process } = globalThis as { readonly process?: NodeProcess };
   const hash = process?.getBuiltinModule?.("node:crypto")?.hash;

@@ -324,10 +324,7 @@ export class CappedClock {
 
 const kept = 1_000;
 
-/**
- * The schemas of requests that this process has made. They check an answer as the node does. Other processes have only
- * the JSON Schema.
- */
+/** The schemas of requests that this process has made. Other processes have only the JSON Schema. */
 export class RequestSchemas {
   readonly #schemas = new Map<string, z.core.$ZodType>();
 

@@ -38,10 +38,7 @@ interface Edit extends Pick<EditOptions, "by" | "reason"> {
   readonly setup: PersistenceSetup;
   readonly node: string;
   readonly input: unknown;
-  /**
-   * True if the node starts a new visit with an input. False if the run follows the edges of the node or runs its
-   * merge.
-   */
+  /** True if the node starts a visit. False if the run follows its edges or runs its merge. */
   readonly beginsNode: boolean;
   readonly messages: readonly Message[] | undefined;
   readonly storage: ReturnType<TypedStorage["takeChanges"]>;

@@ -102,9 +102,7 @@ export function runAt(
 }
 
 /**
- * Returns the lane of the open line that may visit a node.
- *
- * @throws UnknownNodeError if no open line visits the node. InvalidInputError if several do.
+ * Returns the lane of the open line that may visit a node. @throws UnknownNodeError, InvalidInputError if several may.
  */
 function laneForNode(index: LogProjection, graph: StrategyGraph, node: string): number {
   const root = graph.lineOf(node);
@@ -136,10 +134,7 @@ function parallelOf(graph: StrategyGraph, branch: string): string | undefined {
   });
 }
 
-/**
- * Returns the path of the node whose contents the line of a lane visits. Empty for the line of the agent itself.
- * `undefined` if the strategy has no such node.
- */
+/** Returns the path of the node that contains a lane, "" for the agent itself. `undefined` if the strategy has none. */
 export function rootOf(index: LogProjection, graph: StrategyGraph, lane: number): string | undefined {
   const place = index.lines.nestedLine(lane)?.place;
   if (!place || "call" in place) return "";

@@ -8,20 +8,13 @@ import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { runAt } from "./continueFromHead.ts";
 
-/**
- * Returns the lines that were open at a checkpoint. Returns `undefined` if only the main line was open and the
- * checkpoint is on the main line.
- */
+/** Returns the lines that were open at a checkpoint. `undefined` if it was only the main line. */
 export function linesBeside({ index }: AgentLog, target: CheckpointPoint): LinesAt | undefined {
   const found = linesAt(index, target);
   return found.lines.length === 1 && found.own?.point === target ? undefined : found;
 }
 
-/**
- * Restarts the lines of an earlier point. The caller appends the returned records.
- *
- * @throws UnreadableValueError if the log lacks part of a line's history.
- */
+/** Restarts the lines of an earlier point, in records for the caller to append. @throws UnreadableValueError */
 export function restartLines(
   journal: Journal,
   log: AgentLog,
@@ -51,10 +44,7 @@ export function statesOf({
   return [main?.[1], new Map(nested)];
 }
 
-/**
- * Returns the run that continues from a checkpoint. A finished run keeps its recorded result, so a branch from one of
- * its checkpoints is a new run.
- */
+/** Returns the run that continues from a checkpoint. A branch of a finished run is a new run. */
 export function branchRun({ clock }: Journal, { index }: AgentLog, target: CheckpointPoint) {
   const { run, reopens } = runAt(target, index);
   return { reopens, run: reopens ? { ...run, run: randomId(), at: clock.now() } : run };

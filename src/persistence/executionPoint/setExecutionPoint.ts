@@ -65,10 +65,7 @@ export async function setExecutionPoint(options: ExecutionPointOptions): Promise
   });
 }
 
-/**
- * Starts the new lane from the last checkpoint of the old lane. Without a checkpoint, it starts where the old lane
- * started.
- */
+/** Starts the new lane from the last checkpoint of the old lane, or where the old lane started. */
 function laneStart({ index }: AgentLog, recorder: RunRecorder, lane: number, structure: AgentRecord): AgentRecord[] {
   const { head, line } = recorder;
   const place = line.place && { place: line.place };
@@ -77,10 +74,7 @@ function laneStart({ index }: AgentLog, recorder: RunRecorder, lane: number, str
   return [{ kind: "lane", keep: "nothing", ...begun, lane }, structure];
 }
 
-/**
- * Returns the stored state of a lane without a checkpoint. The next lane needs a copy, because it inherits state only
- * from a checkpoint.
- */
+/** Returns the stored state of a lane without a checkpoint, as a copy for the next lane. */
 function storedState({ index }: AgentLog, { head, lane }: RunRecorder): readonly AgentRecord[] {
   const records = head ? [] : (index.laneRecords.get(lane) ?? []);
   return records.map(({ record }) => record).filter(isOfState);

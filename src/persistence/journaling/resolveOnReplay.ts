@@ -48,10 +48,7 @@ function shownEnd(
   return { status: "succeeded", output: settlement.output };
 }
 
-/**
- * Appends the outcome of a call. A call without an effect has no intent, so its outcome contains the fields of an
- * intent.
- */
+/** Appends the outcome of a call. Without an effect there is no intent, so the outcome contains its fields. */
 export function recordEnd(
   recorder: RunRecorder,
   facts: IntentRecord,

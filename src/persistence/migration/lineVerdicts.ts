@@ -27,9 +27,7 @@ export interface OpenLines extends StoredState {
 }
 
 /**
- * Decides for each line whether the current code can continue it.
- *
- * @throws UnknownToolError if an agent no longer has a tool that is offered to the model or that is a durable agent.
+ * Decides whether the current code can continue each line. @throws UnknownToolError if an agent lacks a required tool.
  */
 export async function lineVerdicts(setup: PersistenceSetup, lines: OpenLines): Promise<readonly FittedLine[]> {
   const { log, state, nested } = lines;
@@ -119,18 +117,13 @@ type CodeVerdict =
   | { readonly kind: "compatible" | "incompatible"; readonly differences: readonly string[] }
   | { readonly kind: "migrates"; readonly chain: readonly Migration[] };
 
-/**
- * Returns whether the code is unchanged, as far as the structure record shows. A three-method storage keeps no
- * versions.
- */
+/** Returns whether the code is unchanged as far as the record shows. A three-method storage keeps no versions. */
 function isSameCode(stored: StructureRecord, now: Code, keepsVersions: boolean): boolean {
   if (stored.code !== undefined) return structureKey(stored) === now.code;
   return stored.fingerprint === now.fingerprint && (!keepsVersions || now.structure.version === 0);
 }
 
-/**
- * Decides whether a line can continue with changed code. @param structure `undefined` if the storage does not keep it.
- */
+/** Decides whether a line can continue with changed code. @param structure `undefined` if it is not stored. */
 function judgeCode(
   { version = 0 }: StructureRecord,
   structure: StoredStructure | undefined,

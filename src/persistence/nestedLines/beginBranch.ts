@@ -13,9 +13,7 @@ import { storedResult } from "./storedResult.ts";
 
 type Next = (event: BranchEvent) => Promise<BranchBeginning>;
 
-/**
- * Starts a branch of a durable run on a new lane, or continues it from the log. A finished branch does not run again.
- */
+/** Starts a branch on a new lane, or continues it from the log. A finished branch does not run again. */
 export async function beginBranch(recorders: RunRecorders, event: BranchEvent, next: Next): Promise<BranchBeginning> {
   const beginning = await next(event);
   if ("result" in beginning) return beginning;

@@ -75,9 +75,7 @@ interface Restored {
   readonly parent?: RunRecorder | undefined;
 }
 
-/**
- * Returns the recorder that continues from a stored state. It uses the lane of the state, or a new lane with `opening`.
- */
+/** Returns the recorder that continues a stored state on its lane, or on a new lane with `opening`. */
 export function restoredRun(
   setup: PersistenceSetup,
   journal: Journal,

@@ -21,10 +21,7 @@ export interface ChangedFiles {
 
 const none: ChangedFiles = { any: false, mismatches: [], notCompared: [] };
 
-/**
- * Lets each participant compare the notes of the run that made the newest checkpoint. @param compared Files that are
- * already compared.
- */
+/** Lets each participant compare the notes of the last run. @param compared Files that are already compared. */
 export async function compareChangedFiles(
   setup: PersistenceSetup,
   { agentId, recoveryInfo }: AgentCheckpointData,
@@ -88,10 +85,7 @@ function mismatchOf({ path, expected, found }: ChangedFile): EnvironmentMismatch
   return { kind: "file_modified_externally", path, ...(expected !== undefined && { expected }), found };
 }
 
-/**
- * Reads the last run with the values of its notes. Reads from the newest snapshot if the run started after that
- * snapshot, otherwise the whole log.
- */
+/** Reads the last run with its notes, from the newest snapshot if the run started after it. */
 async function readLastRun({ log }: PersistenceSetup, agentId: string): Promise<AgentLog> {
   const isNote = ({ kind }: { readonly kind: string }) => kind === "note";
   const recent = await AgentLog.read(log, agentId, { sinceSnapshot: true }, isNote);

@@ -48,9 +48,7 @@ export function judgeData(data: AgentCheckpointData): Found {
 }
 
 /**
- * Merges the findings of a checkpoint and of its open lines. Keeps the first failure of each check.
- *
- * @param lines the newest checkpoints of the lines.
+ * Merges the findings of a checkpoint and its open lines, given by their newest checkpoints. The first failure counts.
  */
 export function judgeWithLines(data: AgentCheckpointData, lines: readonly AgentCheckpointData[]): Found {
   return lines.reduce((found, line) => {
@@ -96,10 +94,7 @@ export function failed(reason: string): ValidationCheck {
   return { ok: false, reason };
 }
 
-/**
- * Returns whether an error is caused by the stored data and not by the storage. Data of a wrong form can cause errors
- * of other classes.
- */
+/** Returns whether the stored data caused an error. Data of a wrong form can cause errors of other classes. */
 export function isDataError(error: unknown): boolean {
   const kinds = [
     CorruptLogError,

@@ -79,10 +79,7 @@ export class NamedCheckpoints {
     this.#ids.add(id);
   }
 
-  /**
-   * Returns the id of the checkpoint that an interrupted visit made with this id or version. Returns each checkpoint
-   * once.
-   */
+  /** Returns the id of the checkpoint that an interrupted visit made with this id or version. Each counts once. */
   takeAgain(
     { checkpointId, version = 0 }: Pick<CreateCheckpointOptions<never>, "checkpointId" | "version">,
     node: string,

@@ -2,10 +2,7 @@ import type { FailedRequest, IntentRecord, OutcomeRecord } from "../../checkpoin
 
 export class LineCalls {
   readonly performed = new Map<string, Promise<unknown>>();
-  /**
-   * Failed model requests of this process, by visit and number of the request. They are recorded with the response that
-   * later gets the same number.
-   */
+  /** Failed model requests by visit and number, recorded with the later response of the same number. */
   readonly failedRequests = new Map<string, readonly FailedRequest[]>();
   readonly inFlight = new Map<string, IntentRecord>();
   /** Calls that moved the run or that wait. They get no second outcome. */

@@ -13,15 +13,10 @@ import type { NamedCheckpoints } from "./CreateCheckpointOptions.ts";
 export interface RecorderStart<Recorder> {
   readonly structure: StructureRecord;
   readonly opening: readonly AgentRecord[];
-  /**
-   * Returns the lane number and the first records of a nested line when the line starts. `undefined` for the main line
-   * and for lines that are already in the log.
-   */
+  /** Returns the lane and first records of a nested line when it starts. `undefined` for other lines. */
   readonly nest?: (run: AgentRun) => readonly [lane: number, opening: readonly AgentRecord[]];
   readonly head?: CheckpointHead | undefined;
-  /**
-   * The version of the fork with open branches. The lane can have later checkpoints. `undefined` if no fork is open.
-   */
+  /** The version of the fork with open branches, which later checkpoints can follow. `undefined` if none is open. */
   readonly openFork?: number | undefined;
   readonly origin?: CheckpointHead | undefined;
   /** The decisions in a stored state. `undefined` if the log does not contain the state of `start`. */
@@ -53,18 +48,11 @@ export function takeLane({ lanes }: RecordedLine, run: AgentRun, journal: Journa
 }
 
 export class ParallelStarts {
-  /**
-   * The version of the checkpoint at which the branches of the parallel node start. `undefined` before the first
-   * parallel node.
-   */
+  /** The version of the checkpoint at which branches start. `undefined` before the first parallel node. */
   version: number | undefined;
   readonly #lanes = new Map<string, readonly number[]>();
 
-  /**
-   * Starts a parallel node at a checkpoint.
-   *
-   * @param from The restored position of the line. Its branches can have started at an earlier checkpoint.
-   */
+  /** Starts a parallel node. @param from The restored position. Its branches can have started earlier. */
   begin(version: number | undefined, { head, openFork }: Pick<RecorderStart<unknown>, "head" | "openFork">): void {
     this.version = (version === head?.version ? openFork : undefined) ?? version;
     this.#lanes.clear();

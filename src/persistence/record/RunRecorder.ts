@@ -64,10 +64,7 @@ export class RunRecorder {
   #namesNext: boolean;
   endedCalls: CheckpointToolCall[] = [];
   changedFiles: readonly FileChange[] = [];
-  /**
-   * True after state from within the current visit was saved. The state at the start of the visit can then no longer be
-   * saved.
-   */
+  /** True after state from within the visit was saved. The state at its start can then no longer be saved. */
   savedWithin = false;
   saved: LastSave;
   readonly #from: RecorderStart<RunRecorder>;
@@ -178,10 +175,7 @@ export class RunRecorder {
     await this.save(run, { node, input, boundary: true, ...trigger }, due.priority === "normal" ? "room" : "durable");
   }
 
-  /**
-   * Returns the approximate size of the unsaved state, in bytes. Does not collect the state, because a checkpoint can
-   * still be rejected.
-   */
+  /** Returns the approximate bytes of the unsaved state without collecting it, because a checkpoint can be rejected. */
   newBytes(state: RunState): number {
     const { writer } = this.journal;
     const { uploads } = writer;
@@ -242,10 +236,7 @@ export class RunRecorder {
     return record;
   }
 
-  /**
-   * Saves the current state while a node runs, with the node at which a resume starts. The running node may continue at
-   * another node.
-   */
+  /** Saves the current state while a node runs, for a resume at the given node. The node may continue elsewhere. */
   async saveWithin(run: AgentRun, plan: CheckpointPlan): Promise<CheckpointRecord> {
     const record = this.#saveState(run, { ...plan, foreseen: true });
     this.#foreseen = { version: record.version, nodeId: plan.node, input: plan.input };

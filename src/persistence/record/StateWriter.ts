@@ -11,10 +11,7 @@ export interface SavedState extends Pick<RunState, "requirements"> {
   readonly decisions: readonly DecisionRecord[];
 }
 
-/**
- * Converts new parts of a run's state into records. Keeps parts that could not be written, so that a refused save loses
- * no data.
- */
+/** Converts new parts of a run's state into records. A refused save loses no data. */
 export class StateWriter {
   readonly #writer: ValueWriter;
   readonly #lane: number;
@@ -36,10 +33,7 @@ export class StateWriter {
   }
 
   /**
-   * Returns the records of the new state since the last call.
-   *
-   * @param check may refuse the records by throwing. The next call then returns them again.
-   * @throws NotSerializableError
+   * Returns the records of the new state. @param check Throws to refuse them. The next call then returns them again.
    */
   take(state: RunState, node: string, check?: (records: readonly AgentRecord[]) => void): AgentRecord[] {
     this.#collect(state, node);

@@ -3,10 +3,7 @@ import { InvalidInputError, type InputProblem } from "../../errors/agentErrors.t
 import type { CreateCheckpointOptions } from "./CreateCheckpointOptions.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
 
-/**
- * @throws InvalidInputError for an invalid id or version.
- * @throws AlreadyExistsError if the id is in use, or the version is not greater than the last.
- */
+/** @throws InvalidInputError for an invalid id or version. AlreadyExistsError for a used id or a low version. */
 export function checkNewCheckpoint(
   { journal, named }: Pick<RunRecorder, "journal" | "named">,
   { checkpointId, version = 0 }: Pick<CreateCheckpointOptions<never>, "checkpointId" | "version">,

@@ -7,10 +7,7 @@ import { formatVersion } from "../../checkpoint/records/Entry.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
 
-/**
- * Returns a checkpoint that was just saved, built from the running state. Its checksum is empty, because only the
- * storage knows it.
- */
+/** Returns a checkpoint that was just saved. Its checksum is empty, because only the storage knows it. */
 export function liveCheckpointData(
   recorder: RunRecorder,
   { state, branch, agentPath }: AgentRun,

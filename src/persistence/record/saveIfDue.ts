@@ -30,11 +30,7 @@ export function dueBetween(
   return undefined;
 }
 
-/**
- * Returns the trigger of a due checkpoint, or `undefined`. Emits the outcomes of the other triggers as events.
- *
- * @param next the next step between two nodes, omitted within a node.
- */
+/** Returns the due trigger, and emits the outcomes of the others. @param next the next step, omitted within a node. */
 function dueTrigger(
   recorder: RunRecorder,
   happened: Happened,

@@ -24,9 +24,7 @@ export function snapshotIfDue(
   return snapshot;
 }
 
-/**
- * Returns a snapshot of the state at a checkpoint. Call it rarely, because a snapshot is as large as the whole state.
- */
+/** Returns a snapshot of the state at a checkpoint. It is as large as the state, so call this rarely. */
 export function snapshotOf(
   record: CheckpointRecord,
   source: {

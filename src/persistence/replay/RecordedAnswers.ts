@@ -40,10 +40,7 @@ export interface RecordedTimer {
   readonly receipts: number | undefined;
 }
 
-/**
- * The problem that is reported if the recorded answer belongs to a different request, which the node made earlier in
- * the same place.
- */
+/** The problem of a recorded answer to another request, which the node made earlier in the same place. */
 const otherQuestion: readonly InputProblem[] = [
   { path: "", expected: "an answer to this question: the recorded answer is to another one, and is not used" },
 ];
@@ -94,10 +91,7 @@ export class RecordedAnswers {
     return this.#askedBefore(event)?.at;
   }
 
-  /**
-   * Returns the recorded timer of a sleep that has not ended. In another line, such as a fork, the timer has another
-   * id.
-   */
+  /** Returns the recorded timer of a sleep that has not ended. In another line, its id differs. */
   timerOf(event: InputRequestEvent): RecordedTimer | undefined {
     const { expiresAt: dueAt = Infinity, at = dueAt, requestId, receipts } = this.#askedBefore(event) ?? {};
     if (requestId === undefined) return undefined;
@@ -108,10 +102,7 @@ export class RecordedAnswers {
     return this.#askedBefore(event)?.shown;
   }
 
-  /**
-   * Returns why a request waits although a reply is recorded: the node made a different request before. Call it after
-   * the node has made all its requests.
-   */
+  /** Returns why a request waits although a reply is recorded. Call it after the node has made all its requests. */
   problemsOf(event: InputRequestEvent): readonly InputProblem[] | undefined {
     const asked = this.#askedBefore(event);
     if (asked) return asked.problems;

@@ -28,10 +28,7 @@ interface MadeCall {
   readonly asked: unknown;
 }
 
-/**
- * The recorded work of the next node. When the node repeats its model requests and tool calls, it gets the recorded
- * responses and outcomes.
- */
+/** The recorded work of the next node. When the node repeats its requests and calls, it gets their results. */
 export class Replay {
   readonly #answers = new Map<string, RecordedModelAnswer & { readonly visit: Visit }>();
   readonly #calls = new Map<string, RecordedCall>();
@@ -105,11 +102,7 @@ export class Replay {
     return recordedEnds({ ...this.#recorded, calls: this.#calls }, visit);
   }
 
-  /**
-   * Returns whether a call has the same tool and input as the recorded call with its id.
-   *
-   * @param asked the input in the recorded response. It is not recorded again if the call has the same input.
-   */
+  /** Returns whether a call equals the recorded one. @param asked the input in the recorded response. */
   isSame({ call, ...recorded }: RecordedCall, { tool, input, asked }: MadeCall): boolean {
     const before = this.#inputs.has(call) ? this.#inputs.get(call) : asked;
     return callFacts({ call, ...recorded }).tool === tool && (before === input || isSameValue(before, input));
@@ -158,9 +151,7 @@ function answerOf(
   return withoutUndefined({ message, usage, finishReason });
 }
 
-/**
- * Returns the visits that have records. Even a suspended call, which runs again, has recorded responses and answers.
- */
+/** Returns the visits that have records. A suspended call has recorded responses and answers, too. */
 function recordedVisits({ answers, calls, requests }: AgentState): readonly Visit[] {
   const asked = [...requests.values()].map(({ record }) => record);
   return [...answers.values(), ...calls.values(), ...asked].map(({ visit }) => visit);
@@ -200,10 +191,7 @@ interface End {
   readonly around: readonly (string | undefined)[];
 }
 
-/**
- * Returns the keys of the recorded results of a visit, in log order. Results within a finished call are omitted,
- * because that call is not repeated.
- */
+/** Returns the keys of the recorded results of a visit, in log order, without those within a finished call. */
 function recordedEnds(recorded: Recorded, [base, ordinal]: Visit): readonly string[] {
   const { calls } = recorded;
   const isFinished = (call = ""): boolean => {

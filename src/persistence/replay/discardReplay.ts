@@ -32,11 +32,7 @@ export function discardReplay(
   ends?.forgetUnreached();
 }
 
-/**
- * Checks a finished node. Recorded calls that the node did not repeat must have had no effect.
- *
- * @throws ReplayDivergedError
- */
+/** Checks that calls which a finished node did not repeat had no effect. @throws ReplayDivergedError */
 export function assertReplayComplete(
   { recording, journal: { agentId } }: Replaying & { readonly journal: { readonly agentId: string } },
   nodeId: string,
@@ -79,9 +75,7 @@ export function recordedCall(recorder: Replaying, event: ToolCallEvent): Recorde
   return undefined;
 }
 
-/**
- * Returns the input in the model response. Another runtime can make the call with an input that its schema transformed.
- */
+/** Returns the input in the response. Another runtime can transform it by its schema for the call. */
 function inputAskedFor({ message, index }: Extract<CallOrigin, { readonly kind: "model" }>): unknown {
   const part = message.content[index];
   return typeof part === "object" && part.type === "tool-call" ? part.input : undefined;

@@ -44,9 +44,7 @@ export interface PruningOptions {
 }
 
 /**
- * Applies a policy to a stored log. Returns `undefined` if the policy deletes no data.
- *
- * @param noteTexts The texts of the blobs that contain values of notes.
+ * Applies a policy to a stored log. `undefined` if it deletes nothing. @param noteTexts The blobs of values of notes.
  */
 export async function planPruning(
   agentId: string,
@@ -116,10 +114,7 @@ async function sizeOf(
   return { bytes, blobs: new Set(blobs.keys()) };
 }
 
-/**
- * Returns the data that retention decides by. Returns `undefined` for an agent without a status. Also returns
- * `undefined` during a rollback, which needs all data.
- */
+/** Returns the data that retention decides by. `undefined` without a status and during a rollback. */
 export function retainableAgent(index: LogProjection): RetainableAgent | undefined {
   const { current } = index.statusState;
   if (!current || index.rollback) return undefined;
@@ -178,10 +173,7 @@ function linesWithNotes({ lines, notes }: LogProjection): ReadonlySet<number> {
   return found;
 }
 
-/**
- * Returns whether a checkpoint is deleted before others: a checkpoint of a closed line, because no move can target it,
- * or a merge, because it needs the ends of all branches.
- */
+/** Returns whether a checkpoint is deleted before others: one of a closed line, which no move targets, or a merge. */
 function goesFirst(index: LogProjection, point: CheckpointPoint): boolean {
   const line = index.lines.nestedLine(point.record.lane);
   return (line !== undefined && !index.lines.isOpen(line.lane)) || mergedAt(index, point) !== undefined;

@@ -57,9 +57,7 @@ export interface PruneReport {
   readonly bytes: number;
 }
 
-/**
- * Applies a retention policy to the agents of a storage. Reports the error of one agent and continues with the others.
- */
+/** Applies a retention policy to all agents. Reports the error of one agent and continues with the others. */
 export function pruneStorage(setup: PersistenceSetup, options: PruneOptions): Promise<PruneReport> {
   checkSchema(optionsSchema, options, "options of prune()");
   const action = () => pruneAgents(setup, options);
@@ -163,10 +161,7 @@ async function findWork(
   return { pruned: { agentId, dropped: false, checkpointIds: [], bytes }, unremoved: before.blobs };
 }
 
-/**
- * Carries out a pruning, and emits its event as soon as the pruning is durable. Bytes that cannot be removed now are
- * removed by the next pruning.
- */
+/** Carries out a pruning, and emits its event when it is durable. The next pruning removes bytes that remain. */
 async function carryOut(
   setup: PersistenceSetup,
   journal: Journal,

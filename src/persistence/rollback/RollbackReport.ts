@@ -99,11 +99,7 @@ const optionsSchema = strictOptions(() => ({
   onFailure: z.enum(["stop", "leave"]).optional(),
 }));
 
-/**
- * Returns whether only the messages are rolled back.
- *
- * @throws InvalidInputError for an unknown strategy, which would otherwise run inverses.
- */
+/** Returns whether only the messages are rolled back. @throws InvalidInputError for an unknown strategy. */
 export function isHistoryOnly(options: RollbackOptions): boolean {
   checkSchema(optionsSchema, options, "options of a rollback");
   return options.rollbackStrategy === "message_history_only";

@@ -52,10 +52,7 @@ export function finishedReport(log: AgentLog, { target, base }: RollbackGoal): R
   });
 }
 
-/**
- * Returns the finished steps of an earlier rollback to this checkpoint, which is repeated because a call failed. Only
- * the report of the earlier rollback contains these steps, because they do not run again.
- */
+/** Returns the finished steps of an earlier rollback to this checkpoint, which do not run again. */
 export function doneBefore(log: AgentLog, target: CheckpointPoint): Pick<RollbackReport, "reverted" | "participants"> {
   const stored = lastReport(log, target);
   if (!stored || !hasFailed(stored)) return { reverted: [], participants: [] };

@@ -73,10 +73,7 @@ async function newPlan(participant: RollbackParticipant, rollback: Rollback): Pr
   return { participant, steps, record };
 }
 
-/**
- * Returns the steps of a participant, or `undefined` without steps. `redone` is true if the steps of a redo apply
- * changes again.
- */
+/** Returns the steps of a participant, if any. `redone` is true if the steps of a redo apply changes again. */
 async function stepsOf(
   participant: RollbackParticipant,
   request: ParticipantRequest,
@@ -87,10 +84,7 @@ async function stepsOf(
   return { ...plan, redone: false };
 }
 
-/**
- * Applies the planned steps that have no record of their application. If a step throws, the rollback stays open, unless
- * the caller chose to leave failures.
- */
+/** Applies the planned steps without a record. A failed step keeps the rollback open, unless failures may stay. */
 export async function applyParticipants(
   planned: readonly PlannedParticipant[],
   rollback: Rollback,

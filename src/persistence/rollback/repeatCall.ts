@@ -66,12 +66,7 @@ function executeAgain(tool: AnyTool, call: LoggedCall, input: unknown, rollback:
   return Promise.race([stopped, tool.execute(input as never, options)]);
 }
 
-/**
- * Returns recorded answers to the requests of a repeated call.
- *
- * @param stop Called if the call makes a different request. The promise of that request never settles, as in a run that
- * waits.
- */
+/** Returns recorded answers to the requests of a repeated call. @param stop Called for a request without an answer. */
 function replayedRequests(call: LoggedCall, rollback: Rollback, stop: () => void): AgentContext["requestInput"] {
   const { journal } = rollback;
   const asked = new Map<string, number>();
@@ -87,10 +82,7 @@ function replayedRequests(call: LoggedCall, rollback: Rollback, stop: () => void
   };
 }
 
-/**
- * Gives a repeated call the events that it received before. If the call waits for another event, it is stopped, as for
- * a new request.
- */
+/** Gives a repeated call its earlier events. A wait for another event stops the call, like a new request. */
 function replayedEvents(call: LoggedCall, rollback: Rollback, stop: () => void): AgentContext["receive"] {
   const received = new Map<string, number>();
   return async (name: string, { schema }: ReceiveOptions) => {
@@ -108,9 +100,7 @@ function replayedEvents(call: LoggedCall, rollback: Rollback, stop: () => void):
 
 export type Waits = Pick<AgentContext, "requestInput" | "sleep" | "sleepUntil" | "receive">;
 
-/**
- * Lets a repeated call wait for the rest of its recorded sleeps. A long sleep stops the call, as a new request does.
- */
+/** Lets a repeated call wait for the rest of its recorded sleeps. A long sleep stops it, like a new request. */
 function repeatedSleeps(call: LoggedCall, rollback: Rollback, stop: () => void): Pick<Waits, "sleep" | "sleepUntil"> {
   const { setup, signal } = rollback;
   const { clock, sleepInProcessMs } = setup;
@@ -206,12 +196,7 @@ export async function checkedInput(
   }
 }
 
-/**
- * Builds a context for an inverse. No node runs during a rollback, so the context contains only the target of the
- * rollback.
- *
- * @param waits Defaults to functions that throw.
- */
+/** Builds a context for an inverse. It contains only the target of the rollback. @param waits Defaults to throwing. */
 export function callOptions(
   toolCallId: string,
   { journal, target, signal }: Rollback,

@@ -37,9 +37,7 @@ export interface RollBackOptions extends Rollback {
   readonly changes?: ReturnType<TypedStorage["takeChanges"]>;
 }
 
-/**
- * Reverts the work since a checkpoint, newest first, and starts a lane from that checkpoint. Durable when it resolves.
- */
+/** Reverts the work since a checkpoint, newest first, and starts a lane there. Durable when it resolves. */
 export async function rollBack(
   options: RollBackOptions,
 ): Promise<{ readonly report: RollbackReport; readonly recorder: RunRecorder }> {
@@ -84,10 +82,7 @@ export function pausedAt({ id }: CheckpointPoint): NonNullable<RollBackOptions["
   return { status: "paused", reason: `rolled back to checkpoint ${id}` };
 }
 
-/**
- * Records the structure of the current code for a line that a move from outside restarts. Returns no records if
- * migrations apply.
- */
+/** Records the structure of the current code for a line that a move restarts, unless migrations apply. */
 function movedCode(
   setup: PersistenceSetup,
   { index }: AgentLog,
@@ -147,10 +142,7 @@ async function resolveDoubts(
   return records;
 }
 
-/**
- * Returns whether a call can be repeated, by the current declaration of the tool. If the tool is unknown, uses the
- * declaration recorded with the call.
- */
+/** Returns whether a call can be repeated, by the current declaration of the tool, else by the recorded one. */
 function isRepeatable({ tool, effect, agentPath }: LoggedCall, setup: PersistenceSetup): boolean {
   const own = setup.at(agentPath);
   const known = own?.toolNamed(tool);
@@ -158,10 +150,7 @@ function isRepeatable({ tool, effect, agentPath }: LoggedCall, setup: Persistenc
   return now === "none" || now === "idempotent";
 }
 
-/**
- * Reopens the runs that finished after the target. A redo also marks the runs between the common ancestor and the
- * target as finished again.
- */
+/** Reopens the runs that finished after the target. A redo also finishes those up to the target again. */
 function changeRuns(journal: Journal, index: LogProjection, goal: RollbackGoal): void {
   const { runs, cancelled } = journal;
   for (const run of [goal.target.runId, ...runsLeft(index, goalRecord(goal))]) {

@@ -58,10 +58,7 @@ async function restoreMessages(
   return report;
 }
 
-/**
- * Returns the messages at a checkpoint, and the report of a rollback of messages only. Every effect since the
- * checkpoint remains.
- */
+/** Returns the messages at a checkpoint, and the report of a rollback that leaves every effect. */
 export function historyOnly(
   log: AgentLog,
   checkpointId: string | undefined,

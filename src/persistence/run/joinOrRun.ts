@@ -69,11 +69,7 @@ function runOptionsOf({ kind, options }: RunRequest): Pick<RunOptions, "runId" |
   return kind === "run" ? (options as RunOptions) : {};
 }
 
-/**
- * Returns the result of another call.
- *
- * @returns `undefined` if the other caller aborted its call, or if another process runs the agent.
- */
+/** Returns the result of another call. `undefined` if its caller aborted, or another process runs the agent. */
 async function resultOf(
   { result, signal: theirs }: RunningCall,
   ours: AbortSignal | undefined,
@@ -131,11 +127,7 @@ class AgentTurns {
     this.#active.delete(call);
   }
 
-  /**
-   * Runs `work` after all earlier calls in the queue, as soon as no other call runs.
-   *
-   * @param signal Aborting it removes the call from the queue, but does not stop running work.
-   */
+  /** Runs `work` after all earlier calls, when no other call runs. @param signal Removes the call from the queue. */
   inQueue<Result>(signal: AbortSignal | undefined, work: () => Promise<Result>): Promise<Result> {
     const ready = this.#queueEnd.then(async () => {
       for (let other = this.other(); other; other = this.other()) await settled(other.result);

@@ -82,11 +82,7 @@ async function joined(journal: Journal, { agentId, options }: RunRequest): Promi
   return { kind: "resume", agentId, options: { agentId, signal, onDelta, takeOver } };
 }
 
-/**
- * Finishes an interrupted rollback.
- *
- * @returns the calls that were not reverted. The list is empty unless the caller abandons other runs.
- */
+/** Finishes an interrupted rollback. @returns the calls not reverted, empty unless the caller abandons runs. */
 export async function finishOpenRollback({
   setup,
   journal,

@@ -33,10 +33,7 @@ interface Branched {
   readonly effects: BranchEffects;
 }
 
-/**
- * Starts a branch at a checkpoint. Returns `undefined` if the checkpoint is the head of an unfinished run. This case is
- * a resume, which keeps the recorded work of the next node.
- */
+/** Starts a branch at a checkpoint. `undefined` at the head of an unfinished run, which a resume continues. */
 export async function branched(call: DurableCall, checkpointId: string): Promise<Branched | undefined> {
   const { setup, journal } = call;
   const log = await journal.readAll();

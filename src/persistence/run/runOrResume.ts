@@ -28,10 +28,7 @@ import { joinOrRun } from "./joinOrRun.ts";
 import { finishOpenRollback, withEffects, openForRun } from "./openForRun.ts";
 import { comparedInput, recordedResult, waitingResult } from "./recordedResult.ts";
 
-/**
- * Executes a `run` or `resume` of a durable agent. It owns the agent until the run finishes. Joins a call in this
- * process with the same `runId`.
- */
+/** Executes a `run` or `resume`, and owns the agent meanwhile. Joins a call in this process with the same `runId`. */
 export function runOrResume(
   setup: PersistenceSetup,
   recorders: RunRecorders,

@@ -24,10 +24,7 @@ export function inversesInDoubt(log: AgentLog): readonly LoggedCall[] {
   return ownCalls(log).filter(({ call }) => log.index.inverting.has(call));
 }
 
-/**
- * Returns the calls whose inverse may be settled. The inverse is in doubt, blocks an open rollback, or was settled
- * before.
- */
+/** Returns the calls whose inverse may be settled: it is in doubt, blocks a rollback, or was settled before. */
 export function inversesToSettle(log: AgentLog): readonly LoggedCall[] {
   const { index } = log;
   const open = new Set([...(index.rollback?.calls ?? []), ...index.inverting, ...index.left.keys()]);

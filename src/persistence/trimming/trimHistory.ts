@@ -5,10 +5,7 @@ import { abortable } from "../../internal/abortable.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { OlderContent, TrimmingPolicy } from "../config/TrimmingPolicy.ts";
 
-/**
- * Trims the history of a run, if configured. The next checkpoint saves the change. If a summarizer fails, its error is
- * reported and its content stays.
- */
+/** Trims the history of a run. The next checkpoint saves the change. A failed summarizer leaves its content. */
 export async function trimHistory(setup: PersistenceSetup, run: AgentRun): Promise<void> {
   const { trimming } = setup;
   if (!trimming) return;
@@ -170,10 +167,7 @@ export function resultsOf({ role, content }: Message): readonly ToolResult[] {
   return role === "tool" ? content.filter((part) => part.type === "tool-result") : [];
 }
 
-/**
- * Returns the last index at which the history can be cut. At least `keep` messages follow it, and no result
- * after it belongs to a call before it.
- */
+/** Returns the last index for a cut that keeps `keep` messages and separates no call from its result. */
 function cutOf(messages: readonly Message[], keep: number): number {
   const answeredAt = new Map<string, number>();
   for (const [at, message] of messages.entries())

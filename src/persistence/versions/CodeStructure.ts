@@ -7,9 +7,7 @@ import type { z } from "zod";
 
 /** The parts of an agent's code that its stored runs rely on, as plain JSON, with its sub-agents. */
 export interface CodeStructure extends AgentStructure {
-  /**
-   * The sub-agents, without duplicates. Tools refer to them by number, from 1. Omitted if the agent has no sub-agents.
-   */
+  /** The sub-agents, without duplicates. Tools refer to them by number, from 1. */
   readonly agents?: readonly AgentStructure[];
 }
 
@@ -22,9 +20,7 @@ export interface ToolStructure {
   readonly name: string;
   readonly input: string;
   readonly effect?: ToolEffect;
-  /**
-   * The number of the agent that the tool runs. 0 is the agent of the structure itself. Omitted for an ordinary tool.
-   */
+  /** The number of the agent that the tool runs, where 0 is the agent itself. Omitted for an ordinary tool. */
   readonly agent?: number;
 }
 
@@ -39,11 +35,7 @@ type Defined = Pick<AgentDefinition, "graph" | "tools">;
 
 const structures = new WeakMap<object, Code>();
 
-/**
- * Returns the code structure of an agent.
- *
- * @param pipeline The pipeline of the agent. Its structure is computed once and does not change afterwards.
- */
+/** Returns the code structure of an agent. @param pipeline Its structure is computed once and does not change. */
 export function codeOf(pipeline: object & Defined, sha256: Sha256): Code {
   const code = structures.get(pipeline) ?? describe(pipeline, sha256);
   structures.set(pipeline, code);

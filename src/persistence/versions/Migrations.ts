@@ -39,10 +39,7 @@ export class Migrations {
     if (problems.length > 0) throw new InvalidInputError("configuration of Persistence", problems);
   }
 
-  /**
-   * Returns the migrations, in order, for a run with this version of the strategy. Empty for the current version.
-   * `undefined` if no chain exists.
-   */
+  /** Returns the migrations for a run with this version, in order. `undefined` if no chain exists. */
   chainFrom(version: number): readonly Migration[] | undefined {
     return this.#chains.get(version);
   }

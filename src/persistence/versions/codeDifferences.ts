@@ -20,10 +20,7 @@ export function codeDifferences(stored: StoredStructure, current: StoredStructur
   ];
 }
 
-/**
- * Returns whether a fact always appears and disappears together with another fact. Reporting the other fact is then
- * enough.
- */
+/** Returns whether a fact always appears with another fact, which is then enough to report. */
 function isOfOther(fact: string): boolean {
   return /(^|: )the (input schema|output schema|effect) of /.test(fact);
 }
@@ -113,10 +110,7 @@ interface Caller {
   readonly reached: Reached | undefined;
 }
 
-/**
- * Adds the tools, because any node can call any tool. The code of sub-agents is not added, because a new call of a
- * sub-agent uses the current code.
- */
+/** Adds the tools, which any node can call. A new call of a sub-agent uses the current code. */
 function addTools(
   facts: Map<string, string>,
   { tools }: AgentStructure,

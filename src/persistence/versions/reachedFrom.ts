@@ -2,10 +2,7 @@ import type { EdgeStructure, GraphStructure, NodeStructure } from "../../agent/s
 
 export interface LinePoint {
   readonly node: string;
-  /**
-   * The started branches of that node, which are separate lines. `"all"` if no further branch will start. Defaults to
-   * an empty set.
-   */
+  /** The started branches of that node, which are separate lines. `"all"` if no further one will start. */
   readonly begun?: ReadonlySet<string> | "all" | undefined;
 }
 

@@ -22,10 +22,7 @@ import { isListDue, runningStatus, waitingStatus } from "./waitingStatus.ts";
 
 interface LiveRequest extends AskedRequest {
   readonly lane: number;
-  /**
-   * The line whose node runs again after the answer: the line that made the request, or a caller that waits for this
-   * line.
-   */
+  /** The line whose node runs again after the answer: the requesting line, or a caller that waits for it. */
   readonly recorder: RunRecorder;
   readonly run: AgentRun;
   readonly forget: () => void;
@@ -91,10 +88,7 @@ export class LiveRequests implements Disposable {
     );
   }
 
-  /**
-   * Finishes the run because no line can continue. The run gets the status `waiting`, unless an answer has arrived
-   * meanwhile. Durable when it resolves.
-   */
+  /** Finishes the run as `waiting`, unless an answer has arrived meanwhile. Durable when it resolves. */
   async close(events: readonly InputRequestEvent[]): Promise<void> {
     const journal = this.#journal;
     const waiting = events.flatMap(({ requestId }) => this.#open.get(requestId)?.pending ?? []);

@@ -36,11 +36,7 @@ export async function answerRequests(
   await append(journal, stored, replies);
 }
 
-/**
- * Ends every open request that has expired.
- *
- * @returns false if no request has expired.
- */
+/** Ends every open request that has expired. @returns false if no request has expired. */
 export async function expireRequests(
   _setup: PersistenceSetup,
   journal: Journal,
@@ -57,11 +53,7 @@ export async function expireRequests(
   return true;
 }
 
-/**
- * Gives the open requests of an agent the events that they wait for.
- *
- * @returns false if no event has arrived.
- */
+/** Gives the open requests of an agent the events that they wait for. @returns false if no event has arrived. */
 export async function receiveEvents(setup: PersistenceSetup, journal: Journal, stored: StoredState): Promise<boolean> {
   const { agentId, writer } = journal;
   const replies: ReplyRecord[] = [];
@@ -123,10 +115,7 @@ function statusIfDue(journal: Journal, stored: StoredState, replies: readonly Re
   return statusRecords(journal.statusState, next);
 }
 
-/**
- * Returns whether the listed requests can stay in the status, even if some of them are answered. The status must always
- * show the earliest expiry.
- */
+/** Returns whether the list in the status may stay after answers. It must show the earliest expiry. */
 function isListedEnough(stored: StoredState, replied: ReadonlySet<string>): boolean {
   const { requests: given, statusState } = stored.log.index;
   const { requests = [], until } = statusState.current?.record ?? {};

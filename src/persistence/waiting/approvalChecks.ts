@@ -21,10 +21,7 @@ export async function assertCounts(
   if (problems) throw new InvalidInputError(answerSubject(requestId), problems);
 }
 
-/**
- * Returns why a recorded answer does not approve a call, because anyone who can write the log can write an answer.
- * `undefined` if it counts.
- */
+/** Returns why a recorded answer does not count as approval, because any writer of the log can write one. */
 export async function recordedProblems(
   verifier: ApprovalVerifier,
   { journal: { agentId }, replies }: RunRecorder,

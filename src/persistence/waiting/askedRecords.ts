@@ -19,10 +19,7 @@ export interface AskedRequest {
   readonly isNew: boolean;
 }
 
-/**
- * Returns the records of a line's requests and of its suspended calls. Suspended calls are not in doubt. Closes the
- * recorder.
- */
+/** Returns the records of a line's requests and suspended calls, which are not in doubt. Closes the recorder. */
 export function askedRecords(
   recorder: RunRecorder,
   events: readonly InputRequestEvent[],

@@ -2,10 +2,7 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 
 const endsByLog = new WeakMap<RecordLog, Map<string, Promise<unknown>>>();
 
-/**
- * Gives answers to an agent one after another. Concurrent answers of one process would compete for the ownership of the
- * log.
- */
+/** Gives answers to an agent one after another, so that they do not compete for the log. */
 export async function inAnswerTurn<Result>(
   log: RecordLog,
   agentId: string,

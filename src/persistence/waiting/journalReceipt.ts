@@ -84,9 +84,7 @@ async function recordRequest(
   return { dueAt, at, receipts, request };
 }
 
-/**
- * Resolves to the event of a waiting line when the event has arrived, or to `undefined` if the line no longer waits.
- */
+/** Resolves to the event of a waiting line, or to `undefined` if the line no longer waits. */
 export async function arrival(
   { setup, journal: { agentId } }: RunRecorder,
   pending: PendingRequest,

@@ -57,10 +57,7 @@ async function requestsOf(log: RecordLog, agentId: string): Promise<readonly Pen
 /** Includes agents that cannot run here, so that the answer is rejected with the reason. */
 const answerable = [...asking, "moving", "copied"];
 
-/**
- * Returns the id of the agent that made a request. @throws RequestNotOpenError. InvalidInputError if several agents
- * made it.
- */
+/** Returns the agent that made a request. @throws RequestNotOpenError. InvalidInputError if several made it. */
 export async function agentOfRequest(log: RecordLog, requestId: string): Promise<string> {
   const found: string[] = [];
   const more: string[] = [];

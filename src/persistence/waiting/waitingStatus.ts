@@ -19,9 +19,7 @@ export function waitingStatus(requests: readonly PendingRequest[], at: number): 
 }
 
 /**
- * Returns the status of a running run, with the requests of its waiting lines.
- *
- * @param isAnswered Whether an answer continues the run, which counts as progress of its task.
+ * Returns the status of a running run with its waiting requests. @param isAnswered Whether an answer continues the run.
  */
 export function runningStatus(
   { statusState, clock }: Journal,
@@ -40,18 +38,12 @@ export function runningStatus(
 /** Up to this number of open requests, the status always lists all of them. */
 const mostListed = 100;
 
-/**
- * Returns whether a status with this number of requests lists all open requests. A status with the maximum number can
- * lack a new one.
- */
+/** Returns whether a status with this many requests lists all. One with the maximum can lack a new one. */
 export function listsAll(listed: number): boolean {
   return listed < mostListed;
 }
 
-/**
- * Returns whether to write the list of open requests again. With many requests, not every answer rewrites the list,
- * because the total size would be quadratic.
- */
+/** Returns whether to write the list of requests again. Writing it for each of many answers would be quadratic. */
 export function isListDue(listed: number, open: number): boolean {
   return open <= mostListed || Math.abs(open - listed) * 10 >= listed;
 }

@@ -27,11 +27,7 @@ export class AppendRedactor {
     this.#secrets = secrets;
   }
 
-  /**
-   * Learns the secrets and calls of stored records.
-   *
-   * @param restored - the redacted values within the records. Texts that were redacted as a whole stay redacted.
-   */
+  /** Learns the secrets and calls of stored records. @param restored - their redacted values. */
   learn(records: LogAppend["records"], restored: readonly unknown[]): void {
     this.#isMarked ||= records.some(hasMark);
     this.#learning([]).records(records);
@@ -116,12 +112,7 @@ function copyOf(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyOf(item)]));
 }
 
-/**
- * Refuses ids and names that look like redacted values. They are stored as they are, and a reader of the log would
- * decrypt them.
- *
- * @throws InvalidInputError
- */
+/** Refuses ids and names that look like tokens, which readers would decrypt. @throws InvalidInputError */
 function assertNoTokens({ records, summary }: Pick<LogAppend, "records" | "summary">): void {
   for (const record of records) assertNone(record, `${record.kind} to record`);
   if (summary) assertNone(summary, "summary to record");

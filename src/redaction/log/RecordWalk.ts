@@ -215,10 +215,7 @@ const mostCalls = 50_000;
 export class CallTools {
   readonly #tools = new Map<string, string | undefined>();
 
-  /**
-   * Remembers the call of a record, or of a part of a message. A call with two tools has none, because a value can look
-   * like a call.
-   */
+  /** Remembers the call of a record or part. A call with two tools has none, because a value can look like a call. */
   note(value: object): void {
     const { call, tool, toolCallId, toolName } = value as Readonly<Record<string, unknown>>;
     const [foreignId, foreignTool] = foreignCall(value);

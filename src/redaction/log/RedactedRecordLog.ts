@@ -36,8 +36,7 @@ export interface RedactedRecordLogOptions {
 type Receive = NonNullable<RecordLog["receive"]>;
 
 /**
- * Encrypts the redacted values of all records and summaries, and all blobs. The log below sees tokens in their place, and
- * readers of this log see the values.
+ * Encrypts the redacted values and the blobs of a log. The log below has tokens, readers of this log get the values.
  */
 export class RedactedRecordLog implements RecordLog {
   readonly version = "v1";
@@ -229,10 +228,7 @@ export class RedactedRecordLog implements RecordLog {
     }
   }
 
-  /**
-   * Encrypts the key of an agent with the current key of the source. A new agent destroys the key that a deleted agent
-   * with the same id left, for example after a crash.
-   */
+  /** Encrypts the key of an agent with the current key of the source. A new agent destroys the key of a deleted one. */
   async #prepareKey(agentId: string, { nonce }: LogOwner): Promise<void> {
     if (await this.#hasData(agentId)) return void (await this.keys.refresh(agentId).catch(unlessStorageFailed));
     const keyId = await this.keys.storedId(agentId);

@@ -44,12 +44,7 @@ export class BlobValues {
     for (const [place, learn] of expected ?? []) this.#learn(bytes, { name: nameOf(reference, place), learn });
   }
 
-  /**
-   * Learns from the value of a record, at once or when the value is read.
-   *
-   * @param place - the place of the value in the record. Each place is learned once.
-   * @returns whether the secrets of the value are known.
-   */
+  /** Learns from the value of a record, at once or when it is read. @returns whether its secrets are known. */
   expect(reference: string, place: string, learn: Learn): boolean {
     const [stored, name] = [this.#stored.get(reference), nameOf(reference, place)];
     if (stored) stored.isUsed = true;

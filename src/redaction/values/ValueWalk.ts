@@ -8,17 +8,9 @@ import { parsedJson } from "../../internal/parsedJson.ts";
 export interface WalkOptions {
   readonly rules: RedactionRules;
   readonly secrets: KnownSecrets;
-  /**
-   * Replaces a value at a redacted path.
-   *
-   * @param shown - a text to show instead. Empty if nothing is shown.
-   */
+  /** Replaces a value at a redacted path. @param shown - a text to show instead. Empty if nothing is shown. */
   readonly replace: (value: unknown, shown: string) => unknown;
-  /**
-   * Replaces a value that contains a secret.
-   *
-   * @param shown - the shown part of a text. Empty if nothing is shown.
-   */
+  /** Replaces a value that contains a secret. @param shown - the shown part of a text. Empty if nothing is shown. */
   readonly replaceText: (value: unknown, shown: string) => unknown;
   /** Whether a text without a known secret is replaced, too. */
   readonly hides?: ((text: string) => boolean) | undefined;
@@ -57,10 +49,7 @@ export class ValueWalk {
     return this.#within(value, () => this.#nested(value, places));
   }
 
-  /**
-   * Returns a structure of the library without its redacted parts. Its keys, ids and kinds stay, because readers need
-   * them. If its own path is redacted, all values within it are.
-   */
+  /** Returns a structure without its redacted parts. Its keys, ids and kinds stay, unless its own path is redacted. */
   structure(value: unknown, places: Places, fields: LibraryFields): unknown {
     if (typeof value === "number" || typeof value === "boolean") return value;
     if (!Array.isArray(value) && !isPlain(value)) return this.value(value, places);
@@ -125,10 +114,7 @@ export class ValueWalk {
     return side !== undefined && hasRulesOfTools(this.options.rules, side);
   }
 
-  /**
-   * Models and other runtimes store inputs and outputs as JSON texts. A text that is no JSON, for example because it was
-   * cut off, does not show its redacted parts.
-   */
+  /** Texts can be JSON. A text that was cut off does not show its redacted parts. */
   #isRedactedJson(text: string, places: Places): boolean {
     const { rules, keeps } = this.options;
     if (rules.paths.length === 0 || text === "" || keeps?.(text)) return false;

@@ -33,9 +33,7 @@ const callType = /_call$|tool_use$/;
 const partType = /^tool-(.+)$/s;
 
 /**
- * Returns the call of an object, or `undefined` if it represents none.
- *
- * @param toolOfCall - returns the tool of a known call, because a result can lack it.
+ * Returns the call of an object, if it represents one. @param toolOfCall - the tool of a call whose result lacks it.
  */
 export function callShape(value: object, toolOfCall: (callId: unknown) => string | undefined): CallShape | undefined {
   const own = toolOf(value) ?? toolOfPart(value);

@@ -138,11 +138,7 @@ const volatileKeys: ReadonlySet<string> = new Set(["toolCallId", "providerToolCa
 
 const partTypes: ReadonlySet<unknown> = new Set(["text", "reasoning", "file", "tool-call", "tool-result", "custom"]);
 
-/**
- * Returns a JSON value as text that is equal for equal values. The ids in parts of messages do not count.
- *
- * @throws InvalidInputError for another value, such as a function
- */
+/** Returns JSON as text that is equal for equal values, without ids in messages. @throws InvalidInputError */
 function comparableText(value: unknown): string {
   const text = canonicalText(withoutIds(value));
   if (text !== undefined) return text;
@@ -160,12 +156,7 @@ function withoutIds(value: unknown): unknown {
 /** Items of two lists that belong together. One is `undefined` if only the other list has the item. */
 type AlignedPair<Item> = readonly [before: Item | undefined, after: Item | undefined];
 
-/**
- * Aligns two lists in their order. First matches items with equal first keys, then the items between these by their
- * second keys, and so on.
- *
- * @param keys - from strict to loose
- */
+/** Aligns two lists by their first keys, and the items between by the next ones. @param keys - from strict to loose */
 function aligned<Item>(
   before: readonly Item[],
   after: readonly Item[],

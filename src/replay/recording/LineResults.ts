@@ -66,10 +66,7 @@ export class LineResults {
     this.#answers.set(key, { ...record, order });
   }
 
-  /**
-   * Ends the open requests that had expired when their node continued. A run that continues after the expiry records no
-   * reply.
-   */
+  /** Ends the requests that had expired when their node continued. A run that continues records no reply. */
   #expire(at: number, order: number): void {
     for (const record of this.#open.values()) {
       const { lane, request, expiresAt = Infinity, waitingFor } = record;

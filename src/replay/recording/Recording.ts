@@ -58,10 +58,7 @@ export interface RecordedPart {
 
 /** The position at which a part starts. */
 export interface RecordedStart {
-  /**
-   * `resume`: a process continued at a checkpoint that a node of an earlier process had made for another node, or with
-   * other model settings.
-   */
+  /** `resume`: a process continued at a checkpoint for another node, or with other model settings. */
   readonly move: NonNullable<CheckpointRecord["move"]> | "resume";
   readonly checkpointId: string;
   readonly version: number;

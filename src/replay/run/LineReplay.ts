@@ -126,11 +126,7 @@ export class LineReplay extends ReplayedLine {
     this.history.begin(messages ?? run.start?.state.messages?.map(({ message }) => message) ?? []);
   }
 
-  /**
-   * Takes the checkpoint that follows the completed nodes of the line. Visits are then counted from it.
-   *
-   * @returns `undefined` if the recording has no checkpoint here.
-   */
+  /** Takes the checkpoint after the completed nodes, from which visits are counted. `undefined` if there is none. */
   cross(run: AgentRun, next: Pick<NextStep, "nodeId" | "input">): RecordedCheckpoint | undefined {
     const { checkpoints } = this.part;
     const { iteration } = run.state;
@@ -172,11 +168,7 @@ export class LineReplay extends ReplayedLine {
     return next && next.iteration < iteration ? next : undefined;
   }
 
-  /**
-   * Takes the next checkpoint that a running node made.
-   *
-   * @param visit The visit whose start is saved. `undefined` for a checkpoint that continues at another node.
-   */
+  /** Takes the next checkpoint of a running node. @param visit Omitted for one that continues at another node. */
   crossWithin(run: AgentRun, visit: Visit | undefined): RecordedCheckpoint | undefined {
     const { checkpoints } = this.part;
     const { iteration } = run.state;

@@ -14,10 +14,7 @@ type Saves = (
 
 /** What a replay answers when a node uses `persistence(context)`. Nothing is stored. */
 export interface PersistenceAnswers {
-  /**
-   * Called before a move. Resolves if the recorded run has moved here. `actual` is the id of the checkpoint of a
-   * rollback, or an execution point.
-   */
+  /** Resolves if the recorded run has moved here. `actual` is the checkpoint of a rollback, or an execution point. */
   readonly move: Moves;
   /** Returns the recorded checkpoint. `isBeginning`: it saves the start of the node, so that the node is repeated. */
   readonly save: Saves;

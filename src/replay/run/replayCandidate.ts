@@ -23,11 +23,7 @@ export interface CandidateStart {
   readonly positions?: readonly LinePosition[] | undefined;
 }
 
-/**
- * Runs an agent from a recorded point with a changed model, prompt or code, and with the recorded results that fit.
- *
- * @param signal Stops the replay with its reason.
- */
+/** Runs an agent from a recorded point with changed parts and the results that fit. @param signal Stops the replay. */
 export async function replayCandidate(
   agent: AIAgent<never, unknown>,
   { recording, results = allResults(recording.line), positions = [] }: CandidateStart,

@@ -42,11 +42,7 @@ export interface ReplayResult {
   readonly trace: RunTrace;
 }
 
-/**
- * Runs the strategy of an agent in memory with the results of a recording.
- *
- * @param signal Stops the replay with its reason.
- */
+/** Runs the strategy of an agent in memory with the results of a recording. @param signal Stops the replay. */
 export async function replayRecording(
   agent: AIAgent<never, unknown>,
   recording: Recording,

@@ -5,10 +5,7 @@ export function plainValue(shown: ShownValue): unknown {
   return "value" in shown ? shown.value : { $unreadable: shown.unreadable.code };
 }
 
-/**
- * Returns whether a value consists of JSON values, with at most `levels` levels. A value that contains itself has more.
- * Fields with the value `undefined` are allowed.
- */
+/** Returns whether a value consists of JSON values with at most `levels` levels. Fields may be `undefined`. */
 export function isJson(value: unknown, levels: number): boolean {
   let open: ReadonlySet<unknown> = new Set([value]);
   for (let level = 0; open.size > 0; level++) {

@@ -17,11 +17,7 @@ export interface RunPath {
   readonly events: readonly StepEvent[];
 }
 
-/**
- * Finds the path of a run.
- *
- * @param at - the id or name of its last checkpoint. Defaults to the end of the run.
- */
+/** Finds the path of a run. @param at - the id or name of its last checkpoint. Defaults to the end of the run. */
 export function runPath({ index, owner }: Source, runId: string, at: string | undefined): RunPath {
   const { log } = index;
   const end = at === undefined ? endOf(log, runId) : findCheckpoint({ agentId: index.agentId, index: log }, at);

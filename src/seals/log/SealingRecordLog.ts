@@ -244,10 +244,7 @@ export class SealingRecordLog implements RecordLog {
     else if (newest && upTo === undefined) this.#noteEnd(agentId, appends, { hash: newest.hash, tail });
   }
 
-  /**
-   * @param from - the first position of a part of the log. Defaults to the whole log.
-   * @throws SealBrokenError
-   */
+  /** @param from - the first position of a part of the log. Defaults to the whole log. @throws SealBrokenError */
   async #compare(agentId: string, appends: readonly SealedAppend[], from: number | undefined): Promise<SealCheck> {
     const check = await this.#checkOf(agentId, appends, { from });
     // A part of a log does not show which of its appends were pruned.

@@ -138,10 +138,7 @@ function keptChanges(end: number, { seals }: TrustedSeals, kept: KeptSeal | unde
   return isKnown ? [] : [{ kind: "truncated", position: kept.position }];
 }
 
-/**
- * Whether a log contains a later seal of the whole log, which replaces the kept one. After an import in place of a
- * deleted log, its position may be lower.
- */
+/** Whether a later seal of the whole log replaces the kept one. After an import, its position may be lower. */
 function isReplaced(seals: readonly TrustedSeal[], { generation, position }: KeptSeal): boolean {
   const oldest = seals.at(-1)?.seal;
   if (!oldest?.whole) return false;

@@ -60,11 +60,7 @@ export class StoredResponses {
     return this.items.findLast(({ response }) => !response)?.at ?? [0, 0];
   }
 
-  /**
-   * Reads the appends since the last call.
-   *
-   * @throws CorruptLogError, UnreadableValueError
-   */
+  /** Reads the appends since the last call. @throws CorruptLogError, UnreadableValueError */
   async read(): Promise<void> {
     const stored = await readPaced(this.#log, this.#agentId, { after: this.#position });
     if (stored.length === 0) return;

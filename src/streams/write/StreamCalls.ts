@@ -17,10 +17,7 @@ export interface StreamCallOptions {
   readonly onFailure: (failure: FailedStreamCall) => void;
 }
 
-/**
- * Calls a store for one stream. The calls never throw and never take longer than the timeout. They resolve with `false`
- * if the store failed or did not answer in time.
- */
+/** Calls a store for one stream, never throwing. Resolves with `false` after a failure or a timeout. */
 export class StreamCalls {
   readonly #store: StreamStore;
   readonly #streamId: string;

@@ -124,10 +124,7 @@ class TaskSlots {
     this.#log = log;
   }
 
-  /**
-   * Returns the id of a free slot without taking it, or `undefined` if all are held. A release would wake the workers
-   * that wait for a slot, so workers must not take slots that they may not need.
-   */
+  /** Returns a free slot without taking it, if any. A release of a needless slot would wake waiting workers. */
   async find(name: string, count: number): Promise<string | undefined> {
     const first = Math.floor(Math.random() * count);
     for (let at = 0; at < count; at++) {

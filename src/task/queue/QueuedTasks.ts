@@ -30,10 +30,7 @@ export async function* listQueue(
   }
 }
 
-/**
- * Lists the queued tasks of one queue that may start now. Tasks of different keys take turns. Delayed tasks and tasks of
- * full keys are skipped at once, so their number does not matter.
- */
+/** Lists the queued tasks of one queue that may start now. Tasks of different keys take turns. */
 export class QueuedTasks implements AsyncIterable<AgentSummary> {
   readonly #log: RecordLog;
   readonly #queue: string | undefined;

@@ -38,12 +38,7 @@ export interface ClaimableTask {
   readonly expiresAt?: string;
 }
 
-/**
- * Lists tasks by priority. With equal priority, interrupted tasks are first, then overdue tasks and retries, then
- * the queue by age.
- *
- * @param scope.queue lists the tasks of this queue. Defaults to tasks without a queue.
- */
+/** Lists tasks by priority: interrupted, overdue and retries, then by age. @param scope.queue Defaults to no queue. */
 export async function* claimableTasks(logs: TaskLogs, scope: QueueScope = {}): AsyncGenerator<ClaimableTask> {
   const { queue } = scope;
   const dueBefore = new Date(logs.clock.now()).toISOString();

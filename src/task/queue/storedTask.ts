@@ -12,10 +12,7 @@ import type { AgentSummary, RecordLog } from "../../storage/RecordLog.ts";
 import type { Task, TaskWithStatus } from "../state/Task.ts";
 import { transitionTask } from "../state/transitionTask.ts";
 
-/**
- * Builds a task from the state of its log, with values in their stored form. Returns `undefined` for an agent that is
- * not a task or may not run here.
- */
+/** Builds a task with stored values from its log. `undefined` for an agent that is no task or may not run here. */
 export function storedTask(taskId: string, life: StatusState): Task | undefined {
   const summary = agentSummary(taskId, life);
   if (!summary) return undefined;
@@ -23,10 +20,7 @@ export function storedTask(taskId: string, life: StatusState): Task | undefined 
   return taskOfSummary({ ...summary, data });
 }
 
-/**
- * Builds a task from its summary, with values in their stored form. Returns `undefined` for an agent that is not a task
- * or may not run here. The summary of a task in progress lacks data that each step changes.
- */
+/** Builds a task from its summary, like {@link storedTask}. A task in progress lacks data that each step changes. */
 export function taskOfSummary(summary: AgentSummary): Task | undefined {
   const { agentId: taskId, taskName, priority = 0, status, createdAt, updatedAt, order: cursor, controls } = summary;
   if (taskName === undefined || !statuses.has(status)) return undefined;

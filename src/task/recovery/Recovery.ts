@@ -53,9 +53,7 @@ export class Recovery<Output> {
     return this.#options.participants ?? this.#feature.recoveryParticipants;
   }
 
-  /**
-   * @param known.hasCheckpoint false if the agent never started, which saves reading its log first. Defaults to true.
-   */
+  /** @param known.hasCheckpoint false if the agent never started, so that its log need not be read first. */
   async execute(known: { readonly hasCheckpoint?: boolean } = {}): Promise<RecoveryReport<Output>> {
     const { agentId } = this.#durable;
     const checkpoint = known.hasCheckpoint === false ? undefined : await this.#durable.getLatestCheckpoint();
@@ -230,10 +228,7 @@ export interface OfferedMismatch {
   readonly doneBy: (option: RecoveryOption) => RecoveryParticipant | undefined;
 }
 
-/**
- * Collects the options that need no change, and the options of participants. The first participant with an option
- * carries it out.
- */
+/** Collects the options that need no change, and those of participants, of which the first one counts. */
 export async function offeredOptions(
   mismatch: EnvironmentMismatch,
   participants: readonly RecoveryParticipant[],

@@ -19,10 +19,7 @@ interface LeftTask {
   readonly retryAtMs: number;
 }
 
-/**
- * Tasks that a worker claimed and released unchanged. The worker claims such a task again after the task has changed,
- * or after a delay, because an immediate try would get the same error.
- */
+/** Tasks that a worker released unchanged. It claims them again after a change or a delay. */
 export class TaskBackoff {
   readonly #left = new Map<string, LeftTask>();
 

@@ -67,10 +67,7 @@ export class TaskWorker implements AsyncDisposable {
   readonly #concurrency: number;
   readonly #limits: AttemptLimits;
   readonly #running = new Map<string, Promise<void>>();
-  /**
-   * Errors of the worker itself, such as an agent with another storage. After such an error, the worker claims no more
-   * tasks.
-   */
+  /** Errors of the worker itself, such as an agent with another storage. It then claims no more tasks. */
   readonly #failures: unknown[] = [];
   /** Reported tasks whose names have no agent here. */
   readonly #skipped = new Set<string>();

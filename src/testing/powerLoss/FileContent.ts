@@ -56,10 +56,7 @@ export class FileContent {
 /** The unit of a device write, in bytes. */
 export const sectorSize = 512;
 
-/**
- * The content of sectors that did not reach the device. Either zeros or older data of the device, or the file ends
- * after the last stored sector.
- */
+/** The content of sectors that did not reach the device: zeros, older data, or the end of the file. */
 export type Fill = "zeros" | "stale" | "nothing";
 
 /** The sectors of a write that reached the device. */

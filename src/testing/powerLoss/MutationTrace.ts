@@ -43,9 +43,7 @@ export class MutationTrace {
   }
 }
 
-/**
- * A name in a directory. Files and directories are identified by number, because one may have several names or no name.
- */
+/** A name in a directory. Files are identified by number, because one may have several names or none. */
 export interface FolderEntry {
   readonly folder: number;
   readonly name: string;

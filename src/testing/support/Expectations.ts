@@ -84,9 +84,7 @@ export interface Difference {
   readonly found: unknown;
 }
 
-/**
- * Compares values like JSON, and bytes by content. Ignores members with the value `undefined` and the order of keys.
- */
+/** Compares values like JSON, and bytes by content. Ignores `undefined` members and the order of keys. */
 export function firstDifference(expected: unknown, found: unknown, path = ""): Difference | undefined {
   if (expected === found) return undefined;
   if (!isContainer(expected) || !isContainer(found) || kindOf(expected) !== kindOf(found))
@@ -104,10 +102,7 @@ function isContainer(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/**
- * Arrays, bytes and plain objects each equal values of the same kind. Instances of classes, such as a Date, never
- * match.
- */
+/** Arrays, bytes and plain objects equal values of their kind. Instances of classes never match. */
 function kindOf(value: object): unknown {
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (value instanceof Uint8Array) return "bytes";

@@ -1,7 +1,4 @@
-/**
- * Agent ids that a storage may confuse or misinterpret. All are valid, because a storage never receives empty,
- * ill-formed or longer ids.
- */
+/** Valid agent ids that a storage may confuse or misinterpret. */
 export const agentIdGroups: Readonly<Record<string, readonly string[]>> = {
   "that are prefixes of each other": [
     "a",

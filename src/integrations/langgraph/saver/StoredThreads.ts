@@ -39,21 +39,13 @@ export class StoredThreads implements AsyncDisposable {
     this.#logs = new KeptLogs(threadShape, { storage });
   }
 
-  /**
-   * Owns a thread while `work` runs. Work of the same process shares the ownership.
-   *
-   * @throws AgentBusyError
-   */
+  /** Owns a thread while `work` runs. Work of the same process shares the ownership. @throws AgentBusyError */
   use<Result>(threadId: string, work: (thread: OwnedThread) => Promise<Result>): Promise<Result> {
     this.#views.forget(threadId);
     return this.#logs.use(threadId, work);
   }
 
-  /**
-   * Owns a thread until the result is disposed.
-   *
-   * @throws AgentBusyError
-   */
+  /** Owns a thread until the result is disposed. @throws AgentBusyError */
   hold(threadId: string): Promise<AsyncDisposable> {
     return this.#logs.hold(threadId);
   }
@@ -74,11 +66,7 @@ export class StoredThreads implements AsyncDisposable {
     return { id: threadId, state: view.state, read: (values) => view.read(values) };
   }
 
-  /**
-   * Deletes a thread, also one that cannot be read.
-   *
-   * @throws AgentBusyError
-   */
+  /** Deletes a thread, also one that cannot be read. @throws AgentBusyError */
   async drop(threadId: string): Promise<void> {
     try {
       const { state } = await this.view(threadId);

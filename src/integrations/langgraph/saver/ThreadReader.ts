@@ -166,10 +166,7 @@ export function* listedPuts({ namespaces }: ThreadState, filter: PutFilter): Gen
   }
 }
 
-/**
- * Compares the storage order if the namespace contains the checkpoint. Otherwise, as in a subgraph, compares the times
- * in the ids.
- */
+/** Compares the storage order within a namespace. Otherwise, as in a subgraph, compares the times in the ids. */
 function entriesBefore({ stored, entries }: Namespace, before: string | undefined): readonly CheckpointEntry[] {
   // Copied, because the thread may grow during the iteration.
   if (before === undefined) return stored.slice();

@@ -50,10 +50,7 @@ const schema = strictOptions(() => ({
   telemetry: telemetrySchema.optional(),
 }));
 
-/**
- * @throws InvalidInputError
- * @throws NotSupportedError for a storage without a log
- */
+/** @throws InvalidInputError @throws NotSupportedError for a storage without a log */
 export function checkedOptions(options: PersistenceSaverOptions): PersistenceSaverOptions {
   checkSchema(schema, options, "options of a PersistenceSaver");
   const { storage } = options;

@@ -60,18 +60,12 @@ export interface StoredCheckpoints {
   readonly calls: { restated(): Iterable<CallRecord> };
 }
 
-/**
- * Returns the writes of a checkpoint as LangGraph applies them. The first regular write of an index counts, and the
- * last special one.
- */
+/** Returns the writes of a checkpoint as LangGraph applies them: the first regular and the last special one. */
 export function writesOf(entry: CheckpointEntry): readonly StoredWrite[] {
   return sorted(entry.writes);
 }
 
-/**
- * Returns the writes that produced a child: those after its previous sibling and before the child. A copied checkpoint
- * (`fork`) has no such writes.
- */
+/** Returns the writes between the previous sibling and a child. A copied checkpoint (`fork`) has none. */
 export function writesBefore(entry: CheckpointEntry, child: StoredPut): readonly StoredWrite[] {
   if (child.meta.get("source") === "fork") return [];
   const elder = entry.children.reduce((last, order) => (order < child.order && order > last ? order : last), -1);

@@ -75,17 +75,11 @@ function mapChange(before: ReadonlyMap<string, Item> | undefined, after: Readonl
   return { e: [set.map(([key, item]) => [key, referenceTo(item)] as const), removed] };
 }
 
-/**
- * Finds an item by number.
- *
- * @throws RangeError for an unknown number
- */
+/** Finds an item by number. @throws RangeError for an unknown number */
 export type FindItem = (number: number) => Item;
 
 /**
- * Applies a value record to the previous value. Inverse of {@link valueChange}.
- *
- * @throws RangeError if the record does not fit
+ * Applies a value record to the previous value. Inverse of {@link valueChange}. @throws RangeError if it does not fit
  */
 export function changedValue(before: GraphValue | undefined, record: ValueRecord, find: FindItem): GraphValue {
   if (typeof record === "number" || "v" in record) return { kind: "one", item: itemOf(record, find) };

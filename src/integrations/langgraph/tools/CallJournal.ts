@@ -71,10 +71,7 @@ interface Performance {
 /** Records the tool calls of nodes in the log of their thread and replays recorded calls. */
 export class CallJournal {
   readonly #options: CallJournalOptions;
-  /**
-   * Running calls by thread and id, because copies of a thread share call ids. A node may run again while a call of its
-   * previous run is still in progress.
-   */
+  /** Running calls by thread and id, because copies of a thread share ids, and a node may run again meanwhile. */
   readonly #running = new Map<string, Promise<CallCompletion>>();
 
   constructor(options: CallJournalOptions) {
@@ -302,10 +299,7 @@ function callRecord({ thread, facts, input }: Performance): CallRecord {
   return { kind: "call", ...facts, input: thread.value(input, `the input of tool "${facts.tool}"`) };
 }
 
-/**
- * Does not wait until the append is durable: records that depend on it come later in the same log. For a call without
- * an effect, this append is the only record.
- */
+/** Does not wait for the append, because dependent records come later in the log. */
 function recordEnd(performance: Performance, end: StoredCallEnd): void {
   const { thread, facts } = performance;
   if (facts.effect !== "none") thread.append([{ kind: "call_end", call: facts.call, end }]);

@@ -13,9 +13,7 @@ export class PutsInFlight {
     }
   }
 
-  /**
-   * Resolves when the current writes of a thread have settled. Returns `undefined` if the thread has no pending writes.
-   */
+  /** Resolves when the current writes of a thread have settled. `undefined` if it has none. */
   of(threadId: string): Promise<unknown> | undefined {
     const puts = this.#threads.get(threadId);
     return puts && Promise.allSettled(puts);

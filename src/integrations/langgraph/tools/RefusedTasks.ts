@@ -29,10 +29,7 @@ export class RefusedTasks {
     this.#forget((refused) => refused.threadId === threadId && refused.namespace === namespace);
   }
 
-  /**
-   * @param task defaults to any task
-   * @throws the error of a task that follows this checkpoint
-   */
+  /** @param task defaults to any task @throws the error of a task that follows this checkpoint */
   assertNone(threadId: string, { namespace, id }: CheckpointPlace, task?: string): void {
     const found = this.#refused.find(
       (refused) =>

@@ -34,11 +34,7 @@ export function callEndOf(thread: OwnedThread, captured: CapturedOutput, subject
   return captured.kind === "command" ? { command: value } : { output: value };
 }
 
-/**
- * Returns the output of a recorded call.
- *
- * @throws UnreadableValueError
- */
+/** Returns the output of a recorded call. @throws UnreadableValueError */
 export async function recordedOutput(
   { coder, thread }: { readonly coder: ValueCoder; readonly thread: OwnedThread },
   { output, command }: StoredCallEnd,

@@ -52,11 +52,7 @@ export class ValueCapture {
     return { kind: "one", item: this.#item(value, subject) };
   }
 
-  /**
-   * Captures a value that other values do not share.
-   *
-   * @throws NotSerializableError
-   */
+  /** Captures a value that other values do not share. @throws NotSerializableError */
   field(value: unknown, subject: string): { readonly json: Json } {
     return this.#fresh(value, subject, undefined);
   }

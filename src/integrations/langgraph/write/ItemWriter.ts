@@ -19,10 +19,7 @@ interface NewlyKnown {
   readonly fields: OwnFields;
 }
 
-/**
- * Converts captured values to items. Reuses existing items of the thread and creates the others. Append the record of
- * new items before the records that refer to them.
- */
+/** Converts captured values to items. The record of new items comes before the records that refer to them. */
 export class ItemWriter {
   readonly #added: Item[] = [];
   readonly #known: NewlyKnown[] = [];
@@ -99,10 +96,7 @@ export class ItemWriter {
 
 type Index = ReadonlyMap<string, Item>;
 
-/**
- * Finds the item of a value: at the same position of the previous value, then at other positions and among further
- * candidates.
- */
+/** Finds the item of a value: at its previous position, at other positions, then among further candidates. */
 class ItemSearch {
   #further: Index | undefined;
   #moved: Index | undefined;

@@ -47,10 +47,7 @@ function hasFields(value: object, fields: OwnFields): boolean {
   return endOfFields(value, messageClassOf(value) !== undefined, fields, 0) === fields.length;
 }
 
-/**
- * Returns the index after the fields of a value, or -1 if they differ. Allocates no memory, because each put calls it
- * for each item.
- */
+/** Returns the index after the fields of a value, or -1 if they differ. Each put calls it for each item. */
 function endOfFields(value: object, isDeep: boolean, fields: OwnFields, from: number): number {
   let at = from;
   for (const key in value) {
@@ -64,10 +61,7 @@ function endOfFields(value: object, isDeep: boolean, fields: OwnFields, from: nu
   return at;
 }
 
-/**
- * Returns whether nested fields of a message field are compared. `lc_kwargs` is skipped, because it repeats the same
- * values.
- */
+/** Returns whether nested fields of a message field are compared. `lc_kwargs` repeats the same values. */
 function isOpened(key: string, field: unknown): field is object {
   return typeof field === "object" && field !== null && key !== "lc_kwargs" && isPlain(field);
 }

@@ -7,11 +7,7 @@ import { encodeGraphValue } from "../values/encodeGraphValue.ts";
 import type { Json } from "../values/Json.ts";
 
 export interface ValueCoder {
-  /**
-   * Reads the value synchronously.
-   *
-   * @throws NotSerializableError
-   */
+  /** Reads the value synchronously. @throws NotSerializableError */
   encode(value: unknown, subject: string): Json | Promise<Json>;
   decode(json: Json): unknown;
 }

@@ -2,10 +2,7 @@
 export class WriteOrder {
   readonly #last = new Map<string, Promise<void>>();
 
-  /**
-   * Writes after the earlier writes of the same thread. Writes synchronously if `settled` is `undefined` and no write
-   * is pending.
-   */
+  /** Writes after the earlier writes of the thread. Synchronous if `settled` is `undefined` and none is pending. */
   async write<Result>(
     thread: string,
     settled: Promise<unknown> | undefined,

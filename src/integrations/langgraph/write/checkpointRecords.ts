@@ -62,9 +62,7 @@ export function writeRecords(
   return { records: [...writer.records(), { kind: "writes", ...of, task: task.id, ...path, w }], writer };
 }
 
-/**
- * Returns the items of the writes, because a message is first written by a task and then part of the next checkpoint.
- */
+/** Returns the items of the writes, because a message is first written by a task and then by a checkpoint. */
 function writtenItems({ entry }: StoredPut): readonly Item[] {
   return entry.writes.flatMap(({ value }) => itemsOf(value));
 }

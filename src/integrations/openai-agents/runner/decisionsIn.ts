@@ -48,10 +48,7 @@ export function decisionsIn(state: AnyState, records: RunRecords, requests: read
   return answers;
 }
 
-/**
- * Returns the answers of a `RunState` to requests that its run made after the state was created. Only a decision for
- * all calls of a tool can answer such a request.
- */
+/** Returns the answers of a `RunState` to later requests, which only a decision for all calls of a tool gives. */
 export function laterDecisionsIn(
   state: AnyState,
   requests: readonly PendingRequest[],

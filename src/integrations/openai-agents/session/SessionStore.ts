@@ -139,11 +139,7 @@ export class SessionStore {
     });
   }
 
-  /**
-   * Applies a transaction at most once. If the call rejects, nothing was changed.
-   *
-   * @throws SessionConflictError
-   */
+  /** Applies a transaction at most once. If the call rejects, nothing was changed. @throws SessionConflictError */
   async transact(operation: string, transaction: SessionHistoryTransaction): Promise<void> {
     const sha256 = await this.#storage.sha256();
     const digest = sha256.base64url(canonicalText(transaction) ?? "");

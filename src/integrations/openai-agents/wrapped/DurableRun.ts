@@ -65,10 +65,7 @@ interface CurrentCall {
 
 const places = new AsyncLocalStorage<CurrentCall>();
 
-/**
- * Returns the durable run of the current code. `undefined` outside of runs and in code whose model requests are not
- * recorded.
- */
+/** Returns the durable run of the current code. `undefined` in code whose model requests are not recorded. */
 export function currentRun(): DurableRun | undefined {
   return places.getStore()?.run;
 }
@@ -81,9 +78,7 @@ export function inRun<Result>(run: DurableRun, call: string | undefined, work: (
   return places.run(call === undefined ? { run } : { run, call }, work);
 }
 
-/**
- * Runs code outside the recorded loop, such as guardrails. Such code has no fixed order and therefore records nothing.
- */
+/** Runs code outside the recorded loop, such as guardrails. It has no fixed order and records nothing. */
 export function besideTheRun<Parameters extends readonly unknown[], Result>(
   code: (...parameters: Parameters) => Result,
 ): (...parameters: Parameters) => Result {

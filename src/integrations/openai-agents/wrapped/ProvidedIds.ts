@@ -4,10 +4,7 @@ import { isHostedCall, responseOf } from "./recordedAnswer.ts";
 
 type Item = Extract<ModelRequest["input"], readonly unknown[]>[number];
 
-/**
- * Maps between the unique call ids of this library and the provider's ids. The SDK, tools and sessions see the
- * library's ids. The provider sees its own.
- */
+/** Maps between the provider's ids of calls and the unique ids of this library, which the SDK and tools see. */
 export class ProvidedIds {
   readonly #provided = new Map<string, string>();
   /** The ids from earlier runs, which a session provided. */

@@ -4,10 +4,7 @@ import { type DurableRun, currentCall } from "./DurableRun.ts";
 import { ForeignRunSession } from "./ForeignRunSession.ts";
 import { StoredRunSession } from "./StoredRunSession.ts";
 
-/**
- * Wraps a session for a durable run. A replay reads the same items as before and adds no item twice. Other members are
- * those of the session.
- */
+/** Wraps a session for a durable run. A replay reads the same items as before and adds no item twice. */
 export function sessionInRun(session: Session, run: DurableRun): Session {
   const call = currentCall();
   const views = run.sessions.get(session) ?? new Map<string | undefined, Session>();
