@@ -33,13 +33,13 @@ export function freezeInPlace<Value>(value: Value): Value {
 
 function freeze(root: object): void {
   // A list instead of recursion, because stored values can be nested deeper than the stack allows.
-  const open: unknown[] = [root];
-  while (open.length > 0) {
-    const value = open.pop();
-    if (typeof value !== "object" || value === null || Object.isFrozen(value)) continue;
+  const open: object[] = [root];
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    if (Object.isFrozen(value)) continue;
     if (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) continue;
     Object.freeze(value);
-    for (const item of Object.values(value)) open.push(item);
+    for (const item of Object.values(value) as readonly unknown[])
+      if (typeof item === "object" && item !== null) open.push(item);
   }
 }
 

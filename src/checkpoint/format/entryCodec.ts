@@ -78,7 +78,7 @@ export function decodeEntry(encoded: string | Uint8Array, sha256: Sha256): Decod
   if (text.slice(at, bodyAt) !== `${sha256.base64url(body)}",`) return { ok: false, defect: "checksum" };
   const parsed = parse(text);
   // Only long appends can exceed the depth limit. The check lets other code walk values without a depth limit.
-  const deep = text.length > 2 * deepestRecords && isDeeper(parsed, deepestRecords);
+  const deep = text.length > 2 * deepestRecords && isDeeper([parsed], deepestRecords + 1);
   return (deep ? undefined : entryOf(parsed, snapshot)) ?? { ok: false, defect: "malformed" };
 }
 
@@ -144,10 +144,10 @@ function parse(text: string): unknown {
   }
 }
 
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
+function isDeeper(value: object, levels: number): boolean {
   if (levels === 0) return true;
-  for (const item of Array.isArray(value) ? value : Object.values(value)) if (isDeeper(item, levels - 1)) return true;
+  const items: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+  for (const item of items) if (typeof item === "object" && item !== null && isDeeper(item, levels - 1)) return true;
   return false;
 }
 

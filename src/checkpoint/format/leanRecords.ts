@@ -27,14 +27,15 @@ export function wholeRecords(records: readonly LogRecord[]): readonly LogRecord[
     const record = stored as AgentRecord;
     if (record.kind === "lane") return beginsAsFork(record) ? Object.assign({ keep: "all" }, record) : record;
     if (record.kind !== "checkpoint") return record;
-    const whole = {
-      ...(last.at !== undefined && { at: last.at }),
-      ...(record.ended && { node: "finish" }),
-      ...record,
-    };
-    last = whole;
-    return whole;
+    last = wholeCheckpoint(record, last);
+    return last as CheckpointRecord;
   });
+}
+
+function wholeCheckpoint(record: CheckpointRecord, last: Implied): CheckpointRecord {
+  const { at, node } = record as Partial<CheckpointRecord>;
+  if (at !== undefined && node !== undefined) return record;
+  return { ...(last.at !== undefined && { at: last.at }), ...(record.ended && { node: "finish" }), ...record };
 }
 
 function leanLane(record: LaneRecord): LogRecord {

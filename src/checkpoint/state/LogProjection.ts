@@ -1,7 +1,6 @@
 import { addUsage, type ModelUsage } from "../status/ModelUsage.ts";
-import { type Entry, entryBytes } from "../records/Entry.ts";
+import { type Entry, entryBytes, recordBytes } from "../records/Entry.ts";
 import { addValueReferences } from "../records/blobReferences.ts";
-import { estimateBytes } from "../values/estimateBytes.ts";
 import { type AgentState, baseOfSnapshot, type ProjectionBase } from "./AgentState.ts";
 import { isOver, type OutcomeRecord } from "../records/callRecords.ts";
 import { isMerged, type AgentRecord, type PrunedRecord, isOfRollback } from "../records/AgentRecord.ts";
@@ -111,15 +110,17 @@ export class LogProjection extends LogFacts {
     return this.run !== undefined && !this.runs.has(this.run.run);
   }
 
-  /** @returns The approximate size of the entry in bytes. */
-  add(entry: Entry): number {
+  /**
+   * @param bytes The size that `entryBytes` computes.
+   * @returns This size.
+   */
+  add(entry: Entry, bytes = entryBytes(entry.records)): number {
     const first = this.position === 0;
     this.position = entry.position;
     this.entries++;
     const records = entry.records as readonly AgentRecord[];
     const snapshot = records.find((record) => record.kind === "snapshot");
-    const bytes = entryBytes(records);
-    this.bytes = snapshot ? estimateBytes(snapshot) : this.bytes + bytes;
+    this.bytes = snapshot ? recordBytes(snapshot, records, bytes) : this.bytes + bytes;
     if (first && snapshot) this.#beginWith(snapshot, entry);
     // Records before a snapshot in the same append are part of the snapshot. Later records can belong to other lines.
     const added = first && snapshot ? records.slice(records.indexOf(snapshot) + 1) : records;

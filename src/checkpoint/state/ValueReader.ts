@@ -39,6 +39,8 @@ export class ValueReader {
 
   read(slot: StoredValue): unknown {
     if (typeof slot !== "object" || slot === null) return slot;
+    // Plain JSON is its own stored form.
+    if (envelopeKeyOf(slot) === undefined) return freezeInPlace(slot);
     const known = this.#values.get(slot) ?? this.#read.get(slot);
     if (known !== undefined) return known;
     const value = this.#readOnce(slot);

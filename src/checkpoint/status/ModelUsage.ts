@@ -24,6 +24,7 @@ export interface ModelUsage {
  * @returns `undefined` if both contain no number.
  */
 export function addUsage(one: unknown, other: unknown): ModelUsage | undefined {
+  if (one === undefined && other === undefined) return undefined;
   return withNumbers({
     ...sums(one, other, ["inputTokens", "outputTokens", "totalTokens"]),
     inputTokenDetails: withNumbers(

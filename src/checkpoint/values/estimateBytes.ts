@@ -2,19 +2,22 @@
 export function estimateBytes(value: unknown): number {
   let sum = 0;
   // A list instead of recursion, because stored values can be nested deeper than the stack allows.
-  const open = [value];
-  while (open.length > 0) {
-    const next = open.pop();
-    if (typeof next === "string") sum += next.length + 2;
-    else if (typeof next !== "object" || next === null) sum += 6;
-    else if (Array.isArray(next)) {
-      sum += 2 + next.length;
-      for (const item of next as readonly unknown[]) open.push(item);
+  const open: object[] = [];
+  const add = (item: unknown): void => {
+    if (typeof item === "string") sum += item.length + 2;
+    else if (typeof item !== "object" || item === null) sum += 6;
+    else open.push(item);
+  };
+  add(value);
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    sum += 2;
+    if (Array.isArray(next)) {
+      sum += next.length;
+      for (const item of next as readonly unknown[]) add(item);
     } else {
-      sum += 2;
       for (const key of Object.keys(next)) {
         sum += key.length + 4;
-        open.push((next as Record<string, unknown>)[key]);
+        add((next as Record<string, unknown>)[key]);
       }
     }
   }
