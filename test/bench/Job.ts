@@ -41,6 +41,7 @@ export const costs = [
   "nodesInMemory",
   "itemsInMemory",
   "taskLists",
+  "queuesBesideDbos",
   "emptyStores",
   "capturesBesideGit",
   "pagesOf2000",

@@ -69,6 +69,7 @@ async function costOf(of: Cost, run: string): Promise<readonly Target[]> {
   if (of === "shortRuns") return (await import("./costs/shortRuns.ts")).shortRuns(run);
   if (of === "nodesInMemory") return (await import("./costs/nodesInMemory.ts")).nodesInMemory();
   if (of === "itemsInMemory") return (await import("./costs/itemsInMemory.ts")).itemsInMemory();
+  if (of === "queuesBesideDbos") return (await import("./costs/queuesBesideDbos.ts")).queuesBesideDbos();
   if (of === "taskLists") return (await import("./costs/taskLists.ts")).taskLists(run);
   if (of === "emptyStores") return (await import("./costs/emptyStores.ts")).emptyStores(run);
   if (of === "pagesOf2000") return (await import("./costs/pagesOf2000.ts")).pagesOf2000(run);

@@ -36,22 +36,20 @@ export interface CheckedTask extends NewTask {
   readonly taskId: string;
 }
 
-interface StoreOnceOptions {
-  readonly together?: NewTasks | undefined;
-  /** Aborts if another creator may store a duplicate. */
-  readonly lost?: AbortSignal;
-}
-
 /** Stores new tasks. */
 export class TaskCreator {
   readonly #logs: TaskLogs;
   readonly #maxInputBytes: number;
   readonly #locks: DuplicateLocks;
+  /** `undefined` if the storage creates tasks one by one. */
+  readonly #together: NewTasks | undefined;
 
   constructor(logs: TaskLogs, maxInputBytes = defaultMaxCheckpointBytes) {
     this.#logs = logs;
     this.#maxInputBytes = maxInputBytes;
     this.#locks = new DuplicateLocks(logs);
+    const { log } = logs;
+    this.#together = log.createMany && new NewTasks(log.createMany.bind(log));
   }
 
   /** @throws InvalidInputError, NotSerializableError, CheckpointTooLargeError */
@@ -66,13 +64,11 @@ export class TaskCreator {
   async createMany(tasks: readonly CheckedTask[]): Promise<Task[]> {
     const created: Task[] = [];
     const failures: unknown[] = [];
-    const { log } = this.#logs;
-    const together = log.createMany && new NewTasks(log.createMany.bind(log));
     const first = new Map(tasks.toReversed().map((task) => [task.taskId, task]));
-    await forEachAtOnce([...tasks.entries()], together ? storedTogether : createdAtOnce, async ([at, task]) => {
+    await forEachAtOnce([...tasks.entries()], this.#together ? storedTogether : createdAtOnce, async ([at, task]) => {
       try {
         if (first.get(task.taskId) !== task) throw new AlreadyExistsError("task_exists", task.taskId);
-        created[at] = await this.create(task, together);
+        created[at] = await this.create(task);
       } catch (error) {
         failures.push(error);
       }
@@ -81,16 +77,15 @@ export class TaskCreator {
     return created;
   }
 
-  /** @param together - stores tasks together with others. Defaults to storing the task alone. */
-  async create(task: CheckedTask, together?: NewTasks): Promise<Task> {
-    if (task.deduplicationId === undefined) return this.#store(task.taskId, task, together);
+  async create(task: CheckedTask): Promise<Task> {
+    if (task.deduplicationId === undefined) return this.#store(task.taskId, task);
     const sha256 = await this.#logs.sha256();
     const ids = () => duplicateIds(task, this.#logs.clock.now(), sha256);
-    if (task.deduplicationWindowMs === undefined) return this.#storeOnce(ids().taskId, task, { together });
+    if (task.deduplicationWindowMs === undefined) return this.#storeOnce(ids().taskId, task);
     return this.#locks.hold(duplicateLock(task, sha256), async (lost) => {
       // The window follows from the time at which this creator holds the lock.
       const { taskId, nearby } = ids();
-      return (await this.#duplicate(nearby, task)) ?? (await this.#storeOnce(taskId, task, { lost }));
+      return (await this.#duplicate(nearby, task)) ?? (await this.#storeOnce(taskId, task, lost));
     });
   }
 
@@ -104,12 +99,13 @@ export class TaskCreator {
     return undefined;
   }
 
-  async #storeOnce(taskId: string, task: NewTask, { together, lost }: StoreOnceOptions): Promise<Task> {
-    const known = together ? undefined : await this.#existing(taskId, await this.#logs.life(taskId));
+  /** @param lost - aborts if another creator may store a duplicate. */
+  async #storeOnce(taskId: string, task: NewTask, lost?: AbortSignal): Promise<Task> {
+    const known = this.#together ? undefined : await this.#existing(taskId, await this.#logs.life(taskId));
     if (known) return known;
     lost?.throwIfAborted();
     try {
-      return await this.#store(taskId, task, together);
+      return await this.#store(taskId, task);
     } catch (error) {
       const created =
         error instanceof AlreadyExistsError && (await this.#existing(taskId, await this.#logs.life(taskId)));
@@ -123,10 +119,10 @@ export class TaskCreator {
     return task && readTask(this.#logs.log, task);
   }
 
-  #store(taskId: string, task: NewTask, together?: NewTasks): Promise<TaskWithStatus<"queued">> {
+  #store(taskId: string, task: NewTask): Promise<TaskWithStatus<"queued">> {
     const { telemetry } = this.#logs;
     const store = async (trace?: string) =>
-      (together && (await this.#addTo(together, taskId, task, trace))) ?? this.#append(taskId, task, trace);
+      (this.#together && (await this.#addTo(this.#together, taskId, task, trace))) ?? this.#append(taskId, task, trace);
     return telemetry ? telemetry.enqueue(taskId, (span) => store(span.trace)) : store();
   }
 
@@ -226,7 +222,7 @@ interface Waiting extends NewAgent {
 /** Stores the new tasks that are added in one turn of the event loop in one call of the storage. */
 class NewTasks {
   readonly #create: NonNullable<RecordLog["createMany"]>;
-  #waiting: Waiting[] = [];
+  readonly #waiting: Waiting[] = [];
 
   /** @param create - stores up to {@link storedTogether} tasks. */
   constructor(create: NonNullable<RecordLog["createMany"]>) {
@@ -242,8 +238,8 @@ class NewTasks {
   }
 
   async #store(): Promise<void> {
-    const waiting = this.#waiting;
-    this.#waiting = [];
+    const waiting = this.#waiting.splice(0, storedTogether);
+    if (this.#waiting.length > 0) void nextTurn().then(() => this.#store());
     const first = new Map(waiting.toReversed().map((each) => [each.agentId, each]));
     const agents = [...first.values()];
     try {
