@@ -36,6 +36,7 @@ export type {
   TableAppend,
   TableBlobs,
   TableClaim,
+  TableClaimed,
   TableGap,
   TableHead,
   TableList,

@@ -26,6 +26,7 @@ function linuxIdentity(): ProcessIdentity {
   const pidNamespace = attempt(() => fs().readlinkSync("/proc/self/ns/pid"));
   if (bootId === undefined || pidNamespace === undefined || !showsThisProcess())
     return { ...otherIdentity(), isRunning: () => true, pidNamespace: pidNamespace ?? "" };
+  const ownStart = statOf(process.pid)?.start ?? "";
   return {
     host: os().hostname(),
     bootId,
@@ -33,9 +34,10 @@ function linuxIdentity(): ProcessIdentity {
     // Older systems have no time namespaces.
     timeNamespace: attempt(() => fs().readlinkSync("/proc/self/ns/time")),
     processId: process.pid,
-    processStart: statOf(process.pid)?.start ?? "",
+    processStart: ownStart,
     isRunning: (processId, processStart) => {
       if (processStart === "") return true;
+      if (processId === process.pid) return processStart === ownStart;
       const found = statOf(processId);
       // Processes of other users may be hidden.
       if (found === undefined) return isAlive(processId);

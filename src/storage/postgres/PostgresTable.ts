@@ -5,6 +5,7 @@ import type {
   TableAppend,
   TableBlobs,
   TableClaim,
+  TableClaimed,
   TableCreation,
   TableGap,
   TableHead,
@@ -71,15 +72,21 @@ export class PostgresTable implements LogTable {
     return row && headOf(row);
   }
 
-  async claim(agentId: string, { owner }: TableClaim, replaced?: TableSighting): Promise<number | undefined> {
-    const sql = `INSERT INTO ${this.#connection.names.agents} AS a (id, generation, owner) VALUES ($1::bytea, 1, $2::text)
+  /**
+   * Leaves out the end if the newest line does not match the row, which is newer if the statement had to wait for an
+   * append.
+   */
+  async claim(agentId: string, { owner }: TableClaim, replaced?: TableSighting): ReturnType<LogTable["claim"]> {
+    const { agents, appends } = this.#connection.names;
+    const sql = `INSERT INTO ${agents} AS a (id, generation, owner) VALUES ($1::bytea, 1, $2::text)
       ON CONFLICT (id) DO UPDATE SET
         generation = a.generation + 1, owner = excluded.owner, stop = NULL, renewed = now()
       WHERE a.owner IS NULL OR (a.generation = $3::bigint AND ${beatOf("a")} = $4::text)
-      RETURNING generation`;
+      RETURNING generation, start, position, (SELECT max(position) FROM ${appends} WHERE agent = a.key) AS newest,
+        (SELECT line FROM ${appends} AS p WHERE p.agent = a.key AND p.position = a.position) AS line`;
     const { generation, beat } = replaced ?? { generation: 0, beat: "" };
-    const [row] = await this.#connection.rows<HeadRow>(sql, utf8(agentId), owner, generation, beat);
-    return row && Number(row.generation);
+    const [row] = await this.#connection.rows<ClaimedRow>(sql, utf8(agentId), owner, generation, beat);
+    return row && claimedOf(row);
   }
 
   /** Sets the renewal to the server time, which decides about leases. */
@@ -201,6 +208,11 @@ async function watchChannel(listen: PostgresListen, channel: string, onChange: (
 
 type Numeric = number | string | bigint;
 
+interface ClaimedRow extends AppendRow {
+  readonly generation: Numeric;
+  readonly newest: Numeric | null;
+}
+
 interface HeadRow {
   readonly generation: Numeric;
   readonly owner: string | null;
@@ -232,6 +244,12 @@ function headOf({ generation, owner, beat, idle, stop = null }: HeadRow): TableH
     ...(owner !== null && { owner }),
     ...(stop !== null && { stop: JSON.parse(stop) as string }),
   };
+}
+
+function claimedOf(row: ClaimedRow): number | TableClaimed {
+  const [generation, start, end] = [Number(row.generation), Number(row.start), Number(row.position)];
+  const isEnd = Number(row.newest ?? start) === end;
+  return isEnd ? { generation, last: { start, rows: rowOf(row), end, more: false } } : generation;
 }
 
 function rowOf({ position, line }: AppendRow): TableRow[] {

@@ -33,9 +33,9 @@ export interface LogTable {
   /**
    * Creates a new owner and resolves to its generation, which is one above the last one and starts at 1. Succeeds only
    * if the agent has no owner. With `replaced`, succeeds only if that owner is still current and did not renew since.
-   * Otherwise resolves to `undefined`.
+   * Otherwise resolves to `undefined`. May resolve to a {@link TableClaimed}, so that the log need not read its end.
    */
-  claim(agentId: string, claim: TableClaim, replaced?: TableSighting): Promise<number | undefined>;
+  claim(agentId: string, claim: TableClaim, replaced?: TableSighting): Promise<number | TableClaimed | undefined>;
   /** Renews the owner's lease. Resolves to `undefined` if the agent has another owner or no owner. */
   renew(agentId: string, generation: number, beat: string): Promise<TableRenewal | undefined>;
   /** Removes the owner if this generation still owns the agent. */
@@ -109,6 +109,13 @@ export interface TableClaim {
   /** Identifies the owner. */
   readonly owner: string;
   readonly beat: string;
+}
+
+/** The result of a claim that includes the end of the log. */
+export interface TableClaimed {
+  readonly generation: number;
+  /** The result of {@link LogTable.rows} with `last` after the claim. */
+  readonly last: TablePage;
 }
 
 /** The row of an agent. */

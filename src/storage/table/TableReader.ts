@@ -76,7 +76,11 @@ export class TableReader {
   }
 
   async end(): Promise<TableLogEnd> {
-    const { start, rows, end } = await this.#page({ after: 0, last: true });
+    return this.endIn(await this.#page({ after: 0, last: true }));
+  }
+
+  /** @param page - the last append of the log. */
+  endIn({ start, rows, end }: TablePage): TableLogEnd {
     const [row] = rows;
     const position = row?.position ?? start;
     try {

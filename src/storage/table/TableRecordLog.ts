@@ -26,7 +26,7 @@ import type {
 import { askAgain, askTableAgain, type RetriedTable, askTable } from "./askTable.ts";
 import { createAgents } from "./createAgents.ts";
 import { fits, listTable, listedSummary } from "./listTable.ts";
-import type { LogTable, TableListed, TableSighting, TableBlobs } from "./LogTable.ts";
+import type { LogTable, TableClaimed, TableListed, TableSighting, TableBlobs } from "./LogTable.ts";
 import { type TableBackend, TableOwnedLog } from "./TableOwnedLog.ts";
 import { longestLeaseMs, TableOwners } from "./TableOwners.ts";
 import { type TableLogEnd, TableReader } from "./TableReader.ts";
@@ -71,6 +71,10 @@ const tableSchema = objectWithMethods<LogTable>(
   ...(["head", "claim", "renew", "release", "requestStop", "append"] as const),
   ...(["rows", "pruned", "remove", "drop", "list"] as const),
 );
+
+interface Claimed extends Omit<TableClaimed, "last">, Partial<Pick<TableClaimed, "last">> {
+  readonly session: string;
+}
 
 type ReceiveArguments = Parameters<NonNullable<RecordLog["receive"]>>;
 
@@ -217,8 +221,9 @@ export class TableRecordLog implements RecordLog {
     const backend = { ...this.#settings, sha256: await this.#sha256() };
     // A claim with a lost response is possibly stored. Its session counts as finished, so the next claim replaces it.
     const claimed = await askAgain(this.#retried, () => this.#claim(agentId, { ...owner }));
+    const { generation, session } = claimed;
     const end = await this.#endOf(agentId, claimed, backend.sha256);
-    const owned: TableOwnedLog = new TableOwnedLog(backend, { agentId, ...claimed, ...end }, () =>
+    const owned: TableOwnedLog = new TableOwnedLog(backend, { agentId, generation, session, ...end }, () =>
       this.#owned.delete(owned),
     );
     this.#owned.add(owned);
@@ -229,18 +234,19 @@ export class TableRecordLog implements RecordLog {
   }
 
   /** Claims a free agent. Otherwise checks whether its owner is alive. */
-  async #claim(agentId: string, owner: LogOwner): Promise<{ readonly generation: number; readonly session: string }> {
+  async #claim(agentId: string, owner: LogOwner): Promise<Claimed> {
     const { owners, leaseMs } = this.#settings;
     const { session, ...claim } = owners.claim(owner);
     let replaced: TableSighting | undefined;
     let found = { ...owner, generation: 0 };
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const call = () => this.table.claim(agentId, claim, replaced);
-      const generation = await askTable(this.table, "claim", agentId, call).catch((error: unknown) => {
+      const claimed = await askTable(this.table, "claim", agentId, call).catch((error: unknown) => {
         owners.finish(session);
         throw error;
       });
-      if (generation !== undefined) return { generation, session };
+      if (typeof claimed === "number") return { generation: claimed, session };
+      if (claimed !== undefined) return { ...claimed, session };
       const head = await this.#ask("read", agentId, () => this.table.head(agentId));
       const judged = owners.judge(agentId, head);
       replaced = head && judged && { generation: head.generation, beat: head.beat };
@@ -251,15 +257,12 @@ export class TableRecordLog implements RecordLog {
   }
 
   /** Reads the end after the claim, because the previous owner could append until then. */
-  async #endOf(
-    agentId: string,
-    { generation, session }: { readonly generation: number; readonly session: string },
-    sha256: Sha256,
-  ): Promise<TableLogEnd> {
+  async #endOf(agentId: string, { generation, session, last }: Claimed, sha256: Sha256): Promise<TableLogEnd> {
     // The agent was never owned, so its log is empty.
     if (generation === 1) return { end: { position: 0, checksum: "" } };
+    const reader = new TableReader(this.#retried, agentId, sha256);
     try {
-      return await new TableReader(this.#retried, agentId, sha256).end();
+      return last ? reader.endIn(last) : await reader.end();
     } catch (error) {
       this.#settings.owners.finish(session);
       await this.table.release(agentId, generation).catch(() => {});

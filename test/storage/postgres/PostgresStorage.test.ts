@@ -95,6 +95,25 @@ describe("the Postgres storage", () => {
     await log.close();
   });
 
+  it("opens at the newest append after it waited for an append and a release of another process", async () => {
+    const schema = newSchema();
+    const first = await (await pool()).connect();
+    onTestFinished(() => first.release());
+    const [other, log] = [await logIn({ client: first, schema }), await logIn({ schema })];
+    const owned = await other.open("a", processOwner());
+    await appendText(owned, "1");
+    await first.query("BEGIN");
+    await appendText(owned, "2");
+    await owned.release();
+    const opened = log.open("a", processOwner());
+    const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1";
+    await expect.poll(async () => (await (await pool()).query(waiting, [`%${schema}%`])).rows.length).toBe(1);
+    await first.query("COMMIT");
+    expect((await opened).position).toBe(2);
+    await appendText(await opened, "3");
+    await log.close();
+  });
+
   it("stores values of a megabyte as lines and as blobs", async () => {
     const log = await logIn();
     const owned = await log.open("a", processOwner());

@@ -1,4 +1,4 @@
-import type { LogTable, TableAppend } from "../../../storage/table/LogTable.ts";
+import type { LogTable, TableAppend, TablePage, TableSighting } from "../../../storage/table/LogTable.ts";
 import type { Expectations } from "../../support/Expectations.ts";
 import { logTest, type RecordLogTest } from "./logTest.ts";
 
@@ -11,7 +11,7 @@ const claim = { owner: "{}", beat: "0" };
 export const tableTests: readonly RecordLogTest[] = [
   logTest("a table stores an append only for its owner and directly after the last append", async (storage, expect) => {
     const { table } = storage;
-    const generation = (await table.claim("a", claim)) ?? 0;
+    const generation = (await claimed(table)) ?? 0;
     const append = (position: number, text: string, by = generation) => table.append("a", by, appendOf(position, text));
     expect.equal("the append at 2 of an empty log", await append(2, "too far"), false);
     expect.equal("the append at 1", await append(1, "first"), true);
@@ -26,24 +26,40 @@ export const tableTests: readonly RecordLogTest[] = [
 
   logTest("a table accepts a claim only if the observed owner is unchanged", async (storage, expect) => {
     const { table } = storage;
-    expect.equal("the first claim", await table.claim("a", claim), 1);
+    expect.equal("the first claim", await claimed(table), 1);
     const seen = await sightingOf(table);
-    expect.equal("a claim while the agent has an owner", await table.claim("a", claim), undefined);
+    expect.equal("a claim while the agent has an owner", await claimed(table), undefined);
     await table.renew("a", 1, "1");
-    expect.equal("a claim with an observation from before the renewal", await table.claim("a", claim, seen), undefined);
+    expect.equal("a claim with an observation from before the renewal", await claimed(table, seen), undefined);
     const renewed = await sightingOf(table);
     const ofAnother = { ...renewed, generation: 2 };
-    expect.equal(
-      "a claim with an observation of a missing generation",
-      await table.claim("a", claim, ofAnother),
-      undefined,
-    );
+    expect.equal("a claim with an observation of a missing generation", await claimed(table, ofAnother), undefined);
     expect.equal("the generation of the current owner", (await table.head("a"))?.generation, 1);
-    expect.equal("a claim with a current observation", await table.claim("a", claim, renewed), 2);
-    expect.equal("the same claim again", await table.claim("a", claim, renewed), undefined);
+    expect.equal("a claim with a current observation", await claimed(table, renewed), 2);
+    expect.equal("the same claim again", await claimed(table, renewed), undefined);
     await table.release("a", 2);
-    expect.equal("a claim after the release", await table.claim("a", claim), 3);
+    expect.equal("a claim after the release", await claimed(table), 3);
   }),
+
+  logTest(
+    "a table that returns the end of the log with a claim returns the end that its rows have",
+    async (storage, expect) => {
+      const { table } = storage;
+      const endOf = async (generation: number) => {
+        const found = await table.claim("a", claim);
+        expect.equal("the generation", generationOf(found), generation);
+        const last = await table.rows("a", { after: 0, last: true });
+        if (typeof found === "object") expect.equal("the end", shownEnd(found.last), shownEnd(last));
+      };
+      await endOf(1);
+      await table.append("a", 1, appendOf(1, "first"));
+      await table.append("a", 1, appendOf(2, "second"));
+      await table.release("a", 1);
+      await endOf(2);
+      await table.drop("a", 2);
+      await endOf(3);
+    },
+  ),
 
   logTest("a table ignores all calls of a replaced owner", async (storage, expect) => {
     const { table } = storage;
@@ -67,6 +83,18 @@ export const tableTests: readonly RecordLogTest[] = [
 function appendOf(position: number, text: string): TableAppend {
   const summary = { status: text, order: "1", updatedAt: 0, text };
   return { position, encoded: new TextEncoder().encode(text), snapshot: false, pruned: false, summary };
+}
+
+async function claimed(table: LogTable, replaced?: TableSighting): Promise<number | undefined> {
+  return generationOf(await table.claim("a", claim, replaced));
+}
+
+function generationOf(claimed: Awaited<ReturnType<LogTable["claim"]>>): number | undefined {
+  return typeof claimed === "object" ? claimed.generation : claimed;
+}
+
+function shownEnd({ start, rows, end }: TablePage): readonly unknown[] {
+  return [start, end, rows.map(({ position, encoded }) => [position, new TextDecoder().decode(encoded)])];
 }
 
 async function sightingOf(table: LogTable) {
