@@ -33,7 +33,9 @@ export async function queuesBesideDbos(): Promise<Target[]> {
     for (let round = 0; round <= rounds; round++) {
       const costs = [await costOf(pool, () => queues[0](round)), await costOf(pool, () => queues[1](round))] as const;
       // The first round compiles the code.
-      if (round > 0) (ours.push(costs[0]), theirs.push(costs[1]));
+      if (round === 0) continue;
+      ours.push(costs[0]);
+      theirs.push(costs[1]);
     }
     await DBOS.shutdown();
     const of = (figure: keyof Cost) =>
