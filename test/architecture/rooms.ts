@@ -58,7 +58,7 @@ export const floors: readonly (readonly string[])[] = [
   ["agent/state", "agent/strategy", "agent/tool"],
   ["agent/model"],
   ["agent/feature"],
-  ["agent/visit"],
+  ["agent/node"],
   ["agent/run"],
   ["agent"],
   ["environment", "listeners", "doubt", "approvals"],

@@ -11,8 +11,8 @@ import type { RunStart, BranchResult } from "../feature/RunRequest.ts";
 import { RunState } from "../state/RunState.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 import type { AnyTool } from "../tool/Tool.ts";
-import type { DeltaSender } from "../visit/DeltaSender.ts";
-import { type AgentCall, NodeExecution, type VisitedRun } from "../visit/NodeExecution.ts";
+import type { DeltaSender } from "../node/DeltaSender.ts";
+import { type AgentCall, NodeExecution, type VisitedRun } from "../node/NodeExecution.ts";
 import { type ActiveRun, Budget } from "./ActiveRun.ts";
 
 interface LinePosition {

@@ -3,8 +3,8 @@ import { abortable } from "../../internal/abortable.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { RunRequest } from "../feature/RunRequest.ts";
 import type { SubAgent } from "../feature/AgentDefinition.ts";
-import { DeltaSender } from "../visit/DeltaSender.ts";
-import type { AgentCall, Wait } from "../visit/NodeExecution.ts";
+import { DeltaSender } from "../node/DeltaSender.ts";
+import type { AgentCall, Wait } from "../node/NodeExecution.ts";
 import { IterationLimitError } from "../../errors/strategyErrors.ts";
 
 export class ActiveRun<Line extends { abortVisit(): void }> {

@@ -1,7 +1,7 @@
 import type { InputRequestEvent } from "../feature/PipelineEvents.ts";
 import type { RunState, RunStateSeed } from "../state/RunState.ts";
 import type { ParallelPlan, EachBranchesPlan } from "../strategy/GraphPlan.ts";
-import type { Wait } from "../visit/NodeExecution.ts";
+import type { Wait } from "../node/NodeExecution.ts";
 import { ActiveLine, type Nesting } from "./ActiveLine.ts";
 import type { LineEnd } from "./ActiveRun.ts";
 import type { NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";

@@ -9,7 +9,7 @@ import { runLine } from "./runLine.ts";
 import { ExecutionMovedError } from "../../errors/runErrors.ts";
 import type { AgentCallBeginning, AgentCallEvent } from "../feature/PipelineEvents.ts";
 import { markRunFailure } from "../feature/Pipeline.ts";
-import type { AgentCall } from "../visit/NodeExecution.ts";
+import type { AgentCall } from "../node/NodeExecution.ts";
 
 export async function executeRun(definition: AgentDefinition, request: RunRequest): Promise<RunResult<unknown>> {
   const { pipeline } = definition;

@@ -1,6 +1,6 @@
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { NextStep } from "../strategy/StrategyGraph.ts";
-import type { Wait } from "../visit/NodeExecution.ts";
+import type { Wait } from "../node/NodeExecution.ts";
 import type { ActiveLine } from "./ActiveLine.ts";
 import { advance } from "./advance.ts";
 import type { LineEnd } from "./ActiveRun.ts";

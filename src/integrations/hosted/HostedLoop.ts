@@ -1,4 +1,4 @@
-import type { HostedModel, RequestPlace } from "../../agent/visit/hostedCalls.ts";
+import type { HostedModel, RequestPlace } from "../../agent/node/hostedCalls.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import type { HostedPieces, ResponsePieces } from "./HostedPieces.ts";

@@ -7,7 +7,7 @@ import {
   type HostedModel,
   requestThrough,
   type RequestPlace,
-} from "../../agent/visit/hostedCalls.ts";
+} from "../../agent/node/hostedCalls.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { ToolRejectedError } from "../../errors/toolCallErrors.ts";
 import { ScopedValue } from "./ScopedValue.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { assertResponseShape } from "../../../agent/model/checkedResponse.ts";
-import type { RequestPlace } from "../../../agent/visit/hostedCalls.ts";
+import type { RequestPlace } from "../../../agent/node/hostedCalls.ts";
 import { UnusableModelAnswerError } from "../../../errors/modelErrors.ts";
 import { RunStoppedError } from "../../../errors/runErrors.ts";
 import { objectWithMethods } from "../../../internal/options/optionSchemas.ts";
