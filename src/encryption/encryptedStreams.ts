@@ -6,7 +6,8 @@ import type { PersistenceStorageProvider } from "../storage/PersistenceStoragePr
 import type { StreamEntry, StreamPlace, StreamStore } from "../streams/store/StreamStore.ts";
 import { decodeBytes, encodeBytes } from "./keys/base64.ts";
 import type { DataKey } from "./keys/DataKey.ts";
-import { encryptedLogOf, type KeyedLog } from "./encryptedLogOf.ts";
+import { encryptedLogOf } from "./encryptedLogOf.ts";
+import type { KeyedRecordLog } from "./keys/KeyedRecordLog.ts";
 
 const storeSchema = objectWithMethods<StreamStore>("append", "read", "remove");
 
@@ -32,9 +33,9 @@ export function encryptedStreams(store: StreamStore, storage: PersistenceStorage
 class EncryptedStreamStore implements StreamStore {
   readonly watch?: NonNullable<StreamStore["watch"]>;
   readonly #store: StreamStore;
-  readonly #log: KeyedLog;
+  readonly #log: KeyedRecordLog;
 
-  constructor(store: StreamStore, log: KeyedLog) {
+  constructor(store: StreamStore, log: KeyedRecordLog) {
     this.#store = store;
     this.#log = log;
     if (store.watch) this.watch = store.watch.bind(store);

@@ -1,12 +1,18 @@
 import type { TornTail } from "../checkpoint/records/Entry.ts";
+import { Mutex } from "../internal/Mutex.ts";
 import type { LogAppend, OwnedLog, RebuiltSummary } from "./RecordLog.ts";
 
 /** The base of an owned log that changes what the log below stores. It reports the state of that log. */
 export abstract class OwnedLogWrapper implements OwnedLog {
   protected readonly owned: OwnedLog;
+  protected readonly turns = new Mutex();
+  protected failed: { readonly error: unknown } | undefined;
+  protected readonly onEnd: () => void;
 
-  constructor(owned: OwnedLog) {
+  /** @param onEnd - called before the log is released. */
+  constructor(owned: OwnedLog, onEnd: () => void) {
     this.owned = owned;
+    this.onEnd = onEnd;
   }
 
   get position(): number {
@@ -37,8 +43,28 @@ export abstract class OwnedLogWrapper implements OwnedLog {
     await this.owned.checkStop?.();
   }
 
+  prune(): Promise<void> {
+    return this.turns.runExclusive(() => this.owned.prune());
+  }
+
+  release(): Promise<void> {
+    return this.turns.runExclusive(async () => {
+      this.onEnd();
+      await this.owned.release();
+    });
+  }
+
   abstract append(entry: LogAppend, expectedPosition: number): Promise<number>;
-  abstract prune(): Promise<void>;
   abstract drop(): Promise<void>;
-  abstract release(): Promise<void>;
+
+  /** After a failure, the end of the log is unknown, and no later append may be stored. */
+  protected async orFail<Result>(action: () => Promise<Result>): Promise<Result> {
+    if (this.failed) throw this.failed.error;
+    try {
+      return await action();
+    } catch (error) {
+      this.failed = { error };
+      throw error;
+    }
+  }
 }

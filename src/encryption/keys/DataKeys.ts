@@ -2,7 +2,6 @@ import { AuthenticationFailedError, KeyMissingError } from "../../errors/encrypt
 import { quoted } from "../../errors/quoted.ts";
 import { randomId } from "../../internal/randomId.ts";
 import type { KeySource } from "../../storage/KeySource.ts";
-import type { RecordLog } from "../../storage/RecordLog.ts";
 import { DataKey } from "./DataKey.ts";
 import type { KeyLog, StoredKey } from "./KeyLog.ts";
 import { keyBytes, unwrapKey, wrapKey } from "./wrapKey.ts";
@@ -169,15 +168,4 @@ export class DataKeys {
 /** Binds a data key to its agent. */
 function contextOf(agentId: string, id: string, forkOf?: readonly string[]): string {
   return JSON.stringify(["agent-persistence data key", agentId, id, ...(forkOf ? [forkOf] : [])]);
-}
-
-/** Returns the id of the key of an agent that this process owns. The log of an absent agent has no owner. */
-export async function ownedKeyId(
-  log: RecordLog,
-  keys: DataKeys,
-  { agentId, generation }: { readonly agentId: string; readonly generation: number },
-): Promise<string | undefined> {
-  const keyId = await keys.storedId(agentId);
-  if (keyId === undefined) return undefined;
-  return (await log.owner(agentId))?.generation === generation ? keyId : undefined;
 }

@@ -2,7 +2,6 @@ import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
 import { noteVerified } from "../../checkpoint/format/verifiedAppends.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
-import { InvalidAgentIdError } from "../../errors/agentErrors.ts";
 import { fromUtf8, utf8 } from "../../internal/bytes.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../../storage/BlobStore.ts";
@@ -11,17 +10,16 @@ import type {
   ListOptions,
   LogAppend,
   LogCapabilities,
-  LogOwner,
   OwnedLog,
   ReadOptions,
   RecordLog,
 } from "../../storage/RecordLog.ts";
-import { processOwner } from "../../storage/ReleasableLog.ts";
 import { isSelected, unreadable } from "../../storage/summaries.ts";
 import { decodeBytes, encodeBytes } from "../keys/base64.ts";
 import type { DataKey } from "../keys/DataKey.ts";
-import { type DataKeys, ownedKeyId } from "../keys/DataKeys.ts";
-import { isKeyLogId, keyStatus, unlessStorageFailed } from "../keys/KeyLog.ts";
+import type { DataKeys } from "../keys/DataKeys.ts";
+import { assertNoKeyLog, KeyedRecordLog } from "../keys/KeyedRecordLog.ts";
+import { keyStatus } from "../keys/KeyLog.ts";
 import { AuthenticatedChain } from "./AuthenticatedChain.ts";
 import { EncryptedBlobs } from "./EncryptedBlobs.ts";
 import { EncryptedOwnedLog, type SealedPlace } from "./EncryptedOwnedLog.ts";
@@ -42,52 +40,23 @@ const decryptedAtOnce = 16;
  * Encrypts everything that a log stores about its agents, except ids, positions, sizes and the fields of lists. The log
  * below sees only encrypted appends, summaries, blobs and reasons, so this works for every storage.
  */
-export class EncryptedRecordLog implements RecordLog {
-  readonly version = "v1";
+export class EncryptedRecordLog extends KeyedRecordLog {
   readonly blobs: BlobStore;
-  readonly keys: DataKeys;
   readonly receive?: NonNullable<RecordLog["receive"]>;
-  readonly unremovedBytes?: NonNullable<RecordLog["unremovedBytes"]>;
-  readonly end?: NonNullable<RecordLog["end"]>;
-  readonly watch?: NonNullable<RecordLog["watch"]>;
-  readonly makeRoom?: NonNullable<RecordLog["makeRoom"]>;
-  readonly #log: RecordLog;
   readonly #plain: readonly PlainField[];
   readonly #sha256: () => Promise<Sha256>;
   readonly #owned = new Map<string, EncryptedOwnedLog>();
 
   constructor(log: RecordLog, { keys, plain, sha256 }: EncryptedRecordLogOptions) {
-    this.#log = log;
+    super(log, keys);
     this.#plain = plain;
     this.#sha256 = sha256;
-    this.keys = keys;
-    this.blobs = new EncryptedBlobs(log.blobs, keys, (agentId) => this.#hasData(agentId), sha256);
+    this.blobs = new EncryptedBlobs(log.blobs, keys, (agentId) => this.hasData(agentId), sha256);
     if (log.receive) this.receive = (...given) => this.#receive(...given);
-    if (log.unremovedBytes) this.unremovedBytes = (agentId) => log.unremovedBytes?.(agentId) ?? Promise.resolve(0);
-    if (log.end) this.end = log.end.bind(log);
-    if (log.watch) this.watch = log.watch.bind(log);
-    if (log.makeRoom) this.makeRoom = log.makeRoom.bind(log);
   }
 
-  get capabilities(): LogCapabilities {
-    return { ...this.#log.capabilities, archiveKeys: this.keys.source };
-  }
-
-  /** Also encrypts the data key of the agent with the current key, if another key encrypted it. */
-  async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
-    assertNoKeyLog(agentId);
-    const sha256 = await this.#sha256();
-    const owned = await this.#log.open(agentId, owner);
-    try {
-      if (!owned.damage && !(await this.#hasData(agentId, owned.position)))
-        await this.#destroyEarlierKey(agentId, owner);
-      // A missing key is reported by the call that needs it, because a log without its key can still be dropped.
-      else await this.keys.refresh(agentId).catch(unlessStorageFailed);
-    } catch (error) {
-      await owned.release().catch(() => {});
-      throw error;
-    }
-    return this.#own(agentId, owned, sha256);
+  override get capabilities(): LogCapabilities {
+    return { ...this.stored.capabilities, archiveKeys: this.keys.source };
   }
 
   async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
@@ -101,7 +70,7 @@ export class EncryptedRecordLog implements RecordLog {
     }
   }
 
-  async *list(options: ListOptions = {}): AsyncGenerator<AgentSummary> {
+  override async *list(options: ListOptions = {}): AsyncGenerator<AgentSummary> {
     const { limit = Infinity, free: _free, readOnly: _readOnly, after: start, ...selected } = options;
     // The log below does not know which agents cannot be decrypted.
     const { status, ...unselected } = options;
@@ -117,7 +86,7 @@ export class EncryptedRecordLog implements RecordLog {
       let found = 0;
       const page = { ...asked, ...(after !== undefined && { after }), ...(left < Infinity && { limit: left }) };
       isMore = false;
-      for await (const { order, summary } of inParallel(this.#log.list(page), decryptedAtOnce, open)) {
+      for await (const { order, summary } of inParallel(this.stored.list(page), decryptedAtOnce, open)) {
         after = order;
         isMore = ++found === page.limit;
         if (summary.status === keyStatus || !isSelected(summary, selected)) continue;
@@ -128,34 +97,10 @@ export class EncryptedRecordLog implements RecordLog {
     }
   }
 
-  owner(agentId: string): ReturnType<RecordLog["owner"]> {
-    return this.#log.owner(agentId);
-  }
-
-  async requestStop(agentId: string, reason: string): Promise<void> {
-    if ((await this.#log.owner(agentId)) === undefined) return;
+  override async requestStop(agentId: string, reason: string): Promise<void> {
+    if ((await this.stored.owner(agentId)) === undefined) return;
     const key = await this.keyForWriting(agentId);
-    await this.#log.requestStop(agentId, await sealReason(key, agentId, reason));
-  }
-
-  async close(): Promise<void> {
-    await this.#log.close();
-  }
-
-  /** Returns the key for new data of an agent. @throws KeyMissingError */
-  keyForWriting(agentId: string): Promise<DataKey> {
-    return this.keys.writing(agentId, () => this.#hasData(agentId));
-  }
-
-  /** Destroys the key of an agent that no process runs. @throws AgentBusyError */
-  async destroyKey(agentId: string): Promise<void> {
-    assertNoKeyLog(agentId);
-    const owned = await this.#log.open(agentId, processOwner());
-    try {
-      await this.keys.destroy(agentId);
-    } finally {
-      await owned.release();
-    }
+    await this.stored.requestStop(agentId, await sealReason(key, agentId, reason));
   }
 
   async *#decrypted(agentId: string, options: ReadOptions): AsyncGenerator<OpenedAppend> {
@@ -163,13 +108,17 @@ export class EncryptedRecordLog implements RecordLog {
     const sha256 = await this.#sha256();
     const chain = new AuthenticatedChain(agentId, options);
     const open = (entry: Entry) => openRecords(this.keys, agentId, entry, sha256);
-    for await (const opened of inParallel(this.#log.read(agentId, options), decryptedAtOnce, open)) {
+    for await (const opened of inParallel(this.stored.read(agentId, options), decryptedAtOnce, open)) {
       chain.accept(opened.entry, opened.isSnapshot);
       yield opened;
     }
     const { end } = chain;
     if (chain.hasUnexplainedGap && end && options.upTo !== undefined)
-      for await (const { entry } of inParallel(this.#log.read(agentId, { after: end.position }), decryptedAtOnce, open))
+      for await (const { entry } of inParallel(
+        this.stored.read(agentId, { after: end.position }),
+        decryptedAtOnce,
+        open,
+      ))
         chain.note(entry);
     chain.assertWhole();
     if (end) this.#owned.get(agentId)?.noteEnd(end);
@@ -179,26 +128,25 @@ export class EncryptedRecordLog implements RecordLog {
     assertNoKeyLog(agentId);
     const sha256 = await this.#sha256();
     const keyOf = async () => {
-      await this.#destroyEarlierKey(agentId, owner);
+      await this.prepareKey(agentId, owner);
       return this.keyForWriting(agentId);
     };
     const sealed = new SealedReceive({ agentId, keyOf, plain: this.#plain, sha256 });
     const appends = { generation: received.generation, appends: sealed.lines(received.appends, received.generation) };
-    const owned = await this.#log.receive?.(agentId, owner, appends, (end) => sealed.last(end, last));
-    return this.#own(agentId, owned as OwnedLog, sha256, sealed.end);
+    const owned = await this.stored.receive?.(agentId, owner, appends, (end) => sealed.last(end, last));
+    return this.own(agentId, owned as OwnedLog, sealed.end);
   }
 
-  #own(agentId: string, owned: OwnedLog, sha256: Sha256, end?: ChainLink): EncryptedOwnedLog {
+  protected async own(agentId: string, owned: OwnedLog, end?: ChainLink): Promise<EncryptedOwnedLog> {
     const encrypted: EncryptedOwnedLog = new EncryptedOwnedLog(
       agentId,
       owned,
       {
-        sha256,
+        ...this.keyContext(agentId, owned),
+        sha256: await this.#sha256(),
         seal: (append, place) => this.#seal(agentId, append, place),
         last: (position) => this.#last(agentId, position),
         openReason: (reason) => openReason(this.keys, agentId, reason),
-        keyId: () => ownedKeyId(this.#log, this.keys, { agentId, generation: owned.generation }),
-        dropped: (keyId) => this.keys.destroy(agentId, keyId),
         onEnd: () => {
           if (this.#owned.get(agentId) === encrypted) this.#owned.delete(agentId);
         },
@@ -209,11 +157,15 @@ export class EncryptedRecordLog implements RecordLog {
     return encrypted;
   }
 
+  protected usesKey(agentId: string): Promise<boolean> {
+    return this.hasData(agentId);
+  }
+
   async #seal(agentId: string, { id, records, snapshot }: LogAppend, place: SealedPlace): Promise<LogAppend> {
     const { encoded, generation, position, summary } = place;
     const key = await this.keyForWriting(agentId);
     const gaps = prunedGapsOf(records);
-    const stored = gaps.length > 0 ? await translatedGaps(gaps, this.#log.read(agentId)) : [];
+    const stored = gaps.length > 0 ? await translatedGaps(gaps, this.stored.read(agentId)) : [];
     const sealed = await sealRecords(key, { agentId, generation, position, id }, encoded, stored);
     return {
       id,
@@ -228,31 +180,6 @@ export class EncryptedRecordLog implements RecordLog {
     for await (const { entry } of this.#decrypted(agentId, { after: position - 1 })) last = entry;
     return last && { position: last.position, checksum: last.checksum };
   }
-
-  /** Destroys the key that a deleted agent with the same id had, if its process has not done so yet. */
-  async #destroyEarlierKey(agentId: string, { nonce }: LogOwner): Promise<void> {
-    const keyId = await this.keys.storedId(agentId);
-    if (keyId === undefined || (await this.#hasData(agentId))) return;
-    // The key has no data if this process owned the log before and after it was read.
-    if ((await this.#log.owner(agentId))?.nonce === nonce) await this.keys.destroy(agentId, keyId);
-  }
-
-  /** @param position - the position of the last append, if known. It stays when an agent is deleted. */
-  async #hasData(agentId: string, position?: number): Promise<boolean> {
-    if (position === 0) return false;
-    const after = position === undefined ? undefined : { after: position - 1 };
-    try {
-      for await (const _ of this.#log.read(agentId, after)) return true;
-      return false;
-    } catch (error) {
-      return unlessStorageFailed(error) ?? true;
-    }
-  }
-}
-
-/** @throws InvalidAgentIdError for an id that belongs to a data key. */
-function assertNoKeyLog(agentId: string): void {
-  if (isKeyLogId(agentId)) throw new InvalidAgentIdError(agentId, "the id of a data key");
 }
 
 /** Maps items in order while up to `width` calls run concurrently. An error of the items follows the results before it. */

@@ -1,9 +1,8 @@
 import type { Entry } from "../../checkpoint/records/Entry.ts";
-import { InvalidAgentIdError } from "../../errors/agentErrors.ts";
 import { includesText, utf8 } from "../../internal/bytes.ts";
-import type { DataKey } from "../../encryption/keys/DataKey.ts";
-import { type DataKeys, ownedKeyId } from "../../encryption/keys/DataKeys.ts";
-import { isKeyLogId, keyStatus, unlessStorageFailed } from "../../encryption/keys/KeyLog.ts";
+import type { DataKeys } from "../../encryption/keys/DataKeys.ts";
+import { assertNoKeyLog, KeyedRecordLog } from "../../encryption/keys/KeyedRecordLog.ts";
+import { keyStatus, unlessStorageFailed } from "../../encryption/keys/KeyLog.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../../storage/BlobStore.ts";
 import type {
@@ -11,12 +10,10 @@ import type {
   ListOptions,
   LogAppend,
   LogCapabilities,
-  LogOwner,
   OwnedLog,
   ReadOptions,
   RecordLog,
 } from "../../storage/RecordLog.ts";
-import { processOwner } from "../../storage/ReleasableLog.ts";
 import { isAboutOneAgent, unreadableSummary } from "../../storage/summaries.ts";
 import type { SecretsOfAgents } from "../values/KnownSecrets.ts";
 import { redactedText, type RedactionRules, shownText } from "../values/RedactionRules.ts";
@@ -38,17 +35,10 @@ type Receive = NonNullable<RecordLog["receive"]>;
 /**
  * Encrypts the redacted values and the blobs of a log. The log below has tokens, readers of this log get the values.
  */
-export class RedactedRecordLog implements RecordLog {
-  readonly version = "v1";
+export class RedactedRecordLog extends KeyedRecordLog {
   readonly blobs: BlobStore;
-  readonly keys: DataKeys;
   readonly encodedAppends?: NonNullable<RecordLog["encodedAppends"]>;
   readonly receive?: Receive;
-  readonly unremovedBytes?: NonNullable<RecordLog["unremovedBytes"]>;
-  readonly end?: NonNullable<RecordLog["end"]>;
-  readonly watch?: NonNullable<RecordLog["watch"]>;
-  readonly makeRoom?: NonNullable<RecordLog["makeRoom"]>;
-  readonly #log: RecordLog;
   readonly #rules: RedactionRules;
   readonly #secrets: SecretsOfAgents;
   /** The redactors of the logs that this process owns. */
@@ -57,10 +47,9 @@ export class RedactedRecordLog implements RecordLog {
   readonly #sources = new WeakMap<Uint8Array, string>();
 
   constructor(log: RecordLog, { keys, rules, secrets, sha256 }: RedactedRecordLogOptions) {
-    this.#log = log;
+    super(log, keys);
     this.#rules = rules;
     this.#secrets = secrets;
-    this.keys = keys;
     this.blobs = new RedactedBlobs(log.blobs, keys, {
       keyForWriting: (agentId) => this.keyForWriting(agentId),
       sha256,
@@ -69,33 +58,17 @@ export class RedactedRecordLog implements RecordLog {
     // Copies keep their bytes, and with them the tokens.
     if (log.encodedAppends) this.encodedAppends = (...given) => this.#noted(log.encodedAppends?.(...given), given[0]);
     if (log.receive) this.receive = (...given) => this.#receive(...given);
-    if (log.unremovedBytes) this.unremovedBytes = log.unremovedBytes.bind(log);
-    if (log.end) this.end = log.end.bind(log);
-    if (log.watch) this.watch = log.watch.bind(log);
-    if (log.makeRoom) this.makeRoom = log.makeRoom.bind(log);
   }
 
-  get capabilities(): LogCapabilities {
-    return { ...this.#log.capabilities, redacted: true };
-  }
-
-  async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
-    assertNoKeyLog(agentId);
-    const owned = await this.#log.open(agentId, owner);
-    try {
-      if (!owned.damage) await this.#prepareKey(agentId, owner);
-    } catch (error) {
-      await owned.release().catch(() => {});
-      throw error;
-    }
-    return this.#own(agentId, owned);
+  override get capabilities(): LogCapabilities {
+    return { ...this.stored.capabilities, redacted: true };
   }
 
   async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
     assertNoKeyLog(agentId);
     // Readers keep heads for a later owner, which reads only what follows.
     const redactor = this.#redactorOf(agentId);
-    for await (const entry of this.#log.read(agentId, options)) {
+    for await (const entry of this.stored.read(agentId, options)) {
       const restored: unknown[] = [];
       const records = await restoredValue(this.keys, agentId, entry.records, (value) => restored.push(value));
       (this.#owned.get(agentId) ?? redactor).learn(records, restored);
@@ -103,37 +76,13 @@ export class RedactedRecordLog implements RecordLog {
     }
   }
 
-  async *list(options: ListOptions = {}): AsyncGenerator<AgentSummary> {
-    for await (const summary of this.#log.list(options))
+  override async *list(options: ListOptions = {}): AsyncGenerator<AgentSummary> {
+    for await (const summary of this.stored.list(options))
       if (summary.status !== keyStatus) yield await this.#restored(summary);
   }
 
-  owner(agentId: string): ReturnType<RecordLog["owner"]> {
-    return this.#log.owner(agentId);
-  }
-
-  async requestStop(agentId: string, reason: string): Promise<void> {
-    return this.#log.requestStop(agentId, await this.#storedReason(agentId, reason));
-  }
-
-  close(): Promise<void> {
-    return this.#log.close();
-  }
-
-  /** Returns the key for new data of an agent. @throws KeyMissingError */
-  keyForWriting(agentId: string): Promise<DataKey> {
-    return this.keys.writing(agentId, () => this.#hasTokens(agentId));
-  }
-
-  /** Destroys the key of an agent that no process runs. @throws AgentBusyError */
-  async destroyKey(agentId: string): Promise<void> {
-    assertNoKeyLog(agentId);
-    const owned = await this.#log.open(agentId, processOwner());
-    try {
-      await this.keys.destroy(agentId);
-    } finally {
-      await owned.release();
-    }
+  override async requestStop(agentId: string, reason: string): Promise<void> {
+    return this.stored.requestStop(agentId, await this.#storedReason(agentId, reason));
   }
 
   async *#noted(appends: AsyncIterable<Uint8Array> | undefined, agentId: string): AsyncGenerator<Uint8Array> {
@@ -159,35 +108,36 @@ export class RedactedRecordLog implements RecordLog {
     };
     const redacted: typeof last = async (end) => {
       // Restored tokens need the key that the agent had.
-      if (!hasTokens) await this.#prepareKey(agentId, owner);
+      if (!hasTokens) await this.prepareKey(agentId, owner);
       const [original] = originals;
       // The tokens of a fork stay readable for it.
       if (originals.size === 1 && original !== undefined && (await this.keys.find(original)))
         await this.keys.writing(agentId, async () => false, original);
       return this.#encrypted(agentId, redactor.redact(await last(end), true), hasTokens);
     };
-    const owned = await this.#log.receive?.(agentId, owner, { ...received, appends: appends() }, redacted);
-    return this.#own(agentId, owned as OwnedLog);
+    const owned = await this.stored.receive?.(agentId, owner, { ...received, appends: appends() }, redacted);
+    return this.own(agentId, owned as OwnedLog);
   }
 
-  #own(agentId: string, owned: OwnedLog): OwnedLog {
+  protected own(agentId: string, owned: OwnedLog): OwnedLog {
     this.#secrets.open(agentId);
     const redactor = this.#redactorOf(agentId);
     this.#owned.set(agentId, redactor);
+    const keyContext = this.keyContext(agentId, owned);
     return new RedactedOwnedLog(agentId, owned, {
+      ...keyContext,
       redact: (append) => redactor.redact(append),
       readBlobs: async (references) => {
         for (const reference of references) await this.blobs.get(agentId, reference).catch(unlessStorageFailed);
       },
       encrypt: (redacted) => this.#encrypted(agentId, redacted),
       openReason: (reason) => this.#restoredReason(agentId, reason),
-      keyId: () => ownedKeyId(this.#log, this.keys, { agentId, generation: owned.generation }),
       dropped: (keyId) => {
         // A later agent with this id must not store them.
         this.#secrets.forget(agentId);
-        return this.keys.destroy(agentId, keyId);
+        return keyContext.dropped(keyId);
       },
-      ended: () => {
+      onEnd: () => {
         if (this.#owned.get(agentId) !== redactor) return;
         this.#owned.delete(agentId);
         this.#secrets.close(agentId);
@@ -201,7 +151,7 @@ export class RedactedRecordLog implements RecordLog {
 
   async #encrypted(agentId: string, { append, hidden }: RedactedAppend, hasTokens?: boolean): Promise<LogAppend> {
     if (hidden.length === 0) return append;
-    const key = await this.keys.writing(agentId, async () => hasTokens ?? this.#hasTokens(agentId));
+    const key = await this.keys.writing(agentId, async () => hasTokens ?? this.usesKey(agentId));
     for (const value of hidden) value.token = await tokenOf(key, agentId, utf8(value.json), value.shown);
     return JSON.parse(JSON.stringify(append)) as LogAppend;
   }
@@ -228,31 +178,8 @@ export class RedactedRecordLog implements RecordLog {
     }
   }
 
-  /** Encrypts the key of an agent with the current key of the source. A new agent destroys the key of a deleted one. */
-  async #prepareKey(agentId: string, { nonce }: LogOwner): Promise<void> {
-    if (await this.#hasData(agentId)) return void (await this.keys.refresh(agentId).catch(unlessStorageFailed));
-    const keyId = await this.keys.storedId(agentId);
-    // The key has no data if this process owned the log before and after the key was read.
-    if (keyId !== undefined && (await this.#log.owner(agentId))?.nonce === nonce)
-      await this.keys.destroy(agentId, keyId);
-  }
-
-  async #hasData(agentId: string): Promise<boolean> {
-    try {
-      for await (const _ of this.#log.read(agentId)) return true;
-      return false;
-    } catch (error) {
-      return unlessStorageFailed(error) ?? true;
-    }
-  }
-
-  async #hasTokens(agentId: string): Promise<boolean> {
-    for await (const { records } of this.#log.read(agentId)) if (hasTokensOf(agentId, records)) return true;
+  protected async usesKey(agentId: string): Promise<boolean> {
+    for await (const { records } of this.stored.read(agentId)) if (hasTokensOf(agentId, records)) return true;
     return false;
   }
-}
-
-/** @throws InvalidAgentIdError for an id that belongs to a data key. */
-function assertNoKeyLog(agentId: string): void {
-  if (isKeyLogId(agentId)) throw new InvalidAgentIdError(agentId, "the id of a data key");
 }

@@ -1,6 +1,5 @@
 import { prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
 import type { SealBrokenError } from "../../errors/sealErrors.ts";
-import { Mutex } from "../../internal/Mutex.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { OwnedLogWrapper } from "../../storage/OwnedLogWrapper.ts";
 import type { LogAppend, OwnedLog } from "../../storage/RecordLog.ts";
@@ -42,15 +41,13 @@ const unsealedStatus = "in_progress";
 export class SealingOwnedLog extends OwnedLogWrapper {
   readonly #agentId: string;
   readonly #context: SealingContext;
-  readonly #turns = new Mutex();
   /** The number of appends that wait for a turn. Without any, an append needs no copy. */
   #waiting = 0;
   /** The end of the log after all appends that were passed on. `undefined` until it was read. */
   #end: SealedEnd | undefined;
-  #failed: { readonly error: unknown } | undefined;
 
   constructor(agentId: string, owned: OwnedLog, context: SealingContext, end?: SealedEnd) {
-    super(owned);
+    super(owned, context.onEnd);
     this.#agentId = agentId;
     this.#context = context;
     this.#end = end ?? (owned.position === 0 ? { position: 0, hash: undefined, digests: [] } : undefined);
@@ -67,7 +64,7 @@ export class SealingOwnedLog extends OwnedLogWrapper {
 
   async append(entry: LogAppend, expectedPosition: number): Promise<number> {
     if (this.damage) throw this.damage;
-    if (this.#failed) throw this.#failed.error;
+    if (this.failed) throw this.failed.error;
     const end = this.#end;
     if (end && this.#waiting === 0 && !(expectedPosition === end.position && this.#isDue(end, entry)))
       return this.#append(end, entry, expectedPosition);
@@ -75,32 +72,21 @@ export class SealingOwnedLog extends OwnedLogWrapper {
     const copy = JSON.parse(JSON.stringify(entry)) as LogAppend;
     this.#waiting++;
     try {
-      return await this.#turns.runExclusive(() => this.#appendInTurn(copy, expectedPosition));
+      return await this.turns.runExclusive(() => this.#appendInTurn(copy, expectedPosition));
     } finally {
       this.#waiting--;
     }
   }
 
-  prune(): Promise<void> {
-    return this.#turns.runExclusive(() => this.owned.prune());
-  }
-
   drop(): Promise<void> {
-    return this.#turns.runExclusive(async () => {
+    return this.turns.runExclusive(async () => {
       const kept = await this.#context.keepDropping();
       // The log of an agent that is already deleted may start at 0.
       const position = Math.max(this.position, kept?.position ?? 0);
       const generation = Math.max(this.generation, kept?.generation ?? 0);
       await this.owned.drop();
-      this.#context.onEnd();
+      this.onEnd();
       if (position > 0) await this.#context.keep({ generation, position, hash: "", dropped: true });
-    });
-  }
-
-  release(): Promise<void> {
-    return this.#turns.runExclusive(async () => {
-      this.#context.onEnd();
-      await this.owned.release();
     });
   }
 
@@ -108,7 +94,7 @@ export class SealingOwnedLog extends OwnedLogWrapper {
     const end = (this.#end ??= await this.#context.end(this.owned.position));
     if (expectedPosition !== end.position || !this.#isDue(end, entry))
       return this.#append(end, entry, expectedPosition);
-    return this.#orFail(async () => {
+    return this.orFail(async () => {
       const position = end.position + 1;
       const seal = await this.#context.sign(await this.#contentOf(end, entry));
       const hash = sealHash(this.#context.sha256, this.#agentId, seal);
@@ -123,7 +109,7 @@ export class SealingOwnedLog extends OwnedLogWrapper {
   #append(end: SealedEnd, entry: LogAppend, expectedPosition: number): Promise<number> {
     if (expectedPosition !== end.position) return this.owned.append(entry, expectedPosition);
     this.#end = { ...end, position: end.position + 1, digests: [...end.digests, this.#digestOf(entry)] };
-    return this.#orFail(() => this.owned.append(entry, expectedPosition));
+    return this.orFail(() => this.owned.append(entry, expectedPosition));
   }
 
   /** Reads of the newest part start at a snapshot, so each snapshot has a seal. */
@@ -153,16 +139,5 @@ export class SealingOwnedLog extends OwnedLogWrapper {
 
   #digestOf({ id, records }: LogAppend): string {
     return appendDigest(this.#context.sha256, this.generation, id, JSON.stringify(records));
-  }
-
-  /** After a failure, the end of the log is unknown, and no later append may be stored. */
-  async #orFail<Result>(action: () => Promise<Result>): Promise<Result> {
-    if (this.#failed) throw this.#failed.error;
-    try {
-      return await action();
-    } catch (error) {
-      this.#failed = { error };
-      throw error;
-    }
   }
 }

@@ -5,16 +5,8 @@ import { StorageError } from "../../errors/storageErrors.ts";
 import { toBase64Url } from "../../internal/bytes.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../../storage/BlobStore.ts";
-import type {
-  AgentSummary,
-  ListOptions,
-  LogAppend,
-  LogCapabilities,
-  LogOwner,
-  OwnedLog,
-  ReadOptions,
-  RecordLog,
-} from "../../storage/RecordLog.ts";
+import type { LogAppend, LogOwner, OwnedLog, ReadOptions, RecordLog } from "../../storage/RecordLog.ts";
+import { RecordLogWrapper } from "../../storage/RecordLogWrapper.ts";
 import { checkSeals, type SealCheck, type SealedAppend, SealReading } from "./checkSeals.ts";
 import { positionRanges, type Seal, type SealContent, sealHash, signedBytes, withSeal } from "./Seal.ts";
 import type { KeptSeal, SealKeeper, Sign, Verify } from "./SealKeys.ts";
@@ -34,34 +26,19 @@ type ReceiveArguments = Parameters<NonNullable<RecordLog["receive"]>>;
  * Seals the appends of the log below, and compares the log with its seals whenever it is read. Readers of the log below
  * ignore the seals. Blobs need no seal, because the sealed records contain their hashes.
  */
-export class SealingRecordLog implements RecordLog {
-  readonly version = "v1";
+export class SealingRecordLog extends RecordLogWrapper {
   readonly blobs: BlobStore;
-  /** The log with the seals. */
-  readonly stored: RecordLog;
   readonly options: SealingRecordLogOptions;
   readonly encodedAppends?: NonNullable<RecordLog["encodedAppends"]>;
   readonly receive?: NonNullable<RecordLog["receive"]>;
-  readonly unremovedBytes?: NonNullable<RecordLog["unremovedBytes"]>;
-  readonly end?: NonNullable<RecordLog["end"]>;
-  readonly watch?: NonNullable<RecordLog["watch"]>;
-  readonly makeRoom?: NonNullable<RecordLog["makeRoom"]>;
   readonly #owned = new Map<string, SealingOwnedLog>();
 
   constructor(log: RecordLog, options: SealingRecordLogOptions) {
-    this.stored = log;
+    super(log);
     this.options = options;
     this.blobs = log.blobs;
     if (log.encodedAppends) this.encodedAppends = (...given) => this.#encodedAppends(...given);
     if (log.receive) this.receive = (...given) => this.#receive(...given);
-    if (log.unremovedBytes) this.unremovedBytes = log.unremovedBytes.bind(log);
-    if (log.end) this.end = log.end.bind(log);
-    if (log.watch) this.watch = log.watch.bind(log);
-    if (log.makeRoom) this.makeRoom = log.makeRoom.bind(log);
-  }
-
-  get capabilities(): LogCapabilities {
-    return this.stored.capabilities;
   }
 
   async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
@@ -80,22 +57,6 @@ export class SealingRecordLog implements RecordLog {
     const reading = new SealReading(await this.options.sha256());
     for await (const entry of this.stored.read(agentId, options)) yield reading.add(entry);
     await this.#assertUnchanged(agentId, reading, options);
-  }
-
-  list(options?: ListOptions): AsyncIterable<AgentSummary> {
-    return this.stored.list(options);
-  }
-
-  owner(agentId: string): ReturnType<RecordLog["owner"]> {
-    return this.stored.owner(agentId);
-  }
-
-  requestStop(agentId: string, reason: string): Promise<void> {
-    return this.stored.requestStop(agentId, reason);
-  }
-
-  close(): Promise<void> {
-    return this.stored.close();
   }
 
   async *#encodedAppends(agentId: string, options: { readonly upTo?: number } = {}): AsyncGenerator<Uint8Array> {

@@ -1,0 +1,53 @@
+import { StopRequestedError } from "../../errors/runErrors.ts";
+import { OwnedLogWrapper } from "../../storage/OwnedLogWrapper.ts";
+import type { OwnedLog } from "../../storage/RecordLog.ts";
+
+/** The parts of a log with data keys that its owner uses. */
+export interface KeyedLogContext {
+  /** Returns the reason of a request to stop. Must not reject. */
+  readonly openReason: (reason: string) => Promise<string>;
+  /** Returns the id of the key that is destroyed with the data. `undefined` if there is none. */
+  readonly keyId: () => Promise<string | undefined>;
+  readonly dropped: (keyId: string) => Promise<void>;
+  readonly onEnd: () => void;
+}
+
+/** The base of an owned log whose agent has a data key. The reason of a request to stop is stored in another form. */
+export abstract class KeyedOwnedLog extends OwnedLogWrapper {
+  readonly #context: KeyedLogContext;
+  readonly #lost = new AbortController();
+  #telling: Promise<void> | undefined;
+
+  constructor(agentId: string, owned: OwnedLog, context: KeyedLogContext) {
+    super(owned, context.onEnd);
+    this.#context = context;
+    const { lost } = owned;
+    const tell = () => void (this.#telling ??= this.#tell(agentId, lost.reason));
+    if (lost.aborted) tell();
+    else lost.addEventListener("abort", tell, { once: true });
+  }
+
+  override get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  override async checkStop(): Promise<void> {
+    await super.checkStop();
+    await this.#telling;
+  }
+
+  drop(): Promise<void> {
+    return this.turns.runExclusive(async () => {
+      const keyId = await this.#context.keyId();
+      await this.owned.drop();
+      this.onEnd();
+      // Another process may own the id by now. It has another key.
+      if (keyId !== undefined) await this.#context.dropped(keyId);
+    });
+  }
+
+  async #tell(agentId: string, reason: unknown): Promise<void> {
+    if (!(reason instanceof StopRequestedError)) return this.#lost.abort(reason);
+    this.#lost.abort(new StopRequestedError(agentId, await this.#context.openReason(reason.reason)));
+  }
+}

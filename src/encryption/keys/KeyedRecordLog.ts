@@ -1,0 +1,95 @@
+import { InvalidAgentIdError } from "../../errors/agentErrors.ts";
+import type { LogOwner, OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
+import { RecordLogWrapper } from "../../storage/RecordLogWrapper.ts";
+import { processOwner } from "../../storage/ReleasableLog.ts";
+import type { DataKey } from "./DataKey.ts";
+import type { DataKeys } from "./DataKeys.ts";
+import type { KeyedLogContext } from "./KeyedOwnedLog.ts";
+import { isKeyLogId, unlessStorageFailed } from "./KeyLog.ts";
+
+/** The base of a log with a data key for each agent, of `encrypted()` or of a redaction with a vault. */
+export abstract class KeyedRecordLog extends RecordLogWrapper {
+  readonly keys: DataKeys;
+
+  constructor(log: RecordLog, keys: DataKeys) {
+    super(log);
+    this.keys = keys;
+  }
+
+  async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
+    assertNoKeyLog(agentId);
+    const owned = await this.stored.open(agentId, owner);
+    try {
+      await this.prepareKey(agentId, owner, owned);
+      return await this.own(agentId, owned);
+    } catch (error) {
+      await owned.release().catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Returns the key for new data of an agent. @throws KeyMissingError */
+  keyForWriting(agentId: string): Promise<DataKey> {
+    return this.keys.writing(agentId, () => this.usesKey(agentId));
+  }
+
+  /** Destroys the key of an agent that no process runs. @throws AgentBusyError */
+  async destroyKey(agentId: string): Promise<void> {
+    assertNoKeyLog(agentId);
+    const owned = await this.stored.open(agentId, processOwner());
+    try {
+      await this.keys.destroy(agentId);
+    } finally {
+      await owned.release();
+    }
+  }
+
+  protected abstract own(agentId: string, owned: OwnedLog): OwnedLog | Promise<OwnedLog>;
+
+  /** Returns whether the log has data that the key of an agent encrypted. */
+  protected abstract usesKey(agentId: string): Promise<boolean>;
+
+  protected keyContext(agentId: string, { generation }: OwnedLog): Pick<KeyedLogContext, "keyId" | "dropped"> {
+    return {
+      keyId: async () => {
+        const keyId = await this.keys.storedId(agentId);
+        if (keyId === undefined) return undefined;
+        // The log of an absent agent has no owner.
+        return (await this.stored.owner(agentId))?.generation === generation ? keyId : undefined;
+      },
+      dropped: (keyId) => this.keys.destroy(agentId, keyId),
+    };
+  }
+
+  /** Encrypts the key of an agent with the current key of the source. A new agent destroys the key of a deleted one. */
+  protected async prepareKey(
+    agentId: string,
+    { nonce }: LogOwner,
+    { damage, position }: Partial<Pick<OwnedLog, "damage" | "position">> = {},
+  ): Promise<void> {
+    // A missing key is reported by the call that needs it, because a log without its key can still be dropped.
+    if (damage || (await this.hasData(agentId, position)))
+      return void (await this.keys.refresh(agentId).catch(unlessStorageFailed));
+    const keyId = await this.keys.storedId(agentId);
+    if (keyId === undefined || (await this.hasData(agentId))) return;
+    // The key has no data if this process owned the log before and after it was read.
+    if ((await this.stored.owner(agentId))?.nonce === nonce) await this.keys.destroy(agentId, keyId);
+  }
+
+  /** @param position - the position of the last append, if known. It stays when an agent is deleted. */
+  protected async hasData(agentId: string, position?: number): Promise<boolean> {
+    if (position === 0) return false;
+    const after = position === undefined ? undefined : { after: position - 1 };
+    try {
+      for await (const _ of this.stored.read(agentId, after)) return true;
+      return false;
+    } catch (error) {
+      return unlessStorageFailed(error) ?? true;
+    }
+  }
+}
+
+/** @throws InvalidAgentIdError for an id that belongs to a data key. */
+export function assertNoKeyLog(agentId: string): void {
+  if (isKeyLogId(agentId)) throw new InvalidAgentIdError(agentId, "the id of a data key");
+}
