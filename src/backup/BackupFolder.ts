@@ -15,7 +15,6 @@ import type { OwnedLog } from "../storage/RecordLog.ts";
 import { processOwner } from "../storage/ReleasableLog.ts";
 import { parsedJson } from "../internal/parsedJson.ts";
 
-/** One archive in a backup. */
 export interface BackedUpLog {
   readonly logId: string;
   /** The kind of the log. `undefined` for an agent. */
@@ -152,7 +151,6 @@ export class BackupFolder {
       throw new OwnershipLostError(lockId, this.#generation, owner?.generation);
   }
 
-  /** Yields the bytes of an archive. */
   async *bytesOf(file: string): AsyncGenerator<Uint8Array> {
     try {
       yield* createReadStream(file) as AsyncIterable<Uint8Array>;

@@ -311,7 +311,6 @@ function common(command: Command): Command {
     .option("--no-color", "answer without color");
 }
 
-/** Adds the options of every command that changes data. */
 function writing(command: Command): Command {
   return common(command).option("-y, --yes", "do not ask before the change");
 }

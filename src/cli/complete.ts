@@ -8,7 +8,6 @@ import { filterableStatuses } from "./reading/filterableStatuses.ts";
 import { type CommonOptions, Session } from "./session/Session.ts";
 import { visibleText } from "./terminal/visibleText.ts";
 
-/** The maximum number of suggested ids. */
 const mostIds = 200;
 
 /** `complete -- <words>`: called by shells. Prints no errors, because the shell would hide them. */

@@ -23,7 +23,6 @@ complete -c agent-persistence -n '__fish_seen_subcommand_from backup import init
 `,
 };
 
-/** `completion <shell>`: prints the completion script. */
 export async function completion(
   { output }: Session,
   _options: CommonOptions,

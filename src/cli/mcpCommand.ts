@@ -55,7 +55,6 @@ const answerSchema = z.object({
   reason: z.string().optional().describe("Why a request is rejected. Rejects a request for input."),
 });
 
-/** Adds the tools that change data. */
 function changingTools(server: McpServer, { feature }: StoredAgents): void {
   const by = () => `mcp:${server.server.getClientVersion()?.name ?? "unknown"}`;
   server.registerTool(
@@ -121,7 +120,6 @@ const annotations = { readOnlyHint: true, openWorldHint: false };
 const agentId = z.string().describe("The id of the agent.");
 const checkpointId = z.string().describe("The id of a checkpoint of the agent.");
 
-/** Adds the tools that change no data. */
 function readingTools(server: McpServer, { storage }: StoredAgents): void {
   const view = inspect(storage);
   agentTools(server, view);

@@ -58,7 +58,6 @@ export function checkSettlement(given: unknown, toolCallId: string): ToolCallSet
   ]);
 }
 
-/** Returns the recorded outcome of a settlement. */
 export function settledOutcome(
   settlement: ToolCallSettlement,
   settled: OutcomeRecord["settled"] & string,

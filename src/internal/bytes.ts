@@ -32,7 +32,6 @@ export function fromBase64Url(text: string): Uint8Array | undefined {
 const encoder = /* @__PURE__ */ new TextEncoder();
 const decoder = /* @__PURE__ */ new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Returns the UTF-8 bytes of a text. */
 export function utf8(text: string): Uint8Array {
   return encoder.encode(text);
 }

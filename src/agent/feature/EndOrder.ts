@@ -1,6 +1,5 @@
 import { nextTurn } from "../../internal/nextTurn.ts";
 
-/** The pending work of a visit. */
 interface VisitWork {
   /** Resolves when no work can continue except the `blocked` pieces of work that wait for their turn. */
   atRest(blocked: () => number): Promise<void>;

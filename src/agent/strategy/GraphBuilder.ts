@@ -215,7 +215,6 @@ export class GraphBuilder {
     return this.#refuse(`${use.user} names the node "${stranger}" of another graph. ${use.rule}`);
   }
 
-  /** Returns the names of all nodes that are reachable from the start, including branches. */
   #reached(): ReadonlySet<string> {
     const seen = new Set(["start"]);
     for (const name of seen) {

@@ -35,10 +35,8 @@ export async function checkpointGiven(
   return given === undefined ? undefined : findCheckpointId(inspect(storage), agentId, given);
 }
 
-/** The newest checkpoints of an agent, oldest first. */
 export interface NewestCheckpoints {
   readonly checkpoints: readonly CheckpointView[];
-  /** The number of all checkpoints. */
   readonly total: number;
 }
 

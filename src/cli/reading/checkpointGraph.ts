@@ -2,7 +2,6 @@ import type { CheckpointView } from "../../inspect.ts";
 
 type Node = Pick<CheckpointView, "checkpointId" | "lane" | "parentId" | "otherParentIds">;
 
-/** A row of a drawn tree. */
 export interface GraphRow<Checkpoint> {
   readonly graph: string;
   /** Omitted in rows that only contain lines. */

@@ -21,7 +21,6 @@ const signs: Readonly<Record<ComparedStep["change"], readonly [sign: string, pai
 
 const longest = 500;
 
-/** Prints the comparison of two runs for people. */
 export async function comparisonLines(output: Output, comparison: RunComparison): Promise<void> {
   const { before, after, steps, firstDivergence, isSame } = comparison;
   await output.table(["", "BEFORE", "AFTER"], summaryRows(before, after));

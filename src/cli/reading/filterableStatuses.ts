@@ -1,6 +1,5 @@
 import type { AgentStatus } from "../../inspect.ts";
 
-/** The statuses that a list can be filtered by. */
 export const filterableStatuses = [
   "queued",
   "in_progress",

@@ -15,7 +15,6 @@ import { counted } from "../terminal/shortTexts.ts";
 import { comparisonLines } from "./comparisonLines.ts";
 import { statusOf } from "./shown.ts";
 
-/** The options of a counterfactual replay, as for `replayRun`. */
 interface CandidateOptions {
   readonly from?: string | undefined;
   readonly model?: "recorded" | "live" | undefined;

@@ -11,7 +11,6 @@ export interface TreeCommandOptions extends CommonOptions {
   readonly last: number;
 }
 
-/** `tree <agent>`: prints the checkpoints, oldest first. */
 export async function tree(session: Session, { last }: TreeCommandOptions, given: string): Promise<ExitReason | void> {
   const storage = await session.storage();
   const agentId = await findAgent(storage, given);

@@ -17,7 +17,6 @@ export interface CommonOptions {
   readonly color?: boolean | undefined;
 }
 
-/** The options of every command that changes data. */
 export interface WritingOptions extends CommonOptions {
   readonly yes?: boolean | undefined;
 }

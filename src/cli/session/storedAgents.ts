@@ -13,7 +13,6 @@ import { pathToFileURL } from "node:url";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import type { CommandIo } from "../terminal/CommandIo.ts";
 
-/** Options of commands that may load an agent's code. */
 export interface AgentOptions extends WritingOptions {
   readonly agent?: string | undefined;
 }

@@ -6,7 +6,6 @@ import { relativeTime } from "./shortTexts.ts";
 import type { Cell } from "./textTable.ts";
 
 export interface OutputOptions {
-  /** Whether the output is JSON for programs. */
   readonly json?: boolean | undefined;
   /** `false` disables colors. Defaults to the capabilities of the terminal and the environment. */
   readonly color?: boolean | undefined;

@@ -1,4 +1,3 @@
-/** The color or style of a text. */
 export type Paint = "red" | "green" | "yellow" | "blue" | "magenta" | "cyan" | "dim" | "bold" | "strikethrough";
 
 export interface Painted {

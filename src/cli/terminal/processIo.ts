@@ -7,7 +7,6 @@ export interface ProcessStreams {
   readonly stderr: NodeJS.WriteStream;
 }
 
-/** Returns the environment of the current process. */
 export function processIo(version: string, { stdin, stdout, stderr }: ProcessStreams = process): CommandIo {
   const { env } = process;
   let stop: AbortController | undefined;

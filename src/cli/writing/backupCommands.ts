@@ -10,7 +10,6 @@ interface BackupCommandOptions extends CommonOptions, ArchiveKeyOptions {
   readonly removeDeleted?: boolean | undefined;
 }
 
-/** `backup <directory>`: copies the storage into a directory. */
 export async function backup(
   session: Session,
   options: BackupCommandOptions,
@@ -53,7 +52,6 @@ export async function restore(
   ]);
 }
 
-/** `mark-restored`: marks all agents as copies. */
 export async function markAllRestored(session: Session): Promise<ExitReason | void> {
   const { output } = session;
   const { storage, name } = await session.open("write");

@@ -17,7 +17,6 @@ export interface ExportCommandOptions extends WritingOptions, ArchiveKeyOptions 
   readonly checkpoint?: string | undefined;
 }
 
-/** `export <agent>`: writes an agent to a file. */
 export async function exportCommand(session: Session, options: ExportCommandOptions, given: string): Promise<void> {
   const { output, io } = session;
   const { out, move = false, gzip = false, checkpoint } = options;

@@ -15,7 +15,6 @@ export interface ImportCommandOptions extends WritingOptions, ArchiveKeyOptions 
   readonly maxPartBytes?: number | undefined;
 }
 
-/** `import <file>`: creates an agent from an exported file. */
 export async function importCommand(session: Session, options: ImportCommandOptions, given: string): Promise<void> {
   const { output, io } = session;
   const { as: agentId, receipt: receiptFile, trustApprovals = false, maxPartBytes } = options;

@@ -7,7 +7,6 @@ import { assertFile } from "../storage/commandFiles.ts";
 import type { Session, WritingOptions } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
 
-/** `move finish <agent> <receipt>`: confirms that the agent arrived elsewhere. */
 export async function moveFinish(
   session: Session,
   _options: WritingOptions,
@@ -28,7 +27,6 @@ export async function moveFinish(
   else await output.line(painted("bold", agentId), " is moved.");
 }
 
-/** `move cancel <agent>`: reactivates an agent that did not arrive elsewhere. */
 export async function moveCancel(session: Session, _options: WritingOptions, given: string): Promise<void> {
   const { output } = session;
   const storage = await session.storage("write");

@@ -4,7 +4,6 @@ import type { Session, WritingOptions } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
 import { counted } from "../terminal/shortTexts.ts";
 
-/** `reencrypt`: encrypts the data keys of all agents with the current key. */
 export async function reencryptCommand(session: Session, options: WritingOptions): Promise<ExitReason | void> {
   const { output } = session;
   if (options.keys === undefined)

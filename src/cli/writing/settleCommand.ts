@@ -16,7 +16,6 @@ export interface SettleCommandOptions extends AgentOptions {
   readonly unknown?: boolean | undefined;
 }
 
-/** `settle <agent> [call]`: settles a call in doubt, or lists the calls in doubt. */
 export async function settle(
   session: Session,
   options: SettleCommandOptions,

@@ -15,7 +15,6 @@ export interface TaskChangeOptions extends AgentOptions {
   readonly reason?: string | undefined;
 }
 
-/** `tasks list`: lists the tasks of a storage by priority. */
 export async function listTasks(session: Session, options: TaskListOptions): Promise<void> {
   const { output } = session;
   const { storage } = await storedAgents(session, options, "read");

@@ -11,16 +11,13 @@ interface KnownKey {
   readonly key: DataKey;
 }
 
-/** The number of data keys that a process keeps. */
 const mostKeys = 5_000;
 
 /** The data keys of the agents of a storage. Each agent has one data key, which the key source encrypts. */
 export class DataKeys {
   readonly #log: KeyLog;
-  /** The keys that encrypt the data keys. */
   readonly source: KeySource;
   readonly #known = new Map<string, Promise<KnownKey | undefined>>();
-  /** The known keys that have been read. */
   readonly #read = new WeakMap<Promise<KnownKey | undefined>, DataKey>();
 
   constructor(log: KeyLog, source: KeySource) {

@@ -9,11 +9,9 @@ import type { AgentSummary, OwnedLog, RecordLog } from "../../storage/RecordLog.
 import { processOwner } from "../../storage/ReleasableLog.ts";
 import { orderBehindAgents, unreadable } from "../../storage/summaries.ts";
 
-/** The encrypted data key of an agent. */
 export interface StoredKey {
   readonly kind: "data_key";
   readonly agentId: string;
-  /** The id of the data key. */
   readonly id: string;
   /** The id of the key in the key source that encrypted the data key. */
   readonly keyId: string;

@@ -2,7 +2,6 @@ import { StopRequestedError } from "../../errors/runErrors.ts";
 import { OwnedLogWrapper } from "../../storage/OwnedLogWrapper.ts";
 import type { OwnedLog } from "../../storage/RecordLog.ts";
 
-/** The parts of a log with data keys that its owner uses. */
 export interface KeyedLogContext {
   /** Returns the reason of a request to stop. Must not reject. */
   readonly openReason: (reason: string) => Promise<string>;

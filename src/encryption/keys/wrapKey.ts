@@ -6,18 +6,14 @@ import type { EncryptionKey, KeySource } from "../../storage/KeySource.ts";
 import { decryptWith, encryptWith, importKey } from "./aesGcm.ts";
 import { decodeBytes, encodeBytes } from "./base64.ts";
 
-/** The number of bytes of a data key. */
 export const keyBytes = 32;
 
-/** A data key that a key of a key source encrypted. */
 export interface WrappedKey {
-  /** The id of the key in the key source. */
   readonly keyId: string;
   /** The encrypted data key, in base64url. */
   readonly wrapped: string;
 }
 
-/** The place of a data key. */
 export interface WrappedFor {
   readonly agentId: string;
   /** Binds the data key to its place. */

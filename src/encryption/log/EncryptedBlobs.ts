@@ -21,7 +21,6 @@ export class EncryptedBlobs implements BlobStore {
   readonly #keys: DataKeys;
   readonly #hasData: (agentId: string) => Promise<boolean>;
   readonly #sha256: () => Promise<Sha256>;
-  /** The hash of the storage, once it was loaded. */
   #hash: Sha256 | undefined;
 
   /** @throws NotSupportedError if the blobs cannot have chosen names. */

@@ -6,10 +6,8 @@ import type { LogAppend, OwnedLog } from "../../storage/RecordLog.ts";
 import { type KeyedLogContext, KeyedOwnedLog } from "../keys/KeyedOwnedLog.ts";
 import { encryptedKind } from "./sealedRecords.ts";
 
-/** The parts of an encrypted log that its owner uses. */
 export interface EncryptedLogContext extends KeyedLogContext {
   readonly sha256: Sha256;
-  /** Returns the append to store. */
   readonly seal: (append: LogAppend, place: SealedPlace) => Promise<LogAppend>;
   /** Returns the last decrypted append, or `undefined` for an empty log. */
   readonly last: (position: number) => Promise<ChainLink | undefined>;

@@ -213,7 +213,6 @@ const form = /^encrypted:([^:]+):([A-Za-z0-9_-]+)$/;
 
 const unknownReason = "a reason that cannot be decrypted";
 
-/** Encrypts the reason of a request to stop. */
 async function sealReason(key: DataKey, agentId: string, reason: string): Promise<string> {
   return `encrypted:${key.id}:${encodeBytes(await key.encrypt(utf8(reason), contextOf(agentId)))}`;
 }

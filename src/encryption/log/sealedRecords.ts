@@ -10,7 +10,6 @@ import { decodeBytes, encodeBytes } from "../keys/base64.ts";
 import type { DataKey } from "../keys/DataKey.ts";
 import type { DataKeys } from "../keys/DataKeys.ts";
 
-/** The kind of the record that contains an encrypted append. */
 export const encryptedKind = "encrypted";
 
 const encryptedSchema = z.object({
@@ -29,7 +28,6 @@ export interface AppendPlace {
   readonly id: string;
 }
 
-/** A decrypted append. */
 export interface OpenedAppend {
   /** The append as the library encoded it, without a line break. */
   readonly encoded: Uint8Array;

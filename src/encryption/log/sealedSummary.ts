@@ -11,7 +11,6 @@ import type { DataKeys } from "../keys/DataKeys.ts";
 /** A field of a summary that can stay readable in the storage. */
 export type PlainField = "priority" | "attempts" | "checkpoints" | "requestIds" | "runId" | "taskName";
 
-/** The names of all fields that can stay readable. */
 export const plainFields: readonly PlainField[] = [
   "priority",
   "attempts",

@@ -95,7 +95,6 @@ function livingIn(log: LogProjection): Living {
   return living;
 }
 
-/** Whether a checkpoint is on the path to a head. */
 function isLiving(living: Living, { record, order }: CheckpointPoint): boolean {
   return order <= (living.get(record.lane) ?? -1);
 }

@@ -1,6 +1,5 @@
 import type { ProviderMessage, ProviderPart } from "./model/ProviderModel.ts";
 
-/** The members of an AI SDK stream result that this library uses. */
 export interface StreamResult {
   readonly fullStream: ReadableStream<ProviderPart>;
   readonly steps: PromiseLike<readonly unknown[]>;

@@ -8,7 +8,6 @@ export const toolCallIdKey = "agent-persistence/toolCallId";
 /** The agent enforces the time limit. This is the longest time that JavaScript timers accept. */
 const noTimeoutMs = 2 ** 31 - 1;
 
-/** A call of a tool of an MCP server. */
 export interface McpCall {
   readonly client: McpClient;
   /** The name on the server. */

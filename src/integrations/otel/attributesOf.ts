@@ -55,7 +55,6 @@ const settings = {
 /** The operations that the conventions for generative AI define. */
 const operations: ReadonlySet<TelemetryKind> = new Set(["invoke_agent", "chat", "execute_tool"]);
 
-/** Returns the span attributes of an operation, without message contents. */
 export function attributesOf(kind: TelemetryKind, facts: TelemetryFacts): Attributes {
   const { modelParameters = {}, provider, finishReason, usage, toolName } = facts;
   return {

@@ -70,7 +70,6 @@ export interface CheckpointPlan {
   readonly boundary?: true;
 }
 
-/** Returns the name of the input for error messages. */
 export function subjectOf({ node, unresolved, status, ended }: CheckpointPlan): string {
   if (ended) return "the output of a branch";
   if (status) return "the output of the run";

@@ -1,7 +1,6 @@
 import type { ParticipantContext } from "../../journal/RollbackParticipant.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 
-/** Returns the context of the participants of an agent definition. */
 export function participantContext(setup: PersistenceSetup): ParticipantContext {
   const { folder } = setup.log.capabilities;
   const participants = () => import("./participants.ts");

@@ -20,7 +20,6 @@ export interface OutsideRollback extends Pick<RollbackOptions, "onFailure"> {
   readonly onlyHistory: boolean;
 }
 
-/** Rolls an agent back while it does not run. */
 export function rollBackFromOutside(setup: PersistenceSetup, options: OutsideRollback): Promise<RollbackReport> {
   const { telemetry } = setup;
   const action = () => ownAndRollBack(setup, options);

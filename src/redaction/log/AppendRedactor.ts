@@ -14,7 +14,6 @@ export interface RedactedAppend {
   readonly unread: readonly string[];
 }
 
-/** Redacts the appends of one log. */
 export class AppendRedactor {
   readonly #rules: RedactionRules;
   readonly #secrets: KnownSecrets;

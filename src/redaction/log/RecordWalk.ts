@@ -63,7 +63,6 @@ interface RestatedEntry {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Walks the records and summaries of a log. */
 export class RecordWalk extends StoredValueWalk {
   readonly #tools: CallTools;
   readonly #keepsToken: (text: string) => boolean;

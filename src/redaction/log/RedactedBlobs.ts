@@ -13,7 +13,6 @@ import { bytesOfToken, isToken, tokenMark, tokenOf } from "./redactedToken.ts";
 const mostReferences = 1_000;
 const start = utf8(`"${tokenMark}`);
 
-/** The parts of a redacted log that its blobs use. */
 interface RedactedBlobsContext {
   readonly keyForWriting: (agentId: string) => Promise<DataKey>;
   readonly sha256: () => Promise<Sha256>;

@@ -2,7 +2,6 @@ import { type KeyedLogContext, KeyedOwnedLog } from "../../encryption/keys/Keyed
 import type { LogAppend, OwnedLog } from "../../storage/RecordLog.ts";
 import type { RedactedAppend } from "./AppendRedactor.ts";
 
-/** The parts of a redacted log that its owner uses. */
 export interface RedactedLogContext extends KeyedLogContext {
   readonly redact: (append: LogAppend) => RedactedAppend;
   /** Learns the secrets of blobs. */
@@ -11,7 +10,6 @@ export interface RedactedLogContext extends KeyedLogContext {
   readonly encrypt: (redacted: RedactedAppend) => Promise<LogAppend>;
 }
 
-/** A redacted log that this process owns. */
 export class RedactedOwnedLog extends KeyedOwnedLog {
   readonly #context: RedactedLogContext;
   #waiting = 0;

@@ -10,7 +10,6 @@ export interface SecretTool {
   readonly inputSchema: z.core.$ZodType;
 }
 
-/** A storage with redacted values. */
 export class RedactedStorage extends LogPersistenceStorageProvider {
   /** Redacts the fields that `secret()` marks in the schemas of tools. */
   readonly redactInputsOf: (tools: readonly SecretTool[]) => void;

@@ -1,7 +1,6 @@
 import { fromUtf8 } from "../../internal/bytes.ts";
 import { parsedJson } from "../../internal/parsedJson.ts";
 
-/** Learns the secrets of a value. */
 type Learn = (value: unknown) => void;
 
 interface StoredBytes {

@@ -1,6 +1,5 @@
 import { isAt, type RedactedPath, type ValuePlace } from "../../internal/redactedPath.ts";
 
-/** Decides which values are redacted. */
 export interface RedactionRules {
   readonly paths: readonly RedactedPath[];
   /** Returns a text without its secrets. `undefined` if texts are redacted by their paths only. */

@@ -9,7 +9,6 @@ import { type Places, placesOfField, ValueWalk, type WalkOptions } from "./Value
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Walks values in their stored form. */
 export class StoredValueWalk extends ValueWalk {
   constructor(options: WalkOptions) {
     const { keeps } = options;

@@ -117,7 +117,6 @@ async function* replayed(
   }
 }
 
-/** The replays in progress. */
 class OpenReplays {
   readonly #open = new Map<Promise<unknown>, Promise<ReplayedRun>>();
   readonly #replay: (run: SelectedRun) => Promise<ReplayResult>;
@@ -140,7 +139,6 @@ class OpenReplays {
     this.#open.set(result, run);
   }
 
-  /** Returns the first replay that ends. */
   async next(): Promise<ReplayedRun> {
     const [key, run] = await Promise.race([...this.#open].map(async ([at, each]) => [at, await each] as const));
     this.#open.delete(key);

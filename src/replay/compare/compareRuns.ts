@@ -65,7 +65,6 @@ function callCounts(steps: readonly ComparedStep[], before: number): RunComparis
   return { same: before - changed - removed, changed, added, removed };
 }
 
-/** Returns the totals of a run. */
 function runSummary({ agentId, runId, status, visits, durationMs }: RunTrace, prices?: TokenPrices): RunSummary {
   const requests = visits.flatMap((visit) => visit.requests);
   return withoutUndefined({

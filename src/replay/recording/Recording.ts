@@ -24,13 +24,10 @@ export interface Recording {
 /** The end of the recording. A run without an end was in progress, waiting or paused, or its process crashed. */
 export interface RecordedEnd {
   readonly status: string;
-  /** The output of a completed run. */
   readonly output?: unknown;
-  /** The error of a failed run. */
   readonly error?: { readonly name: string; readonly message: string; readonly code?: string };
 }
 
-/** The line of a run, a branch or a sub-agent. */
 export interface LineRecording {
   /** The lanes of the line, each without its abandoned end. Never empty. */
   readonly parts: readonly RecordedPart[];
@@ -72,7 +69,6 @@ export interface RecordedStart {
   readonly state?: RecordedState;
 }
 
-/** The model settings of a line. */
 export interface RecordedSettings {
   readonly model: string;
   readonly parameters?: Readonly<Record<string, unknown>>;
@@ -90,7 +86,6 @@ export interface RecordedState {
   readonly decisions: readonly { readonly decision: string; readonly reason?: string }[];
 }
 
-/** A change of the history of a line. */
 export interface RecordedChange {
   /** The messages since the change before. */
   readonly added: readonly Message[];
@@ -148,13 +143,11 @@ export interface RecordedResponse {
   readonly order: number;
 }
 
-/** A failed model request. */
 export interface RecordedFailure extends Omit<FailedRequest, "asked"> {
   /** The digest of the request. `undefined` in a recording with hidden values. */
   readonly asked?: string;
 }
 
-/** A tool call and its outcome. */
 export interface RecordedToolCall {
   readonly toolCallId: string;
   readonly visit: Visit;
@@ -204,7 +197,6 @@ export interface RecordedReply {
   readonly expiredAt?: string;
 }
 
-/** Returns whether a running node made a checkpoint. */
 export function madeWithin(record: CheckpointRecord): boolean {
   return record.visit !== undefined || isForeseen(record);
 }

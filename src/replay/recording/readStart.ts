@@ -13,7 +13,6 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { RecordedState } from "./Recording.ts";
 
-/** The position of a line at a checkpoint. */
 export interface LinePosition {
   readonly lane: number;
   readonly place?: LanePlace;
@@ -94,7 +93,6 @@ function resultOf(log: AgentLog, branch: BranchChanges, { model = "", tools = []
   };
 }
 
-/** Returns the state of a line at a checkpoint. */
 export function recordedStateAt(log: AgentLog, point: CheckpointPoint): RecordedState {
   const state = stateAt(log.index, point);
   const reader = log.reader(state);

@@ -59,12 +59,10 @@ export function messageDifferences(
   return differences;
 }
 
-/** Returns a call as a divergence shows it. */
 export function shownCall({ toolName, input }: Pick<RecordedToolCall, "toolName" | "input">): unknown {
   return { toolName, input };
 }
 
-/** Returns an error as a divergence shows it. */
 export function shownError(error: unknown): { readonly name: string; readonly message: string } {
   const { name, message } = describeError(error);
   return { name, message };

@@ -11,7 +11,6 @@ export interface RecordedResults {
   readonly requests: readonly Placed<RecordedInput>[];
 }
 
-/** A node of a line. */
 export interface ResultPlace {
   readonly nodeId: string;
   readonly branch: string | undefined;

@@ -23,7 +23,6 @@ export function recordedOutcome({ name }: AnyTool, toolCallId: string, outcome: 
   return outcome.output;
 }
 
-/** Returns the visit of an event. */
 export function visitIn({ base, ordinal }: NodeVisit): Visit {
   return [base, ordinal];
 }

@@ -9,7 +9,6 @@ import type { RecordedInput, RecordedReply } from "../recording/Recording.ts";
 /** The approval of a call that has no recorded request for it. */
 export const unaskedApproval: unknown = Object.freeze({ approved: true });
 
-/** The recorded answer to a request. */
 export interface Replied {
   readonly value?: unknown;
   /** True if the schema of the node rejects the answer, so that it was requested again. */

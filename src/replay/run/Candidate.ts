@@ -44,7 +44,6 @@ export interface Candidate {
   readonly onUnrecordedCall?: "stop" | "execute" | CallSimulator | undefined;
 }
 
-/** Returns the schemas of the options of {@link Candidate}. */
 export function candidateShape() {
   return {
     from: nonEmptyString.optional(),
@@ -56,7 +55,6 @@ export function candidateShape() {
   } satisfies Record<keyof Candidate, z.ZodType>;
 }
 
-/** Returns whether a replay tries a change. */
 export function isCandidate({ from, model, llmModel, systemPrompt, tools, onUnrecordedCall }: Candidate): boolean {
   return [from, model, llmModel, systemPrompt, tools, onUnrecordedCall].some((option) => option !== undefined);
 }

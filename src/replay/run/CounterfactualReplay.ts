@@ -201,7 +201,6 @@ function placeIn(context: AgentContext): ResultPlace {
   return { nodeId: context.nodeId, branch, agentPath };
 }
 
-/** Returns the start of a line at its position. */
 function startAt(
   fresh: RunStart,
   { line, visit: [visitBase, visitOrdinal], nodeId, input, unresolved, state, joined }: LinePosition,

@@ -100,7 +100,6 @@ export class ExactReplay implements PersistenceAnswers {
     throw new ExecutionMovedError(nodeId);
   }
 
-  /** Ends the replay with its first divergence. */
   diverge({ branch, agentPath }: AgentRun, nodeId: string, { messages = [], ...found }: FoundDifference): never {
     const at = { nodeId, ...(branch !== undefined && { branch }), agentPath: [...agentPath] };
     this.divergence ??= { ...found, ...at, messages };

@@ -33,7 +33,6 @@ export class LineReplay extends ReplayedLine {
   current: { readonly run: AgentRun; readonly nodeId: string; readonly visit: Visit } | undefined;
   /** The first request of the visit that is not recorded. */
   unrecorded: FoundDifference | undefined;
-  /** The results of the parallel node that the line has joined last. */
   joined: ReadonlyMap<string, BranchResult> | undefined;
   /** True from the end of the branches until the node that joins them starts. */
   isJoining = false;
@@ -196,7 +195,6 @@ export class LineReplay extends ReplayedLine {
     return this.#branchesAt(run).findLast(({ branch }) => branch === key)?.line;
   }
 
-  /** Returns the recorded branches of the parallel node that the line has reached. */
   branchesAt(run: AgentRun): readonly string[] {
     return this.#branchesAt(run).flatMap(({ branch }) => branch ?? []);
   }

@@ -37,7 +37,6 @@ export class ReplayedLine {
   }
 }
 
-/** Returns a line and the lines in it. */
 export function* allLines(line: ReplayedLine): Generator<ReplayedLine> {
   yield line;
   for (const nested of line.nested) yield* allLines(nested);

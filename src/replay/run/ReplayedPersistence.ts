@@ -20,7 +20,6 @@ export interface PersistenceAnswers {
   readonly save: Saves;
 }
 
-/** The persistence of a replayed run. */
 export class ReplayedPersistence implements RunPersistence {
   readonly #context: AgentContext;
   readonly #answers: PersistenceAnswers;

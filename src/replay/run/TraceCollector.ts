@@ -62,7 +62,6 @@ export class TraceCollector {
     pipeline.aroundInputRequest((event, next) => this.#addWait(event, () => next(event)));
   }
 
-  /** Returns the trace of the run with its end. */
   trace({ status, error, ...end }: End): RunTrace {
     const { agentId, runId, input } = this.#recording;
     const visits = [...this.#visits, ...this.#left()].flatMap((visit) => nestedFirst(visit)).map(traceVisit);

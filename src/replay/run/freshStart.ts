@@ -2,7 +2,6 @@ import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { RunStateSeed } from "../../agent/state/RunState.ts";
 import type { Recording } from "../recording/Recording.ts";
 
-/** Returns the start of a recorded run. */
 export function freshStart({ agentId, runId, input, generation, history, line }: Recording): RunStart {
   const lane = line.parts[0]?.line.lane ?? 1;
   return {

@@ -57,7 +57,6 @@ export class ReplayDefinitions {
 
 const definitions = new WeakMap<object, AgentDefinition>();
 
-/** Returns the definition of an agent. */
 export function definitionOf(agent: AIAgent<never, unknown>): AgentDefinition {
   const known = definitions.get(agent);
   if (known) return known;

@@ -156,7 +156,6 @@ function refused(replay: ExactReplay, event: InputRequestEvent, { prompt, reply 
   return replay.diverge(run, context.nodeId, { what: "input", expected, actual: { prompt: request.prompt } });
 }
 
-/** Returns the recorded request with the place of a request. */
 function recordedInput(replay: ExactReplay, event: InputRequestEvent): RecordedInput | undefined {
   const { context, request, question, ordinal, approval } = event;
   const place = { visit: visitIn(event.visit), id: request.id, question, ordinal, within: withinOf(context) };

@@ -44,7 +44,6 @@ async function replayAgent(
     replay.diverge(runOf(context), context.nodeId, { what: "output", expected: outcome.output, actual: output });
 }
 
-/** Returns the recorded call with the place of a call. */
 export function callInRecording(
   replay: ExactReplay,
   { origin, context, visit, toolCallId }: Pick<ToolCallEvent, "origin" | "context" | "visit" | "toolCallId">,
@@ -54,7 +53,6 @@ export function callInRecording(
   return records.callAt(visitIn(visit), origin.ordinal, withinOf(context)) ?? records.call(toolCallId);
 }
 
-/** Returns whether a tool is a sub-agent. */
 export function isAgent(tool: ToolCallEvent["tool"]): boolean {
   return subAgentOf(tool) !== undefined;
 }

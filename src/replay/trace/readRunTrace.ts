@@ -81,7 +81,6 @@ function runTrace(shown: Shown, path: RunPath): RunTrace {
   });
 }
 
-/** Returns the status of a run at the end of its path. */
 function runStatus(
   { events }: AgentIndex,
   { runId, end, isWhole }: RunPath,

@@ -11,7 +11,6 @@ import type { RunTrace, TraceCall, TraceMessage, TraceModelRequest, TraceVisit, 
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
 
-/** Returns the node executions of a path. */
 export function traceVisits(shown: Shown, { events }: RunPath): Pick<RunTrace, "visits" | "durationMs"> {
   const { log } = shown.index;
   const time = new WorkTime();

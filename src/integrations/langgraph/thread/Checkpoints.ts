@@ -15,7 +15,6 @@ export interface PutFields {
   readonly more: Fields;
 }
 
-/** One stored version of a checkpoint. */
 export interface StoredPut extends PutFields {
   readonly number: number;
   /** The position among all records of the thread. */

@@ -1,4 +1,3 @@
-/** The pending checkpoint writes, by thread. */
 export class PutsInFlight {
   readonly #threads = new Map<string, Set<Promise<unknown>>>();
 

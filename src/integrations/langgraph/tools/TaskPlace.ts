@@ -7,7 +7,6 @@ export const idempotencyKey = "idempotency_key";
 export interface TaskPlace {
   readonly threadId: string;
   readonly task: string;
-  /** The namespace of the graph that runs the task. */
   readonly namespace: string;
   readonly checkpointId: string;
   readonly node: string;

@@ -1,7 +1,6 @@
 /** The user's agents and tools by their durable wrappers. */
 const originals = new WeakMap<object, object>();
 
-/** Registers the original of a durable agent or tool. */
 export function noteOriginal(durable: object, original: object): void {
   originals.set(durable, original);
 }
