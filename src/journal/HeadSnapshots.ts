@@ -70,7 +70,7 @@ export class HeadSnapshots {
     try {
       const read = await readEntries(this.#log, agentId, { sinceSnapshot: true, upTo: following.position });
       if (this.#isClosed) return;
-      // No await between here and the append, so that no other record is queued in between.
+      // An `await` before the append would let another record be queued first.
       const snapshot = headSnapshot(this.#continued(read, following.end()));
       if (!snapshot || !snapshotDue.tried("step", this.#journal.unreadBytes, estimateBytes(snapshot))) return;
       this.#retryBytes = 0;

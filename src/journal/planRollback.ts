@@ -34,9 +34,7 @@ export interface RollbackPlan {
    * effect.
    */
   readonly inDoubt: readonly LoggedCall[];
-  /**
-   * Calls that moved the run, calls that wait for an answer, and calls of the agent from which this agent was forked.
-   */
+  /** Calls that moved the run, that wait for an answer, or that belong to the original of this fork. */
   readonly skipped: readonly LoggedCall[];
   /**
    * In a redo, calls between the common ancestor and the target that an earlier rollback reverted. They are not made

@@ -23,7 +23,7 @@ import type { RunPersistence } from "./RunPersistence.ts";
 import type { AgentRequest, RequestFilter } from "./waiting/listRequests.ts";
 import type { RunRecorders } from "./record/RunRecorders.ts";
 
-/** An unfinished run that no process executes, or an unreadable agent that may have such a run. */
+/** An unfinished run without a living owner, or an unreadable agent, which may have such a run. */
 export type UnfinishedRun =
   | {
       readonly agentId: string;

@@ -76,8 +76,8 @@ export interface RebuiltSummary {
 /** Describes the end of a log, based on its bytes. */
 export interface LogEnd {
   /**
-   * Whether the last owner closed the log, and the log ends at the position that this owner recorded. If `false`, lost
-   * appends at the end cannot be detected.
+   * True if the last owner closed the log at a position, and the log still ends there. If `false`, lost appends at the
+   * end cannot be detected.
    */
   readonly closed: boolean;
   /** The remains of an incomplete append at the end. Omitted if the log ends with a complete append. */

@@ -74,7 +74,7 @@ export interface TelemetryFacts {
   readonly branch?: string | undefined;
   /** The node of the strategy or graph. */
   readonly nodeId?: string | undefined;
-  /** True if the result is recorded, so that no model request was made and no tool has run. */
+  /** True if the result was recorded earlier, and no model or tool was called. */
   readonly replayed?: boolean | undefined;
   /** How a call of an agent or tool ended if it did not fail, such as `waiting`. */
   readonly status?: string | undefined;

@@ -15,8 +15,8 @@ export interface PageParts extends PageAssets {
 }
 
 /**
- * Yields the page in pieces. The data is in a script element that browsers do not run. It contains no `<`, so that no
- * text can close the element. The policy permits only the script and style of this package, by their hashes.
+ * Yields the page in pieces. The data is in a script element that browsers do not run. It contains no `<`, so a text
+ * cannot close the element. The policy permits only the script and style of this package, by their hashes.
  */
 export async function* pageHtml(parts: PageParts): AsyncGenerator<string, void> {
   yield* documentHtml(parts, timelineJson(parts));

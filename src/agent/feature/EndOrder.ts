@@ -1,7 +1,7 @@
 import { nextTurn } from "../../internal/nextTurn.ts";
 
 interface VisitWork {
-  /** Resolves when no work can continue except the `blocked` pieces of work that wait for their turn. */
+  /** Resolves when only `blocked` pieces of work remain, which wait for their turn. */
   atRest(blocked: () => number): Promise<void>;
   /** Reports that the number of waiting pieces of work has changed. */
   recheck(): void;

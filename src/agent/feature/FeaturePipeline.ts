@@ -80,7 +80,9 @@ export interface FeaturePipeline extends PipelineListeners, PipelineWrappers {
   readonly graph: StrategyGraph;
   readonly tools: ReadonlyMap<string, AnyTool>;
 
-  /** Declares that this feature implements options. Unclaimed options are rejected with FeatureNotInstalledError. */
+  /**
+   * Declares the options that this feature implements. Unclaimed options are rejected with FeatureNotInstalledError.
+   */
   claim(...options: readonly ClaimableOption[]): void;
 
   /** Sets the grace period for work that ignores its abort signal. Defaults to 5 seconds of the system clock. */

@@ -87,9 +87,9 @@ export interface PendingApproval extends RequestFacts {
 }
 
 /**
- * Effects that do not match the history of the run. For a branch from an older checkpoint, `remaining` lists effects of
- * the abandoned line that remain, and `missing` lists effects of this line that were reverted. For a run with
- * `unfinished: "abandon"`, `remaining` lists the effects that an unfinished rollback could not revert.
+ * Effects that do not match the history of the run. After a branch from an older checkpoint, `remaining` has effects of
+ * the abandoned line, and `missing` has reverted effects of this line. For a run with `unfinished: "abandon"`,
+ * `remaining` lists the effects that an unfinished rollback could not revert.
  */
 export interface BranchEffects {
   readonly remaining: readonly RevertibleCall[];

@@ -5,7 +5,7 @@ import type { BranchesPlan, BranchFailure, BranchHistory, GraphPlan, NodePlan } 
 export interface GraphStructure {
   /** Sorted by name. */
   readonly nodes: readonly NodeStructure[];
-  /** Sorted by the node that they leave, then by the order in which they are tried. */
+  /** Sorted by their first node, then by the order in which a run tries them. */
   readonly edges: readonly EdgeStructure[];
   /** Digests of the schemas. Empty if any value is accepted. `undefined` if schemas are not described. */
   readonly input?: string;

@@ -113,7 +113,7 @@ export interface AgentCheckpointData {
   readonly progress?: number;
   /** One line for people, from `context.setProgress`. `undefined` if not set. */
   readonly progressSummary?: string;
-  /** The calls that settled between the parent and this checkpoint, in the order in which they settled. */
+  /** The calls that settled since the parent checkpoint, in the order of their ends. */
   readonly toolCalls: readonly CheckpointToolCall[];
   /** The ids of calls that the move to this checkpoint reverted. */
   readonly revertedToolCallIds?: readonly string[];

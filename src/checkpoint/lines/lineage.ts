@@ -77,7 +77,8 @@ export function placesOnWay(tree: LaneTree, point: PlacedCheckpoint): PlaceTest 
 }
 
 /**
- * Returns a test for the records that lead to a checkpoint, including records of lines that were nested at that time.
+ * Returns a function that tests whether a record precedes a checkpoint on its path. Includes the lines that were nested
+ * at that time.
  */
 export function placesUpTo(tree: LaneTree, point: PlacedCheckpoint): PlaceTest {
   const ends = endsOnWay(tree, point);

@@ -71,7 +71,7 @@ class LaneWalk implements KeptStates {
       const child = frame.children.pop();
       const next = frame.records[frame.at];
       const isOver = next === undefined || next.order > frame.last;
-      // The last lane that starts here uses the state without a copy, unless the state is needed elsewhere.
+      // The last lane that starts here takes over the state. Earlier lanes get copies.
       const isLast = isOver && frame.children.length === 0;
       if (isLast) this.#frames.pop();
       if (child !== undefined) this.#enter(child, isLast ? frame.span : frame.span.fork());

@@ -48,8 +48,8 @@ export interface SnapshotRecord {
   readonly names?: Readonly<Record<string, number>>;
   readonly pruned?: LastPruning;
   /**
-   * Records that readers add to the state: the records of the main line after the checkpoint, and the records that open
-   * nested lines need to continue. Each nested line is restated on one lane, without references to earlier records.
+   * Readers add these records to the state: later records of the main line, and the records with which open nested
+   * lines continue. Each nested line is restated on one lane, without references to earlier records.
    */
   readonly since?: readonly SnapshotEntry[];
   /**

@@ -57,7 +57,7 @@ export class LogFacts {
   /** The forks that led to this agent, the newest last, with the positions of their appends. */
   readonly origins: { readonly record: OriginRecord; readonly position: number }[] = [];
   readonly notes: NotePoint[] = [];
-  /** The notes that finished rollbacks reverted, and the notes of the agent from which this agent was forked. */
+  /** The notes that finished rollbacks reverted, and the notes of the original of this fork. */
   readonly revertedNotes = new Set<NotePoint>();
   /** The notes of the agent from which this agent was forked. A redo never repeats their changes. */
   readonly #notesOfOthers = new Set<NotePoint>();

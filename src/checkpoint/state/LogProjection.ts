@@ -129,9 +129,9 @@ export class LogProjection extends LogFacts {
   }
 
   /**
-   * Returns whether a call is valid on its lane. A reverted call is not valid. A call without an outcome on its lane is
-   * not valid if it settled on another lane or a rollback closed it. An unfinished call of the agent from which this
-   * agent was forked is not valid.
+   * Returns whether a call is valid on its lane. A reverted call is not valid. A call without an outcome on its lane
+   * does not count if it settled on another lane or a rollback closed it. An unfinished call of the agent from which
+   * this agent was forked is not valid.
    */
   counts({ call, outcome }: { readonly call: string; readonly outcome?: OutcomeRecord }): boolean {
     if (this.owners.has(call) && !isOver(outcome)) return false;

@@ -5,7 +5,7 @@ const gap = 2;
 const narrowest = 8;
 const shortestTitle = 3;
 const longest = 2_000;
-/** The maximum width of all columns except the last without a terminal, because one long id would widen every row. */
+/** The maximum width of a column without a terminal, except for the last column. One long id would widen every row. */
 const widestInFile = 60;
 
 /** A piece of a cell with harmless text and its style. */

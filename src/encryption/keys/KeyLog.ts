@@ -51,8 +51,8 @@ export function agentIdOf(logId: string): string {
 }
 
 /**
- * The encrypted data keys of a storage. The key of each agent has a log of its own, because a key must be replaced and
- * destroyed without the data, and a log loses its bytes when it is dropped or pruned.
+ * The encrypted data keys of a storage. Each key has a separate log, because a key must be replaced and destroyed
+ * without the data. A dropped or pruned log loses its bytes.
  */
 export class KeyLog {
   readonly #log: RecordLog;

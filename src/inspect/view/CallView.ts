@@ -6,7 +6,7 @@ import type { ShownValue } from "./ShownValue.ts";
  *
  * - `running`: the call started, and its owner is alive.
  * - `in_doubt`: the call started and possibly took effect.
- * - `interrupted`: the call started without a recorded outcome, and declares that it has no effect.
+ * - `interrupted`: a call of a tool without effects has no recorded outcome.
  * - `waiting`: the call waits for an answer or an approval.
  * - `succeeded`, `failed`: the call finished.
  * - `lost`: the call succeeded, but its output could not be stored.

@@ -150,7 +150,7 @@ export type StepView = VisitStep | BeginStep | MoveStep | RollbackStep | RunStep
 /** A page of steps, oldest first. */
 export interface StepsPage {
   readonly steps: readonly StepView[];
-  /** The lanes of the steps, and the lanes that these start from or are nested in. */
+  /** The lanes of the steps, with the lanes from which they start and in which they are nested. */
   readonly lanes: readonly LaneView[];
   /** Pass this as `before` for the previous page. Omitted on the first page. */
   readonly before?: number;

@@ -95,8 +95,8 @@ const mostPages = 1000;
  * const tools = await mcpTools(client, { tools: { create_issue: { effect: "irreversible", needsApproval: true } } });
  * const agent = new AIAgent({ promptExecutor, llmModel, tools });
  * ```
- * @throws InvalidInputError for a wrong option, for settings of a tool that the server does not have, and for a tool
- * that the library cannot use. Errors of the client are passed on.
+ * @throws InvalidInputError for a wrong option, for settings of an unknown tool, and for an unusable tool. Errors of
+ * the client are passed on.
  */
 export async function mcpTools(client: McpClient, options: McpToolsOptions = {}): Promise<AnyTool[]> {
   checkSchema(clientSchema, client, "client of mcpTools()");

@@ -26,9 +26,9 @@ export interface ShapeDefinition<Rec extends LogRecord, State extends ShapeState
   /** The status of a log in lists. A new status is listed at once. Defaults to the name. */
   status?(state: State): string;
   /**
-   * Returns the records of a state that reading can start from, although it lacks older records. Such a part is restated
-   * instead of the whole log, which can then not be pruned. Returns no records if there is no such state. If the method
-   * is missing, the whole log is restated.
+   * Returns records that restore the state for readers that skip all older records. Such a part is restated instead of
+   * the whole log, which can then not be pruned. Returns no records if there is no such state. If the method is
+   * missing, the whole log is restated.
    */
   part?(state: State): readonly Rec[];
   /**

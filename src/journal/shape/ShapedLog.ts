@@ -205,7 +205,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     await this.durable();
     const logId = logIdOf(this.#shape, this.id);
     const [stored, left] = [await readStored(this.#log, logId), await this.#log.unremovedBytes?.(logId)];
-    // No await between here and the append, so that no other record is queued in between.
+    // An `await` before the append would let another record be queued first.
     const restated = this.#restated();
     const plan = planShapePruning(this.#shape, stored, restated);
     const { gaps, blobs } = plan;

@@ -32,7 +32,7 @@ export function discardReplay(
   ends?.forgetUnreached();
 }
 
-/** Checks that calls which a finished node did not repeat had no effect. @throws ReplayDivergedError */
+/** Checks that a finished node has repeated all recorded calls with an effect. @throws ReplayDivergedError */
 export function assertReplayComplete(
   { recording, journal: { agentId } }: Replaying & { readonly journal: { readonly agentId: string } },
   nodeId: string,

@@ -43,9 +43,8 @@ export interface RollbackReport extends RunMoved {
   /** Calls that succeeded and have no inverse. Their effects remain. */
   readonly irreversible: readonly RevertibleCall[];
   /**
-   * Calls that were not reverted because they requested the move, wait for an answer, or belong to the agent from which
-   * this agent was forked. In the last case, `owner` is the id of that agent. Contains all calls if only messages were
-   * rolled back.
+   * Calls that were not reverted: they requested the move, wait for an answer, or belong to the original of this fork.
+   * In the last case, `owner` is the id of that agent. Contains all calls if only messages were rolled back.
    */
   readonly skipped: readonly RevertibleCall[];
   /**

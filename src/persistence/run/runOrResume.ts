@@ -215,9 +215,8 @@ async function start(call: DurableCall, recorder: RunRecorder): Promise<RunResul
 }
 
 /**
- * Records a rejected run as failed. The run stays unfinished. Three kinds of runs are not recorded: runs that were
- * rejected before they started, runs that their caller aborted (they count as interrupted), and runs whose storage
- * failed.
+ * Records a rejected run as failed. The run stays unfinished. Not recorded are rejections before the start, aborts by
+ * the caller (the run counts as interrupted), and failures of the storage.
  *
  * @returns Whether the failure is recorded.
  */

@@ -22,7 +22,7 @@ import { isListDue, runningStatus, waitingStatus } from "./waitingStatus.ts";
 
 interface LiveRequest extends AskedRequest {
   readonly lane: number;
-  /** The line whose node runs again after the answer: the requesting line, or a caller that waits for it. */
+  /** The line that runs its node again after the answer: the requesting line, or its waiting caller. */
   readonly recorder: RunRecorder;
   readonly run: AgentRun;
   readonly forget: () => void;

@@ -45,7 +45,7 @@ export class CounterfactualReplay implements PersistenceAnswers {
   readonly #digests = new WeakMap<AgentRun, RequestDigest>();
   readonly #positionOf = new WeakMap<RunStart, LinePosition>();
   readonly #used = new Set<LinePosition>();
-  /** The recorded calls of calls that started without an approval, so that they do not execute. */
+  /** The ids of calls that started without an approval. Their recorded outcomes are returned without an execution. */
   readonly #reserved = new Map<string, RecordedToolCall>();
 
   constructor(

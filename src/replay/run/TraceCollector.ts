@@ -105,7 +105,7 @@ export class TraceCollector {
     this.#open.delete(run);
   }
 
-  /** Removes the visit that a move has abandoned, and the branches that started before it. */
+  /** Removes the visit that a move abandoned, with its branches. */
   #drop(run: AgentRun): void {
     this.#waiting.delete(run);
     const left = this.#open.get(run);

@@ -207,7 +207,10 @@ function noFailure({ error }: RecordedEnd, end: ReplayedEnd): FoundDifference {
   return { what: "failure", expected, ...("output" in end && { actual: { output: end.output } }) };
 }
 
-/** Returns whether a request or call without a recorded result failed, or something that a replay does not do. */
+/**
+ * Returns whether a replay cannot reproduce the failure: a request or call without a recorded result, or a skipped
+ * check.
+ */
 function failsElsewhere({ isInNode }: ExactReplay, { error }: RecordedEnd, end: ReplayedEnd): boolean {
   return !("output" in end) && (isInNode || !error || notReplayed.has(error.code ?? ""));
 }

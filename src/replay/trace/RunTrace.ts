@@ -3,8 +3,8 @@ import type { RequestView } from "../../inspect/view/RequestView.ts";
 import type { UsageView } from "../../inspect/view/UsageView.ts";
 
 /**
- * A stored or replayed run as plain JSON, for comparisons. Inputs, outputs, messages and answers are shown as in the views
- * of `agent-persistence/inspect`: dates as ISO 8601 text, big integers as digits, maps as lists of pairs, sets as lists,
+ * A stored or replayed run as plain JSON, for comparisons. Values are shown as in the views of
+ * `agent-persistence/inspect`: dates as ISO 8601 text, big integers as digits, maps as lists of pairs, sets as lists,
  * bytes as `{ $bytes: <length> }`, and `undefined` as null. The content comes from a log and is untrusted.
  */
 export interface RunTrace {

@@ -200,7 +200,7 @@ export class SealingRecordLog extends RecordLogWrapper {
     if (upTo !== undefined && !last.seal) appends.push(...(await this.#upToSeal(agentId, last.position)));
     const from = firstReadPosition(options, first.position);
     const { newest, tail } = await this.#compare(agentId, appends, from);
-    // Without a seal, a part of a log shows neither changes nor how many appends have no seal.
+    // A part of a log without a seal cannot be checked, and does not show how many appends are unsealed.
     if (!newest && from !== undefined) await this.#endAt(agentId, appends.at(-1)?.position ?? 0);
     else if (newest && upTo === undefined) this.#noteEnd(agentId, appends, { hash: newest.hash, tail });
   }

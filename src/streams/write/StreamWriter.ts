@@ -13,7 +13,7 @@ export interface StreamBatching {
 
 /** Texts of chunks in one append, in UTF-16 units. */
 const mostText = 65_536;
-/** Appends of a response that need not wait for a full batch, so that its start is shown soon. */
+/** The number of first appends of a response that do not wait for a full batch. Clients then see its start soon. */
 const earlyAppends = 4;
 
 interface OpenResponse {
@@ -149,7 +149,7 @@ export class StreamWriter {
     });
   }
 
-  /** Repeats an append that possibly failed before the next one, so that no chunk is missing. */
+  /** Before the next append, repeats an append that possibly failed. */
   async #append(entry: StreamEntry): Promise<void> {
     const failed = this.#entry;
     const merged = failed ? [failed, entry] : [entry];

@@ -53,7 +53,7 @@ export class Recovery<Output> {
     return this.#options.participants ?? this.#feature.recoveryParticipants;
   }
 
-  /** @param known.hasCheckpoint false if the agent never started, so that its log need not be read first. */
+  /** @param known.hasCheckpoint false if the agent never started. Its log is then not read first. */
   async execute(known: { readonly hasCheckpoint?: boolean } = {}): Promise<RecoveryReport<Output>> {
     const { agentId } = this.#durable;
     const checkpoint = known.hasCheckpoint === false ? undefined : await this.#durable.getLatestCheckpoint();
@@ -219,7 +219,7 @@ async function isOwnWork(
   return false;
 }
 
-/** A mismatch with the options that resolve it, and the participants that carry them out. */
+/** A mismatch, the options that resolve it, and the participants for these options. */
 export interface OfferedMismatch {
   readonly mismatch: EnvironmentMismatch;
   /** In the order of {@link recoveryOptions}. */
@@ -228,7 +228,10 @@ export interface OfferedMismatch {
   readonly doneBy: (option: RecoveryOption) => RecoveryParticipant | undefined;
 }
 
-/** Collects the options that need no change, and those of participants, of which the first one counts. */
+/**
+ * Collects the options that need no change, and the options of participants. If several participants offer an option,
+ * the first one carries it out.
+ */
 export async function offeredOptions(
   mismatch: EnvironmentMismatch,
   participants: readonly RecoveryParticipant[],

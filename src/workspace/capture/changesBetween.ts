@@ -6,9 +6,9 @@ import { hiddenAt, isSameStamp, type Scan, type ScannedFile, unkeptIn } from "./
 export type NotedScan = Required<Pick<FileNote, "changes" | "folders" | "folderModes" | "leftOut">>;
 
 /**
- * Returns the changes between two scans, including changes that are unknown or not stored. An entry that one scan did
- * not read counts neither as created nor as deleted. If such an entry was moved, its new path does not count as created
- * by the command.
+ * Returns the changes between two scans, including changes that are unknown or not stored. If only one scan could read
+ * an entry, the entry does not count as created or deleted. If such an entry was moved, its new path does not count as
+ * created by the command.
  */
 export function changesBetween(before: Scan, after: Scan): NotedScan {
   const changes: FileChange[] = [];

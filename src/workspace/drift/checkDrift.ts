@@ -229,7 +229,7 @@ async function notLeftByWorkspace(
 /** Files in the state that the workspace left, by path. `undefined` for a deleted file. */
 export type LeftFiles = ReadonlyMap<string, FileState | undefined>;
 
-/** Returns whether a file is in the state that the workspace left, so that its change is the agent's. */
+/** Returns whether the agent made the change of a file: the file is as the workspace left it. */
 export async function isLeftByWorkspace(
   path: string,
   left: LeftFiles | undefined,

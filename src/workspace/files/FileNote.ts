@@ -127,10 +127,7 @@ function isLeftOut(value: unknown): value is LeftOutFile {
   return isText((value as LeftOutFile).path) && isText((value as LeftOutFile).reason);
 }
 
-/**
- * Returns a mode in which everyone who may read the file may also execute it, or no one may execute it. This matches a
- * git checkout.
- */
+/** Returns a mode that lets all readers of the file execute it, or nobody. This matches a git checkout. */
 export function executableMode(mode: number, isExecutable: boolean): number {
   return isExecutable ? mode | ((mode & 0o444) >> 2) : mode & 0o666;
 }

@@ -81,8 +81,8 @@ export class WorkspaceFiles {
   }
 
   /**
-   * Reports the missing file of a missing directory. Whether the file can be created depends on the parent in which
-   * that directory would be created.
+   * Reports the missing file of a missing directory. The file can be created if its missing directory can be created in
+   * its parent.
    */
   async #lookAbove(path: string, error: unknown): Promise<FoundFile> {
     const above = folderOf(path);

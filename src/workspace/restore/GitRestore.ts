@@ -38,8 +38,8 @@ interface LookedAtGit {
 }
 
 /**
- * Restores HEAD and the index of a repository to a checkpoint. Moves no branches and keeps index entries that no
- * command changed.
+ * Restores HEAD and the index of a repository to a checkpoint. Changes only the index entries that a command changed,
+ * and no branches.
  */
 export class GitRestore {
   constructor(

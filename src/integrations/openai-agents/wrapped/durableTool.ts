@@ -110,7 +110,7 @@ interface Invocation {
 async function call(run: DurableRun, invocation: Invocation): Promise<unknown> {
   const { tool, runContext, input, details } = invocation;
   const toolCallId = details?.toolCall?.callId;
-  // Calls that no recorded response requests are not recorded.
+  // A call is recorded only if a recorded response requests it.
   if (details === undefined || toolCallId === undefined || !run.ids.has(toolCallId))
     return invokeFunctionTool({ tool, runContext, input, ...(details && { details }) });
   try {

@@ -20,5 +20,5 @@ export interface DynamoDBClient {
   }>;
 }
 
-/** An item in the service format, in which each attribute is an object that names its type. */
+/** An item in the format of the service: each attribute is an object that names its type. */
 export type DynamoDBItem = Readonly<Record<string, object>>;

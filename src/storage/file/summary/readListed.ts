@@ -11,7 +11,7 @@ import { readState } from "./StateFile.ts";
 import { join } from "node:path";
 
 export interface ListedSummary {
-  /** `undefined` if the agent is not listed because it has no status, was deleted or does not exist. */
+  /** `undefined` if the agent is not listed: it has no status, was deleted or does not exist. */
   readonly summary: AgentSummary | undefined;
   readonly newest?: number | undefined;
   readonly dropped?: boolean;
