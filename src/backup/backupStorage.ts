@@ -28,9 +28,9 @@ export interface BackupOptions {
   readonly directory: string;
   /**
    * Encrypts each archive with a data key of its own, which the current key encrypts. Archives that another key has
-   * encrypted are encrypted again. Plain archives are written again from their logs; those of deleted logs are in
-   * `failed`, because anyone could have written them. `false` for plain archives. Defaults to the keys of an encrypted storage, and to
-   * `false` otherwise.
+   * encrypted are encrypted again. Plain archives are written again from their logs. If the log was deleted, its
+   * archive is in `failed`, because anyone could have written it. `false` for plain archives. Defaults to the keys of
+   * an encrypted storage, and to `false` otherwise.
    */
   readonly keys?: KeySource | false | undefined;
   /** Called after each log with the number of finished logs. Must not throw. */

@@ -10,8 +10,8 @@ const worth: Readonly<Record<SnapshotPlace, { readonly leastBytes: number; reado
   step: { leastBytes: 1024 * 1024, proportion: 16 },
 };
 /**
- * After live state was removed, the next attempt waits until the unread bytes exceed those of the last attempt by this
- * factor.
+ * After live state was removed, the next attempt waits until the unread bytes have grown by this factor since the last
+ * attempt.
  */
 const retryProportion = 1.5;
 

@@ -43,9 +43,8 @@ export interface ImportedEnd {
 }
 
 /**
- * The log of an archive. It verifies lines as they arrive and keeps only those that the head needs: the newest snapshot
- * and all later lines. Only a fork keeps their values. The kept lines have a limit, so that no archive can fill the
- * memory.
+ * The log of an archive. It verifies lines as they arrive. It keeps only the newest snapshot and all later lines, which
+ * the head needs. Only a fork keeps their values. The kept lines have a limit, so that no archive can fill the memory.
  */
 export class ImportedLog {
   readonly #sha256: Sha256;

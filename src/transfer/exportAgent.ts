@@ -113,8 +113,8 @@ export async function* exportAgent(
 }
 
 /**
- * Exports the log of an agent, a thread, a session or an inbox as it is stored, for a backup. Resolves to `undefined`
- * for an unknown or a moved agent.
+ * Exports the stored log of an agent, a thread, a session or an inbox, for a backup. Resolves to `undefined` for an
+ * unknown or a moved agent.
  *
  * @param keys - the keys that encrypt the archive. `undefined` for a plain archive.
  * @throws InvalidInputError if the log is encrypted.

@@ -67,8 +67,8 @@ export interface AgentRun {
 
 export interface InterruptOptions {
   /**
-   * The tool calls that are neither aborted nor awaited: the call that requests the interruption, and the enclosing
-   * calls of sub-agents. Defaults to no calls.
+   * The tool calls that continue: the call that requests the interruption, and the enclosing calls of sub-agents.
+   * Defaults to no calls.
    */
   readonly except?: readonly string[];
 }

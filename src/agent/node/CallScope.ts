@@ -43,7 +43,7 @@ export class CallScope {
     return vacated ?? this.#ordinals[kind]++;
   }
 
-  /** Returns the number of a request for input among requests with the same question, from 0. */
+  /** Returns how many requests for input with this question were made before. */
   nextOrdinalOf(question: string): number {
     const ordinal = this.#questions.get(question) ?? 0;
     this.#questions.set(question, ordinal + 1);

@@ -22,7 +22,7 @@ export class HistorySpan {
   }
 
   /**
-   * Returns a span with the same start point that shares the history. Do not change this span while the new one is in
+   * Returns another span with the same start. Both share the history. Do not change this span while the new one is in
    * use.
    */
   layered(): HistorySpan {

@@ -35,10 +35,7 @@ export function foldLine(index: LogProjection, lane: number, options?: FoldOptio
   return fold(index, lane, undefined, options);
 }
 
-/**
- * Like {@link foldTo}, for a line as it was at an order: its newest checkpoint at that time, and the later records up
- * to the order.
- */
+/** Like {@link foldTo}, for the newest checkpoint of a line before an order, with the later records up to the order. */
 export function foldUpTo(
   index: LogProjection,
   lane: number,

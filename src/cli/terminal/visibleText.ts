@@ -1,6 +1,6 @@
 /**
  * Characters that control a terminal, reorder text or are invisible: controls, bidi and invisible characters, private
- * use, variation selectors other than those of emoji, and lone surrogates.
+ * use, variation selectors (except for emoji), and lone surrogates.
  */
 const obeyed =
   /[\ufe00-\ufe0d\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\u{e0000}-\u{e0fff}\u115f\u1160\u2800\u3164\uffa0]|\u034f/gu;

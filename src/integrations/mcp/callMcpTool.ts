@@ -51,7 +51,7 @@ function isHarmless(effect: ToolEffect): boolean {
   return effect === "none" || effect === "idempotent";
 }
 
-/** Error codes that version 1 uses for a closed connection and for a timeout, although the server did not respond. */
+/** Codes of errors without a response of the server. Version 1 uses them for a closed connection and a timeout. */
 const codesWithoutAnswer: readonly unknown[] = [-32_000, -32_001];
 /** Error codes of version 2 for failures before the request is sent. */
 const codesBeforeRequest: readonly unknown[] = ["NOT_CONNECTED", "CAPABILITY_NOT_SUPPORTED"];

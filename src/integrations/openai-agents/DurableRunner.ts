@@ -113,9 +113,9 @@ type Answers = DurableResumeOptions["answers"];
 type Begin = (signal: AbortSignal, body: Body, later?: Answers) => Promise<Result>;
 
 /**
- * Runs agents of the OpenAI Agents SDK durably. Records each model response and each call of a function tool, including
- * those of handoff targets and of agents used as tools. After a crash, the loop of the SDK runs again from its start
- * and replays the recorded responses and results. Agents, tools and models are not modified.
+ * Runs agents of the OpenAI Agents SDK durably. Records each model response and each call of a function tool, also in
+ * handoff targets and in agents used as tools. After a crash, the loop of the SDK runs again from its start and replays
+ * the recorded responses and results. Agents, tools and models are not modified.
  *
  * @example
  * ```ts

@@ -133,8 +133,8 @@ export function retainableAgent(index: LogProjection): RetainableAgent | undefin
 }
 
 /**
- * Returns the checkpoints that are always kept and do not count toward the maximum, with the checkpoints that they
- * depend on. A single head is not included. It is the last checkpoint, which is kept and counts.
+ * Returns the checkpoints that are always kept, with the checkpoints that they need. They do not count toward the
+ * maximum. A single head is not included. It is the last checkpoint, which is kept and counts.
  */
 function exemptVersions(index: LogProjection, points: readonly CheckpointPoint[]): ReadonlySet<number> {
   const isNamed = ({ record, version }: CheckpointPoint) =>

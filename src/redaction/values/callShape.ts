@@ -4,7 +4,7 @@ import { toolOf } from "../../internal/redactedPath.ts";
 export interface CallShape {
   /** `undefined` if the tool is unknown. */
   readonly tool: string | undefined;
-  /** The sides of the call in its fields. */
+  /** For each field of the object, whether it has the input or the output of the call. */
   readonly sides: ReadonlyMap<string, CallSide>;
 }
 

@@ -38,7 +38,7 @@ export interface StreamStore {
    */
   read(streamId: string, after?: StreamPlace): Promise<readonly StreamEntry[]>;
   /**
-   * Removes the entries whose chunks all are at or before a place, and those of earlier writers.
+   * Removes all entries of earlier writers, and each entry without chunks after a place.
    *
    * @param upTo - defaults to the end of the stream. Then nothing of the stream remains.
    */

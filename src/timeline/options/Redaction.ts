@@ -17,9 +17,9 @@ const secretName = new RegExp(
 const named = "pass(?:word|wd|phrase|code)?|pwd|secret|(?:api|access|private|account|signing|encryption)[-_]?key|token";
 
 /**
- * Patterns of secrets in texts. The text of the first group is kept, and the rest of the match is hidden. To prevent
- * quadratic time on hostile texts, an unbounded repetition is the last part of its pattern, or starts where no other
- * repetition of the same kind can start.
+ * Patterns of secrets in texts. The text of the first group is kept, and the rest of the match is hidden. Hostile texts
+ * must not cause quadratic time. So an unbounded repetition is the last part of its pattern, or starts where another
+ * repetition of its kind cannot start.
  */
 const secretPatterns: readonly RegExp[] = [
   /-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:\s{0,4}[A-Za-z-]{1,40}: [^\n]{1,200}){0,4}[A-Za-z0-9+/=\s\\]*(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?/g,

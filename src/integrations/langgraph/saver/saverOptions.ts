@@ -25,8 +25,8 @@ export interface PersistenceSaverOptions {
    */
   readonly compare?: "fields" | "deep" | undefined;
   /**
-   * Decides about an interrupted call of a durable tool if neither the effect nor the probe of the tool decides.
-   * Defaults to `"ask"`: the graph rejects with ToolCallInDoubtError until `settleToolCall` is called.
+   * Decides about an interrupted call of a durable tool if its effect and its probe do not decide. Defaults to `"ask"`:
+   * the graph rejects with ToolCallInDoubtError until `settleToolCall` is called.
    */
   readonly onToolCallInDoubt?: OnToolCallInDoubt | undefined;
   /**

@@ -110,8 +110,8 @@ export class MarkFolder {
   }
 
   /**
-   * Whether a key starts a new directory. A key in the lower half of a full directory stays there, because descending
-   * keys would otherwise get one directory each.
+   * Whether a key starts a new directory. A key in the lower half of a full directory stays there. Otherwise each of
+   * several descending keys would get a new directory.
    */
   async #isFull(lowest: string, key: string): Promise<boolean> {
     const names = (await this.#disk.readdir(this.#folder(lowest))) ?? [];
