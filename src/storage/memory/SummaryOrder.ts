@@ -65,7 +65,7 @@ function placeOf(place: Place, listed: readonly Listed[]): number {
   return countFirst(listed, (other) => compareSummaries(other, place) < 0);
 }
 
-/** Returns the number of first items that pass the test. All items after them fail it. */
+/** Returns how many items pass the test. They are first in the list. */
 function countFirst(listed: readonly Listed[], passes: (item: Listed) => boolean): number {
   let [low, high] = [0, listed.length];
   while (low < high) {

@@ -71,7 +71,10 @@ interface Performance {
 /** Records the tool calls of nodes in the log of their thread and replays recorded calls. */
 export class CallJournal {
   readonly #options: CallJournalOptions;
-  /** Running calls by thread and id, because copies of a thread share ids, and a node may run again meanwhile. */
+  /**
+   * The running calls, by thread and call id. Copies of a thread have equal call ids. A node that runs again joins its
+   * running calls.
+   */
   readonly #running = new Map<string, Promise<CallCompletion>>();
 
   constructor(options: CallJournalOptions) {
