@@ -179,7 +179,7 @@ async function removeAbandoned(path: string): Promise<void> {
     });
 }
 
-/** @param beforeRename - called when all bytes are durable. Its rejection leaves the file as it was. */
+/** @param beforeRename - called when all bytes are durable. Its rejection leaves the file unchanged. */
 async function write(
   file: string,
   bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -220,7 +220,7 @@ async function onDisk<Result>(operation: string, path: string, work: () => Promi
   }
 }
 
-/** Other errors come from the storage that is copied. */
+/** The copied storage throws other errors. */
 function typed(operation: string, path: string, error: unknown): unknown {
   const isOfNode = error instanceof Error && "syscall" in error && systemCode(error) !== "";
   return isOfNode ? new StorageError(storageFailure(error), operation, path, { cause: error }) : error;

@@ -27,7 +27,7 @@ export interface BackupOptions {
   /** The directory of the backup. It is created, and must be empty or contain an earlier backup of the storage. */
   readonly directory: string;
   /**
-   * Encrypts each archive with a data key of its own, which the current key encrypts. Archives that another key has
+   * Encrypts each archive with a separate data key, which the current key encrypts. Archives that another key has
    * encrypted are encrypted again. Plain archives are written again from their logs. If the log was deleted, its
    * archive is in `failed`, because anyone could have written it. `false` for plain archives. Defaults to the keys of
    * an encrypted storage, and to `false` otherwise.
@@ -72,8 +72,8 @@ const optionsSchema = strictOptions(() => ({
 
 /**
  * Copies all agents, threads, sessions and inboxes of a storage into a directory, while programs use the storage. Each
- * log is copied as it was at one moment. A repeated backup into the same directory writes only the changed logs. Rate
- * limits, schedules, moved agents and data keys are omitted.
+ * log is copied at one moment. A repeated backup into the same directory writes only the changed logs. Rate limits,
+ * schedules, moved agents and data keys are omitted.
  *
  * If the process ends during a backup, each archive in the directory is either the earlier or the new one.
  *

@@ -18,8 +18,8 @@ export interface RestoreOptions extends Pick<BackupOptions, "onProgress" | "sign
   /** The largest line or value that an archive may contain, in bytes. Defaults to no limit. */
   readonly maxPartBytes?: number | undefined;
   /**
-   * The keys of an encrypted backup. Plain archives are then refused. Defaults to the keys of an encrypted target, which
-   * accepts plain archives, too.
+   * The keys of an encrypted backup. Plain archives are then refused. Defaults to the keys of an encrypted target,
+   * which also accepts plain archives.
    */
   readonly keys?: KeySource | undefined;
 }

@@ -1,4 +1,4 @@
-/** The keys that lead to a redacted value. `*` matches any key. */
+/** The path of keys to a redacted value. `*` matches any key. */
 export type RedactedPath = readonly string[];
 
 /** The position of a value: all keys, and the keys without list indexes. */

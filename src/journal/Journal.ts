@@ -52,7 +52,7 @@ export class Journal implements AsyncDisposable {
    * The head that the open has read. Set until {@link forgetHead} is called. Its state is `undefined` for a new agent.
    */
   head: AgentHead | undefined;
-  /** Finished runs, including those that finish while this journal is open. */
+  /** Finished runs. Includes runs that finish while this journal is open. */
   readonly runs: CheckpointPositions;
   readonly cancelled: Set<string>;
   readonly named: CheckpointPositions;
@@ -255,8 +255,8 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Returns whether an entry is still the last one. Its checksum covers all entries before it, so these are then
-   * unchanged too.
+   * Returns whether an entry is still the last one. Its checksum covers all entries before it, so these are then also
+   * unchanged.
    */
   async endsWith({ position, checksum }: Entry): Promise<boolean> {
     if (this.position !== position) return false;

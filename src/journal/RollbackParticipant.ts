@@ -1,6 +1,6 @@
 /** A value that a participant stores in the log of an agent. */
 export interface Note {
-  /** The noted value, decoded and frozen. It comes from storage, so validate it before you use it. */
+  /** The noted value, decoded and frozen. It is from the storage, so validate it before you use it. */
   readonly value: unknown;
   /** The tool call that made the note. `undefined` if node code made it. */
   readonly toolCallId?: string;

@@ -22,8 +22,8 @@ export interface RollbackGoal {
  */
 export interface RollbackPlan {
   /**
-   * The calls to revert. They have an inverse now, or had one when they were made. A call without a recorded outcome is
-   * first repeated, so that it gets one.
+   * The calls to revert. They have an inverse now, or an inverse was registered when they were made. A call without a
+   * recorded outcome is first repeated, so that it gets one.
    */
   readonly revert: readonly LoggedCall[];
   readonly reverted: readonly LoggedCall[];

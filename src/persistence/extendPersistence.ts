@@ -3,7 +3,7 @@ import type { EmitEvent } from "../listeners/eventEmitter.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { setupOf } from "./config/PersistenceSetup.ts";
 
-/** What a feature that keeps data beside the log of an agent uses of Persistence. */
+/** The part of Persistence that features with data outside the log use. */
 export interface PersistenceExtension {
   /** Passes an event to `onEvent`. */
   readonly tell: EmitEvent;

@@ -29,7 +29,7 @@ const deepest = 32;
 
 type Schema = z.core.$ZodType;
 
-/** A part of a schema, and the key of its values within those of the schema. `undefined` if they are the same. */
+/** A part of a schema, and the key of its values within the values of the schema. `undefined` if they are the same. */
 type Part = readonly [key: string | undefined, part: unknown];
 
 function pathsIn(schema: Schema, around: ReadonlySet<Schema>): readonly (readonly string[])[] {

@@ -14,7 +14,7 @@ export interface WrappingKey {
   wrap(dataKey: Uint8Array, context: string): Promise<Uint8Array>;
   /**
    * Returns the data key that `wrap` encrypted with the same context, or `undefined` for any other bytes. A rejection
-   * means that the service failed, and fails lists, too. Called whenever an agent is opened.
+   * means that the service failed. Lists then also fail. Called whenever an agent is opened.
    */
   unwrap(wrapped: Uint8Array, context: string): Promise<Uint8Array | undefined>;
 }

@@ -2,7 +2,7 @@ import type { TornTail } from "../checkpoint/records/Entry.ts";
 import { Mutex } from "../internal/Mutex.ts";
 import type { LogAppend, OwnedLog, RebuiltSummary } from "./RecordLog.ts";
 
-/** The base of an owned log that changes what the log below stores. It reports the state of that log. */
+/** The base of an owned log that stores changed data in the log below. It reports the state of that log. */
 export abstract class OwnedLogWrapper implements OwnedLog {
   protected readonly owned: OwnedLog;
   protected readonly turns = new Mutex();

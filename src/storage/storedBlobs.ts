@@ -7,7 +7,7 @@ export function noteStoredBlobs(blobs: BlobStore, stored: BlobStore): void {
   storedForms.set(blobs, stored);
 }
 
-/** Returns the store for blobs in their stored form, such as those of an archive. */
+/** Returns the store for blobs in their stored form, such as blobs of an archive. */
 export function storedBlobsOf(blobs: BlobStore): BlobStore {
   return storedForms.get(blobs) ?? blobs;
 }

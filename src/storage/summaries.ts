@@ -126,7 +126,9 @@ export function isAboutOneAgent(error: unknown): error is AgentPersistenceError 
 
 const codesOfOneAgent = /^(corrupt_log|unsupported_|key_missing|authentication_failed|seal_broken)/;
 
-/** Returns the kind of a log from its status. A log that is no agent has its kind as status, possibly with a suffix. */
+/**
+ * Returns the kind of a log from its status. Other logs than agents have their kind as status, possibly with a suffix.
+ */
 export function shapeOfStatus(status: string): LogShapeName {
   return logShapes.find((shape) => status === shape || status.startsWith(`${shape}_`)) ?? "agent";
 }

@@ -48,7 +48,7 @@ export interface ExportOptions {
   /** Compresses the archive with gzip, which `importAgent` detects. Defaults to `false`. */
   readonly gzip?: boolean | undefined;
   /**
-   * Encrypts the archive with a data key of its own, which the current key encrypts. Ids, the position and the size stay
+   * Encrypts the archive with a separate data key, which the current key encrypts. Ids, the position and the size stay
    * readable. `false` for a plain archive. Defaults to the keys of an encrypted storage, and to `false` otherwise.
    */
   readonly keys?: KeySource | false | undefined;

@@ -22,7 +22,7 @@ const moveReceiptSchema = strictOptions(() => ({
 
 /**
  * Finishes a move at the source. Afterwards the agent is `moved`, and `run`, `resume` and `answer` report its new
- * location. Repeated calls with the same receipt are allowed. If the call rejects, nothing changes.
+ * location. Repeated calls with the same receipt are allowed. If the call rejects, it makes no change.
  *
  * @param receipt The receipt from `importAgent`.
  * @throws InvalidInputError if the agent is not moving, or the receipt belongs to another move.

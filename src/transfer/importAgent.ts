@@ -46,7 +46,7 @@ export interface ImportOptions {
    */
   readonly agentId?: string | undefined;
   /**
-   * Accepts the approvals in the archive. Use it only if the archive comes from a trusted storage over a protected
+   * Accepts the approvals in the archive. Use it only if the archive is from a trusted storage over a protected
    * channel. Defaults to `false`: the agent requests all approvals again, because a modified archive can contain forged
    * approvals. A fork, or a copy from a checkpoint, always requests given approvals again.
    */
@@ -59,8 +59,8 @@ export interface ImportOptions {
    */
   readonly maxPartBytes?: number | undefined;
   /**
-   * The keys of an encrypted archive. A plain archive is then refused. Defaults to the keys of an encrypted target, which
-   * accepts plain archives, too.
+   * The keys of an encrypted archive. A plain archive is then refused. Defaults to the keys of an encrypted target,
+   * which also accepts plain archives.
    */
   readonly keys?: KeySource | undefined;
 }
@@ -78,7 +78,7 @@ const optionsSchema = strictOptions(() => ({
 
 /**
  * Imports an agent from an archive of `exportAgent`. The archive is verified while it arrives. The code of the agent is
- * not needed. The agent is visible only after the whole archive was verified. If the call rejects, nothing is imported.
+ * not needed. The agent is visible only after the whole archive was verified. If the call rejects, it imports no data.
  *
  * - An agent that was exported with `move` and keeps its id can run immediately. Repeated imports of a move return the
  * same receipt.

@@ -45,7 +45,7 @@ export interface WorkspaceOptions {
   readonly root: string;
   /**
    * Called before a rollback restores a file that others changed after the agent. Decides how to resolve the conflict.
-   * By default the rollback rejects with FileConflictError, which lists the conflicts, and changes nothing.
+   * By default the rollback rejects with FileConflictError, which lists the conflicts, and makes no change.
    */
   readonly onConflict?: ConflictHandler | undefined;
   /**
@@ -203,8 +203,8 @@ export class Workspace implements RollbackParticipant {
   }
 
   /**
-   * Returns the effect that a rollback to a checkpoint would have on the current files. Calls no handler and changes
-   * nothing.
+   * Returns the effect that a rollback to a checkpoint would have on the current files. Calls no handler and makes no
+   * change.
    *
    * @param options.agentId defaults to the agent that the definition last ran or accessed, or else to the id of the
    * definition

@@ -224,6 +224,6 @@ export interface BranchOf<Output> {
   readonly messages: readonly Message[];
   /** The storage at the end of the branch. */
   readonly storage: Pick<AgentStorage, "get">;
-  /** Adopts the history, settings and storage of this branch, as if only this branch had run. */
+  /** Adopts the history, settings and storage of this branch, as if only this branch ran. */
   adopt(): void;
 }

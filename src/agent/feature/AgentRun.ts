@@ -24,7 +24,7 @@ export interface AgentRun {
   readonly agentPath: readonly string[];
   readonly graph: StrategyGraph;
   readonly tools: ReadonlyMap<string, AnyTool>;
-  /** The abort signal of the run. A run without a signal gets one that never aborts. */
+  /** The abort signal of the run. A run without a signal gets a signal that never aborts. */
   readonly signal: AbortSignal;
   /** The tokens of all model requests of the run, including earlier processes. `undefined` if unknown. */
   readonly usage: ModelUsage | undefined;

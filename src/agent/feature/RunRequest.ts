@@ -49,10 +49,7 @@ export interface RunOptions {
    * restarts it from the beginning.
    */
   readonly unfinished?: "finish_first" | "abandon" | undefined;
-  /**
-   * What to do about a run that is in progress. The option `unfinished` is for interrupted runs. Defaults to
-   * `"reject"`.
-   */
+  /** The reaction to a run in progress. The option `unfinished` is for interrupted runs. Defaults to `"reject"`. */
   readonly whenBusy?: WhenBusy | undefined;
   /** Runs an imported copy of an agent, although the original can still run. Defaults to `false`. */
   readonly takeOver?: boolean | undefined;
@@ -187,7 +184,7 @@ export type RunDelta = (
   readonly nodeId: string;
   /** The path of the branch that makes the request, such as `both#facts`. `undefined` outside branches. */
   readonly branch?: string;
-  /** The tool names that lead to the sub-agent, outermost first. `undefined` for the agent of the run. */
+  /** The tool names on the path to the sub-agent, outermost first. `undefined` for the agent of the run. */
   readonly agentPath?: readonly string[];
   /** Identifies the response within the run, even if several responses are streamed concurrently. */
   readonly requestId: string;

@@ -37,7 +37,7 @@ interface RequestFacts {
   readonly nodeId: string;
   /** The branch of the parallel node that made the request, such as "both#facts". `undefined` outside branches. */
   readonly branch?: string;
-  /** The tool names that lead to the sub-agent that made the request. Empty for the agent of the run. */
+  /** The tool names on the path to the sub-agent that made the request. Empty for the agent of the run. */
   readonly agentPath: readonly string[];
   /** The text that is shown to the person or system that answers. */
   readonly prompt: string;

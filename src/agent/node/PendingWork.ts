@@ -64,7 +64,7 @@ export class PendingWork {
     for (const work of this.#pending) if (work.id === id) work.id = renamed;
   }
 
-  /** Marks a request as unanswered. It is no longer active, unless it is a timer that must end in this process. */
+  /** Marks a request as unanswered. It stops being active, unless it is a timer that must end in this process. */
   hold(request: InputRequestEvent): void {
     for (const work of this.#pending) if (work.id === request.requestId) work.request = request;
     this.#started++;

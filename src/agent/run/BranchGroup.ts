@@ -91,7 +91,7 @@ export class BranchGroup {
     return isOver || !this.#hasRoom ? undefined : this.#branches[this.#begun];
   }
 
-  /** Continues a branch. If its line waits, the line continues too. Resolves when the line can continue. */
+  /** Continues a branch. If its line waits, the line also continues. Resolves when the line can continue. */
   async #lineGoingOn(): Promise<void> {
     if (this.#isWaiting) this.#lineGoesOn = this.#line.goesOn();
     this.#isWaiting = false;

@@ -201,8 +201,8 @@ export interface ParallelOptions {
    */
   readonly history?: BranchHistory | undefined;
   /**
-   * What the other branches do after one branch has failed. `"finish"` runs them to their end, `"stop"` to their next
-   * checkpoint. Afterwards the run rejects with the error. Defaults to `"finish"`.
+   * The behavior of the other branches after one branch has failed. `"finish"` runs them to their end, `"stop"` to
+   * their next checkpoint. Afterwards the run rejects with the error. Defaults to `"finish"`.
    */
   readonly onFailure?: BranchFailure | undefined;
 }

@@ -81,7 +81,7 @@ export interface AgentCheckpointData {
    * outside branches.
    */
   readonly branch?: string;
-  /** The tool names that lead to the sub-agent of this checkpoint, outermost first. Empty for the agent itself. */
+  /** The tool names on the path to the sub-agent of this checkpoint, outermost first. Empty for the agent itself. */
   readonly agentPath: readonly string[];
   /**
    * The branches and sub-agents that started on the line of this checkpoint and are not joined, in start order.

@@ -51,7 +51,7 @@ export function placesBelow(tree: LaneTree, target: PlacedCheckpoint): PlaceTest
  * Returns a test for the records that a rollback abandons.
  *
  * @param base The common ancestor of target and head if the target is on an abandoned branch. The rollback then
- * abandons the records after the base, except those that lead to the target.
+ * abandons the records after the base, except on the path to the target.
  */
 export function placesLeft(tree: LaneTree, target: PlacedCheckpoint, base: PlacedCheckpoint | undefined): PlaceTest {
   if (!base) return placesBelow(tree, target);

@@ -28,7 +28,7 @@ export interface RunRecord {
   readonly assumed?: true;
   /** The trace of the start, as the `traceparent` of W3C Trace Context. */
   readonly trace?: string;
-  /** A redacted value if the agent has a vault. Empty for readers with the vault. Other records can have it, too. */
+  /** A redacted value if the agent has a vault. Empty for readers with the vault. Other records can also have it. */
   readonly vault?: string;
 }
 
@@ -85,7 +85,7 @@ export interface OriginRecord {
   readonly version: number;
   readonly position: number;
   readonly checksum: string;
-  /** The first lane that the fork can use. A deleted fork with the same id had another one. */
+  /** The first lane that the fork can use. A deleted fork with the same id has another one. */
   readonly nextLane: number;
   /** True if all approvals must be requested again, because the archive is untrusted. */
   readonly asksAgain?: true;

@@ -39,7 +39,7 @@ export class ValueReader {
 
   read(slot: StoredValue): unknown {
     if (typeof slot !== "object" || slot === null) return slot;
-    // Plain JSON is its own stored form.
+    // Plain JSON is stored unchanged.
     if (envelopeKeyOf(slot) === undefined) return freezeInPlace(slot);
     const known = this.#values.get(slot) ?? this.#read.get(slot);
     if (known !== undefined) return known;

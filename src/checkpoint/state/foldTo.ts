@@ -96,7 +96,9 @@ interface LanePart {
   readonly base: AgentState | undefined;
 }
 
-/** Returns the parts of lanes that lead to a point, oldest first. A lane without inherited state is the first part. */
+/**
+ * Returns the parts of lanes on the path to a point, oldest first. A lane without inherited state is the first part.
+ */
 function partsTo(index: LogProjection, lane: number, upTo: number): readonly LanePart[] | undefined {
   if (lane === 0 && upTo === Infinity && index.lanes.size === 0) return [];
   const parts: LanePart[] = [];

@@ -35,8 +35,8 @@ function slotsOfVisit({ answers, calls, requests, notes }: AgentState, base: num
 }
 
 /**
- * Returns the values that a slot refers to on its lane. A `$message` reference adds none, because the history contains
- * the message.
+ * Returns the values that a slot refers to on its lane. A `$message` reference adds no bytes, because the history
+ * contains the message.
  */
 function resolve(slot: StoredValue, { answers, calls }: AgentState): readonly StoredValue[] {
   const key = envelopeKeyOf(slot);

@@ -55,7 +55,7 @@ function rowOf({ output }: Session, agent: ListedAgent): readonly Part[] {
   return [painted("bold", agentId), status, output.ago(updatedAt), String(checkpoints), taskName, why];
 }
 
-/** Names the command that continues an agent, unless something else has to happen first. */
+/** Names the command that continues an agent, unless another step must precede it. */
 function whyOf(output: Output, { status, dueAt, stuck, reason, problem }: ListedAgent): string {
   const due = status === "waiting" ? dueText(output, dueAt) : undefined;
   const text = due ?? reason ?? problem?.message ?? "";
@@ -63,7 +63,7 @@ function whyOf(output: Output, { status, dueAt, stuck, reason, problem }: Listed
   return isFree ? `${text}: resume it` : text;
 }
 
-/** @throws CommandFailure if the text is no cursor of a list */
+/** @throws CommandFailure if the text is not a cursor of a list */
 function assertCursor(text: string | undefined): void {
   if (text === undefined || isSummaryOrder(text) || text.startsWith(orderBehindAgents)) return;
   throw new CommandFailure("usage", `${JSON.stringify(text)} is no cursor: --after takes a "cursor" of list --json.`);

@@ -90,7 +90,7 @@ function stateText(state: FileStateView | undefined): string {
   return state.kind === "file" ? bytesText(state.bytes) : `link to ${state.target}`;
 }
 
-/** Returns what continues a wait whose time is over. `undefined` before that time. */
+/** Returns the text for a wait whose time is over. `undefined` before that time. */
 export function dueText(output: Output, dueAt: string | undefined): string | undefined {
   if (dueAt === undefined || Date.parse(dueAt) > output.io.now()) return undefined;
   return `due ${output.ago(dueAt)}: resume it`;

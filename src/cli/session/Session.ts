@@ -77,7 +77,7 @@ export class Session implements AsyncDisposable {
   }
 
   /**
-   * Prints a change and asks for confirmation.
+   * Prints a change and requests confirmation.
    *
    * @param change one line for each part of the change
    * @throws CommandFailure if the user declines, or if there is no terminal to ask and `--yes` is missing

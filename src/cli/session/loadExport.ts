@@ -49,7 +49,7 @@ async function load(path: string): Promise<Readonly<Record<string, unknown>>> {
   }
 }
 
-/** Names the user's module in an error that its code threw. Errors of this library have their own advice. */
+/** Names the user's module in an error that its code threw. Errors of this library contain advice. */
 function notLoaded(place: string, error: unknown): unknown {
   if (AgentPersistenceError.isInstance(error)) return error;
   const { message = String(error) } = Object(error) as Partial<Error>;

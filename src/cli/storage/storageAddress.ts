@@ -61,7 +61,10 @@ function invalid(text: string, expected: string): CommandFailure {
   return new CommandFailure("usage", `"${text}" is not the address of a storage: ${expected}`);
 }
 
-/** Returns the given address, that of the environment, or the nearest `.agent-persistence`. @throws CommandFailure */
+/**
+ * Returns the given address, the address of the environment, or the nearest `.agent-persistence`. @throws
+ * CommandFailure
+ */
 export async function findAddress(given: string | undefined, { env, cwd }: CommandIo): Promise<StorageAddress> {
   const text = given ?? (env[variable] || undefined);
   if (text !== undefined) return storageAddress(text, cwd);

@@ -19,7 +19,7 @@ export interface Secrets {
 const shownLogs = 5;
 
 /**
- * Decrypts an opened storage, and seals what a command writes.
+ * Decrypts an opened storage, and seals the appends of a command.
  *
  * @param purpose - `keys` changes only data keys.
  * @throws CommandFailure if the command writes to a sealed storage without the options of the seals.

@@ -15,7 +15,7 @@ export interface RollbackCommandOptions extends AgentOptions {
   readonly leave?: boolean | undefined;
 }
 
-/** `rollback <agent> <checkpoint>`: shows the changes, asks for confirmation and rolls back. */
+/** `rollback <agent> <checkpoint>`: shows the changes, requests confirmation and rolls back. */
 export async function rollback(
   session: Session,
   options: RollbackCommandOptions,

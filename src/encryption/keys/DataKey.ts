@@ -44,7 +44,7 @@ export class DataKey {
     return decryptWith(this.#encryption, bytes, context);
   }
 
-  /** Returns 64 hex characters that nobody can compute or verify without the key. */
+  /** Returns 64 hex characters. Computing or verifying them requires the key. */
   async nameOf(text: string): Promise<string> {
     const known = this.#names.get(text);
     if (known !== undefined) return known;

@@ -96,7 +96,7 @@ export class DataKeys {
     return (await this.#find(agentId))?.stored.forkOf ?? [];
   }
 
-  /** Returns the ids of the logs of all keys, also of damaged ones. */
+  /** Returns the ids of the logs of all keys, even of damaged keys. */
   logIds(): AsyncIterable<string> {
     return this.#log.logIds();
   }

@@ -93,7 +93,7 @@ export class KeyLog {
       const [first, last] = [entries[0], entries.at(-1)];
       if (!first || !last || (await this.read(agentId))?.wrapped !== before.wrapped) return;
       const made = await make();
-      // The first entry is removed, so the gap that it declares must go on in this one.
+      // The first entry is removed, so the gap that it declares must continue in this entry.
       const { first: start, before: prev } = prunedGapsOf(first.records)[0] ?? {
         first: first.position,
         before: first.prev,
@@ -114,7 +114,7 @@ export class KeyLog {
     if (wasReplaced) await this.#owning(agentId, neverDone, (owned) => owned.prune());
   }
 
-  /** Returns the id of the key of an agent, or `undefined` if it has none. A key that cannot be read has an id, too. */
+  /** Returns the id of the key of an agent, or `undefined` if it has none. An unreadable key also has an id. */
   async keyIdOf(agentId: string): Promise<string | undefined> {
     try {
       return (await this.read(agentId))?.id;
@@ -130,7 +130,7 @@ export class KeyLog {
     });
   }
 
-  /** Returns the ids of the logs of all keys, also of damaged ones. */
+  /** Returns the ids of the logs of all keys, even of damaged keys. */
   async *logIds(): AsyncGenerator<string> {
     for (const status of [keyStatus, unreadable])
       for await (const listed of this.#log.list({ status }))

@@ -54,7 +54,7 @@ export abstract class KeyedRecordLog extends RecordLogWrapper {
       keyId: async () => {
         const keyId = await this.keys.storedId(agentId);
         if (keyId === undefined) return undefined;
-        // The log of an absent agent has no owner.
+        // The log of a missing agent has no owner.
         return (await this.stored.owner(agentId))?.generation === generation ? keyId : undefined;
       },
       dropped: (keyId) => this.keys.destroy(agentId, keyId),

@@ -109,7 +109,7 @@ export class SealedReceive {
     const { position: end, checksum } = this.#stored;
     if (end === 0 || position === end + 1) return;
     this.#gaps.push({ first: end + 1, last: position - 1, before: checksum, after: prev });
-    // The missing append has no stored form. Any checksum can stand for it, because nobody has its content.
+    // The missing append has no stored form. Any checksum can represent it, because its content is unknown.
     this.#stored = { position: position - 1, checksum: prev };
   }
 

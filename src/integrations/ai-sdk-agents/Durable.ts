@@ -39,11 +39,11 @@ type Settled<Output> =
       : Awaited<Exclude<Output, AsyncIterable<unknown>>> | Item
     : Awaited<Output>;
 
-/** Tells crash recovery and rollbacks how to treat the calls of an AI SDK tool. */
+/** Defines how crash recovery and rollbacks treat the calls of an AI SDK tool. */
 export interface AiSdkToolSettings<in Input = never, in Output = never> {
   /**
-   * The side effect of a call. Interrupted calls with the effect `none` or `idempotent` are repeated. For other calls
-   * the outcome has to be determined. Defaults to `reversible` if `rollback` is given, otherwise `irreversible`.
+   * The side effect of a call. Interrupted calls with the effect `none` or `idempotent` are repeated. For other calls,
+   * the outcome must be determined. Defaults to `reversible` if `rollback` is given, otherwise `irreversible`.
    */
   readonly effect?: ToolEffect | undefined;
   /**
@@ -79,7 +79,7 @@ export interface Durable {
   readonly signal: AbortSignal;
   /**
    * Returns a model whose responses are recorded. Wrap every model of the run, including the models of sub-agents and
-   * those that `prepareStep` returns.
+   * the models that `prepareStep` returns.
    *
    * @param model a model of the AI SDK 6 or 7, or a model name for the global provider
    */

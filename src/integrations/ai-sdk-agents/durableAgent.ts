@@ -29,8 +29,8 @@ export interface DurableAgents<Agent extends AnyAgent> {
   agent(agentId: string): DurableAgent;
   /**
    * Runs the agent on the records of a stored run: with the recorded responses of models, outcomes of tools and
-   * approvals. Calls no wrapped model and executes no wrapped tool, and writes nothing. Prompts are not recorded, so a
-   * changed prompt is no difference.
+   * approvals. Calls no wrapped model or tool, and does not write. Prompts are not recorded, so a changed prompt is not
+   * a difference.
    *
    * @throws RunNotFoundError, RecordingPrunedError, InvalidAgentIdError, InvalidInputError
    */

@@ -72,7 +72,7 @@ export interface GivenApproval {
   readonly reason?: string | undefined;
 }
 
-/** Returns the calls that wait for an approval, except those that the provider executes and asks for itself. */
+/** Returns the calls that wait for an approval. Excludes calls that the provider executes. */
 function approvalsWanted(messages: readonly ProviderMessage[]): readonly WantedApproval[] {
   const parts = partsOf(messages);
   const isEnded = (id: unknown) => parts.some(({ type, toolCallId }) => type === "tool-result" && toolCallId === id);

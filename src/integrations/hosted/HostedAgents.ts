@@ -170,7 +170,7 @@ export class HostedAgents {
     return settledBy(loop, () => body(loop, records.input));
   }
 
-  /** Runs a body on the records of a stored run, and compares it with them. Reads the storage, and writes nothing. */
+  /** Runs a body on the records of a stored run, and compares it with them. Only reads the storage. */
   async compare<Result>(
     agentId: string,
     { runId, signal }: HostedReplayOptions,

@@ -16,7 +16,7 @@ interface RequestOfRun {
   readonly ordinal: number;
 }
 
-/** Stores the pieces of a response while a model writes it. Each text has its own request id in the stream. */
+/** Stores the pieces of a response while a model writes it. Each text has a separate request id in the stream. */
 export class ResponsePieces {
   readonly #writer: StreamWriter;
   readonly #prefix: string;
@@ -33,7 +33,7 @@ export class ResponsePieces {
     this.#writer.add({ type: `${kind}-delta`, text, nodeId: "run", requestId });
   }
 
-  /** Tells followers that the response was cut off. */
+  /** Notifies followers that the response was cut off. */
   discard(): void {
     for (const requestId of this.#ids) this.#writer.discard({ nodeId: "run", requestId });
   }
@@ -105,7 +105,7 @@ export class HostedPieces {
   }
 }
 
-/** How often another process is asked for pieces, in milliseconds. */
+/** The interval of requests to another process for pieces, in milliseconds. */
 const pollMs = 50;
 
 function prefixOf({ runId, ordinal }: RequestOfRun): string {

@@ -10,7 +10,7 @@ import {
 import { functionSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
-/** Tells crash recovery and rollbacks how to treat the calls of a tool. */
+/** Defines how crash recovery and rollbacks treat the calls of a tool. */
 export interface HostedToolSettings<in Input = never, in Output = never> {
   /**
    * The side effect of a call, which determines how a call in doubt is handled. Defaults to `reversible` if `rollback`

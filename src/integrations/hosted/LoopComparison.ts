@@ -92,7 +92,7 @@ function failure(recorded: RecordedError, error: unknown): Found {
   return { what: "failure", ...(expected && { expected }), actual: shownError(error) };
 }
 
-/** Returns the results of the loop itself, in its last execution. Those of nested loops belong to the outer call. */
+/** Returns the results of the loop itself, in its last execution. Results of nested loops belong to the outer call. */
 function ownResults({ answers, calls }: LineRecording): Pick<LineRecording, "answers" | "calls"> {
   const { visit: [base, ordinal] = [0, 0] } = [...answers, ...calls].toSorted((a, b) => a.order - b.order).at(-1) ?? {};
   const isOwn = ({ visit, within }: RecordedResponse | RecordedToolCall) =>

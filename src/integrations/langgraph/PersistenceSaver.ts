@@ -223,8 +223,8 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   }
 
   /**
-   * Deletes a thread, also one that is damaged or whose key is missing. A graph that still runs on it can no longer
-   * store checkpoints.
+   * Deletes a thread, even if it is damaged or its key is missing. A graph that still runs on it can no longer store
+   * checkpoints.
    *
    * @throws AgentBusyError while another process owns the thread
    */

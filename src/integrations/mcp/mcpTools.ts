@@ -84,8 +84,8 @@ const mostPages = 1000;
  * `_meta["agent-persistence/toolCallId"]`.
  *
  * A call returns the structured content of the result. Without it, a call returns the text if the result contains only
- * text, and all content otherwise. A result with `isError` is a failed call. The library's time limits replace those of
- * the client.
+ * text, and all content otherwise. A result with `isError` is a failed call. The library's time limits replace the
+ * limits of the client.
  *
  * @param client A connected client. The library does not close it.
  * @example

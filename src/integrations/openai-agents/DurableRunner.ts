@@ -49,7 +49,7 @@ import type { AnySdkAgent, AnyResult, AnyState, AnyStream } from "./wrapped/AnyA
 export interface DurableRunnerOptions extends HostedConfig {
   /**
    * The crash recovery and rollback settings of function tools, by name. The effect defaults to `irreversible`. Agents
-   * used as tools default to `none`, because their own steps are recorded.
+   * used as tools default to `none`, because their steps are recorded.
    */
   readonly tools?: Readonly<Record<string, HostedToolSettings>> | undefined;
   /** The options of the SDK's `new Runner(…)`. Defaults to an empty object. */
@@ -62,7 +62,7 @@ export interface DurableRunnerRunOptions extends Pick<RunOptions, "runId" | "unf
   readonly agentId: string;
   /**
    * Handles a run that is in progress, as for `AIAgent.run`. With `"join"`, the call returns the result of that run and
-   * ignores its own input. Its stream starts when that run has ended. Defaults to `"reject"`.
+   * ignores its input. Its stream starts when that run has ended. Defaults to `"reject"`.
    */
   readonly whenBusy?: WhenBusy | undefined;
 }
@@ -72,8 +72,8 @@ export interface DurableResumeOptions extends Pick<RunOptions, "takeOver"> {
   /** The id of the durable agent. */
   readonly agentId: string;
   /**
-   * Answers to open requests by request id. If one answer is rejected, none is recorded. Otherwise all answers are
-   * recorded before the run continues.
+   * Answers to open requests by request id. If one answer is rejected, all are. Otherwise all answers are recorded
+   * before the run continues.
    */
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -99,7 +99,7 @@ interface Asked {
   readonly options: SdkOptions;
   /** The requested input. The results of a run with another input are not returned. `undefined` accepts any input. */
   readonly input?: StoredInput;
-  /** The state whose decisions apply, also to later requests. */
+  /** The state whose decisions apply, even to later requests. */
   readonly state?: AnyState;
   /** Whether the run is only compared with its records. */
   readonly executesNothing?: boolean;
@@ -209,9 +209,8 @@ export class DurableRunner {
 
   /**
    * Runs an agent on the records of a stored run: with the recorded responses of models, outcomes of function tools and
-   * approvals. Calls no model of the loop, executes no function tool, changes no session, and writes nothing. Prompts
-   * are not recorded, so changed instructions are no difference. Guardrails run again, with
-   * their models.
+   * approvals. Calls no model of the loop and no function tool, changes no session, and does not write. Prompts are not
+   * recorded, so changed instructions are no difference. Guardrails run again, with their models.
    *
    * @param options the options of the SDK for the run, and `runId`, which defaults to the newest run
    * @throws RunNotFoundError, RecordingPrunedError

@@ -131,8 +131,8 @@ export class PersistenceSession
   }
 
   /**
-   * Applies a transaction at most once, because its id is stored in the same append. If the call rejects, nothing was
-   * changed.
+   * Applies a transaction at most once, because its id is stored in the same append. If the call rejects, it made no
+   * change.
    *
    * @throws SessionConflictError if the id belongs to another transaction or the last items differ from the expected
    * ones

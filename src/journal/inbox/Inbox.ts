@@ -99,7 +99,7 @@ export class Inbox {
     this.#tell(this.#listeners.get(agentId));
   }
 
-  /** Returns a number of receipts that the inbox has had, for a new request. Reads only if the inbox is unknown. */
+  /** Returns the number of receipts of the inbox, for a new request. Reads only if the inbox is unknown. */
   async receipts(agentId: string): Promise<number> {
     return (this.#views.known(agentId) ?? (await this.#views.read(agentId)).state).receipts;
   }

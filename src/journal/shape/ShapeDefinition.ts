@@ -27,7 +27,7 @@ export interface ShapeDefinition<Rec extends LogRecord, State extends ShapeState
   status?(state: State): string;
   /**
    * Returns records that restore the state for readers that skip all older records. Such a part is restated instead of
-   * the whole log, which can then not be pruned. Returns no records if there is no such state. If the method is
+   * the whole log, which can then not be pruned. Returns no records if such a state does not exist. If the method is
    * missing, the whole log is restated.
    */
   part?(state: State): readonly Rec[];

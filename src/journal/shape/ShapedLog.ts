@@ -195,7 +195,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
   }
 
   /**
-   * Rewrites the log as its restated state, and removes all other appends and unused blobs. Does nothing if this would
+   * Rewrites the log as its restated state, and removes all other appends and unused blobs. Has no effect if this would
    * free no space, or if the shape restates parts. The first append of each owner stays.
    *
    * @returns the approximate number of freed bytes.

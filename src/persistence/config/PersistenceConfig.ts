@@ -89,7 +89,7 @@ export interface PersistenceConfig {
   readonly abortGraceMs?: number | undefined;
   /**
    * The longest sleep that the process waits for, in milliseconds. A run with a longer `context.sleep` ends as
-   * `waiting`. A sub-agent uses its own value. Defaults to 5,000.
+   * `waiting`. A sub-agent has a separate value. Defaults to 5,000.
    */
   readonly sleepInProcessMs?: number | undefined;
   /** Receives the events of all agents in order, once they are durable. The return value is not awaited. */

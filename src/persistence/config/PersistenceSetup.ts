@@ -121,7 +121,7 @@ export class PersistenceSetup {
   readonly migrations: Migrations;
   readonly askedSchemas: RequestSchemas;
   readonly tell: EmitEvent;
-  /** Remove what other features keep beside the log of a deleted agent. */
+  /** Remove the data that other features keep outside the log of a deleted agent. */
   readonly removals: ((agentId: string) => Promise<void>)[] = [];
   readonly #emit: EmitEvent | undefined;
   readonly #config: PersistenceConfig;
@@ -190,7 +190,7 @@ export class PersistenceSetup {
     return (await import("../../journal/inbox/Inbox.ts")).Inbox.of(this.storage);
   }
 
-  /** Deletes the data beside the log of a deleted agent. */
+  /** Deletes the data outside the log of a deleted agent. */
   async dropBeside(agentId: string): Promise<void> {
     await (await this.inbox()).drop(agentId);
     for (const remove of this.removals) await remove(agentId);

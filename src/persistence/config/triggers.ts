@@ -14,7 +14,7 @@ function afterNode(): CheckpointTrigger {
   return { name: "after_node", priority: "high", isDue: isAfterNode };
 }
 
-/** Returns whether {@link afterNode} is due. Its name is no proof, because a custom trigger can have it. */
+/** Returns whether {@link afterNode} is due. Its name is not enough, because a custom trigger can have it. */
 export function isAfterNode({ kind }: TriggerMoment): boolean {
   return kind === "node_completed";
 }

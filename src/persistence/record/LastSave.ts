@@ -3,7 +3,7 @@ import type { Journal } from "../../journal/Journal.ts";
 
 export interface LastSave {
   readonly at: number;
-  /** The bytes that the journal had accepted for the lane at the time of the save. */
+  /** The bytes that the journal accepted for the lane before the save. */
   readonly valueBytes: number;
   readonly left: boolean;
   readonly progress: number | undefined;

@@ -33,7 +33,7 @@ export interface RollbackReport extends RunMoved {
   readonly checkpointId: string;
   /**
    * Set only for a redo, which is a rollback to a checkpoint on an abandoned branch. The common ancestor of that
-   * checkpoint and the previous head. Messages, state and files are restored to those of the target.
+   * checkpoint and the previous head. Messages, state and files of the target are restored.
    */
   readonly commonAncestorId?: string;
   /** Calls whose inverse has run. */

@@ -207,7 +207,7 @@ function participantRequest(source: RequestSource, key: string, sha256: Sha256):
   return { ...commonRequest(source, sha256), notes, ...redone };
 }
 
-/** Returns what a participant gets to plan a rollback, without a rollback. */
+/** Returns the data from which a participant plans a rollback, without a rollback. */
 export async function participantRequestAt(
   setup: PersistenceSetup,
   agentId: string,

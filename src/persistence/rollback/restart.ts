@@ -17,7 +17,7 @@ import type { RollbackReport } from "./RollbackReport.ts";
 export interface RestartOptions {
   /**
    * Receives the storage of the failed task before the revert. Values that it sets are in the storage when the task
-   * restarts. All other values are those of the first checkpoint. If the function throws, the restart rejects.
+   * restarts. All other values equal the values of the first checkpoint. If the function throws, the restart rejects.
    */
   readonly prepareStorage?: ((storage: AgentStorage, agentId: string) => PromiseLike<void> | void) | undefined;
 }

@@ -34,7 +34,7 @@ export async function recordedProblems(
   return problemsOf(verifier, { agentId, requestId, askedAt, digest: event.question, by, answer });
 }
 
-/** A rejection always counts, because it starts nothing. */
+/** A rejection always counts, because it starts no call. */
 async function problemsOf(verifier: ApprovalVerifier, given: Given): Promise<readonly InputProblem[] | undefined> {
   const { approved } = Object(given.answer) as { readonly approved?: unknown };
   if (!approved || (await verifier.verify(given as CheckedApproval))) return undefined;

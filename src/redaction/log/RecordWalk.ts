@@ -201,7 +201,7 @@ export class HiddenValue {
     this.shown = shown;
   }
 
-  /** Returns the value itself without a token, because a larger value that contains it is hidden, too. */
+  /** Returns the value itself without a token, because a larger value that contains it is also hidden. */
   toJSON(): unknown {
     return this.token ?? (JSON.parse(this.json) as unknown);
   }

@@ -66,7 +66,7 @@ export class RedactedRecordLog extends KeyedRecordLog {
 
   async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
     assertNoKeyLog(agentId);
-    // Readers keep heads for a later owner, which reads only what follows.
+    // Readers keep heads for a later owner, which reads only later appends.
     const redactor = this.#redactorOf(agentId);
     for await (const entry of this.stored.read(agentId, options)) {
       const restored: unknown[] = [];

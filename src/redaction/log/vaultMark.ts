@@ -39,7 +39,7 @@ export function secretsIn(record: Fields): readonly unknown[] {
   return restatesLog(record) && Array.isArray(secrets) ? secrets : [];
 }
 
-/** Returns a restored record as it was before its secrets were added. */
+/** Returns a restored record without its added secrets. */
 export function withoutSecrets(record: LogRecord): LogRecord {
   const { secrets, ...others } = record as LogRecord & { readonly secrets?: unknown };
   return secretsIn({ ...others, secrets }).length > 0 ? others : record;

@@ -13,8 +13,8 @@ const mostAgents = 1_000;
 const mostSearches = 256;
 
 /**
- * The texts and numbers at redacted paths of one agent. They are redacted in all other texts, too. If there are too many
- * to remember, every text counts as a secret, so that no output can make a process forget earlier secrets.
+ * The texts and numbers at redacted paths of one agent. They are also redacted in all other texts. If there are too
+ * many to remember, every text counts as a secret, so that no output can make a process forget earlier secrets.
  */
 export class KnownSecrets {
   readonly blobs = new BlobValues();
@@ -86,7 +86,7 @@ export class KnownSecrets {
   }
 }
 
-/** The known secrets of the agents that a process used last, and of those that are open. */
+/** The known secrets of open agents, and of the agents that a process used last. */
 export class SecretsOfAgents {
   readonly #agents = new Map<string, KnownSecrets>();
   readonly #open = new Map<string, KnownSecrets>();

@@ -59,7 +59,7 @@ export class StoredValueWalk extends ValueWalk {
     return isRedacted ? this.options.replaceText(value, "") : value;
   }
 
-  /** The result of a tool call in a message has its output beside the part. */
+  /** The result of a tool call in a message has its output next to the part. */
   #result(result: StoredResult, places: Places): unknown {
     const tool = toolOf(result.part);
     const entries = Object.entries(result).map(([key, item]) => [
@@ -97,7 +97,7 @@ function withoutEscapes(json: unknown): unknown {
   if (typeof json !== "object" || json === null) return json;
   if (Array.isArray(json)) return json.map(withoutEscapes);
   const { name, fields, ...others } = json as Fields;
-  // The fields of plain objects start with a colon, those of an instance do not.
+  // The fields of plain objects start with a colon, the fields of an instance do not.
   if (typeof name === "string" && fields !== undefined && Object.keys(others).length === 0)
     return withoutEscapes(fields);
   return Object.fromEntries(

@@ -12,9 +12,9 @@ export interface WalkOptions {
   readonly replace: (value: unknown, shown: string) => unknown;
   /** Replaces a value that contains a secret. @param shown - the shown part of a text. Empty if nothing is shown. */
   readonly replaceText: (value: unknown, shown: string) => unknown;
-  /** Whether a text without a known secret is replaced, too. */
+  /** Whether a text without a known secret is also replaced. */
   readonly hides?: ((text: string) => boolean) | undefined;
-  /** Whether a text is kept as it is, such as the name of a blob. */
+  /** Whether a text is kept unchanged, such as the name of a blob. */
   readonly keeps?: ((text: string) => boolean) | undefined;
   /** Called for a value in a blob with its places. `undefined` if the path of the whole value is redacted. */
   readonly inBlob?: ((reference: string, places: Places | undefined) => void) | undefined;
@@ -28,7 +28,7 @@ export type Places = readonly ValuePlace[];
 
 export const root: Places = [{ whole: [], named: [] }];
 
-/** Copies values without their redacted parts. Values without redacted parts are returned as they are. */
+/** Copies values without their redacted parts. Values without redacted parts are returned unchanged. */
 export class ValueWalk {
   protected readonly options: WalkOptions;
   readonly #ancestors = new Set<object>();

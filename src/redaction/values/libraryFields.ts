@@ -98,7 +98,7 @@ export const shownStructures: ReadonlyMap<string, LibraryFields> = new Map([
   ["messages", chatMessageFields],
 ]);
 
-/** Returns whether a field stays as it is. */
+/** Returns whether a field stays unchanged. */
 export function isName({ names, wordFields }: LibraryFields, field: string, value: unknown): boolean {
   return names.has(field) || (wordFields.has(field) && typeof value === "string" && words.has(value));
 }

@@ -109,7 +109,7 @@ export interface ComparedCall {
 
 /** A part of a value that differs. */
 export interface ValueDifference {
-  /** The keys that lead to the part. Empty for the whole value. */
+  /** The path of keys to the part. Empty for the whole value. */
   readonly path: readonly (string | number)[];
   /** Omitted if the first value has no such part. */
   readonly before?: unknown;

@@ -65,7 +65,7 @@ export interface RecordedStart {
   /** Set if the next node merges the results of branches. */
   readonly joined?: number;
   readonly visit: Visit;
-  /** The state of the line. `undefined` if the line continues with the state that it had reached. */
+  /** The state of the line. `undefined` if the line continues with its current state. */
   readonly state?: RecordedState;
 }
 

@@ -20,7 +20,7 @@ export interface Divergence {
   readonly nodeId: string;
   /** The branch of the node, such as `both#facts`. `undefined` outside branches. */
   readonly branch?: string;
-  /** The tool names that lead to the sub-agent of the node. Empty for the agent of the run. */
+  /** The tool names on the path to the sub-agent of the node. Empty for the agent of the run. */
   readonly agentPath: readonly string[];
   /** The recorded value. `undefined` if nothing is recorded here. */
   readonly expected?: unknown;

@@ -58,7 +58,7 @@ export class LineRecords {
     return this.#refused.has(toolCallId);
   }
 
-  /** Returns the keys of the results of a visit in the order in which they ended. */
+  /** Returns the keys of the results of a visit in the order of their ends. */
   endsOf(visit: Visit): readonly End[] {
     return this.#ends.get(visitKey(visit)) ?? [];
   }
@@ -86,7 +86,7 @@ export class LineRecords {
     add(this.#ends, visit, { key, order });
   }
 
-  /** A failed request ended after another result, and before its response. */
+  /** The end of a failed request is after another result, and before its response. */
   #addFailures({ visit, ordinal, within, order, failed }: RecordedResponse): void {
     const ends = this.#ends.get(visitKey(visit));
     if (within !== undefined || !ends) return;

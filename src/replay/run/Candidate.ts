@@ -9,7 +9,7 @@ export interface UnrecordedCall {
   readonly nodeId: string;
   /** The branch of the node. `undefined` outside branches. */
   readonly branch?: string;
-  /** The tool names that lead to the sub-agent of the call. */
+  /** The tool names on the path to the sub-agent of the call. */
   readonly agentPath: readonly string[];
 }
 

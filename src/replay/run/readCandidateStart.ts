@@ -41,8 +41,8 @@ export async function readCandidateStart(
 }
 
 /**
- * Returns the results of all lines of a run after a point, also of abandoned ones. An open line repeats the visit of its
- * start, so earlier results of this visit and of the visits after it count too.
+ * Returns the results of all lines of a run after a point, even of abandoned lines. An open line repeats the visit of
+ * its start, so earlier results of this visit and of the visits after it count too.
  */
 function resultsAfter(
   log: AgentLog,

@@ -9,14 +9,14 @@ import type { RunPersistence } from "../../persistence/RunPersistence.ts";
 import { systemClock } from "../../internal/Clock.ts";
 import { z } from "zod";
 
-/** What a replay puts in the place of Persistence and of the model. */
+/** The parts of a replay that replace Persistence and the model. */
 export interface ReplayedParts {
   readonly install: (pipeline: FeaturePipeline, definition: AgentDefinition) => void;
   readonly persistence: (context: AgentContext) => RunPersistence;
   readonly change: (definition: AgentDefinition) => Partial<AgentDefinition>;
 }
 
-/** The definitions of an agent and its sub-agents for one replay. Their own features take no part in it. */
+/** The definitions of an agent and its sub-agents for one replay. Their features are not involved. */
 export class ReplayDefinitions {
   readonly #parts: ReplayedParts;
   readonly #known = new Map<AgentDefinition, AgentDefinition>();
@@ -60,7 +60,7 @@ const definitions = new WeakMap<object, AgentDefinition>();
 export function definitionOf(agent: AIAgent<never, unknown>): AgentDefinition {
   const known = definitions.get(agent);
   if (known) return known;
-  // The tool of an agent is the only object that leads to its definition.
+  // The definition of an agent is reachable only through its tool.
   const tool = agent.asTool({
     name: "replay",
     description: "",

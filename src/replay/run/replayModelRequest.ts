@@ -58,7 +58,7 @@ function failedAttempt(replay: ExactReplay, event: ModelRequestEvent, recorded: 
   });
 }
 
-/** Returns whether a failure is that of a request. `undefined` if its digest is hidden. */
+/** Returns whether a failure belongs to a request. `undefined` if its digest is hidden. */
 function isOf({ asked: recorded }: RecordedFailure, asked: AskedDigest): boolean | undefined {
   return recorded === undefined ? undefined : asked.matches(recorded);
 }

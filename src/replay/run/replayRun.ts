@@ -23,7 +23,7 @@ export interface ReplayRunOptions extends Candidate {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Accepts agents of another copy of the package, too. */
+/** Also accepts agents of another copy of the package. */
 const agentSchema = objectWithMethods<AIAgent<never, unknown>>("run", "asTool");
 
 const optionsSchema = strictOptions(() => ({
@@ -35,9 +35,9 @@ const optionsSchema = strictOptions(() => ({
 }));
 
 /**
- * Runs a stored run again in memory with its recorded model responses, tool outcomes and answers. Calls no model,
- * executes no tool and writes nothing. With a {@link Candidate}, changed code, another model or another prompt runs with
- * the recorded results that fit.
+ * Runs a stored run again in memory with its recorded model responses, tool outcomes and answers. Calls no model and no
+ * tool, and does not write. With a {@link Candidate}, changed code, another model or another prompt runs with the
+ * recorded results that fit.
  *
  * @throws RunNotFoundError if the storage does not contain the run.
  * @throws RecordingPrunedError if its log was pruned.

@@ -5,7 +5,7 @@ import type { UsageView } from "../../inspect/view/UsageView.ts";
 /**
  * A stored or replayed run as plain JSON, for comparisons. Values are shown as in the views of
  * `agent-persistence/inspect`: dates as ISO 8601 text, big integers as digits, maps as lists of pairs, sets as lists,
- * bytes as `{ $bytes: <length> }`, and `undefined` as null. The content comes from a log and is untrusted.
+ * bytes as `{ $bytes: <length> }`, and `undefined` as null. The content is from a log and is untrusted.
  */
 export interface RunTrace {
   /** The version of this format. */
@@ -27,9 +27,9 @@ export interface RunTrace {
   /** The last checkpoint of the trace. Omitted if the run has no checkpoint. */
   readonly checkpointId?: string;
   /**
-   * The node executions that lead to the checkpoint, without those that a rollback abandoned. Executions in branches and
-   * sub-agents come before the execution of the node that contains them. Branches are sorted by name, so that two traces
-   * of the same code have the same order.
+   * The node executions on the path to the checkpoint. Excludes executions that a rollback abandoned. Executions in
+   * branches and sub-agents precede the execution of the node that contains them. Branches are sorted by name, so that
+   * two traces of the same code have the same order.
    */
   readonly visits: readonly TraceVisit[];
   /** The node after the last checkpoint. Omitted for a finished run. */

@@ -128,7 +128,7 @@ interface PlacedVisit {
 }
 
 /**
- * Sorts visits independently of the timing of parallel lines. The visits of a nested line come before the visit of its
+ * Sorts visits independently of the timing of parallel lines. The visits of a nested line precede the visit of its
  * parent that contains them. Lines of one visit are sorted by branch, or by the start of their call.
  *
  * @param visits - in the order of the log.

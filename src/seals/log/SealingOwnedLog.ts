@@ -27,7 +27,7 @@ export interface SealingContext {
   readonly sign: (content: SealContent) => Promise<Seal>;
   /** Keeps that the log will be deleted. Returns the newest kept seal. */
   readonly keepDropping: () => Promise<KeptSeal | undefined>;
-  /** Keeps a seal. Its generation defaults to the one of the owner. */
+  /** Keeps a seal. Its generation defaults to the generation of the owner. */
   readonly keep: (
     kept: Pick<KeptSeal, "position" | "hash" | "dropped"> & { readonly generation?: number },
   ) => Promise<void>;

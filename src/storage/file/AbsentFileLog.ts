@@ -1,7 +1,7 @@
 import { StorageClosedError } from "../../errors/storageErrors.ts";
 import type { OwnedLog } from "../RecordLog.ts";
 
-/** The log of an agent that must exist and does not. It has no owner, and leaves nothing on disk. */
+/** The log of an agent that must exist and does not. It has no owner and no files. */
 export class AbsentFileLog implements OwnedLog {
   readonly position = 0;
   readonly generation = 0;

@@ -188,8 +188,8 @@ export interface IntactChain<Found> {
 }
 
 /**
- * Connects appends from all files of an agent. If two appends follow the same one, the one of the later owner wins.
- * That owner took over at this point, so later appends of the earlier owner were never acknowledged.
+ * Connects appends from all files of an agent. If two appends follow the same append, the append of the later owner
+ * wins. That owner took over at this point, so later appends of the earlier owner were never acknowledged.
  */
 export function intactChain<Found extends Pick<FoundEntry, "entry">>(found: readonly Found[]): IntactChain<Found> {
   const gaps = found.flatMap(({ entry }) => prunedGapsOf(entry.records));

@@ -3,7 +3,7 @@ import { MemoryRecordLog } from "./MemoryRecordLog.ts";
 
 /**
  * Stores agents in the memory of this process, for unit tests and temporary agents. Values are encoded like in durable
- * storages, so values that cannot be stored are rejected here too.
+ * storages, so values that cannot be stored are also rejected here.
  *
  * @example
  * ```ts

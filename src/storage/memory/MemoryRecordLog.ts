@@ -35,7 +35,7 @@ const retryAfterMs = 1000;
 
 /**
  * Stores logs in the memory of this process, for tests and temporary agents. Records are encoded like in durable
- * storages, so records that cannot be stored are rejected here too.
+ * storages, so records that cannot be stored are also rejected here.
  */
 export class MemoryRecordLog implements RecordLog {
   readonly version = "v1";

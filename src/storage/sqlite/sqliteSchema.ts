@@ -73,7 +73,7 @@ function pageOf(
   const place = utf8(after?.order ?? "");
   // An omitted id starts after all agents with this order.
   const name = after && (after.agentId === undefined ? behindAll : utf8(after.agentId));
-  // The plus keeps SQLite from using another index than that of the due times.
+  // The plus keeps SQLite from using another index than the index of due times.
   const own = dueBefore === undefined ? "" : "+";
   const conditions: readonly (readonly [sql: string, ...values: (SqliteValue | undefined)[]])[] = [
     [`(${own}place, ${own}name) > (${bytesParameter}, ${bytesParameter})`, place, name ?? new Uint8Array()],

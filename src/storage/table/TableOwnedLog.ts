@@ -236,7 +236,7 @@ export class TableOwnedLog implements OwnedLog {
     try {
       await this.#owning("publish", () => table.publish?.(this.agentId, this.generation, published));
     } catch (error) {
-      // Equal lines do not prove the write, because another owner can write them, too. So the owner is compared.
+      // Equal lines do not prove the write, because another owner can also write them. So the owner is compared.
       const head = await this.#ask("read", () => table.head(this.agentId)).catch(() => undefined);
       if (head?.generation !== published.generation || !owners.isOf(head, this.#session)) throw error;
     }

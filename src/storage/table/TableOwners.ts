@@ -42,8 +42,8 @@ interface Surroundings {
 }
 
 /**
- * Owners in this process that ended without a release because the storage failed. Their process is still running, so
- * other processes only notice that they are silent.
+ * Owners in this process that were not released because the storage failed. Their process is still running, so other
+ * processes only notice that they are silent.
  */
 const finished = new Set<string>();
 

@@ -33,7 +33,7 @@ class ReceivedText {
   }
 }
 
-/** What a client has received of an incomplete response. */
+/** The part of an incomplete response that a client has received. */
 export interface ReceivedResponse extends Readonly<Record<TextKind, ReceivedText>> {
   readonly nodeId: string;
 }
@@ -58,7 +58,7 @@ export class StreamCursor {
   /** By request id. */
   readonly open = new Map<string, ReceivedResponse>();
 
-  /** @throws InvalidInputError if the text is no position. */
+  /** @throws InvalidInputError if the text is not a position. */
   static parse(position: string): StreamCursor {
     const parts = positionSchema.safeParse(decoded(position));
     if (!parts.success)
@@ -87,7 +87,7 @@ export class StreamCursor {
     return toBase64Url(utf8(parts));
   }
 
-  /** Returns what the client has received of a response. */
+  /** Returns the part of a response that the client has received. */
   received({ requestId, nodeId }: { readonly requestId: string; readonly nodeId: string }): ReceivedResponse {
     const known = this.open.get(requestId) ?? { nodeId, text: new ReceivedText(), reasoning: new ReceivedText() };
     this.open.set(requestId, known);

@@ -28,7 +28,7 @@ export type StreamChunk = RunDelta & {
 export interface AttachStreamOptions {
   /** The position of the last chunk that the client has received. Defaults to the start of the run in progress. */
   readonly after?: string | undefined;
-  /** Ends the iteration when aborted, also if the store or the storage does not answer. */
+  /** Ends the iteration when aborted, even if the store or the storage does not respond. */
   readonly signal?: AbortSignal | undefined;
   /** How often to look for new chunks, in milliseconds. Defaults to 100. A store that can notify is faster. */
   readonly pollMs?: number | undefined;

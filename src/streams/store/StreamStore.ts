@@ -40,7 +40,7 @@ export interface StreamStore {
   /**
    * Removes all entries of earlier writers, and each entry without chunks after a place.
    *
-   * @param upTo - defaults to the end of the stream. Then nothing of the stream remains.
+   * @param upTo - defaults to the end of the stream. Then the whole stream is removed.
    */
   remove(streamId: string, upTo?: StreamPlace): Promise<void>;
   /**

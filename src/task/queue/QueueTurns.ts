@@ -106,7 +106,7 @@ export class QueueTurns {
       await storeAndPrune(log, { kind: "start", at, perMs: rateLimit.perMs });
       return 0;
     } catch (error) {
-      // Another worker counts a start. This one was possibly counted, too.
+      // Another worker counts a start. This one was possibly also counted.
       if (!(error instanceof AgentBusyError || error instanceof OwnershipLostError)) throw error;
       return fasterMs;
     }

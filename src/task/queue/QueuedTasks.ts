@@ -10,8 +10,7 @@ export interface QueueScope {
   /** The keys whose tasks cannot start now. The caller may add keys while it reads the list. */
   readonly fullKeys?: ReadonlySet<string> | undefined;
   /**
-   * The last group that had its turn, by level. The list starts with the next key, and updates the map. Defaults to the
-   * first key.
+   * The last served group, by level. The list starts with the next key, and updates the map. Defaults to the first key.
    */
   readonly turns?: Map<string, string> | undefined;
 }

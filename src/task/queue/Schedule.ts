@@ -8,7 +8,7 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { ShapeDefinition, ShapeState } from "../../journal/shape/ShapeDefinition.ts";
 import { type NewTask, queueName } from "../state/Task.ts";
 
-/** What happens at a tick while the task of the tick before is unfinished. */
+/** The behavior at a tick while the task of the previous tick is unfinished. */
 export type ScheduleOverlap = "skip" | "queue" | "cancel";
 
 /** Which of several due ticks start a task, for example after all workers were stopped. */

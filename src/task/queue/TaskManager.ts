@@ -304,7 +304,7 @@ export class TaskManager {
     return this.#change(taskId, { status: "queued" });
   }
 
-  /** Lists the failed tasks that no worker retries. Reads the pending ones of the filter, too. */
+  /** Lists the failed tasks that no worker retries. Also reads the failed tasks that a worker retries. */
   async *listDead(filter: Omit<TaskFilter, "status"> = {}): AsyncGenerator<TaskWithStatus<"failed">> {
     const { limit = Infinity, ...rest } = filter;
     checkSchema(taskManagerSchemas.filter, filter, "task filter");

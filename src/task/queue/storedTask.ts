@@ -12,7 +12,7 @@ import type { AgentSummary, RecordLog } from "../../storage/RecordLog.ts";
 import type { Task, TaskWithStatus } from "../state/Task.ts";
 import { transitionTask } from "../state/transitionTask.ts";
 
-/** Builds a task with stored values from its log. `undefined` for an agent that is no task or may not run here. */
+/** Builds a task with stored values from its log. `undefined` for an agent that is not a task or may not run here. */
 export function storedTask(taskId: string, life: StatusState): Task | undefined {
   const summary = agentSummary(taskId, life);
   if (!summary) return undefined;

@@ -99,7 +99,7 @@ export class Recovery<Output> {
     this.#ended("find_checkpoint", checks);
   }
 
-  /** Returns the mismatches that need a decision, without those that the agent caused. */
+  /** Returns the mismatches that need a decision. Excludes mismatches that the agent caused. */
   async #mismatches(
     validation: CheckpointValidation,
     checkpoint: AgentCheckpointData,

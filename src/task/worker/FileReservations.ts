@@ -20,7 +20,7 @@ export interface HeldReservation {
  */
 export interface FileReservations {
   /**
-   * Reserves all files or none of them, without waiting. A file has one writer or any number of readers.
+   * Reserves all files or rejects, without waiting. A file has one writer or any number of readers.
    *
    * @param options.owner the id of the task that holds the files.
    * @param options.keepAlive renews expiring reservations until they are released.

@@ -72,7 +72,7 @@ export class TaskWorker implements AsyncDisposable {
   /** Reported tasks whose names have no agent here. */
   readonly #skipped = new Set<string>();
   readonly #disposed = new AbortController();
-  /** The last keys that had their turn, by queue. */
+  /** The last served keys, by queue. */
   readonly #turns = new Map<string | undefined, Map<string, string>>();
   #takes = 0;
 
@@ -128,7 +128,7 @@ export class TaskWorker implements AsyncDisposable {
   /** Starts tasks. A polling worker survives a failed storage. */
   async #poll(shift: Shift, pollMs: number): Promise<void> {
     const { clock } = this.#options.tasks;
-    // A ring from here on leads to another poll.
+    // A later ring causes another poll.
     shift.bell.reset();
     try {
       shift.watch ??= await this.#options.tasks.watch(shift.bell.ring);

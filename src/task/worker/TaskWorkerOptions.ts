@@ -31,7 +31,7 @@ export interface TaskWorkerOptions extends RecoveryHandlers {
    */
   readonly agents: Readonly<Record<string, AIAgent<never, unknown>>> | AIAgent<never, unknown>;
   /**
-   * The queues that this worker serves, with their limits over all workers. It serves tasks without a queue, too.
+   * The queues that this worker serves, with their limits over all workers. It also serves tasks without a queue.
    * Defaults to no queues.
    */
   readonly queues?: Readonly<Record<string, QueueLimits>> | undefined;
@@ -46,8 +46,7 @@ export interface TaskWorkerOptions extends RecoveryHandlers {
     | undefined;
   /**
    * How often a task may start or continue without progress. Afterwards it fails with `too_many_attempts`. The log
-   * counts the attempts, even those that ended with their process. Any recorded progress resets the count. Defaults to
-   * 5.
+   * counts all attempts, even if their process ended. Any recorded progress resets the count. Defaults to 5.
    */
   readonly maxAttempts?: number | undefined;
   /**

@@ -6,7 +6,7 @@ export interface GraphEdge {
   readonly column: number;
   readonly from: GraphPoint;
   readonly to: GraphPoint;
-  /** Whether the line leads to steps that were left behind. */
+  /** Whether the line connects to abandoned steps. */
   readonly reverted: boolean;
 }
 
@@ -134,7 +134,7 @@ function placeMarks(places: GraphPlaces): void {
   });
 }
 
-/** Connects joined branches to the line that they came from. */
+/** Connects joined branches to the line that they left. */
 function placeJoins(places: GraphPlaces): void {
   for (const [row, { joins = [] }] of places.steps) {
     for (const joined of joins) {

@@ -5,7 +5,7 @@ import { defaultMaxPartBytes, longestHeadBytes } from "./archiveFormat.ts";
 const lineBreak = 10;
 const decoder = new TextDecoder();
 
-/** Reads bytes from chunks of any size. Failures are reported as those of an archive. */
+/** Reads bytes from chunks of any size. Failures are reported as failures of an archive. */
 export class ByteReader {
   readonly #source: AsyncIterator<Uint8Array>;
   #chunks: Uint8Array[] = [];

@@ -24,7 +24,8 @@ export interface ArchiveKeys {
 }
 
 /**
- * Returns the plain bytes of an archive, which are decrypted while they are read. A plain archive is returned as it is.
+ * Returns the plain bytes of an archive, which are decrypted while they are read. A plain archive is returned
+ * unchanged.
  *
  * @throws KeyMissingError, AuthenticationFailedError
  * @throws InvalidArchiveError for a plain archive if the keys are required.
@@ -44,7 +45,7 @@ export async function decryptedArchive(bytes: ByteReader, keys: ArchiveKeys | un
   throw new AuthenticationFailedError(agentId, undefined, found);
 }
 
-/** Nothing of a chunk is used before the whole chunk was authenticated. */
+/** A chunk is used only after the whole chunk was authenticated. */
 async function* chunksOf(bytes: ByteReader, header: EncryptedHeader, key: CryptoKey): AsyncGenerator<Uint8Array> {
   let isLast = false;
   for (let index = 0; !isLast; index++) {

@@ -39,7 +39,7 @@ export class FileCapture {
     return (await this.#scan(before, onContent)).scan;
   }
 
-  /** Returns HEAD and the index, or `undefined` if there is no repository or git cannot read it. */
+  /** Returns HEAD and the index, or `undefined` if the repository is missing or git cannot read it. */
   async gitState(): Promise<GitState | undefined> {
     return (await this.#views.read())?.state;
   }

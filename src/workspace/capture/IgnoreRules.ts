@@ -21,8 +21,8 @@ const longestPattern = 4_096;
 const noRules: GitRules = { folders: [], isIgnored: false };
 
 /**
- * Decides which paths a scan skips: first by git's rules, then by those of the workspace. As in git, a later rule can
- * include ignored paths again, except below an ignored directory. Git's rules never ignore tracked files.
+ * Decides which paths a scan skips: first by git's rules, then by the rules of the workspace. As in git, a later rule
+ * can include ignored paths again, except below an ignored directory. Git's rules never ignore tracked files.
  */
 export class IgnoreRules {
   private constructor(

@@ -29,7 +29,7 @@ const lineSchema = z.union([
 const hashesSchema = z.array(z.string());
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Stands for a stamp that was not stored. Its `NaN` fields make it unequal to every stamp, including itself. */
+/** Represents a stamp that was not stored. Its `NaN` fields make it unequal to every stamp, including itself. */
 const unknownStamp: FileStamp = {
   size: NaN,
   mtimeMs: NaN,

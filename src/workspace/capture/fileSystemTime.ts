@@ -8,7 +8,7 @@ const unnamed = process.platform === "linux" ? 0o20200000 | constants.O_RDWR : u
 
 /**
  * Returns the time that the file system would give to a new file, in milliseconds since 1970, or 0 if unknown. This
- * time lags behind the clock and may come from another machine.
+ * time lags behind the clock and may be from another machine.
  */
 export function fileSystemTime(folder: string): number {
   try {

@@ -73,7 +73,7 @@ export interface ConflictResolverOptions {
   readonly askPerson?:
     | ((question: ConflictQuestion) => PromiseLike<string | undefined> | string | undefined)
     | undefined;
-  /** Checks each result, including that of a person. Returns the problem, such as a compiler error, or `undefined`. */
+  /** Checks each result, even from a person. Returns the problem, such as a compiler error, or `undefined`. */
   readonly check?:
     | ((text: string, conflict: ContentConflict) => PromiseLike<string | undefined> | string | undefined)
     | undefined;

@@ -16,7 +16,7 @@ export interface ContentConflict {
   readonly theirs: string;
   /** The intent of the agent: its task and last decision. Omitted if unknown. */
   readonly agentIntent?: string | undefined;
-  /** The intent of the other side, such as its commit messages. If omitted, a model has to infer it. */
+  /** The intent of the other side, such as its commit messages. If omitted, a model must infer it. */
   readonly externalIntent?: string | undefined;
 }
 

@@ -30,9 +30,9 @@ export interface DriftQuestion {
 
 /**
  * Compares a repository with its last fetched upstream and finds changes of others in the work tree. Runs no program
- * that the repository configures, fetches nothing and changes nothing.
+ * that the repository configures. Neither fetches nor changes data.
  *
- * @throws GitError if there is no repository, git is not installed, or the upstream is unknown
+ * @throws GitError if the repository is missing, git is not installed, or the upstream is unknown
  */
 export function checkDrift(question: DriftQuestion): Promise<DriftReport> {
   return GitRepository.with(question.files.root, (repository) => findDrift(repository, question), question.signal);

@@ -10,7 +10,7 @@ const ignorable = /[\u200c-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufeff]/
 
 /**
  * Returns the stored form of a path inside a workspace: names joined by "/" without "." and "..". Validates only the
- * text of paths, which come from models and storage. {@link ConfinedFolder} validates the file system.
+ * text of paths of models and storages. {@link ConfinedFolder} validates the file system.
  *
  * @throws PathNotAllowedError
  */

@@ -63,7 +63,7 @@ const commitSchema = z.object({
 const maximumFileBytes = 64 * 1024 * 1024;
 
 /**
- * Commits files on the current branch with their exact bytes. Runs no hooks or filters and signs nothing. Other staged
+ * Commits files on the current branch with their exact bytes. Runs no hooks or filters, and does not sign. Other staged
  * changes stay staged. Commits nothing if HEAD moves during the call, if a merge, rebase, cherry-pick or revert is in
  * progress, or if the index has unmerged files. Rejects files of submodules and files that a sparse checkout or
  * `skip-worktree` excludes.

@@ -104,7 +104,7 @@ export function gitEnvironment(
   };
 }
 
-/** Settings that override those of the repository for the few commands that read them. */
+/** Settings that override the repository's settings for the few commands that read them. */
 export const safeSettings: readonly string[] = [
   `core.hooksPath=${devNull}`,
   "core.fsmonitor=false",

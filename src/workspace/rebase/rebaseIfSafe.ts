@@ -68,7 +68,7 @@ export interface RebaseOptions {
   readonly test: (folder: string, signal: AbortSignal) => PromiseLike<boolean> | boolean;
   /** The time limit of `test` in milliseconds. Defaults to 1,800,000 (30 minutes). */
   readonly testTimeoutMs?: number | undefined;
-  /** Asks for permission after all other conditions hold. Returning false refuses the rebase. */
+  /** Requests permission after all other conditions hold. Returning false refuses the rebase. */
   readonly permission: (report: DriftReport) => PromiseLike<boolean> | boolean;
   /** The committer of the new commits. The authors are unchanged. */
   readonly committer: CommitAuthor;

@@ -46,7 +46,7 @@ import {
 
 /**
  * Decides how to resolve a conflict. Receives no contents but may read the file. An error refuses the rollback, which
- * then changes nothing.
+ * then makes no change.
  */
 export type ConflictHandler = (conflict: FileConflict) => FileResolution | PromiseLike<FileResolution>;
 

@@ -20,8 +20,8 @@ const mostCheckpoints = 1000;
 
 /**
  * The checkpoints that this process has read or stored. Another process may delete or continue a thread. The graph must
- * not then store checkpoints based on its earlier reads. Such checkpoints would be lost, or would hide those of the
- * other process.
+ * not then store checkpoints based on its earlier reads. Such checkpoints would be lost, or would hide checkpoints of
+ * the other process.
  */
 export class SeenCheckpoints {
   readonly #threads = new Map<string, SeenThread>();

@@ -66,7 +66,7 @@ export class StoredThreads implements AsyncDisposable {
     return { id: threadId, state: view.state, read: (values) => view.read(values) };
   }
 
-  /** Deletes a thread, also one that cannot be read. @throws AgentBusyError */
+  /** Deletes a thread, even if it cannot be read. @throws AgentBusyError */
   async drop(threadId: string): Promise<void> {
     try {
       const { state } = await this.view(threadId);

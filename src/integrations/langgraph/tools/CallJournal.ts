@@ -302,7 +302,7 @@ function callRecord({ thread, facts, input }: Performance): CallRecord {
   return { kind: "call", ...facts, input: thread.value(input, `the input of tool "${facts.tool}"`) };
 }
 
-/** Does not wait for the append, because dependent records come later in the log. */
+/** Does not wait for the append, because dependent records are later in the log. */
 function recordEnd(performance: Performance, end: StoredCallEnd): void {
   const { thread, facts } = performance;
   if (facts.effect !== "none") thread.append([{ kind: "call_end", call: facts.call, end }]);

@@ -33,11 +33,11 @@ export interface GraphTool extends StructuredToolInterface {
 /** A tool of LangChain. */
 export type LangChainTool = StructuredToolInterface | DynamicTool;
 
-/** Tells crash recovery how to treat the calls of a LangChain tool. */
+/** Defines how crash recovery treats the calls of a LangChain tool. */
 export interface GraphToolSettings<in Input = never> {
   /**
-   * The side effect of a call. Interrupted calls with the effect `none` or `idempotent` are repeated. For other calls
-   * the outcome has to be determined. Defaults to `irreversible`.
+   * The side effect of a call. Interrupted calls with the effect `none` or `idempotent` are repeated. For other calls,
+   * the outcome must be determined. Defaults to `irreversible`.
    */
   readonly effect?: ToolEffect | undefined;
   /**

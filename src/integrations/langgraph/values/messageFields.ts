@@ -25,7 +25,7 @@ interface LangChainObject {
   readonly lc_kwargs: Readonly<Record<string, unknown>>;
 }
 
-/** Fields that message constructors, except those of chunks, default to an empty object. */
+/** Fields that message constructors default to an empty object, except in chunks. */
 const filled: ReadonlySet<string> = new Set(["additional_kwargs", "response_metadata"]);
 
 /** Fields that the AI message constructor defaults to an empty list, unless `additional_kwargs` contains calls. */

@@ -19,7 +19,7 @@ interface NewlyKnown {
   readonly fields: OwnFields;
 }
 
-/** Converts captured values to items. The record of new items comes before the records that refer to them. */
+/** Converts captured values to items. The record of new items precedes the records that refer to them. */
 export class ItemWriter {
   readonly #added: Item[] = [];
   readonly #known: NewlyKnown[] = [];
@@ -30,7 +30,7 @@ export class ItemWriter {
   constructor(
     readonly state: ThreadState,
     readonly store: StoreValue,
-    /** Further items to reuse, such as those of the writes that produced a checkpoint. */
+    /** Further items to reuse, such as items of the writes that produced a checkpoint. */
     readonly candidates: () => readonly Item[],
   ) {
     this.#first = state.nextItem;

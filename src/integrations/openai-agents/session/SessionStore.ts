@@ -98,7 +98,7 @@ export class SessionStore {
     await this.#write(async (log) => append(log, change));
   }
 
-  /** Removes everything. A session whose data key was destroyed is deleted, because nothing of it can be read again. */
+  /** Removes everything. A session whose data key was destroyed is deleted, because it cannot be read again. */
   async clear(): Promise<void> {
     try {
       await this.change({ type: "clear" });
@@ -139,7 +139,7 @@ export class SessionStore {
     });
   }
 
-  /** Applies a transaction at most once. If the call rejects, nothing was changed. @throws SessionConflictError */
+  /** Applies a transaction at most once. If the call rejects, it made no change. @throws SessionConflictError */
   async transact(operation: string, transaction: SessionHistoryTransaction): Promise<void> {
     const sha256 = await this.#storage.sha256();
     const digest = sha256.base64url(canonicalText(transaction) ?? "");

@@ -18,7 +18,7 @@ export class KnownTools {
     return [...this.#tools.values()];
   }
 
-  /** Registers a tool. Agents used as tools have the effect `none`, because their own steps are recorded. */
+  /** Registers a tool. Agents used as tools have the effect `none`, because their steps are recorded. */
   meet(tool: AnyFunctionTool): void {
     if (!this.#tools.has(tool.name)) this.#add(tool.name, isAgent(tool) ? { effect: "none" } : {});
   }

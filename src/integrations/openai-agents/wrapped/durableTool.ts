@@ -20,7 +20,7 @@ type Details = NonNullable<Parameters<Invoke>[2]>;
 const failure = "An error occurred while running the tool. Please try again.";
 
 /**
- * Returns a tool whose calls a durable run records. A client tool search is wrapped too, because it loads tools. A
+ * Returns a tool whose calls a durable run records. A client tool search is also wrapped, because it loads tools. A
  * computer tool keeps its computer until the end of the run. Other tools are returned unchanged.
  */
 export function wrappedTool<Given extends AnySdkTool>(given: Given, run: DurableRun): Given {

@@ -3,7 +3,7 @@ import { besideTheRun } from "./DurableRun.ts";
 import { durableModel } from "./durableModel.ts";
 import { givenOriginals } from "./originals.ts";
 
-/** Returns the runner configuration with guardrails that record nothing. */
+/** Returns the runner configuration with guardrails that make no records. */
 export function withoutRecords(config: Partial<RunConfig>): Partial<RunConfig> {
   const { inputGuardrails, outputGuardrails, callModelInputFilter } = config;
   return {
