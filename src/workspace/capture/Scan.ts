@@ -70,10 +70,17 @@ export function leftOutOf({ files, hidden }: Scan): readonly LeftOutFile[] {
 export function unkeptIn(scan: Scan): (path: string, found: FileIdentity) => boolean {
   let seen: ReadonlyMap<number, SeenEntry> | undefined;
   return (path, { ino, birthtimeMs, nlink }) => {
+    const own = scan.folders.get(path) ?? keptAt(scan, path);
+    if (own?.ino === ino && own.birthtimeMs === birthtimeMs) return false;
     const before = (seen ??= byInode(scan)).get(ino);
     if (before?.birthtimeMs === birthtimeMs) return !before.isKept && before.path !== path;
     return nlink === 1 && birthtimeMs > 0 && birthtimeMs < scan.began;
   };
+}
+
+function keptAt({ files }: Scan, path: string): FileIdentity | undefined {
+  const file = files.get(path);
+  return file?.state && file.stamp;
 }
 
 interface SeenEntry {

@@ -1,5 +1,12 @@
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
-import type { FileStamp, HiddenEntry, Scan, ScannedFile, ScannedDirectory } from "./Scan.ts";
+import {
+  emptyScan,
+  type FileStamp,
+  type HiddenEntry,
+  type Scan,
+  type ScannedDirectory,
+  type ScannedFile,
+} from "./Scan.ts";
 import { z } from "zod";
 import { type FileState, isFileState } from "../../checkpoint/data/FileChange.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
@@ -50,10 +57,12 @@ export type ScanLine =
 /** Contents to store, by their SHA-256 in hex. */
 type Contents = Map<string, Uint8Array>;
 
+/** By key. `undefined` for a removed line. */
+type Lines = ReadonlyMap<string, string | undefined>;
+
 interface Layer {
   readonly hash: string;
-  /** By key. `undefined` for a removed line. */
-  readonly lines: ReadonlyMap<string, string | undefined>;
+  readonly lines: Lines;
 }
 
 const chunkLines = 64;
@@ -66,11 +75,9 @@ const encoder = new TextEncoder();
  * rewrites of each line.
  */
 export class StoredScan {
-  #lines: ReadonlyMap<string, string> = new Map();
+  #last = emptyScan;
   #base: string | undefined;
   #layers: readonly Layer[] = [];
-  /** The lines of files that did not change since their last scan. */
-  readonly #lineOf = new WeakMap<ScannedFile, string>();
 
   /**
    * Adds a scan.
@@ -79,40 +86,64 @@ export class StoredScan {
    * @returns the hashes that `readScan` needs
    */
   add(scan: Scan, contents: Contents): readonly string[] {
-    const lines = this.#linesOf(scan);
-    const changed = changedLines(this.#lines, lines);
-    this.#lines = lines;
-    if (this.#base === undefined) this.#base = storeBase(lines, contents);
+    const changed = changedLines(this.#last, scan);
+    this.#last = scan;
+    if (this.#base === undefined) this.#base = storeBase(changed, contents);
     else if (changed.size > 0) this.#addLayer(changed, contents);
     return [this.#base, ...this.#layers.map(({ hash }) => hash)];
   }
 
-  #addLayer(changed: ReadonlyMap<string, string | undefined>, contents: Contents): void {
+  #addLayer(changed: Lines, contents: Contents): void {
     let lines = changed;
     const layers = [...this.#layers];
     for (let last = layers.at(-1); last && last.lines.size < 2 * lines.size; last = layers.at(-1)) {
       lines = new Map([...last.lines, ...lines]);
       layers.pop();
     }
-    const texts = [...lines].map(([key, line]) => line ?? JSON.stringify(["gone", key] satisfies ScanLine));
+    const texts = [...lines].map(([key, line]) => line ?? textOf(["gone", key]));
     this.#layers = [...layers, { lines, hash: store(texts, contents) }];
   }
+}
 
-  #linesOf({ files, folders, hidden }: Scan): ReadonlyMap<string, string> {
-    const lines = new Map<string, string>();
-    for (const [path, file] of files) lines.set(`file ${path}`, this.#fileLine(path, file));
-    for (const [path, { mode }] of folders) lines.set(`folder ${path}`, textOf(["folder", path, mode]));
-    for (const [path, entry] of hidden) lines.set(`hidden ${path}`, textOf(hiddenLine(path, entry)));
-    return lines;
-  }
+/** Returns the lines of a scan that differ from an earlier scan. Most entries are the same objects in both. */
+function changedLines(before: Scan, after: Scan): Lines {
+  const changed = new Map<string, string | undefined>();
+  addChanged(changed, "file", { before: before.files, after: after.files, lineOf: fileLine });
+  addChanged(changed, "folder", { before: before.folders, after: after.folders, lineOf: folderLine });
+  addChanged(changed, "hidden", { before: before.hidden, after: after.hidden, lineOf: hiddenLine });
+  return changed;
+}
 
-  #fileLine(path: string, file: ScannedFile): string {
-    const { state = null, leftOut, stamp } = file;
-    const kept = this.#lineOf.get(file);
-    const line = kept ?? textOf(leftOut === undefined ? ["file", path, state] : ["file", path, state, leftOut, stamp]);
-    this.#lineOf.set(file, line);
-    return line;
+interface Compared<Entry> {
+  readonly before: ReadonlyMap<string, Entry>;
+  readonly after: ReadonlyMap<string, Entry>;
+  readonly lineOf: (path: string, entry: Entry) => ScanLine;
+}
+
+function addChanged<Entry>(
+  changed: Map<string, string | undefined>,
+  kind: string,
+  { before, after, lineOf }: Compared<Entry>,
+): void {
+  let kept = 0;
+  for (const [path, entry] of after) {
+    const known = before.get(path);
+    if (known !== undefined) kept++;
+    if (known === entry) continue;
+    const line = textOf(lineOf(path, entry));
+    if (known === undefined || textOf(lineOf(path, known)) !== line) changed.set(`${kind} ${path}`, line);
   }
+  if (kept === before.size) return;
+  for (const path of before.keys()) if (!after.has(path)) changed.set(`${kind} ${path}`, undefined);
+}
+
+function fileLine(path: string, file: ScannedFile): ScanLine {
+  const { state: known, leftOut, stamp: seen } = file;
+  return leftOut === undefined ? ["file", path, known ?? null] : ["file", path, known ?? null, leftOut, seen];
+}
+
+function folderLine(path: string, { mode }: ScannedDirectory): ScanLine {
+  return ["folder", path, mode];
 }
 
 /** Omits the stamp of an ignored file, because its changes are never reported. */
@@ -121,17 +152,7 @@ function hiddenLine(path: string, { reason, stamp }: HiddenEntry): ScanLine {
   return stamp ? ["hidden", path, reason, stamp] : ["hidden", path, reason];
 }
 
-function changedLines(
-  before: ReadonlyMap<string, string>,
-  after: ReadonlyMap<string, string>,
-): ReadonlyMap<string, string | undefined> {
-  const changed = new Map<string, string | undefined>();
-  for (const [key, line] of after) if (before.get(key) !== line) changed.set(key, line);
-  for (const key of before.keys()) if (!after.has(key)) changed.set(key, undefined);
-  return changed;
-}
-
-function storeBase(lines: ReadonlyMap<string, string>, contents: Contents): string {
+function storeBase(lines: Lines, contents: Contents): string {
   const hashes: string[] = [];
   let chunk: string[] = [];
   for (const key of [...lines.keys()].toSorted()) {

@@ -15,7 +15,7 @@ export function changesBetween(before: Scan, after: Scan): NotedScan {
   const leftOut = new Map<string, LeftOutFile>();
   const isUnkept = unkeptIn(before);
   const movedTo = (path: string) => movedPath(path, after, isUnkept);
-  for (const path of new Set([...before.files.keys(), ...after.files.keys()])) {
+  for (const path of changedPaths(before.files, after.files)) {
     const { change, unknown } = changeAt(path, before, after, movedTo);
     if (change) changes.push(change);
     if (unknown) leftOut.set(unknown.path, unknown);
@@ -34,6 +34,18 @@ export function changesBetween(before: Scan, after: Scan): NotedScan {
     ],
     leftOut: [...leftOut.values()],
   };
+}
+
+/** Returns the paths whose entries may differ. An unchanged file with a known stamp is the same object in both scans. */
+function changedPaths(before: Scan["files"], after: Scan["files"]): readonly string[] {
+  const changed: string[] = [];
+  let kept = 0;
+  for (const [path, file] of before) {
+    const now = after.get(path);
+    if (now !== undefined) kept++;
+    if (now !== file || !isSameStamp(file.stamp, file.stamp)) changed.push(path);
+  }
+  return kept === after.size ? changed : [...changed, ...[...after.keys()].filter((path) => !before.has(path))];
 }
 
 interface FileDifference {

@@ -11,10 +11,10 @@ import {
   type Stats,
 } from "node:fs";
 import { FileAccessError, PathNotAllowedError } from "../../errors/workspaceErrors.ts";
-import { nextTurn } from "../../internal/nextTurn.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { systemReason, folderFlags, throughHandles } from "../files/ConfinedFolder.ts";
 import { relativePath } from "../files/relativePath.ts";
+import { Slice } from "../files/Slice.ts";
 import { readPatterns } from "./GitView.ts";
 import { isUnfinished } from "../files/replaceFile.ts";
 import { fileSystemTime } from "./fileSystemTime.ts";
@@ -46,8 +46,6 @@ export interface ScanOptions {
  * such a file again.
  */
 const settledAfterMs = 100;
-/** The number of files after which the scan yields to the event loop. */
-const filesPerTurn = 1_000;
 /** Names that need no further validation. */
 const ordinaryName = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
 const ordinaryDepth = 50;
@@ -73,10 +71,11 @@ export async function scanFolder(options: ScanOptions, before: Scan): Promise<Sc
     folders: new Map(),
     hidden: new Map(),
     gone: new Set(),
+    slice: new Slice(),
   };
   try {
     await scanInto(walk, root, "", options.rules, 0);
-    for (const path of before.files.keys())
+    for (const path of walk.hidden.size > 0 ? before.files.keys() : [])
       if (!walk.files.has(path) && isIgnored(hiddenAt(walk, path)?.[1])) await scanIgnored(walk, root, path);
   } finally {
     root.close();
@@ -91,6 +90,7 @@ interface Walk extends ScanOptions {
   readonly folders: Map<string, ScannedDirectory>;
   readonly hidden: Map<string, HiddenEntry>;
   readonly gone: Set<string>;
+  readonly slice: Slice;
 }
 
 async function scanInto(
@@ -104,16 +104,35 @@ async function scanInto(
   const gitignore = entries.find((entry) => entry.name === ".gitignore" && entry.isFile());
   const rules = gitignore ? outer.within(path, readPatterns(`${folder.at}/.gitignore`)) : outer;
   for (const entry of entries) {
-    const { name } = entry;
-    const inside = path === "" ? name : `${path}/${name}`;
-    if (isUnfinished(name)) continue;
-    const isOwn = ownNames.has(name) || walk.isClosed?.(inside) === true;
-    const reason = isOwn ? undefined : refusalOf(name, inside, depth);
-    if (reason !== undefined) hide(walk, folder, path, name, reason);
-    else if (isOwn || rules.ignores(inside, entry.isDirectory())) hideIgnored(walk, folder, inside, entry);
-    else if (entry.isDirectory()) await scanSubfolder(walk, folder, { name, path: inside }, rules, depth + 1);
-    else await scanFile(walk, `${folder.at}/${name}`, inside);
+    if (isUnfinished(entry.name)) continue;
+    const inside = path === "" ? entry.name : `${path}/${entry.name}`;
+    const rest = scanEntry(walk, folder, { entry, path: inside, depth }, rules);
+    if (rest) await rest;
+    if (walk.slice.isOver) await walk.slice.end();
   }
+}
+
+interface FoundEntry {
+  readonly entry: Dirent;
+  readonly path: string;
+  readonly depth: number;
+}
+
+/** @returns the rest of the work, if any, because most entries are unchanged files */
+function scanEntry(
+  walk: Walk,
+  folder: FolderHandle,
+  { entry, path, depth }: FoundEntry,
+  rules: IgnoreRules,
+): Promise<void> | undefined {
+  const { name } = entry;
+  const isOwn = ownNames.has(name) || walk.isClosed?.(path) === true;
+  const reason = isOwn ? undefined : refusalOf(name, path, depth);
+  if (reason !== undefined) hide(walk, folder, path, name, reason);
+  else if (isOwn || rules.ignores(path, entry.isDirectory())) hideIgnored(walk, folder, path, entry);
+  else if (entry.isDirectory()) return scanSubfolder(walk, folder, { name, path }, rules, depth + 1);
+  else if (!isUnchanged(walk, `${folder.path}/${name}`, path)) return scanFile(walk, `${folder.at}/${name}`, path);
+  return undefined;
 }
 
 async function scanSubfolder(
@@ -206,8 +225,9 @@ function refusalOf(name: string, path: string, depth: number): string | undefine
 }
 
 function hide(walk: Walk, folder: FolderHandle, path: string, name: string, reason: string): void {
+  const above = path.slice(0, path.length - name.length);
   for (const [shown, stamp] of stampsOf(folder.at, name))
-    walk.hidden.set(path === "" ? shown : `${path}/${shown}`, { reason, stamp, identity: stamp });
+    walk.hidden.set(`${above}${shown}`, { reason, stamp, identity: stamp });
 }
 
 /** Returns the stamps of all entries that Node shows under this name. Names that are not UTF-8 all look the same. */
@@ -238,8 +258,20 @@ function isIgnored(entry: HiddenEntry | undefined): boolean {
   return entry !== undefined && entry.reason === undefined;
 }
 
+/**
+ * Checks a file of the previous scan by its plain path, which the system resolves in half the time of a path through a
+ * handle. Equal stamps belong to the same unchanged file, even if the plain path leads through a link meanwhile.
+ */
+function isUnchanged(walk: Walk, at: string, path: string): boolean {
+  const known = walk.before.files.get(path);
+  if (!known?.settled) return false;
+  const found = reachable(at);
+  if (!found || !isSameStamp(known.stamp, found)) return false;
+  walk.files.set(path, known);
+  return true;
+}
+
 async function scanFile(walk: Walk, at: string, path: string): Promise<void> {
-  if (walk.files.size % filesPerTurn === filesPerTurn - 1) await nextTurn();
   const found = statsOf(walk, at, path);
   if (!found || found.isDirectory()) return;
   const known = walk.before.files.get(path);
@@ -313,14 +345,19 @@ class FolderHandle {
   readonly at: string;
   readonly #descriptor: number;
 
-  private constructor(path: string, flags: number) {
-    this.#descriptor = openSync(path, flags);
-    this.at = throughHandles ? `/proc/self/fd/${this.#descriptor}` : path;
+  private constructor(
+    at: string,
+    flags: number,
+    /** Not through the handle. */
+    readonly path: string,
+  ) {
+    this.#descriptor = openSync(at, flags);
+    this.at = throughHandles ? `/proc/self/fd/${this.#descriptor}` : at;
   }
 
   /** Opens the root, which may be a link because the user chose it. */
   static root(path: string): FolderHandle {
-    return new FolderHandle(path, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0));
+    return new FolderHandle(path, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0), path);
   }
 
   /**
@@ -329,7 +366,7 @@ class FolderHandle {
    * @throws the file system error, including for links
    */
   child(name: string): FolderHandle {
-    return new FolderHandle(`${this.at}/${name}`, folderFlags);
+    return new FolderHandle(`${this.at}/${name}`, folderFlags, `${this.path}/${name}`);
   }
 
   stats(): Stats {
