@@ -12,7 +12,8 @@ import {
 } from "node:fs";
 import { FileAccessError, PathNotAllowedError } from "../../errors/workspaceErrors.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
-import { systemReason, folderFlags, throughHandles } from "../files/ConfinedFolder.ts";
+import { lstatOf, systemReason } from "../files/ConfinedFolder.ts";
+import { OpenFolder } from "../files/OpenFolder.ts";
 import { relativePath } from "../files/relativePath.ts";
 import { Slice } from "../files/Slice.ts";
 import { readPatterns } from "./GitView.ts";
@@ -95,7 +96,7 @@ interface Walk extends ScanOptions {
 
 async function scanInto(
   walk: Walk,
-  folder: FolderHandle,
+  folder: OpenFolder,
   path: string,
   outer: IgnoreRules,
   depth: number,
@@ -121,7 +122,7 @@ interface FoundEntry {
 /** @returns the rest of the work, if any, because most entries are unchanged files */
 function scanEntry(
   walk: Walk,
-  folder: FolderHandle,
+  folder: OpenFolder,
   { entry, path, depth }: FoundEntry,
   rules: IgnoreRules,
 ): Promise<void> | undefined {
@@ -131,13 +132,13 @@ function scanEntry(
   if (reason !== undefined) hide(walk, folder, path, name, reason);
   else if (isOwn || rules.ignores(path, entry.isDirectory())) hideIgnored(walk, folder, path, entry);
   else if (entry.isDirectory()) return scanSubfolder(walk, folder, { name, path }, rules, depth + 1);
-  else if (!isUnchanged(walk, `${folder.path}/${name}`, path)) return scanFile(walk, `${folder.at}/${name}`, path);
+  else if (!isUnchanged(walk, `${folder.plainPath}/${name}`, path)) return scanFile(walk, `${folder.at}/${name}`, path);
   return undefined;
 }
 
 async function scanSubfolder(
   walk: Walk,
-  parent: FolderHandle,
+  parent: OpenFolder,
   { name, path }: { readonly name: string; readonly path: string },
   rules: IgnoreRules,
   depth: number,
@@ -152,41 +153,32 @@ async function scanSubfolder(
   }
 }
 
-function openRoot(path: string): FolderHandle {
+function openRoot(path: string): OpenFolder {
   try {
-    return FolderHandle.root(path);
+    return OpenFolder.root(path);
   } catch (error) {
     throw new FileAccessError(".", systemReason(error), { cause: error });
   }
 }
 
 /** Returns `undefined` if the directory disappeared, was replaced, or cannot be read. The last case is recorded. */
-function openFolder(walk: Walk, parent: FolderHandle, name: string, path: string): FolderHandle | undefined {
+function openFolder(walk: Walk, parent: OpenFolder, name: string, path: string): OpenFolder | undefined {
   try {
     return parent.child(name);
   } catch (error) {
     if (isGone(error)) return undefined;
-    const found = reachable(`${parent.at}/${name}`);
+    const found = lstatOf(`${parent.at}/${name}`);
     if (found?.isDirectory()) walk.folders.set(path, scannedFolder(found));
     walk.hidden.set(path, { reason: unreadable, ...(found && { identity: identityOf(found) }) });
     return undefined;
   }
 }
 
-/** Returns the stats of a path, or `undefined` if the path is missing or inaccessible. */
-function reachable(at: string | Buffer): Stats | undefined {
-  try {
-    return lstatSync(at, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
-}
-
 /** Scans a file of the previous scan that is ignored now, or records that it no longer exists. */
-async function scanIgnored(walk: Walk, root: FolderHandle, path: string): Promise<void> {
+async function scanIgnored(walk: Walk, root: OpenFolder, path: string): Promise<void> {
   const names = path.split("/");
   const name = names.pop() ?? "";
-  const opened: FolderHandle[] = [];
+  const opened: OpenFolder[] = [];
   try {
     for (const folder of names) opened.push((opened.at(-1) ?? root).child(folder));
     await scanFile(walk, `${(opened.at(-1) ?? root).at}/${name}`, path);
@@ -224,7 +216,7 @@ function refusalOf(name: string, path: string, depth: number): string | undefine
   }
 }
 
-function hide(walk: Walk, folder: FolderHandle, path: string, name: string, reason: string): void {
+function hide(walk: Walk, folder: OpenFolder, path: string, name: string, reason: string): void {
   const above = path.slice(0, path.length - name.length);
   for (const [shown, stamp] of stampsOf(folder.at, name))
     walk.hidden.set(`${above}${shown}`, { reason, stamp, identity: stamp });
@@ -236,7 +228,7 @@ function stampsOf(folder: string, name: string): readonly (readonly [shown: stri
     ? readdirSync(folder, { encoding: "buffer" }).filter((bytes) => bytes.toString() === name)
     : [Buffer.from(name)];
   return names.flatMap((bytes) => {
-    const found = reachable(Buffer.concat([Buffer.from(`${folder}/`), bytes]));
+    const found = lstatOf(Buffer.concat([Buffer.from(`${folder}/`), bytes]));
     const shown = names.length === 1 ? name : `${name} (${bytes.toString("hex")})`;
     return found ? [[shown, stampOf(found)] as const] : [];
   });
@@ -246,9 +238,9 @@ function stampsOf(folder: string, name: string): readonly (readonly [shown: stri
  * Hides an ignored file. Its changes are not reported. If a later scan no longer ignores the file, it does not count as
  * created.
  */
-function hideIgnored(walk: Walk, folder: FolderHandle, path: string, entry: Dirent): void {
+function hideIgnored(walk: Walk, folder: OpenFolder, path: string, entry: Dirent): void {
   const at = `${folder.at}/${entry.name}`;
-  const found = reachable(at);
+  const found = lstatOf(at);
   if (!found) return void walk.hidden.set(path, {});
   const stamp = stampOf(found);
   walk.hidden.set(path, entry.isDirectory() ? { identity: stamp } : { identity: stamp, stamp });
@@ -265,7 +257,7 @@ function isIgnored(entry: HiddenEntry | undefined): boolean {
 function isUnchanged(walk: Walk, at: string, path: string): boolean {
   const known = walk.before.files.get(path);
   if (!known?.settled) return false;
-  const found = reachable(at);
+  const found = lstatOf(at);
   if (!found || !isSameStamp(known.stamp, found)) return false;
   walk.files.set(path, known);
   return true;
@@ -335,45 +327,5 @@ function readWhole(at: string): { readonly content: Uint8Array; readonly mode: n
     }
   } catch {
     return undefined;
-  }
-}
-
-/**
- * An open directory. On Linux its entries are reached through the handle, so that links created later are not followed.
- */
-class FolderHandle {
-  readonly at: string;
-  readonly #descriptor: number;
-
-  private constructor(
-    at: string,
-    flags: number,
-    /** Not through the handle. */
-    readonly path: string,
-  ) {
-    this.#descriptor = openSync(at, flags);
-    this.at = throughHandles ? `/proc/self/fd/${this.#descriptor}` : at;
-  }
-
-  /** Opens the root, which may be a link because the user chose it. */
-  static root(path: string): FolderHandle {
-    return new FolderHandle(path, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0), path);
-  }
-
-  /**
-   * Opens a subdirectory.
-   *
-   * @throws the file system error, including for links
-   */
-  child(name: string): FolderHandle {
-    return new FolderHandle(`${this.at}/${name}`, folderFlags, `${this.path}/${name}`);
-  }
-
-  stats(): Stats {
-    return fstatSync(this.#descriptor);
-  }
-
-  close(): void {
-    closeSync(this.#descriptor);
   }
 }

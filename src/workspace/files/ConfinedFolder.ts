@@ -1,8 +1,9 @@
+import { lstatSync, mkdirSync, type Stats } from "node:fs";
+import { resolve } from "node:path";
 import { FileAccessError, PathNotAllowedError } from "../../errors/workspaceErrors.ts";
-import { constants, existsSync } from "node:fs";
-import { type FileHandle, lstat, mkdir, open } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { OpenFolder, throughHandles } from "./OpenFolder.ts";
 import { foldersAbove } from "./relativePath.ts";
+import { Slice } from "./Slice.ts";
 
 /** The location of a file while its directory is open. */
 export interface FilePlace {
@@ -14,16 +15,6 @@ export interface FilePlace {
   readonly sync: () => Promise<void>;
 }
 
-interface OpenFolder {
-  readonly handle: FileHandle;
-  readonly at: string;
-}
-
-/** Flags to open a directory without following links. */
-export const folderFlags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
-/** Whether files can be opened relative to an open directory, so that links created later are not followed. */
-export const throughHandles = process.platform === "linux" && existsSync("/proc/self/fd");
-
 /**
  * A directory that no relative path can leave. Each directory on the way to a file is opened from its parent without
  * following links. On Linux this uses open handles. On other systems Node cannot open relative to a handle, so each
@@ -32,6 +23,7 @@ export const throughHandles = process.platform === "linux" && existsSync("/proc/
 export class ConfinedFolder {
   readonly root: string;
   readonly #closed = new Set<string>();
+  readonly #slice = new Slice();
 
   constructor(root: string) {
     this.root = resolve(root);
@@ -58,30 +50,31 @@ export class ConfinedFolder {
    */
   async within<Result>(
     path: string,
-    action: (place: FilePlace) => Promise<Result>,
+    action: (place: FilePlace) => Result | Promise<Result>,
     made?: (folder: string) => void,
   ): Promise<Result> {
     if (this.isClosed(path)) throw new PathNotAllowedError(path, "it leads into the folder of the storage");
+    if (this.#slice.isOver) await this.#slice.end();
     const names = path.split("/");
-    let folder = await this.#openRoot();
+    let folder = this.#openRoot();
     try {
       for (const at of names.slice(0, -1).keys()) {
-        const next = await openChild(folder, names.slice(0, at + 1), made);
-        await folder.handle.close();
-        folder = next;
+        const parent = folder;
+        const below = names.slice(0, at + 1);
+        folder = openChild(parent, below, made !== undefined) ?? (await makeChild(parent, below, made));
+        parent.close();
       }
-      const { handle, at } = folder;
-      return await action({ path, folder: at, at: join(at, names.at(-1) ?? ""), sync: () => syncFolder(handle) });
+      const { at } = folder;
+      const open = folder;
+      return await action({ path, folder: at, at: `${at}/${names.at(-1)}`, sync: () => open.sync() });
     } finally {
-      await folder.handle.close();
+      folder.close();
     }
   }
 
-  async #openRoot(): Promise<OpenFolder> {
+  #openRoot(): OpenFolder {
     try {
-      // The root may be a link, because the user chose it.
-      const handle = await open(this.root, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0));
-      return { handle, at: placeOf(handle, this.root) };
+      return OpenFolder.root(this.root);
     } catch (error) {
       const reason = `cannot be used: the root ${JSON.stringify(this.root)} ${systemReason(error)}`;
       throw new FileAccessError(".", reason, { cause: error });
@@ -94,43 +87,54 @@ function plain(path: string): string {
   return process.platform === "linux" ? path : path.toLowerCase();
 }
 
-async function openChild(
+/** @returns `undefined` if the directory is missing and may be */
+function openChild(parent: OpenFolder, names: readonly string[], mayBeMissing: boolean): OpenFolder | undefined {
+  const name = names.at(-1) ?? "";
+  const at = `${parent.at}/${name}`;
+  try {
+    if (!throughHandles && lstatSync(at).isSymbolicLink())
+      throw new PathNotAllowedError(names.join("/"), "it is a link");
+    return parent.child(name);
+  } catch (error) {
+    if (mayBeMissing && (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw refusal(error, at, names.join("/"));
+  }
+}
+
+async function makeChild(
   parent: OpenFolder,
   names: readonly string[],
   made: ((folder: string) => void) | undefined,
 ): Promise<OpenFolder> {
-  const at = join(parent.at, names.at(-1) ?? "");
   const path = names.join("/");
+  const at = `${parent.at}/${names.at(-1)}`;
   try {
-    if (!throughHandles && (await lstat(at)).isSymbolicLink()) throw new PathNotAllowedError(path, "it is a link");
-    const handle = await open(at, folderFlags);
-    return { handle, at: placeOf(handle, at) };
+    mkdirSync(at);
   } catch (error) {
-    if (!made || (error as NodeJS.ErrnoException).code !== "ENOENT") throw await refusal(error, at, path);
-  }
-  await mkdir(at).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST")
       throw new FileAccessError(path, systemReason(error), { cause: error });
-  });
-  made(path);
-  await syncFolder(parent.handle);
-  return openChild(parent, names, undefined);
+  }
+  made?.(path);
+  await parent.sync();
+  const child = openChild(parent, names, false);
+  if (child) return child;
+  throw new FileAccessError(path, "does not exist");
 }
 
-function placeOf(handle: FileHandle, path: string): string {
-  return throughHandles ? `/proc/self/fd/${handle.fd}` : path;
-}
-
-async function refusal(error: unknown, at: string, path: string): Promise<Error> {
+function refusal(error: unknown, at: string, path: string): Error {
   if (error instanceof PathNotAllowedError) return error;
-  const found = await lstat(at).catch(() => undefined);
+  const found = lstatOf(at);
   if (found?.isSymbolicLink()) return new PathNotAllowedError(path, "it leads through a link");
   return new FileAccessError(path, systemReason(error), { cause: error });
 }
 
-async function syncFolder(handle: FileHandle): Promise<void> {
-  // Windows cannot sync a directory. Its file systems journal names.
-  if (process.platform !== "win32") await handle.sync();
+/** Returns the stats of a path, or `undefined` if the path is missing or inaccessible. */
+export function lstatOf(at: string | Buffer): Stats | undefined {
+  try {
+    return lstatSync(at, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
 }
 
 const reasons: Readonly<Record<string, string>> = {

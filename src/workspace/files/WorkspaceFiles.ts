@@ -1,9 +1,20 @@
-import { constants } from "node:fs";
-import { access, chmod, lstat, mkdir, open, readdir, rmdir, stat } from "node:fs/promises";
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmdirSync,
+  statSync,
+} from "node:fs";
 import { basename, sep } from "node:path";
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { FileAccessError, PathNotAllowedError } from "../../errors/workspaceErrors.ts";
-import { ConfinedFolder, folderFlags, type FilePlace, systemReason, throughHandles } from "./ConfinedFolder.ts";
+import { ConfinedFolder, type FilePlace, systemReason } from "./ConfinedFolder.ts";
+import { folderFlags, throughHandles } from "./OpenFolder.ts";
 import { folderOf } from "./relativePath.ts";
 import { readFile, type FoundFile } from "./readFile.ts";
 import { replaceExpected, type GuardedOutcome, type GuardedReplacement, replaceUnchanged } from "./replaceUnchanged.ts";
@@ -39,7 +50,7 @@ export class WorkspaceFiles {
 
   async hasRoot(): Promise<boolean> {
     try {
-      return (await stat(this.root)).isDirectory();
+      return statSync(this.root).isDirectory();
     } catch (error) {
       if (isMissingFile(error)) return false;
       throw new FileAccessError(".", systemReason(error), { cause: error });
@@ -67,9 +78,9 @@ export class WorkspaceFiles {
    */
   async look(path: string): Promise<FoundFile> {
     try {
-      return await this.#folder.within(path, async (place) => {
-        const found = await readFile(place, this.maximumBytes);
-        const refused = await access(place.folder, constants.W_OK | constants.X_OK).then(() => undefined, asIs);
+      return await this.#folder.within(path, (place) => {
+        const found = readFile(place, this.maximumBytes);
+        const refused = writeRefusal(place.folder);
         return refused === undefined ? found : { ...found, ...shutBy(refused, path) };
       });
     } catch (error) {
@@ -179,8 +190,8 @@ export class WorkspaceFiles {
   async removeEmptyFolder(path: string): Promise<number | undefined> {
     try {
       return await this.#folder.within(path, async (place) => {
-        const { mode } = await lstat(place.at);
-        await rmdir(place.at);
+        const { mode } = lstatSync(place.at);
+        rmdirSync(place.at);
         await place.sync();
         return mode & 0o7777;
       });
@@ -198,7 +209,7 @@ export class WorkspaceFiles {
    */
   async folderMode(path: string): Promise<number | undefined> {
     try {
-      const found = await this.#folder.within(path, (place) => lstat(place.at));
+      const found = await this.#folder.within(path, (place) => lstatSync(place.at));
       return found.isDirectory() ? found.mode & 0o7777 : undefined;
     } catch (error) {
       if (isWithoutFolder(error) || (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
@@ -215,9 +226,9 @@ export class WorkspaceFiles {
     try {
       await this.#folder.within(
         path,
-        async ({ at }) => {
-          await mkdir(at, mode).catch(passOverExisting);
-          await setFolderMode(at, mode);
+        ({ at }) => {
+          makeFolder(at, mode);
+          setFolderMode(at, mode);
         },
         () => {},
       );
@@ -233,8 +244,8 @@ export class WorkspaceFiles {
    */
   async below(path: string): Promise<readonly string[]> {
     try {
-      return await this.#folder.within(`${path}/.`, async ({ folder }) => {
-        const names = await readdir(folder, { recursive: true });
+      return await this.#folder.within(`${path}/.`, ({ folder }) => {
+        const names = readdirSync(folder, { recursive: true }) as string[];
         return names.map((name) => `${path}/${name.split(sep).join("/")}`);
       });
     } catch (error) {
@@ -264,21 +275,25 @@ function byFolder(paths: Iterable<string>): ReadonlyMap<string, readonly string[
   return names;
 }
 
-function passOverExisting(error: unknown): void {
-  if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+function makeFolder(at: string, mode: number): void {
+  try {
+    mkdirSync(at, mode);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
 }
 
 /**
  * Uses a handle of the directory itself, so that the target of a link is never changed. The directory need not be
  * readable.
  */
-async function setFolderMode(at: string, mode: number): Promise<void> {
-  if (!throughHandles) return chmod(`${at}/.`, mode);
-  const handle = await open(at, folderFlags | openPath);
+function setFolderMode(at: string, mode: number): void {
+  if (!throughHandles) return chmodSync(`${at}/.`, mode);
+  const descriptor = openSync(at, folderFlags | openPath);
   try {
-    await chmod(`/proc/self/fd/${handle.fd}`, mode);
+    chmodSync(`/proc/self/fd/${descriptor}`, mode);
   } finally {
-    await handle.close();
+    closeSync(descriptor);
   }
 }
 
@@ -301,8 +316,14 @@ function shutBy(refused: unknown, path: string): Pick<FoundFile, "unreachable" |
   return { unreachable: "is in a folder in which this process may not write", shut: folder };
 }
 
-function asIs(error: unknown): unknown {
-  return error;
+/** Returns the error of a directory that this process may not change, or `undefined`. */
+function writeRefusal(folder: string): unknown {
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return undefined;
+  } catch (error) {
+    return error;
+  }
 }
 
 /** Returns whether access is denied permanently, so that a retry is useless. */

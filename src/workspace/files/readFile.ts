@@ -3,7 +3,6 @@ import { FileAccessError } from "../../errors/workspaceErrors.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, readlinkSync } from "node:fs";
-import { lstat, open, readlink } from "node:fs/promises";
 
 export type FoundFile = (
   | { readonly kind: "missing" }
@@ -27,53 +26,35 @@ export type FoundFile = (
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /**
- * Reads a file of at most `maximumBytes`. Follows no links.
+ * Reads a file of at most `maximumBytes`. Follows no links and never waits for a pipe.
  *
  * @throws FileAccessError
  */
-export async function readFile(place: FilePlace, maximumBytes: number): Promise<FoundFile> {
+export function readFile(place: FilePlace, maximumBytes: number): FoundFile {
   try {
-    const found = await lstat(place.at);
-    if (found.isSymbolicLink()) return { kind: "link", state: { kind: "link", target: await readlink(place.at) } };
-    return found.isFile() ? await readContent(place, maximumBytes) : otherThing(found);
+    const found = lstatSync(place.at);
+    if (found.isSymbolicLink()) return { kind: "link", state: { kind: "link", target: readlinkSync(place.at) } };
+    return found.isFile() ? readContent(place, maximumBytes) : otherThing(found);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return { kind: "missing" };
     throw new FileAccessError(place.path, systemReason(error), { cause: error });
   }
 }
 
-async function readContent({ at }: FilePlace, maximumBytes: number): Promise<FoundFile> {
-  const handle = await open(at, flags);
+function readContent({ at }: FilePlace, maximumBytes: number): FoundFile {
+  const descriptor = openSync(at, flags);
   try {
-    const found = await handle.stat();
+    const found = fstatSync(descriptor);
     if (!found.isFile()) return otherThing(found);
     if (found.size > maximumBytes)
       return {
         kind: "other",
         reason: `has ${found.size} bytes, and the workspace keeps files of at most ${maximumBytes}`,
       };
-    const content = await handle.readFile();
+    const content = readFileSync(descriptor);
     return { kind: "file", state: fileState(content, found.mode), content };
   } finally {
-    await handle.close();
-  }
-}
-
-/**
- * Returns the state of a file or link, or `undefined` if it cannot be read. Follows no links and never waits for a
- * pipe.
- */
-export function readStateSync(at: string): FileState | undefined {
-  try {
-    if (lstatSync(at).isSymbolicLink()) return { kind: "link", target: readlinkSync(at) };
-    const descriptor = openSync(at, flags);
-    try {
-      return fileState(readFileSync(descriptor), fstatSync(descriptor).mode);
-    } finally {
-      closeSync(descriptor);
-    }
-  } catch {
-    return undefined;
+    closeSync(descriptor);
   }
 }
 

@@ -1,11 +1,22 @@
 import { randomBytes } from "node:crypto";
-import { constants, renameSync, rmSync } from "node:fs";
-import { open, readdir, symlink, unlink } from "node:fs/promises";
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, join } from "node:path";
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { FileAccessError } from "../../errors/workspaceErrors.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
+import { syncDescriptor } from "./OpenFolder.ts";
 
 const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0);
 const suffix = ".agent-tmp";
@@ -28,8 +39,8 @@ export async function replaceFile(
   content: Uint8Array = new Uint8Array(),
 ): Promise<void> {
   try {
-    if (state === undefined) await unlink(place.at);
-    else await putInPlace(place, state, content);
+    if (state === undefined) unlinkSync(place.at);
+    else putStaged(place, await stageState(place, state, content));
     await place.sync();
   } catch (error) {
     if (state === undefined && (error as NodeJS.ErrnoException).code === "ENOENT") return;
@@ -38,16 +49,10 @@ export async function replaceFile(
 }
 
 /** Removes temporary files of interrupted writes to these names in a directory. */
-export async function removeUnfinished(folder: string, names: readonly string[]): Promise<void> {
+export function removeUnfinished(folder: string, names: readonly string[]): void {
   const prefixes = new Set(names.map(prefixOf));
-  const left = (await readdir(folder)).filter(
-    (name) => isUnfinished(name) && prefixes.has(name.slice(0, prefixLength)),
-  );
-  for (const name of left) await unlink(join(folder, name)).catch(() => undefined);
-}
-
-async function putInPlace(place: FilePlace, state: FileState, content: Uint8Array): Promise<void> {
-  putStaged(place, await stageState(place, state, content));
+  const left = readdirSync(folder).filter((name) => isUnfinished(name) && prefixes.has(name.slice(0, prefixLength)));
+  for (const name of left) discard({ at: join(folder, name) });
 }
 
 /** Writes a temporary file or link next to its target, durably. */
@@ -58,7 +63,7 @@ export async function stageState(
 ): Promise<Pick<StagedFile, "at">> {
   if (state.kind === "file") return stage(place, content, state.mode);
   const at = temporaryName(place);
-  await symlink(state.target, at);
+  symlinkSync(state.target, at);
   return { at };
 }
 
@@ -66,7 +71,7 @@ export function putStaged(place: FilePlace, staged: Pick<StagedFile, "at">): voi
   try {
     renameSync(staged.at, place.at);
   } catch (error) {
-    rmSync(staged.at, { force: true });
+    discard(staged);
     throw error;
   }
 }
@@ -80,22 +85,26 @@ export interface StagedFile {
 /** Writes the new content to a temporary file next to the target, durably. */
 export async function stage(place: FilePlace, content: Uint8Array, mode: number): Promise<StagedFile> {
   const at = temporaryName(place);
-  const handle = await open(at, flags, 0o600);
+  const descriptor = openSync(at, flags, 0o600);
   try {
-    await handle.writeFile(content);
-    await handle.chmod(mode);
-    await handle.sync();
-    return { at, mtime: (await handle.stat()).mtime };
+    writeFileSync(descriptor, content);
+    fchmodSync(descriptor, mode);
+    await syncDescriptor(descriptor);
+    return { at, mtime: fstatSync(descriptor).mtime };
   } catch (error) {
-    await discard({ at });
+    discard({ at });
     throw error;
   } finally {
-    await handle.close();
+    closeSync(descriptor);
   }
 }
 
-export async function discard({ at }: Pick<StagedFile, "at">): Promise<void> {
-  await unlink(at).catch(() => undefined);
+export function discard({ at }: Pick<StagedFile, "at">): void {
+  try {
+    unlinkSync(at);
+  } catch {
+    // The next restore of the file removes it.
+  }
 }
 
 function temporaryName(place: FilePlace): string {

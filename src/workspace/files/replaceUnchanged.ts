@@ -4,11 +4,8 @@ import { type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts"
 import { FileAccessError } from "../../errors/workspaceErrors.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
-import { fileIn, type FoundFile, readFile, stateOf, readStateSync } from "./readFile.ts";
+import { fileIn, type FoundFile, readFile, stateOf } from "./readFile.ts";
 import { discard, removeUnfinished, stage, putStaged, stageState } from "./replaceFile.ts";
-
-/** A file that changed within this time may change again with the same timestamp. */
-const settledAfterMs = 100;
 
 export interface GuardedReplacement {
   /** SHA-256 of the expected content. Empty if no file is expected. */
@@ -36,22 +33,21 @@ export type GuardedOutcome =
  */
 export async function replaceUnchanged(place: FilePlace, request: GuardedReplacement): Promise<GuardedOutcome> {
   const { expectedHash, maximumBytes } = request;
-  const { found } = await lookAt(place, maximumBytes);
+  const found = readFile(place, maximumBytes);
   if (hashOf(found, place) !== expectedHash) return { replaced: false, found };
-  await removeUnfinished(place.folder, [basename(place.at)]);
+  removeUnfinished(place.folder, [basename(place.at)]);
   const mode = found.kind === "file" && found.state.kind === "file" ? found.state.mode : undefined;
   const staged = await stage(place, request.content, mode ?? request.newMode);
   try {
-    const last = await lookAt(place, maximumBytes);
     request.beforeReplacing();
-    const isExpected = (now: FileState | undefined) => now?.kind === "file" && now.hash === expectedHash;
-    if (hashOf(last.found, place) !== expectedHash || !isAsSeen(place, last, isExpected)) {
-      await discard(staged);
-      return { replaced: false, found: await readFile(place, maximumBytes) };
+    const last = lookAt(place, maximumBytes);
+    if (hashOf(last.found, place) !== expectedHash || !isAsSeen(place, last)) {
+      discard(staged);
+      return { replaced: false, found: readFile(place, maximumBytes) };
     }
     renameSync(staged.at, place.at);
   } catch (error) {
-    await discard(staged);
+    discard(staged);
     throw error instanceof Error && "syscall" in error
       ? new FileAccessError(place.path, systemReason(error), { cause: error })
       : error;
@@ -86,18 +82,18 @@ export async function replaceExpected(
   let staged: Awaited<ReturnType<typeof stageState>> | undefined;
   try {
     staged = state && (await stageState(place, state, content));
-    const look = await lookAt(place, maximumBytes);
+    const look = lookAt(place, maximumBytes);
     const { found } = look;
     const isExpected = found.kind !== "other" && isSameFile(stateOf(found), expected);
     if (!isExpected || !isAsSeen(place, look)) {
-      if (staged) await discard(staged);
+      if (staged) discard(staged);
       return isExpected ? readFile(place, maximumBytes) : found;
     }
     if (staged) putStaged(place, staged);
     else if (found.kind !== "missing") unlinkSync(place.at);
     return undefined;
   } catch (error) {
-    if (staged) await discard(staged);
+    if (staged) discard(staged);
     if (error instanceof FileAccessError) throw error;
     throw new FileAccessError(place.path, systemReason(error), { cause: error });
   }
@@ -117,26 +113,15 @@ interface Stamp {
 }
 
 /** @throws FileAccessError */
-async function lookAt(place: FilePlace, maximumBytes: number): Promise<Look> {
+function lookAt(place: FilePlace, maximumBytes: number): Look {
   const stamp = stampOf(place);
-  return { stamp, found: await readFile(place, maximumBytes) };
+  return { stamp, found: readFile(place, maximumBytes) };
 }
 
-/**
- * Returns whether a location is unchanged. Works synchronously, so that a replacement can follow immediately. Reads the
- * file again only if its last change is too recent for its time to be reliable.
- *
- * @param isSame defaults to comparing content, permissions and link target
- */
-function isAsSeen(
-  place: FilePlace,
-  { stamp, found }: Look,
-  isSame: (now: FileState | undefined) => boolean = (now) => isSameFile(now, stateOf(found)),
-): boolean {
+/** Returns whether a location did not change while it was read. A replacement can follow immediately. */
+function isAsSeen(place: FilePlace, { stamp }: Look): boolean {
   const now = stampOf(place);
-  if (stamp === undefined || now === undefined) return stamp === now;
-  const isSettled = Date.now() - Number(now.ctimeNs / 1_000_000n) > settledAfterMs;
-  return (isSettled && isSameStamp(stamp, now)) || isSame(readStateSync(place.at));
+  return stamp === undefined || now === undefined ? stamp === now : isSameStamp(stamp, now);
 }
 
 function stampOf(place: FilePlace): Stamp | undefined {

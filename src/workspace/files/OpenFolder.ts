@@ -1,0 +1,59 @@
+import { closeSync, constants, existsSync, fstatSync, fsync, openSync, type Stats } from "node:fs";
+
+/** Flags to open a directory without following links. */
+export const folderFlags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
+/** Whether files can be opened relative to an open directory, so that links created later are not followed. */
+export const throughHandles = process.platform === "linux" && existsSync("/proc/self/fd");
+
+/**
+ * An open directory. On Linux its entries are reached through the handle, so that links created later are not followed.
+ */
+export class OpenFolder {
+  /** The path through the handle. On other systems the plain path. */
+  readonly at: string;
+  readonly #descriptor: number;
+
+  private constructor(
+    at: string,
+    flags: number,
+    /** The path as it was when the directory was opened. */
+    readonly plainPath: string,
+  ) {
+    this.#descriptor = openSync(at, flags);
+    this.at = throughHandles ? `/proc/self/fd/${this.#descriptor}` : at;
+  }
+
+  /** Opens the root, which may be a link because the user chose it. */
+  static root(path: string): OpenFolder {
+    return new OpenFolder(path, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0), path);
+  }
+
+  /**
+   * Opens a subdirectory.
+   *
+   * @throws the file system error, including for links
+   */
+  child(name: string): OpenFolder {
+    return new OpenFolder(`${this.at}/${name}`, folderFlags, `${this.plainPath}/${name}`);
+  }
+
+  stats(): Stats {
+    return fstatSync(this.#descriptor);
+  }
+
+  async sync(): Promise<void> {
+    // Windows cannot sync a directory. Its file systems journal names.
+    if (process.platform !== "win32") await syncDescriptor(this.#descriptor);
+  }
+
+  close(): void {
+    closeSync(this.#descriptor);
+  }
+}
+
+/** Only a sync may take long, so only this call leaves the thread. */
+export function syncDescriptor(descriptor: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    fsync(descriptor, (error) => (error ? reject(error) : resolve()));
+  });
+}
