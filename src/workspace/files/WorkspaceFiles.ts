@@ -17,12 +17,24 @@ import { ConfinedFolder, type FilePlace, systemReason } from "./ConfinedFolder.t
 import { folderFlags, throughHandles } from "./OpenFolder.ts";
 import { folderOf } from "./relativePath.ts";
 import { readFile, type FoundFile } from "./readFile.ts";
-import { replaceExpected, type GuardedOutcome, type GuardedReplacement, replaceUnchanged } from "./replaceUnchanged.ts";
+import {
+  type ExpectedReplacement,
+  replaceExpected,
+  type GuardedOutcome,
+  type GuardedReplacement,
+  replaceUnchanged,
+} from "./replaceUnchanged.ts";
 import { removeUnfinished, replaceFile } from "./replaceFile.ts";
 
 export const filesAtOnce = 8;
 /** `O_PATH` of Linux: opens a handle without any permission, in order to change permissions. */
 const openPath = 0o10000000;
+
+/** A replacement of a file or link. A missing state means no file. */
+export interface FileReplacement extends Omit<ExpectedReplacement, "maximumBytes"> {
+  /** Called with each directory that is created for the file. */
+  readonly made?: (folder: string) => void;
+}
 
 /** The files of a workspace, by paths from `relativePath`. Never accesses files outside the root. */
 export class WorkspaceFiles {
@@ -109,23 +121,9 @@ export class WorkspaceFiles {
    * @returns the unexpected entry, or `undefined` after a replacement
    * @throws PathNotAllowedError, FileAccessError
    */
-  async replace(
-    path: string,
-    {
-      expected,
-      state,
-      content,
-      made = () => {},
-    }: {
-      readonly expected: FileState | undefined;
-      readonly state: FileState | undefined;
-      readonly content?: Uint8Array | undefined;
-      /** Called with each directory that is created for the file. */
-      readonly made?: (folder: string) => void;
-    },
-  ): Promise<FoundFile | undefined> {
-    const put = (place: FilePlace) =>
-      replaceExpected(place, { expected, state, content, maximumBytes: this.maximumBytes });
+  async replace(path: string, { made = () => {}, ...replacement }: FileReplacement): Promise<FoundFile | undefined> {
+    const { expected, state } = replacement;
+    const put = (place: FilePlace) => replaceExpected(place, { ...replacement, maximumBytes: this.maximumBytes });
     try {
       return await this.#folder.within(path, put, state === undefined ? undefined : made);
     } catch (error) {

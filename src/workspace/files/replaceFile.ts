@@ -16,6 +16,7 @@ import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { FileAccessError } from "../../errors/workspaceErrors.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
+import type { Phases } from "./inPhases.ts";
 import { syncDescriptor } from "./OpenFolder.ts";
 
 const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0);
@@ -60,8 +61,9 @@ export async function stageState(
   place: FilePlace,
   state: FileState,
   content: Uint8Array = new Uint8Array(),
+  phases?: Phases,
 ): Promise<Pick<StagedFile, "at">> {
-  if (state.kind === "file") return stage(place, content, state.mode);
+  if (state.kind === "file") return stage(place, content, { mode: state.mode, phases });
   const at = temporaryName(place);
   symlinkSync(state.target, at);
   return { at };
@@ -83,13 +85,19 @@ export interface StagedFile {
 }
 
 /** Writes the new content to a temporary file next to the target, durably. */
-export async function stage(place: FilePlace, content: Uint8Array, mode: number): Promise<StagedFile> {
+export async function stage(
+  place: FilePlace,
+  content: Uint8Array,
+  { mode, phases }: { readonly mode: number; readonly phases?: Phases | undefined },
+): Promise<StagedFile> {
   const at = temporaryName(place);
   const descriptor = openSync(at, flags, 0o600);
   try {
     writeFileSync(descriptor, content);
     fchmodSync(descriptor, mode);
+    await phases?.next();
     await syncDescriptor(descriptor);
+    await phases?.next();
     return { at, mtime: fstatSync(descriptor).mtime };
   } catch (error) {
     discard({ at });

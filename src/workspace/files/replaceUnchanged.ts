@@ -4,6 +4,7 @@ import { type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts"
 import { FileAccessError } from "../../errors/workspaceErrors.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
+import type { Phases } from "./inPhases.ts";
 import { fileIn, type FoundFile, readFile, stateOf } from "./readFile.ts";
 import { discard, removeUnfinished, stage, putStaged, stageState } from "./replaceFile.ts";
 
@@ -37,7 +38,7 @@ export async function replaceUnchanged(place: FilePlace, request: GuardedReplace
   if (hashOf(found, place) !== expectedHash) return { replaced: false, found };
   removeUnfinished(place.folder, [basename(place.at)]);
   const mode = found.kind === "file" && found.state.kind === "file" ? found.state.mode : undefined;
-  const staged = await stage(place, request.content, mode ?? request.newMode);
+  const staged = await stage(place, request.content, { mode: mode ?? request.newMode });
   try {
     request.beforeReplacing();
     const last = lookAt(place, maximumBytes);
@@ -61,11 +62,12 @@ function hashOf(found: FoundFile, { path }: FilePlace): string {
 }
 
 /** A replacement of a file or link and its expected state. A missing state means no file. */
-interface ExpectedReplacement {
+export interface ExpectedReplacement {
   readonly expected: FileState | undefined;
   readonly state: FileState | undefined;
   readonly content?: Uint8Array | undefined;
   readonly maximumBytes: number;
+  readonly phases?: Phases | undefined;
 }
 
 /**
@@ -77,11 +79,11 @@ interface ExpectedReplacement {
  */
 export async function replaceExpected(
   place: FilePlace,
-  { expected, state, content, maximumBytes }: ExpectedReplacement,
+  { expected, state, content, maximumBytes, phases }: ExpectedReplacement,
 ): Promise<FoundFile | undefined> {
   let staged: Awaited<ReturnType<typeof stageState>> | undefined;
   try {
-    staged = state && (await stageState(place, state, content));
+    staged = state && (await stageState(place, state, content, phases));
     const look = lookAt(place, maximumBytes);
     const { found } = look;
     const isExpected = found.kind !== "other" && isSameFile(stateOf(found), expected);

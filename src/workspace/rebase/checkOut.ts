@@ -5,8 +5,9 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { type FoundFile, isDirectory, stateOf as stateIn } from "../files/readFile.ts";
 import { foldersAbove, relativePath } from "../files/relativePath.ts";
+import { inPhases } from "../files/inPhases.ts";
 import { executableMode } from "../files/FileNote.ts";
-import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
+import { type FileReplacement, filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { contentsOf, inGroups, sizesOf, blobId } from "../git/blobs.ts";
 import { type GitChange, gitChanges, entryAfter } from "../git/gitChanges.ts";
 import { moveHead } from "../git/commitFiles.ts";
@@ -38,10 +39,10 @@ export async function checkOut(
   try {
     for (const group of groups) {
       const contents = await contentsOf(repository, group.flatMap(blobAfter));
-      await forEachAtOnce(group, filesAtOnce, async (change) => {
+      await inPhases(group, async (change, phases) => {
         const found = known.get(change);
         for (const folder of found?.folders ?? []) await files.removeEmptyFolder(folder);
-        await put(files, change, { expected: found?.state, content: contents.get(change.after ?? "") });
+        await put(files, change, { expected: found?.state, content: contents.get(change.after ?? ""), phases });
         written++;
       });
     }
@@ -157,11 +158,12 @@ function blobAfter({ after, submodule }: GitChange): readonly string[] {
 async function put(
   files: WorkspaceFiles,
   change: GitChange,
-  { expected, content }: { readonly expected: FileState | undefined; readonly content: Uint8Array | undefined },
+  { expected, content, phases }: Pick<FileReplacement, "expected" | "content" | "phases">,
 ): Promise<void> {
   const at = relativePath(change.path);
   if (change.submodule !== undefined) return putSubmodule(files, at, change.after !== undefined);
-  const found = await files.replace(at, { expected, state: content && stateAfter(change, content, expected), content });
+  const state = content && stateAfter(change, content, expected);
+  const found = await files.replace(at, { expected, state, content, phases });
   if (found) throw changedMeanwhile(change);
 }
 

@@ -1,11 +1,12 @@
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
-import { forEachAtOnce } from "../../internal/together.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { StepRequest } from "../../journal/RollbackParticipant.ts";
+import { inPhases, type Phases } from "../files/inPhases.ts";
 import type { FoundFile } from "../files/readFile.ts";
-import { filesAtOnce, isRefused, refusalIn } from "../files/WorkspaceFiles.ts";
+import { isRefused, refusalIn } from "../files/WorkspaceFiles.ts";
+import { inGroups } from "../git/blobs.ts";
 import { type Restoring, conflictingFile, lookAgain, leftMode } from "./lookAgain.ts";
 import type { FilePart, FolderModePart, FolderPart, RestorePart } from "./RestoreStep.ts";
 import { FileConflictError } from "../../errors/workspaceErrors.ts";
@@ -87,17 +88,18 @@ export class RestoreWriter {
     return this.#restoring.files.sync(this.#done.map(({ path }) => path));
   }
 
-  #replaceAll(parts: readonly FilePart[]): Promise<void> {
-    return forEachAtOnce(parts, filesAtOnce, (part) => this.#orLeave(part.path, () => this.#replace(part)));
+  async #replaceAll(parts: readonly FilePart[]): Promise<void> {
+    for (const group of inGroups(parts, bytesAfter))
+      await inPhases(group, (part, phases) => this.#orLeave(part.path, () => this.#replace(part, phases)));
   }
 
-  async #replace(part: FilePart): Promise<void> {
+  async #replace(part: FilePart, phases: Phases): Promise<void> {
     const { files, request } = this.#restoring;
     const { path, before: expected, after: state } = part;
     const content = await contentFor(state, request);
     request.abortSignal.throwIfAborted();
     const made = (folder: string) => void this.#done.push({ kind: "folder_made", path: folder });
-    const found = await files.replace(path, { expected, state, content, made }).catch((error: unknown) => {
+    const found = await files.replace(path, { expected, state, content, phases, made }).catch((error: unknown) => {
       if (isRefused(error)) this.#restoring.refused.set(path, refusalIn(error));
       throw error;
     });
@@ -170,6 +172,10 @@ export class RestoreWriter {
       outcome.set(path, { change: `not applied: ${reasonOf(error)}` });
     }
   }
+}
+
+function bytesAfter({ after }: FilePart): number {
+  return after?.kind === "file" ? after.bytes : 0;
 }
 
 type FolderOfRestore = FolderPart | FolderModePart;
