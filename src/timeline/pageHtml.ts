@@ -22,13 +22,20 @@ export async function* pageHtml(parts: PageParts): AsyncGenerator<string, void> 
   yield* documentHtml(parts, timelineJson(parts));
 }
 
+/** The length of a piece, because each piece costs several turns of a stream. */
+const pieceLength = 64 * 1024;
+
 async function* timelineJson({ items, agent }: PageParts): AsyncGenerator<string, void> {
-  let separator = '{"items":[';
+  let piece = '{"items":[';
+  let separator = "";
   for await (const item of items) {
-    yield separator + inertJson(item);
+    piece += separator + inertJson(item);
     separator = ",\n";
+    if (piece.length < pieceLength) continue;
+    yield piece;
+    piece = "";
   }
-  yield `${separator === ",\n" ? "" : separator}],"agent":${inertJson(await agent())}}`;
+  yield `${piece}],"agent":${inertJson(await agent())}}`;
 }
 
 type DocumentParts = Omit<PageParts, "items" | "agent">;
@@ -80,6 +87,8 @@ function hashOf(text: string): string {
 
 /** Characters that reorder text or are invisible, in the raw and the escaped form of JSON. */
 const unseen = /[\u007f-\u009f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu;
+/** Finds a superset of the replaced sequences in one pass. The surrogate starts all characters of the plane. */
+const needsEscape = /[<\u007f-\u009f\u2028-\u202e\u2066-\u2069\udb40]|\\u00/;
 const escapedControl = /(?<!\\)((?:\\\\)*)\\u00([01][0-9a-f])/g;
 
 /**
@@ -87,7 +96,9 @@ const escapedControl = /(?<!\\)((?:\\\\)*)\\u00([01][0-9a-f])/g;
  * characters become text such as `\u{202e}`.
  */
 export function inertJson(value: unknown): string {
-  return JSON.stringify(value)
+  const json = JSON.stringify(value);
+  if (!needsEscape.test(json)) return json;
+  return json
     .replace(escapedControl, "$1\\\\x$2")
     .replace(unseen, (character) => `\\\\u{${character.codePointAt(0)?.toString(16)}}`)
     .replaceAll("<", "\\u003c")

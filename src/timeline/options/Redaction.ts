@@ -70,11 +70,16 @@ const shortestMatch = 10;
 /** The minimum length of object keys that are searched for secrets, because short keys are rarely secrets. */
 const shortestSecret = 16;
 
+/** The number of remembered texts without secrets. A page shows a message in its step and in the records near it. */
+const mostClean = 1_000;
+const longestClean = 10_000;
+
 /** Hides secrets and values at given paths, and counts them. */
 export class Redaction {
   readonly #paths: readonly RedactedPath[];
   readonly #hidesSecrets: boolean;
   readonly #redacted: number[];
+  readonly #clean = new Set<string>();
   #secrets = 0;
 
   constructor(paths: readonly RedactedPath[], hidesSecrets: boolean) {
@@ -107,6 +112,7 @@ export class Redaction {
     // Skips the search in short texts, such as most names and ids, because the 18 patterns take much longer than this
     // check.
     if (!this.#hidesSecrets || (text.length < shortestMatch && !text.includes("@"))) return text;
+    if (this.#clean.has(text)) return text;
     let shown = text;
     for (const pattern of secretPatterns) {
       shown = shown.replace(pattern, (_found: string, before?: unknown) => {
@@ -114,7 +120,14 @@ export class Redaction {
         return (typeof before === "string" ? before : "") + hiddenText;
       });
     }
+    if (shown === text) this.#addClean(text);
     return shown;
+  }
+
+  #addClean(text: string): void {
+    if (text.length > longestClean) return;
+    if (this.#clean.size === mostClean) this.#clean.clear();
+    this.#clean.add(text);
   }
 
   #isSecret(name: unknown): boolean {
@@ -196,11 +209,16 @@ export class Redaction {
   }
 }
 
+/** By name, because the keys of records and messages repeat. */
+const secretNames = new Map<string, boolean>();
+const mostNames = 1_000;
+const longestName = 100;
+
 function isSecretName(name: string): boolean {
-  return secretName.test(
-    name
-      .replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
-      .replaceAll("-", "_")
-      .toLowerCase(),
-  );
+  const known = secretNames.get(name);
+  if (known !== undefined) return known;
+  const parts = name.replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2").replaceAll("-", "_");
+  const isSecret = secretName.test(parts.toLowerCase());
+  if (secretNames.size < mostNames && name.length < longestName) secretNames.set(name, isSecret);
+  return isSecret;
 }
