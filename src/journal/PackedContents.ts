@@ -13,7 +13,7 @@ interface ContentSource {
 export class PackedContents {
   readonly #source: ContentSource;
   /** The pack of the last read, because contents are read roughly in the order of their packs. */
-  #last: { readonly blob: string; readonly bytes: Uint8Array | undefined } | undefined;
+  #last: { readonly blob: string; readonly bytes: Promise<Uint8Array | undefined> } | undefined;
 
   constructor(source: ContentSource) {
     this.#source = source;
@@ -25,8 +25,15 @@ export class PackedContents {
     const place = index.contents.get(hash);
     if (!place) return undefined;
     const { blob, offset } = place;
-    if (this.#last?.blob !== blob) this.#last = { blob, bytes: await blobs.get(agentId, blob) };
-    const bytes = this.#last.bytes?.slice(offset, offset + place.bytes);
-    return bytes && sha256.hex(bytes) === hash ? bytes : undefined;
+    if (this.#last?.blob !== blob) this.#last = { blob, bytes: blobs.get(agentId, blob) };
+    const { bytes: pack } = this.#last;
+    try {
+      const bytes = (await pack)?.slice(offset, offset + place.bytes);
+      return bytes && sha256.hex(bytes) === hash ? bytes : undefined;
+    } catch (error) {
+      // The next read tries again.
+      if (this.#last?.bytes === pack) this.#last = undefined;
+      throw error;
+    }
   }
 }
