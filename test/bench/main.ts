@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { contestants, type Contestant, type SaverKind } from "./contestants.ts";
 import type { Figures } from "./Figures.ts";
 import { importTimes } from "./measure/importTimes.ts";
-import { costs } from "./Job.ts";
+import { costs, type Job } from "./Job.ts";
 import { inOwnProcess, inOwnProcesses } from "./inOwnProcess.ts";
 import { messageBytes } from "./message.ts";
 import { linkLibrary } from "./linkLibrary.ts";
@@ -87,6 +87,8 @@ const chosen = contestants.filter(({ name }) =>
   name.startsWith(values.only === "ours" ? "agent-persistence" : values.only),
 );
 linkLibrary();
+const oursChosen = chosen.some(isOurs);
+const [isShort, isLong] = [values.steps.includes("100") && oursChosen, values.steps.includes("3000") && oursChosen];
 const targets: Target[] = [];
 const talkers = ["ours", "sqlite-delta", "sqlite-full", "memory-delta"] as const;
 
@@ -97,89 +99,76 @@ for (const steps of values.steps.map(Number)) {
   console.log(`\n${steps} steps of one new 2 KB message, a checkpoint per step\n\n${table(rows, bytes)}`);
   targets.push(...rows.flatMap((row) => promised(row, steps, bytes)));
 }
-for (const steps of values.steps.map(Number)) {
-  if (!chosen.some(isOurs)) continue;
-  targets.push(...sqliteTargets(steps, (await inOwnProcess({ kind: "sqlite", steps })) as SqliteFigures));
-  targets.push(...postgresTargets(steps, (await inOwnProcess({ kind: "postgres", steps })) as PostgresFigures));
+for (const steps of oursChosen ? values.steps.map(Number) : []) {
+  targets.push(...sqliteTargets(steps, await figuresOf<SqliteFigures>({ kind: "sqlite", steps })));
+  targets.push(...postgresTargets(steps, await figuresOf<PostgresFigures>({ kind: "postgres", steps })));
 }
-for (const [steps, messages] of [
-  [3_000, 3_000],
-  [10_000, 50],
-] as const) {
-  if (!values.steps.includes("3000") || !chosen.some(isOurs)) continue;
-  const figures = (await inOwnProcess({ kind: "load", steps, messages })) as LoadFigures;
-  targets.push(...loadTargets(steps, messages, figures));
-}
-if (values.steps.includes("3000") && chosen.some(isOurs)) {
-  const figures = new Map<Talker, readonly TurnFigures[]>();
-  for (const talker of values.only === "ours" ? (["ours"] as const) : talkers)
-    figures.set(talker, (await inOwnProcess({ kind: "turns", talker })) as readonly TurnFigures[]);
-  console.log(`\nOne run a turn, with the messages before it: CPU time\n\n${turnTable(figures)}`);
-  const pruned = (await inOwnProcess({ kind: "pruneTurns" })) as readonly PrunedConversation[];
-  targets.push(...turnTargets(figures.get("ours") ?? []), ...prunedTurnTargets(pruned));
-}
-if (values.steps.includes("100") && chosen.some(isOurs))
-  targets.push(...callTargets((await inOwnProcess({ kind: "calls" })) as CallFigures));
-if (values.steps.includes("100") && chosen.some(isOurs))
-  targets.push(...lineTargets((await inOwnProcess({ kind: "lines" })) as LineFigures));
-if (values.steps.includes("100") && chosen.some(isOurs))
-  targets.push(...treeTargets((await inOwnProcess({ kind: "tree" })) as TreeFigures));
-if (values.steps.includes("100") && chosen.some(isOurs)) {
-  const jobs = (["write", "look", "page"] as const).map((of) => ({ kind: "inspect", of }) as const);
-  const [, look, page] = await inOwnProcesses(jobs);
-  targets.push(...inspectionTargets(look as InspectionFigures), ...lastPageTargets(page as LastPageFigures));
-  targets.push(...timelineTargets((await inOwnProcess({ kind: "timeline" })) as TimelineFigures));
-}
-if (values.steps.includes("100") && chosen.some(isOurs)) {
-  targets.push(...commandStartTargets((await inOwnProcess({ kind: "commands" })) as CommandStartFigures));
-  targets.push(...graphAppendTargets((await inOwnProcess({ kind: "graphAppends" })) as GraphAppends));
-  targets.push(...aiSdkStepTargets((await inOwnProcess({ kind: "aiSdkSteps" })) as AiSdkStepFigures));
-}
+if (isLong) await measureLong();
 if (values.steps.includes("3000") && values.only !== "ours") {
-  const reads = async (saver: SaverKind) => (await inOwnProcess({ kind: "graphReads", saver })) as ReadFigures;
+  const reads = (saver: SaverKind) => figuresOf<ReadFigures>({ kind: "graphReads", saver });
   targets.push(...graphReadTargets("MemorySaver", await reads("ours-memory"), await reads("memory")));
   targets.push(...graphReadTargets("SqliteSaver", await reads("ours-files"), await reads("sqlite")));
 }
-if (values.steps.includes("100") && chosen.some(isOurs))
-  targets.push(...resumeTargets((await inOwnProcess({ kind: "resume" })) as ResumeFigures));
-if (values.steps.includes("100") && chosen.some(isOurs)) {
-  const replays = (await inOwnProcess({ kind: "replay" })) as ReplayFigures;
-  targets.push(...replayTargets(replays, (await inOwnProcess({ kind: "fixtures" })) as number));
-  targets.push(...forkTargets((await inOwnProcess({ kind: "fork" })) as ForkFigures));
-  for (const of of ["steps", "values"] as const)
-    targets.push(...archiveTargets(of, (await inOwnProcess({ kind: "archive", of })) as ArchiveFigures));
-  const ofMemory = (["values", "export", "import"] as const).map((of) => ({ kind: "archiveMemory", of }) as const);
-  targets.push(...archiveMemoryTargets((await inOwnProcesses(ofMemory)) as readonly number[]));
-}
-targets.push(...mergeTargets((await inOwnProcess({ kind: "merge" })) as MergeFigures));
-if (values.steps.includes("100") && chosen.some(isOurs))
-  targets.push(...captureTargets((await inOwnProcess({ kind: "capture" })) as CaptureFigures));
-if (values.steps.includes("100") && chosen.some(isOurs))
-  targets.push(...restoreTargets((await inOwnProcess({ kind: "restore" })) as RestoreFigures));
-if (values.steps.includes("100") && chosen.some(isOurs))
-  targets.push(...driftTargets((await inOwnProcess({ kind: "drift" })) as DriftFigures));
-if (values.steps.includes("100") && chosen.some(isOurs))
-  targets.push(...rebaseTargets((await inOwnProcess({ kind: "rebase" })) as RebaseFigures));
-if (values.steps.includes("100") && chosen.some(isOurs))
-  targets.push(...lockTargets((await inOwnProcess({ kind: "lock" })) as LockFigures));
-if (values.steps.includes("100") && chosen.some(isOurs))
-  targets.push(...pruningTargets((await inOwnProcess({ kind: "prune" })) as PruningFigures));
-if (values.steps.includes("100") && chosen.some(isOurs))
-  targets.push(...queueTargets((await inOwnProcess({ kind: "queue" })) as QueueFigures));
-if (values.steps.includes("100") && chosen.some(isOurs))
-  targets.push(...waitTargets((await inOwnProcess({ kind: "waits" })) as WaitFigures));
-if (values.steps.includes("100") && chosen.some(isOurs))
-  for (const of of costs) targets.push(...((await inOwnProcess({ kind: "cost", of })) as readonly Target[]));
-if (values.steps.includes("100") && chosen.some(isOurs)) targets.push(...importTargets(importTimes()));
+targets.push(...mergeTargets(await figuresOf<MergeFigures>({ kind: "merge" })));
+if (isShort) await measureShort();
 console.log(`\n${targets.map(targetLine).join("\n")}`);
 process.exitCode = targets.every(({ found, atMost }) => found <= atMost) ? 0 : 1;
+
+async function measureLong(): Promise<void> {
+  for (const [steps, messages] of [
+    [3_000, 3_000],
+    [10_000, 50],
+  ] as const)
+    targets.push(...loadTargets(steps, messages, await figuresOf<LoadFigures>({ kind: "load", steps, messages })));
+  const figures = new Map<Talker, readonly TurnFigures[]>();
+  for (const talker of values.only === "ours" ? (["ours"] as const) : talkers)
+    figures.set(talker, await figuresOf<readonly TurnFigures[]>({ kind: "turns", talker }));
+  console.log(`\nOne run a turn, with the messages before it: CPU time\n\n${turnTable(figures)}`);
+  const pruned = await figuresOf<readonly PrunedConversation[]>({ kind: "pruneTurns" });
+  targets.push(...turnTargets(figures.get("ours") ?? []), ...prunedTurnTargets(pruned));
+}
+
+async function measureShort(): Promise<void> {
+  targets.push(...callTargets(await figuresOf<CallFigures>({ kind: "calls" })));
+  targets.push(...lineTargets(await figuresOf<LineFigures>({ kind: "lines" })));
+  targets.push(...treeTargets(await figuresOf<TreeFigures>({ kind: "tree" })));
+  const views = (["write", "look", "page"] as const).map((of) => ({ kind: "inspect", of }) as const);
+  const [, look, page] = await inOwnProcesses(views);
+  targets.push(...inspectionTargets(look as InspectionFigures), ...lastPageTargets(page as LastPageFigures));
+  targets.push(...timelineTargets(await figuresOf<TimelineFigures>({ kind: "timeline" })));
+  targets.push(...commandStartTargets(await figuresOf<CommandStartFigures>({ kind: "commands" })));
+  targets.push(...graphAppendTargets(await figuresOf<GraphAppends>({ kind: "graphAppends" })));
+  targets.push(...aiSdkStepTargets(await figuresOf<AiSdkStepFigures>({ kind: "aiSdkSteps" })));
+  targets.push(...resumeTargets(await figuresOf<ResumeFigures>({ kind: "resume" })));
+  const replays = await figuresOf<ReplayFigures>({ kind: "replay" });
+  targets.push(...replayTargets(replays, await figuresOf<number>({ kind: "fixtures" })));
+  targets.push(...forkTargets(await figuresOf<ForkFigures>({ kind: "fork" })));
+  for (const of of ["steps", "values"] as const)
+    targets.push(...archiveTargets(of, await figuresOf<ArchiveFigures>({ kind: "archive", of })));
+  const ofMemory = (["values", "export", "import"] as const).map((of) => ({ kind: "archiveMemory", of }) as const);
+  targets.push(...archiveMemoryTargets((await inOwnProcesses(ofMemory)) as readonly number[]));
+  targets.push(...captureTargets(await figuresOf<CaptureFigures>({ kind: "capture" })));
+  targets.push(...restoreTargets(await figuresOf<RestoreFigures>({ kind: "restore" })));
+  targets.push(...driftTargets(await figuresOf<DriftFigures>({ kind: "drift" })));
+  targets.push(...rebaseTargets(await figuresOf<RebaseFigures>({ kind: "rebase" })));
+  targets.push(...lockTargets(await figuresOf<LockFigures>({ kind: "lock" })));
+  targets.push(...pruningTargets(await figuresOf<PruningFigures>({ kind: "prune" })));
+  targets.push(...queueTargets(await figuresOf<QueueFigures>({ kind: "queue" })));
+  targets.push(...waitTargets(await figuresOf<WaitFigures>({ kind: "waits" })));
+  for (const of of costs) targets.push(...(await figuresOf<readonly Target[]>({ kind: "cost", of })));
+  targets.push(...importTargets(importTimes()));
+}
+
+async function figuresOf<Figures>(job: Job): Promise<Figures> {
+  return (await inOwnProcess(job)) as Figures;
+}
 
 async function measured(contestant: Contestant, steps: number): Promise<Omit<Row, "contestant">> {
   if (contestant.full && steps > 1_000 && !values.full) return {};
   const about = { contestant: contestant.name, steps };
-  const figures = (await inOwnProcess({ kind: "times", ...about })) as Figures;
+  const figures = await figuresOf<Figures>({ kind: "times", ...about });
   if (contestant.heap === undefined) return { figures };
-  return { figures, heapBytes: (await inOwnProcess({ kind: "heap", ...about })) as number };
+  return { figures, heapBytes: await figuresOf<number>({ kind: "heap", ...about }) };
 }
 
 function promised({ contestant, figures, heapBytes = 0 }: Row, steps: number, bytes: number): Target[] {

@@ -7,6 +7,11 @@ import type { Target } from "./targets.ts";
 // Types do not need what is installed for the benchmarks alone.
 const graphReads = async () => (await import(new URL("./langgraph/reads.ts", import.meta.url).href)) as ReadsModule;
 const graphs = async () => (await import(new URL("./langgraph/appends.ts", import.meta.url).href)) as AppendsModule;
+const dbos = async () => (await import(new URL("./dbos/queuesBesideDbos.ts", import.meta.url).href)) as DbosModule;
+
+interface DbosModule {
+  queuesBesideDbos(): Promise<readonly Target[]>;
+}
 
 interface ReadsModule {
   reads(saver: string, directory: string): Promise<unknown>;
@@ -69,7 +74,7 @@ async function costOf(of: Cost, run: string): Promise<readonly Target[]> {
   if (of === "shortRuns") return (await import("./costs/shortRuns.ts")).shortRuns(run);
   if (of === "nodesInMemory") return (await import("./costs/nodesInMemory.ts")).nodesInMemory();
   if (of === "itemsInMemory") return (await import("./costs/itemsInMemory.ts")).itemsInMemory();
-  if (of === "queuesBesideDbos") return (await import("./costs/queuesBesideDbos.ts")).queuesBesideDbos();
+  if (of === "queuesBesideDbos") return (await dbos()).queuesBesideDbos();
   if (of === "taskLists") return (await import("./costs/taskLists.ts")).taskLists(run);
   if (of === "emptyStores") return (await import("./costs/emptyStores.ts")).emptyStores(run);
   if (of === "pagesOf2000") return (await import("./costs/pagesOf2000.ts")).pagesOf2000(run);
