@@ -1,8 +1,7 @@
 import type { ChainLink } from "../checkpoint/format/EntryChain.ts";
 import { lineReferences, openLineStates, unreachedLine } from "../checkpoint/data/openLines.ts";
-import { decodeEntry } from "../checkpoint/format/entryCodec.ts";
 import { wholeRecords } from "../checkpoint/format/leanRecords.ts";
-import { noteVerified } from "../checkpoint/format/verifiedAppends.ts";
+import { decodeAppend } from "../checkpoint/format/verifiedAppends.ts";
 import { type NextNumbers, numbersAfter, unknownKind, validateRecord } from "../checkpoint/format/validateRecord.ts";
 import { liveEntries, pruningIn } from "../checkpoint/pruning/liveEntries.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
@@ -78,9 +77,8 @@ export class ImportedLog {
   }
 
   addLine(line: Uint8Array): void {
-    const decoded = decodeEntry(line, this.#sha256);
+    const decoded = decodeAppend(line, this.#sha256);
     if (!decoded.ok) throw new InvalidArchiveError(`a line is not readable (${decoded.defect})`);
-    noteVerified(line, decoded.entry);
     const entry = { ...decoded.entry, records: wholeRecords(decoded.entry.records) };
     const unnamed = blobsNamedIn(line);
     for (const reference of this.#blobs)

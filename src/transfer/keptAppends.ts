@@ -1,5 +1,5 @@
-import { decodeEntry, hasSnapshot, linkOf, generationOfAppend } from "../checkpoint/format/entryCodec.ts";
-import { noteVerified } from "../checkpoint/format/verifiedAppends.ts";
+import { hasSnapshot, linkOf, generationOfAppend } from "../checkpoint/format/entryCodec.ts";
+import { decodeAppend, knownLinkOf } from "../checkpoint/format/verifiedAppends.ts";
 import type { Entry, LogRecord } from "../checkpoint/records/Entry.ts";
 import { isRestating } from "../checkpoint/format/ShapeRecord.ts";
 import { UnreadableValueError } from "../errors/storedDataErrors.ts";
@@ -11,12 +11,13 @@ import { liveEntries, pruningIn } from "../checkpoint/pruning/liveEntries.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { CustodyRecord } from "../checkpoint/records/runRecords.ts";
 import { initialStatus, statusAfter } from "../checkpoint/state/StatusState.ts";
-import { includesText } from "../internal/bytes.ts";
+import { includesText, utf8 } from "../internal/bytes.ts";
 import { type KeptAppend, StoredForm } from "./StoredForm.ts";
 import { assertOfAgent } from "../storage/readEntries.ts";
 
-/** A line without these texts is not parsed. They start with a rare character, because that makes the search fast. */
-const marks = [':"custody"', ':"origin"', ':"pruned"', '"restates":true'].map((text) => new TextEncoder().encode(text));
+/** A line without these texts is not parsed. A search is fast for a text that starts with a rare character. */
+const marks = [':"custody"', ':"origin"', ':"pruned"'].map(utf8);
+const [anyTrue, restating] = [utf8(":true"), utf8('"restates":true')];
 
 export type CopiedLog = Pick<RecordLog, "read"> & Required<Pick<RecordLog, "encodedAppends">>;
 
@@ -37,7 +38,7 @@ export async function keptAppends(log: SourceLog, agentId: string, sha256: Sha25
     bytes += line.length;
     if (bytes > mostBytes)
       return log.capabilities?.redacted ? new StoredForm(log, (entry) => entryIn(entry, sha256)) : log;
-    kept.push({ line, position: linkOf(line)?.position ?? 0 });
+    kept.push({ line, position: (knownLinkOf(line) ?? linkOf(line))?.position ?? 0 });
     await pace.after(line.length);
   }
   return new KeptAppends(kept, sha256);
@@ -71,9 +72,8 @@ class KeptAppends implements CopiedLog {
 }
 
 function entryIn({ line, position }: KeptAppend, sha256: Sha256): Entry {
-  const decoded = decodeEntry(line, sha256);
+  const decoded = decodeAppend(line, sha256);
   if (!decoded.ok) throw new UnreadableValueError(`append ${position} is not readable (${decoded.defect})`);
-  noteVerified(line, decoded.entry);
   return decoded.entry;
 }
 
@@ -132,12 +132,13 @@ export async function surveyAnyLog(
 
 /** Returns the last position that a thread, a session or an inbox restates later. */
 function restatedUpTo(marked: readonly Entry[]): number {
-  const restating = marked.findLast(({ records }) => records.some(isRestating));
-  return restating ? restating.position - 1 : 0;
+  const last = marked.findLast(({ records }) => records.some(isRestating));
+  return last ? last.position - 1 : 0;
 }
 
 function markedEntry(line: Uint8Array, sha256: Sha256): Entry | undefined {
-  return marks.some((mark) => includesText(line, mark)) ? entryOf(line, sha256) : undefined;
+  const mayRestate = includesText(line, anyTrue) && includesText(line, restating);
+  return mayRestate || marks.some((mark) => includesText(line, mark)) ? entryOf(line, sha256) : undefined;
 }
 
 function placeOf(line: Uint8Array, sha256: Sha256): LogSurvey["last"] {
@@ -146,7 +147,7 @@ function placeOf(line: Uint8Array, sha256: Sha256): LogSurvey["last"] {
 }
 
 function entryOf(line: Uint8Array, sha256: Sha256): Entry | undefined {
-  const decoded = decodeEntry(line, sha256);
+  const decoded = decodeAppend(line, sha256);
   return decoded.ok ? decoded.entry : undefined;
 }
 

@@ -1,3 +1,4 @@
+import { includesText } from "../../internal/bytes.ts";
 import type { ChainLink } from "./EntryChain.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { maximumDepth } from "../../internal/frozenCopy.ts";
@@ -18,6 +19,7 @@ const generatedId = /^([1-9][0-9]{0,14})-[0-9]+$/;
 const deepestRecords = 4 * maximumDepth;
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const encoder = new TextEncoder();
+const statedGeneration = encoder.encode('],{"generation":');
 const unknownChecksum = "-".repeat(checksumLength);
 /** A buffer for all encodings, which only grows. Allocating a buffer costs more than encoding an append. */
 let scratch = new Uint8Array(64 * 1024);
@@ -66,20 +68,28 @@ export function encodeEntry(
   return { encoded: scratch.subarray(0, length), checksum };
 }
 
-/** Decodes an append without its line break. The checksum is verified before the text is parsed. */
-export function decodeEntry(encoded: string | Uint8Array, sha256: Sha256): DecodedEntry {
+/**
+ * Decodes an append without its line break. The checksum is verified before the text is parsed.
+ *
+ * @param isVerified Whether the caller has verified the checksum. Defaults to `false`.
+ */
+export function decodeEntry(encoded: string | Uint8Array, sha256: Sha256, isVerified = false): DecodedEntry {
   const text = typeof encoded === "string" ? encoded : decoder.decode(encoded);
   const snapshot = text.startsWith(snapshotStart);
   if (!snapshot && !text.startsWith(plainStart)) return { ok: false, defect: "malformed" };
-  const at = snapshot ? snapshotStart.length : plainStart.length;
-  const bodyAt = at + checksumLength + 2;
-  // Up to here, the text of `encodeEntry` is ASCII, so the offset is also valid in bytes.
-  const body = typeof encoded === "string" ? encoded.slice(bodyAt) : encoded.subarray(bodyAt);
-  if (text.slice(at, bodyAt) !== `${sha256.base64url(body)}",`) return { ok: false, defect: "checksum" };
+  if (!isVerified && !isChecksumValid(encoded, text, snapshot, sha256)) return { ok: false, defect: "checksum" };
   const parsed = parse(text);
   // Only long appends can exceed the depth limit. The check lets other code walk values without a depth limit.
   const deep = text.length > 2 * deepestRecords && isDeeper([parsed], deepestRecords + 1);
   return (deep ? undefined : entryOf(parsed, snapshot)) ?? { ok: false, defect: "malformed" };
+}
+
+function isChecksumValid(encoded: string | Uint8Array, text: string, snapshot: boolean, sha256: Sha256): boolean {
+  const at = snapshot ? snapshotStart.length : plainStart.length;
+  const bodyAt = at + checksumLength + 2;
+  // Up to here, the text of `encodeEntry` is ASCII, so the offset is also valid in bytes.
+  const body = typeof encoded === "string" ? encoded.slice(bodyAt) : encoded.subarray(bodyAt);
+  return text.slice(at, bodyAt) === `${sha256.base64url(body)}",`;
 }
 
 export function hasSnapshot(encoded: Uint8Array): boolean {
@@ -108,8 +118,8 @@ export function verifiedLinkOf(
  * not part of the id.
  */
 export function generationOfAppend(encoded: Uint8Array, sha256: Sha256): number | undefined {
-  const hasExtras = encoded.at(hasSnapshot(encoded) ? -3 : -2) !== "]".charCodeAt(0);
-  const digits = hasExtras ? undefined : impliedGeneration.exec(decoder.decode(encoded.subarray(0, longestPlace)))?.[1];
+  const isStated = includesText(encoded, statedGeneration);
+  const digits = isStated ? undefined : impliedGeneration.exec(decoder.decode(encoded.subarray(0, longestPlace)))?.[1];
   if (digits !== undefined) return Number(digits);
   const decoded = decodeEntry(encoded, sha256);
   return decoded.ok ? decoded.entry.generation : undefined;

@@ -1,25 +1,38 @@
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { ChainLink } from "./EntryChain.ts";
-import { generationOfAppend, verifiedLinkOf } from "./entryCodec.ts";
+import { decodeEntry, type DecodedEntry, generationOfAppend, verifiedLinkOf } from "./entryCodec.ts";
 
 export interface AppendLink extends ChainLink {
   readonly prev: string;
   readonly generation: number;
 }
 
-const known = new WeakMap<Uint8Array, AppendLink>();
+type VerifiedLink = Omit<AppendLink, "generation"> & Partial<Pick<AppendLink, "generation">>;
+
+const known = new WeakMap<Uint8Array, VerifiedLink>();
 
 /**
  * Remembers that the checksum of an encoded append is valid, so that it is not hashed again. The bytes must not change afterwards.
  */
-export function noteVerified(encoded: Uint8Array, { position, checksum, prev, generation }: AppendLink): void {
-  known.set(encoded, { position, checksum, prev, generation });
+export function noteVerified(encoded: Uint8Array, { position, checksum, prev, generation }: VerifiedLink): void {
+  known.set(encoded, { position, checksum, prev, ...(generation !== undefined && { generation }) });
+}
+
+/** Returns the link of an append whose checksum is known to be valid. */
+export function knownLinkOf(encoded: Uint8Array): VerifiedLink | undefined {
+  return known.get(encoded);
 }
 
 export function appendLinkOf(encoded: Uint8Array, sha256: Sha256): AppendLink | undefined {
-  const noted = known.get(encoded);
-  if (noted) return noted;
-  const link = verifiedLinkOf(encoded, sha256);
-  const generation = link && generationOfAppend(encoded, sha256);
+  const link: VerifiedLink | undefined = known.get(encoded) ?? verifiedLinkOf(encoded, sha256);
+  const generation = link && (link.generation ?? generationOfAppend(encoded, sha256));
   return link && generation !== undefined ? { ...link, generation } : undefined;
+}
+
+/** Like `decodeEntry`, but hashes the bytes only if their checksum is not known to be valid. */
+export function decodeAppend(encoded: Uint8Array, sha256: Sha256): DecodedEntry {
+  const link = known.get(encoded);
+  const decoded = decodeEntry(encoded, sha256, link !== undefined);
+  if (decoded.ok && link?.generation === undefined) noteVerified(encoded, decoded.entry);
+  return decoded;
 }

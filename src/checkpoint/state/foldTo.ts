@@ -46,8 +46,8 @@ export function foldUpTo(
   return parts && withPlace(index, foldParts(index, parts, false), lane, point);
 }
 
-export function reachesLine(index: LogProjection, lane: number): boolean {
-  return partsTo(index, lane, Infinity) !== undefined;
+export function reachesLine(index: LogProjection, lane: number, upTo = Infinity): boolean {
+  return partsTo(index, lane, upTo) !== undefined;
 }
 
 function fold(

@@ -2,7 +2,7 @@ import type { CheckpointNames } from "../../checkpoint/lines/CheckpointNames.ts"
 import { linesAt } from "../../checkpoint/moment/linesAt.ts";
 import { pruningIn } from "../../checkpoint/pruning/liveEntries.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
-import { foldUpTo } from "../../checkpoint/state/foldTo.ts";
+import { reachesLine } from "../../checkpoint/state/foldTo.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { AlreadyExistsError, NotSupportedError } from "../../errors/storageErrors.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
@@ -74,7 +74,7 @@ async function readSource(log: CopiedLog, agentId: string, checkpointId: string 
 async function readHeadOf(log: CopiedLog, agentId: string): Promise<Source> {
   const source = await readUpTo(log, agentId, { sinceSnapshot: true });
   const { index } = source;
-  const isWhole = linesAt(index).lines.every(({ lane, point, upTo }) => foldUpTo(index, lane, point, upTo));
+  const isWhole = linesAt(index).lines.every(({ lane, upTo }) => reachesLine(index, lane, upTo));
   return isWhole && index.merged.length === 0 ? source : readUpTo(log, agentId);
 }
 

@@ -1,5 +1,6 @@
-import { EntryChain } from "../../../checkpoint/format/EntryChain.ts";
+import { type ChainLink, EntryChain } from "../../../checkpoint/format/EntryChain.ts";
 import { linkOf, snapshotMark } from "../../../checkpoint/format/entryCodec.ts";
+import { noteVerified } from "../../../checkpoint/format/verifiedAppends.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 import { CorruptLogError } from "../../../errors/storedDataErrors.ts";
 import type { Entry } from "../../../checkpoint/records/Entry.ts";
@@ -82,7 +83,7 @@ export class LogReader {
         if (link.position > upTo) return;
         const defect = chain.accept(link);
         if (defect !== undefined) throw this.#scan.corrupt(segment, start, defect);
-        if (!chain.isPruned(link.position)) yield plainBytes(segment.bytes.subarray(start, end));
+        if (!chain.isPruned(link.position)) yield verifiedLine(segment.bytes.subarray(start, end), link);
         if (link.position === upTo) return;
       }
     }
@@ -187,8 +188,10 @@ export function summaryIn(agentId: string, { entry: { position }, summary }: Fou
 }
 
 /** Returns the same bytes as a plain Uint8Array, because `slice` of a Buffer does not copy. */
-function plainBytes({ buffer, byteOffset, length }: Buffer): Uint8Array {
-  return new Uint8Array(buffer, byteOffset, length);
+function verifiedLine({ buffer, byteOffset, length }: Buffer, link: ChainLink & { readonly prev: string }): Uint8Array {
+  const line = new Uint8Array(buffer, byteOffset, length);
+  noteVerified(line, link);
+  return line;
 }
 
 function partsFrom(parts: readonly LogPart[], first: LogPart, start: number): LogPart[] {
