@@ -14,7 +14,7 @@ export class ShownValues {
     this.#secrets = secrets;
   }
 
-  /** @param agentId - the agent whose secrets are redacted, too. @param toolName - the tool of an input or output. */
+  /** @param agentId - the agent whose secrets are also redacted. @param toolName - the tool of an input or output. */
   of<Value extends object>(agentId: string | undefined, value: Value, toolName?: string): Value {
     const secrets = this.#secrets.of(agentId ?? "");
     // The first walk finds the secrets of later fields.

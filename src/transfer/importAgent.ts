@@ -54,8 +54,8 @@ export interface ImportOptions {
   /**
    * The maximum size of a line or value of the archive in bytes. An import holds one of them in memory. `Infinity` for
    * no limit. A line can have at most 524,288 values and keys. A limit above 16 MiB allows one value or key for each 32
-   * bytes. The lines from the newest snapshot on can take 16 MiB of memory without their values, and all lines of
-   * a fork 128 MiB with their values. A limit above 16 MiB raises both in proportion. Defaults to 16 MiB.
+   * bytes. Without their values, the lines from the newest snapshot on can take 16 MiB of memory. With their values,
+   * all lines of a fork can take 128 MiB. A limit above 16 MiB raises both in proportion. Defaults to 16 MiB.
    */
   readonly maxPartBytes?: number | undefined;
   /**
@@ -152,7 +152,7 @@ async function importFrom(
   return { agentId, checkpoints, receipt: receiptOf(header, { agentId, folder }, sha256) };
 }
 
-/** Returns the limit for the memory of the lines that an import keeps, in bytes. A fork keeps their values too. */
+/** Returns the limit for the memory of the lines that an import keeps, in bytes. A fork also keeps their values. */
 function mostKeptBytes(maxPartBytes = defaultMaxPartBytes, isFork: boolean): number {
   return (isFork ? 8 : 1) * Math.max(defaultMaxPartBytes, maxPartBytes);
 }

@@ -45,7 +45,7 @@ export function isKeyLogId(agentId: string): boolean {
   return agentId.startsWith(prefix);
 }
 
-/** Returns the id of the agent of a key log, or the id of the log if the log has only the hash of a long id. */
+/** Returns the id of the agent of a key log. If the log has only the hash of a long id, returns the id of the log. */
 export function agentIdOf(logId: string): string {
   return logId.startsWith(`${prefix}#`) ? logId : logId.slice(prefix.length);
 }

@@ -44,8 +44,8 @@ export class InboxState {
   }
 
   /**
-   * True if an event was received since the last check of the agent's requests, or if an event has arrived since then
-   * and the inbox has unreceived events.
+   * True if an event was received since the last check of the agent's requests. Also true if an event has arrived since
+   * then and the inbox has unreceived events.
    */
   get hasNews(): boolean {
     return this.#isReplyUnknown || (this.#untaken > 0 && this.#seen < this.#size);

@@ -57,7 +57,7 @@ function contextOf(agentId: string, keyId: string): string {
   return JSON.stringify(["agent-persistence redacted value", 1, agentId, keyId]);
 }
 
-/** The stored form of a rich value, within a record that restates others, is deeper than the value. */
+/** A rich value is deeper in its stored form, and in a record that restates other records. */
 const deepest = 4 * maximumDepth;
 
 /**

@@ -14,8 +14,8 @@ const mostBytes = 1024 * 1024;
 const mostPlaces = 10_000;
 
 /**
- * The values in the blobs of one agent. A record with a blob shows where its value belongs, and the blob has the value, so
- * the secrets of the value are learned once both are known.
+ * The values in the blobs of one agent. A record names the place of a value, and its blob has the value. The secrets of
+ * the value are learned once both are known.
  */
 export class BlobValues {
   readonly #stored = new Map<string, StoredBytes>();

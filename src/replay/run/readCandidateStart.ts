@@ -42,7 +42,7 @@ export async function readCandidateStart(
 
 /**
  * Returns the results of all lines of a run after a point, even of abandoned lines. An open line repeats the visit of
- * its start, so earlier results of this visit and of the visits after it count too.
+ * its start, so earlier results of this visit and of later visits also count.
  */
 function resultsAfter(
   log: AgentLog,

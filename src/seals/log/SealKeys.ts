@@ -26,8 +26,8 @@ export interface SealKeeper {
   /** Returns the newest seal of a log, or `undefined` if none was written. */
   read(agentId: string): Promise<KeptSeal | undefined>;
   /**
-   * Keeps a seal. Called after its append is durable, and `append` waits for it. A seal must be ignored if the kept one
-   * has a higher generation, or the same generation and a higher position, because a replaced owner may write late.
+   * Keeps a seal. Called after its append is durable, and `append` waits for it. A replaced owner may write late. So
+   * ignore a seal if the kept seal has a higher generation, or a higher position in the same generation.
    */
   write(agentId: string, seal: KeptSeal): Promise<void>;
   /** Lists the ids of all kept seals. If the method is missing, `verifySeals` does not find agents that were removed. */

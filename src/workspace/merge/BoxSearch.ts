@@ -150,7 +150,7 @@ export class BoxSearch {
     return undefined;
   }
 
-  /** Returns a point that may not be on the shortest path, if the search has become too expensive. */
+  /** If the search has become too expensive, returns a point that may not be on the shortest path. */
   #goodEnough(cost: number): SplitPoint | undefined {
     if (this.#box.exact) return undefined;
     const promising =

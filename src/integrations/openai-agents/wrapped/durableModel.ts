@@ -80,8 +80,8 @@ async function* stream({ model, name }: NamedModel, request: ModelRequest): Asyn
 type LastEvent = Extract<StreamEvent, { type: "response_done" }>;
 
 /**
- * Assembles a streamed response. Forwards each event except the last one. If the stream fails after its last event,
- * forwards the last event too, because the SDK counts the tokens in that event.
+ * Assembles a streamed response. Forwards each event except the last one. Forwards the last event even if the stream
+ * fails after it, because the SDK counts the tokens in that event.
  *
  * @throws TypeError if the stream ends without its last event
  */

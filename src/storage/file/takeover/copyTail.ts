@@ -33,10 +33,10 @@ export function copyTail(image: LoadedLog, lastAppended: FoundEntry | undefined)
 
 /**
  * Returns the older segments whose lines the new segment copies, oldest first. The new segment refers to the other
- * segments instead. Copying starts at the oldest segment that is no larger than all newer ones together. Therefore
- * sizes at least double from one remaining segment to the next older one, and a line is copied again only after the
- * later part of the log has doubled. Every open reads the copied lines, so their size is limited. A very long log has a
- * few hundred segments instead.
+ * segments instead. Copying starts at the oldest segment that is no larger than all newer ones together. Therefore each
+ * remaining segment has at least twice the size of the next newer one. A line is copied again only after the later part
+ * of the log has doubled. Every open reads the copied lines, so their size is limited. A very long log has a few
+ * hundred segments instead.
  */
 export function segmentsToCarry({ base, carry }: CopiedTail): Open["base"] {
   const tail = carry.reduce((total, lines) => total + lines.length, 0);
