@@ -150,7 +150,7 @@ export type StepView = VisitStep | BeginStep | MoveStep | RollbackStep | RunStep
 /** A page of steps, oldest first. */
 export interface StepsPage {
   readonly steps: readonly StepView[];
-  /** The lanes of the steps, with the lanes from which they start and in which they are nested. */
+  /** The lanes of the steps, their enclosing lanes, and the lanes from which they start. */
   readonly lanes: readonly LaneView[];
   /** Pass this as `before` for the previous page. Omitted on the first page. */
   readonly before?: number;

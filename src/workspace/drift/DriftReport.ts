@@ -18,8 +18,8 @@ export interface DriftReport {
   /** Whether the upstream no longer contains its previously known head, or shares no history with `head`. */
   readonly rewritten: boolean;
   /**
-   * Files that differ from `head`, except those that are unchanged since the workspace wrote them. Empty if no commit
-   * is checked out.
+   * Files that differ from `head`, except files that the workspace wrote and that are unchanged since then. Empty if no
+   * commit is checked out.
    */
   readonly localFiles: readonly string[];
   /** Files that the upstream changed since the last common commit. */
