@@ -12,14 +12,14 @@ export interface ReencryptedKey {
   readonly agentId: string;
   /** Whether the data key was encrypted again. `false` if the current key had encrypted it already. */
   readonly changed: boolean;
-  /** Why the data key could not be encrypted again, for example because its key is missing or its log is damaged. Omitted otherwise. */
+  /** The reason if the data key could not be encrypted again, such as a missing key or a damaged log. */
   readonly error?: AgentPersistenceError;
 }
 
 /**
- * Encrypts the data keys of all agents with the current key of the key source, also while agents run. Afterwards,
- * other keys are not needed for results without an error. The data itself is not written again. Also removes data keys
- * that a crash during an earlier change left encrypted with other keys.
+ * Encrypts the data keys of all agents with the current key of the key source, also while agents run. Afterwards, other
+ * keys are not needed for results without an error. The data itself is not written again. Also removes data keys that
+ * are still encrypted with other keys, because an earlier change crashed.
  *
  * @throws NotSupportedError if neither `encrypted()` nor a redaction with a vault made the storage.
  *

@@ -12,7 +12,7 @@ export interface RedactedOptions {
   readonly rollbackToolRegistry?: { has(toolName: string): boolean } | undefined;
 }
 
-/** Redacts values before they are stored, such as `redaction()` of `agent-persistence/encryption`. */
+/** Redacts values before they are stored. `redaction()` of `agent-persistence/encryption` returns one. */
 export interface Redactor {
   /**
    * Returns the options with a redacted storage, listener and telemetry. Called by `install` and by task managers, and

@@ -72,7 +72,7 @@ export function forkAppend(
   return summary ? { ...append, summary } : append;
 }
 
-/** 40 random bits, so that the lanes differ from those of a deleted fork with the same id. */
+/** 40 random bits. A deleted fork with the same id has other lanes. */
 function randomNumber(): number {
   return Number.parseInt(randomId().replaceAll("-", "").slice(0, 10), 16);
 }

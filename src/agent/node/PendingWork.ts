@@ -92,7 +92,7 @@ export class PendingWork {
     return [...this.#pending].flatMap(({ request }) => (request && onlyWaits(request) ? request : []));
   }
 
-  /** Removes open requests that a tool call or the node has left unawaited when it settled. */
+  /** Removes open requests that a settled tool call or node did not await. */
   dropRequests(within?: string): void {
     // A request that is held later is dropped then.
     this.#isNodeOver ||= within === undefined;

@@ -9,7 +9,7 @@ interface InitOptions extends Omit<CommonOptions, "storage" | "keys" | "seals"> 
   readonly storage: "file" | "sqlite" | "postgres";
 }
 
-/** The packages that a project needs besides those of every project. */
+/** The packages that a project needs in addition to the packages of every project. */
 const drivers = {
   file: {},
   sqlite: { dependencies: { libsql: "^0.5.29" } },

@@ -74,8 +74,8 @@ const listedSchema = z.object({
 const mostPages = 1000;
 
 /**
- * Returns the tools of a server of the Model Context Protocol as durable tools. The calls are recorded like those of
- * other tools, so a resumed run never repeats a finished call.
+ * Returns the tools of a server of the Model Context Protocol as durable tools. The calls are recorded like other
+ * calls, so a resumed run never repeats a finished call.
  *
  * The server's annotations set the effect: `readOnlyHint` means `none`, `idempotentHint` means `idempotent`, and any
  * other tool is `irreversible`. `destructiveHint`, which the protocol defaults to `true`, sets `dangerous`. The server

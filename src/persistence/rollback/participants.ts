@@ -131,7 +131,10 @@ async function applySteps(
 
 interface StepEnd {
   readonly outcome?: unknown;
-  /** Why the step is left unapplied, if the caller chose to leave failures. `undefined` for a step that is applied. */
+  /**
+   * The reason why the step was not applied, if the caller chose to leave failures. `undefined` for a step that is
+   * applied.
+   */
   readonly left?: string | undefined;
 }
 

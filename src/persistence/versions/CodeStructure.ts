@@ -122,8 +122,8 @@ const known = new WeakMap<object, string>();
 
 /**
  * Returns a digest of the values that a schema accepts, which is the same in each process. Returns an empty text
- * without a schema. Ignores descriptions and functions, such as those of `refine` and `transform`. Each schema object
- * is visited once.
+ * without a schema. Ignores descriptions and functions, such as the arguments of `refine` and `transform`. Each schema
+ * object is visited once.
  */
 function schemaDigest(schema: z.core.$ZodType | undefined, sha256: Sha256): string {
   if (schema === undefined) return "";

@@ -21,8 +21,8 @@ export interface ScriptedToolCall {
 /** Options of {@link scriptedModel}. */
 export interface ScriptedModelOptions {
   /**
-   * With `repeating`, tool call ids restart in each response, like those of some providers. With `unique`, every
-   * request returns new ids, even if it is repeated. Defaults to `repeating`.
+   * With `repeating`, tool call ids restart in each response, as with some providers. With `unique`, every request
+   * returns new ids, even if it is repeated. Defaults to `repeating`.
    */
   readonly toolCallIds?: "repeating" | "unique" | undefined;
 }

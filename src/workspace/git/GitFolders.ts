@@ -14,7 +14,8 @@ export interface GitFolders {
   /** The directory with objects and refs that all work trees share. */
   readonly common: string;
   /**
-   * Directories whose programs are not trusted: this work tree, the main one, and those of surrounding repositories.
+   * Directories whose programs are not trusted: this work tree, the main work tree, and work trees of surrounding
+   * repositories.
    */
   readonly untrusted: readonly string[];
 }
@@ -43,8 +44,8 @@ export async function gitFoldersOf(folder: string): Promise<GitFolders> {
   for (const name of filesOfGit) await assertFile(join(git, name));
   for (const name of commonFiles) await assertFile(join(common, name));
   const prefix = relative(top, real).split(sep).join("/");
-  // The shared directory of a linked work tree belongs to the main one. That of a submodule is in the surrounding
-  // repository.
+  // The shared directory of a linked work tree belongs to the main one. The shared directory of a submodule is in the
+  // surrounding repository.
   const shared = await topsOf(dirname(common));
   return { top, prefix: prefix === "" ? "" : `${prefix}/`, git, common, untrusted: [...tops, ...shared, common] };
 }

@@ -88,7 +88,7 @@ async function assertElsewhere(repository: GitRepository, branch: string): Promi
 }
 
 /**
- * Returns the index entries of the parent for all entries that still equal those of the commit. Entries that others
+ * For each index entry that still equals the entry of the commit, returns the entry of the parent. Entries that others
  * staged are kept. An entry of the parent is left out if it needs the place of such an entry.
  *
  * @param changes from the commit to its parent

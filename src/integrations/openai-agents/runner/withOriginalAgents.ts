@@ -24,7 +24,7 @@ export function errorWithOriginalAgents(error: unknown, agent: AnySdkAgent, run:
 
 const givenStates = new WeakMap<AnyState, AnyState>();
 
-/** Returns a copy of a state without durable agents. Its text and its decisions are those of the user's agents. */
+/** Returns a copy of a state without durable agents. It has the text and the decisions of the user's agents. */
 function givenState(state: AnyState, agent: AnySdkAgent, run: DurableRun): AnyState {
   const known = givenStates.get(state);
   if (known) return known;
