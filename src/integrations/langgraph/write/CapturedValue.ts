@@ -6,7 +6,7 @@ import { tag } from "../values/Json.ts";
 import { type KnownItems, type OwnFields, ownFields } from "./KnownItems.ts";
 import type { ValueCoder } from "./ValueCoder.ts";
 
-/** A value in its stored form that is not an item of the thread yet. */
+/** A value in its stored form. It is not an item of the thread yet. */
 export interface FreshItem {
   /** Set once the capture has settled. */
   json: Json;
