@@ -52,7 +52,7 @@ const reasons: ReadonlyMap<string, ExitReason> = new Map(
   Object.entries(codes).flatMap(([reason, each]) => each.map((code) => [code, reason as ExitReason] as const)),
 );
 
-/** Commands that replace the functions named in messages. */
+/** Error messages name functions. These are the commands that do the same. */
 const hints: Readonly<Record<string, string>> = {
   agent_copied: "On the command line: resume <agent> --take-over",
   agent_moved: "On the command line: move finish <agent> <receipt>, or move cancel <agent>",

@@ -123,7 +123,8 @@ export class ValueWriter extends BlobWriter {
    * Allows later records of the parent line to refer to values of a joined branch.
    *
    * @param lanes The lanes of the branch.
-   * @param messages The added messages with their numbers there. The same objects must be written later.
+   * @param messages The messages that the branch added, with their numbers in the branch. The same objects must be
+   * written later.
    */
   noteJoined(
     lanes: readonly number[],

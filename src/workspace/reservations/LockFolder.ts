@@ -109,7 +109,7 @@ function highestOf(names: readonly string[]): number {
   return Math.max(0, ...names.filter((name) => name.endsWith(".lock")).map(numberOf));
 }
 
-/** Returns the generation in a file name, including temporary files, or 0 for other names. */
+/** Returns the generation in the name of a lock file or its temporary file, or 0 for other names. */
 function numberOf(name: string): number {
   return Number(/^[0-9a-f]{64}\.([1-9][0-9]{0,14})\.lock/.exec(name)?.[1] ?? 0);
 }
