@@ -7,7 +7,7 @@ import type { HostedTool } from "../hosted/HostedTool.ts";
 import type { RunRecords } from "../hosted/RunRecords.ts";
 import { approvalsGiven, type GivenApproval, type CallInput, promptMessages, runLegs } from "./runLegs.ts";
 import { type Durable, DurableDefinition } from "./Durable.ts";
-import type { BoundAgentOptions } from "./DurableAgentOptions.ts";
+import type { BoundAgentOptions, DurableAgentOptions } from "./DurableAgentOptions.ts";
 import type { ProviderMessage, ProviderPart } from "./model/ProviderModel.ts";
 import { StreamLegs, type StreamResult } from "./StreamLegs.ts";
 import { pause, systemClock } from "../../internal/Clock.ts";
@@ -38,13 +38,15 @@ type Rest = Readonly<Record<string, unknown>>;
 export class AgentRunner {
   readonly #hosted: HostedAgents;
   readonly #define: (durable: Durable) => AnyAgent;
+  readonly #redact: DurableAgentOptions["redact"];
   readonly #streams = new Map<string, StreamLegs>();
   /** Pending starts by agent. Each promise resolves once the run has started or has failed to start. */
   readonly #beginnings = new Map<string, Promise<void>>();
 
-  constructor(hosted: HostedAgents, define: (durable: Durable) => AnyAgent) {
+  constructor(hosted: HostedAgents, define: (durable: Durable) => AnyAgent, redact: DurableAgentOptions["redact"]) {
     this.#hosted = hosted;
     this.#define = define;
+    this.#redact = redact;
   }
 
   async generate(agentId: string, call: CallOptions, options: BoundAgentOptions): Promise<unknown> {
@@ -270,7 +272,7 @@ export class AgentRunner {
   }
 
   #begun(loop: HostedLoop, stored: unknown) {
-    const durable = new DurableDefinition(loop);
+    const durable = new DurableDefinition(loop, this.#redact);
     const agent = this.#define(durable.handle);
     const input = stored as CallInput;
     return { agent, input, tools: (): readonly HostedTool[] => durable.hostedTools };

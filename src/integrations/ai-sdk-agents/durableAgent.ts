@@ -92,7 +92,7 @@ export function durableAgent<Agent extends AnyAgent>(
     ]);
   assertRecorded(template, agent);
   const hosted = new HostedAgents(agent.id ?? "ai-sdk", options, template.hostedTools);
-  const runner = new AgentRunner(hosted, define);
+  const runner = new AgentRunner(hosted, define, options.redact);
   const { feature } = hosted;
   return {
     for(agentId, bound = {}) {

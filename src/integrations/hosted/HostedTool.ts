@@ -66,6 +66,8 @@ export function hostedTool(name: string, settings: HostedToolSettings = {}, code
     description: "",
     // The other runtime has validated the input.
     inputSchema: z.unknown(),
+    // The other runtime asks for approval. A recorded rejection counts even if its policy has changed since.
+    needsApproval: () => false,
     ...(effect && { effect }),
     ...(probe && { probe: (input, options) => probe(input as never, options) }),
     execute: (): unknown => {

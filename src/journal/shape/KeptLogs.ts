@@ -213,10 +213,12 @@ class KeptLog<Rec extends LogRecord, State extends ShapeState<Rec>> {
   }
 
   #lookLater(): void {
+    this.#cancelLook();
     this.#cancelLook = this.#options.clock.after(lookEveryMs, () => void this.#look(), true);
   }
 
   async #look(): Promise<void> {
+    if (this.#users > 0 || this.#ending) return;
     const { clock, idleMs } = this.#options;
     if (clock.monotonic() - this.#idleSince >= idleMs) return this.#endUnheard();
     // Ignores a storage error and checks again later. If another process requested the log, the next check ends it.

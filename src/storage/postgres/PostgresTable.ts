@@ -249,7 +249,9 @@ function headOf({ generation, owner, beat, idle, stop = null }: HeadRow): TableH
 function claimedOf(row: ClaimedRow): number | TableClaimed {
   const [generation, start, end] = [Number(row.generation), Number(row.start), Number(row.position)];
   const isEnd = Number(row.newest ?? start) === end;
-  return isEnd ? { generation, last: { start, rows: rowOf(row), end, more: false } } : generation;
+  // The statement still sees the lines of an agent whose deletion it waited for.
+  const rows = end > start ? rowOf(row) : [];
+  return isEnd ? { generation, last: { start, rows, end, more: false } } : generation;
 }
 
 function rowOf({ position, line }: AppendRow): TableRow[] {

@@ -117,7 +117,8 @@ function watchOn(listen: PostgresListen, channel: string): NonNullable<StreamSto
       if (watchers.size > 0) return;
       const ended = subscription;
       subscription = undefined;
-      void ended?.then((open) => open?.close());
+      // A broken connection listens no longer.
+      ended?.then((open) => open?.close()).catch(() => {});
     };
   };
 }

@@ -58,6 +58,28 @@ describe.each(sdks)("approvals of a durable agent of the AI SDK $version", (sdk)
     });
   });
 
+  it("are not made after a rejection, even if the tool needs no approval any longer", async () => {
+    let isNeeded = true;
+    const paid: number[] = [];
+    const pay = sdk.ai.tool({
+      inputSchema: z.object({ cents: z.number() }),
+      needsApproval: () => isNeeded,
+      execute: async ({ cents }) => paid.push(cents),
+    });
+    const model = scriptedModel([[calling("pay", { cents: 500 })], text("done")], sdk);
+    const desk = durableAgent(
+      { storage: new InMemoryPersistenceStorageProvider() },
+      (durable) => new sdk.ai.ToolLoopAgent({ model: durable.model(model), tools: durable.tools({ pay }) }),
+    );
+    await desk.for("a").generate({ prompt: "Pay." });
+    const [request] = await desk.agent("a").getRequests();
+    await desk.agent("a").answer(request!.requestId, { approved: false, reason: "Too much." });
+    isNeeded = false;
+    expect((await desk.for("a").resume()).text).toBe("done");
+    expect(paid).toEqual([]);
+    expect(JSON.stringify(model.asked.at(-1)?.prompt)).toContain("Too much.");
+  });
+
   it("are answered from another process, and the model receives a denial as such", async () => {
     const first = refundDesk(sdk);
     const result = await first.desk.for("a").generate({ prompt: "Refund 7 and 8." });

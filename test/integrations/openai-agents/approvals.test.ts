@@ -81,6 +81,20 @@ describe("calls that need an approval", () => {
     expect(refunds).toEqual([]);
   });
 
+  it("are not made after a rejection, even if the tool needs no approval any longer", async () => {
+    const refunds: string[] = [];
+    let isNeeded = true;
+    const tools = [lookUpTool([]), refundTool(refunds, async () => isNeeded)];
+    const agent = new Agent({ name: "desk", model: deskModel(), tools });
+    const runner = new DurableRunner({ storage: new InMemoryPersistenceStorageProvider() });
+    await runner.run(agent, "Refund.", { agentId: "a" });
+    const [request] = await runner.agent("a").getRequests();
+    await runner.agent("a").answer(request?.requestId ?? "", { approved: false, reason: "Too much." });
+    isNeeded = false;
+    expect((await runner.resume(agent, { agentId: "a" })).finalOutput).toContain("Too much.");
+    expect(refunds).toEqual([]);
+  });
+
   it("are listed again until they are answered, in a run or a resume", async () => {
     const { agent, runner, model } = desk();
     await runner.run(agent, "Refund.", { agentId: "a" });

@@ -102,6 +102,32 @@ describe("logs that are kept open", () => {
     expect(await namesIn(storage)).toEqual(["first", "second"]);
   });
 
+  it("stay open during a use that begins after a slow check for other owners", async () => {
+    const [rows, clock] = [new MemoryTable(), new TestClock()];
+    const storage = new Provider(new TableRecordLog(rows));
+    const logs = keep(storage, { clock, idleMs: 1_000 });
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    await add(logs, "first");
+    let endCheck = () => {};
+    const check = new Promise<void>((resolve) => (endCheck = resolve));
+    rows.onCall = (method) => (method === "head" ? check : undefined);
+    clock.advance(75);
+    await add(logs, "second");
+    endCheck();
+    await turn();
+    for (let at = 0; at < 975; at += 75) {
+      clock.advance(75);
+      await turn();
+    }
+    await logs.use("a", async (log) => {
+      clock.advance(150);
+      await turn();
+      expect(await storage.log.owner("session:a")).toMatchObject({ state: "alive" });
+      await log.store([{ kind: "add", number: log.state.items.size, name: "third", value: null }]);
+    });
+    expect(await namesIn(storage)).toEqual(["first", "second", "third"]);
+  });
+
   it("are opened again after a failed append, whose caller gets the error", async () => {
     const rows = new MemoryTable();
     const storage = new Provider(new TableRecordLog(rows, { retryMs: 0 }));

@@ -108,6 +108,29 @@ describe("rules by the path of a tool", () => {
   });
 });
 
+describe("secret() in a tool that another tool declares", () => {
+  it("is redacted in runs of the AI SDK", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    const { ai, ...version } = sdks[0] as Sdk;
+    const charge = ai.tool({ inputSchema: z.object({ card: secret(z.string()) }), execute: async () => "charged" });
+    const inner = scriptedModel([[calling("charge", { card: input.card })], text("paid")], version);
+    const outer = scriptedModel([[calling("pay", {})], text("done")], version);
+    const agents = durableAgent({ storage, redact: redaction({ vault }) }, (durable) => {
+      const pay = ai.tool({
+        inputSchema: z.object({}),
+        execute: async () => {
+          const tools = durable.tools({ charge }, { charge: { effect: "idempotent" } });
+          return (await new ai.ToolLoopAgent({ model: durable.model(inner), tools }).generate({ prompt: "Pay." })).text;
+        },
+      });
+      return new ai.ToolLoopAgent({ model: durable.model(outer), tools: durable.tools({ pay }) });
+    });
+    expect((await agents.for("a").generate({ prompt: "Pay." })).text).toBe("done");
+    expect(JSON.stringify(inner.asked.at(-1))).toContain(input.card);
+    expect(found(await storedTexts(storage))).toEqual([]);
+  });
+});
+
 describe("secret() in a tool of a graph", () => {
   it("is refused if another storage wraps the redacted one", () => {
     const storage = sealed(redaction({ vault }).storage(new InMemoryPersistenceStorageProvider()), {

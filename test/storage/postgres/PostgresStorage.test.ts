@@ -5,7 +5,7 @@ import {
   PostgresPersistenceStorageProvider,
   type PostgresProviderOptions,
 } from "agent-persistence/postgres";
-import { processOwner, type RecordLog } from "agent-persistence/storage";
+import { type OwnedLog, processOwner, type RecordLog } from "agent-persistence/storage";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { postgresFailure } from "../../../src/storage/postgres/postgresFailure.ts";
 import { appendText, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
@@ -95,7 +95,10 @@ describe("the Postgres storage", () => {
     await log.close();
   });
 
-  it("opens at the newest append after it waited for an append and a release of another process", async () => {
+  it.each([
+    ["an append and a release", 2, (owned: OwnedLog) => appendText(owned, "2").then(() => owned.release())],
+    ["a deletion", 1, (owned: OwnedLog) => owned.drop()],
+  ])("opens at the end of the log after it waited for %s of another process", async (_change, end, change) => {
     const schema = newSchema();
     const first = await (await pool()).connect();
     onTestFinished(() => first.release());
@@ -103,14 +106,14 @@ describe("the Postgres storage", () => {
     const owned = await other.open("a", processOwner());
     await appendText(owned, "1");
     await first.query("BEGIN");
-    await appendText(owned, "2");
-    await owned.release();
+    await change(owned);
     const opened = log.open("a", processOwner());
     const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1";
     await expect.poll(async () => (await (await pool()).query(waiting, [`%${schema}%`])).rows.length).toBe(1);
     await first.query("COMMIT");
-    expect((await opened).position).toBe(2);
-    await appendText(await opened, "3");
+    expect((await opened).position).toBe(end);
+    await appendText(await opened, "next");
+    expect((await collect(log.read("a"))).at(-1)?.position).toBe(end + 1);
     await log.close();
   });
 

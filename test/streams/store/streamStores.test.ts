@@ -9,7 +9,7 @@ import {
   type StreamStore,
 } from "agent-persistence/streams";
 import { streamStoreConformance } from "agent-persistence/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { testDirectory } from "../../storage/file/support/fixture.ts";
 import { poolOf, databaseUrl, newSchema, pool } from "../../storage/postgres/database.ts";
 import { failuresOf } from "../../testing/failuresOf.ts";
@@ -143,6 +143,21 @@ describe("a Postgres stream store", () => {
     await woken;
     expect(opened).toBe(1);
     end?.();
+  });
+
+  it("ignores a broken connection when its last reader leaves", async () => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => void unhandled.push(error);
+    process.on("unhandledRejection", note);
+    onTestFinished(() => void process.off("unhandledRejection", note));
+    const closed = new Promise<void>((resolve) => {
+      const close = () => (resolve(), Promise.reject(new Error("the connection has ended")));
+      const listen = async () => ({ close });
+      new PostgresStreamStore({ client: { query: async () => ({ rows: [] }) }, listen }).watch?.("a", () => {})();
+    });
+    await closed;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(unhandled).toEqual([]);
   });
 });
 
