@@ -20,7 +20,7 @@ export type { DurableAgents } from "./integrations/ai-sdk-agents/durableAgent.ts
 export { durableRun } from "./integrations/ai-sdk-agents/durableRun.ts";
 export type { DurableRunOptions } from "./integrations/ai-sdk-agents/durableRun.ts";
 export type { AnyAgent } from "./integrations/ai-sdk-agents/AgentRunner.ts";
-export type { BoundAgentOf, ResumeAgentOptions } from "./integrations/ai-sdk-agents/BoundAgent.ts";
+export type { BoundAgentOf, ResumeAgentOptions } from "./integrations/ai-sdk-agents/durableAgent.ts";
 export type {
   Durable,
   AiSdkTools,
@@ -28,6 +28,6 @@ export type {
   AiSdkToolsSettings,
 } from "./integrations/ai-sdk-agents/Durable.ts";
 export type { BoundAgentOptions, DurableAgentOptions } from "./integrations/ai-sdk-agents/DurableAgentOptions.ts";
-export type { HostedReplay, HostedReplayOptions } from "./integrations/hosted/HostedReplay.ts";
+export type { HostedReplay, HostedReplayOptions } from "./integrations/hosted/HostedAgents.ts";
 export type { HostedProbe, HostedRollback } from "./integrations/hosted/HostedTool.ts";
 export { RunStoppedError } from "./errors/runErrors.ts";

@@ -1,3 +1,3 @@
 export { backupStorage, type BackupOptions, type BackupReport, type FailedLog } from "./backup/backupStorage.ts";
-export { markRestored, type MarkReport } from "./backup/markRestored.ts";
+export { markRestored, type MarkReport } from "./backup/restoreBackup.ts";
 export { restoreBackup, type RestoreOptions, type RestoreReport } from "./backup/restoreBackup.ts";

@@ -106,7 +106,7 @@ export type { PersistenceConfig } from "./persistence/config/PersistenceConfig.t
 export type { RetentionPolicy } from "./persistence/config/RetentionPolicy.ts";
 export type { OlderContent, Summarizer, TrimmingPolicy } from "./persistence/config/TrimmingPolicy.ts";
 export type { OnToolCallInDoubt, ToolCallInDoubt, ToolCallSettlement } from "./doubt/ToolCallInDoubt.ts";
-export type { Environment, EnvironmentAnswer } from "./environment/Environment.ts";
+export type { Environment, EnvironmentAnswer } from "./environment/EnvironmentMismatch.ts";
 export type { EnvironmentMismatch } from "./environment/EnvironmentMismatch.ts";
 export type { PersistenceEvent, PersistenceListener, ListenerErrorHandler } from "./listeners/PersistenceEvent.ts";
 export { printEvents } from "./listeners/printEvents.ts";

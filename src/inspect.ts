@@ -27,12 +27,12 @@ export type {
   CheckpointsPage,
   CheckpointView,
 } from "./inspect/view/CheckpointView.ts";
-export type { EntryView } from "./inspect/view/EntryView.ts";
-export type { FileChangeView, FileStateView, NotedFileChange } from "./inspect/view/FileChangeView.ts";
-export type { LaneView, LineView } from "./inspect/view/LineView.ts";
+export type { EntryView } from "./inspect/view/viewParts.ts";
+export type { FileChangeView, FileStateView, NotedFileChange } from "./inspect/view/viewParts.ts";
+export type { LaneView, LineView } from "./inspect/view/viewParts.ts";
 export type { RequestView } from "./inspect/view/RequestView.ts";
 export type { RollbackPreview, RollbackView } from "./inspect/view/RollbackView.ts";
-export type { Problem, ShownValue } from "./inspect/view/ShownValue.ts";
+export type { Problem, ShownValue } from "./inspect/view/viewParts.ts";
 export type {
   AnswerView,
   BeginStep,
@@ -47,4 +47,4 @@ export type {
   StepView,
   VisitStep,
 } from "./inspect/view/StepView.ts";
-export type { UsageView } from "./inspect/view/UsageView.ts";
+export type { UsageView } from "./inspect/view/viewParts.ts";

@@ -31,7 +31,7 @@ export {
 export { findOverlaps, type FileOverlap } from "./task/state/findOverlaps.ts";
 export type { ScheduleFailure, Schedules } from "./task/queue/Schedules.ts";
 export type { MissedTick, NewSchedule, Schedule, ScheduleCatchUp, ScheduleOverlap } from "./task/queue/Schedule.ts";
-export type { QueueLimits } from "./task/queue/QueueLimits.ts";
+export type { QueueLimits } from "./task/queue/QueueTurns.ts";
 export type { QueueScope } from "./task/queue/QueuedTasks.ts";
 export type { QueueRefusal, QueueTurn } from "./task/queue/QueueTurns.ts";
 export type { TaskControls } from "./checkpoint/status/TaskControls.ts";

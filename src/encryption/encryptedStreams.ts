@@ -6,8 +6,7 @@ import type { PersistenceStorageProvider } from "../storage/PersistenceStoragePr
 import type { StreamEntry, StreamPlace, StreamStore } from "../streams/store/StreamStore.ts";
 import { decodeBytes, encodeBytes } from "./keys/base64.ts";
 import type { DataKey } from "./keys/DataKey.ts";
-import { encryptedLogOf } from "./encryptedLogOf.ts";
-import type { KeyedRecordLog } from "./keys/KeyedRecordLog.ts";
+import { type KeyedRecordLog, encryptedLogOf } from "./keys/KeyedRecordLog.ts";
 
 const storeSchema = objectWithMethods<StreamStore>("append", "read", "remove");
 

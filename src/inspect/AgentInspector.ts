@@ -7,7 +7,7 @@ import { checkpointContent, type ContentOptions, checkpointDifference } from "./
 import { notedFiles } from "./show/changesView.ts";
 import { rollbackPreview } from "./show/rollbackView.ts";
 import type { CheckpointContent, CheckpointDifference, CheckpointsPage } from "./view/CheckpointView.ts";
-import type { NotedFileChange } from "./view/FileChangeView.ts";
+import type { NotedFileChange, EntryView } from "./view/viewParts.ts";
 import type { RollbackPreview } from "./view/RollbackView.ts";
 import { StorageNotListableError } from "../errors/storageErrors.ts";
 import { type Clock, systemClock, pause } from "../internal/Clock.ts";
@@ -35,7 +35,6 @@ import type { PageOptions } from "./log/pageOf.ts";
 import { type Source, withValues } from "./show/Source.ts";
 import { steps } from "./show/steps.ts";
 import type { AgentStatus, AgentView, ListedAgent } from "./view/AgentView.ts";
-import type { EntryView } from "./view/EntryView.ts";
 import type { StepsPage } from "./view/StepView.ts";
 import type { Entry } from "../checkpoint/records/Entry.ts";
 

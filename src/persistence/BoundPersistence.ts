@@ -17,7 +17,7 @@ import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts"
 import { executionPointOf, executionPointSchema } from "./executionPoint/executionPoint.ts";
 import { checkNewCheckpoint } from "./record/checkNewCheckpoint.ts";
 import { liveCheckpointData } from "./record/liveCheckpointData.ts";
-import { noteEnvironment } from "../environment/Environment.ts";
+import { noteEnvironment } from "../environment/EnvironmentMismatch.ts";
 import type * as Changes from "./changes.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import { type RollbackReport, isHistoryOnly, type RollbackOptions } from "./rollback/RollbackReport.ts";

@@ -14,7 +14,7 @@ import { assertReplayComplete } from "./replay/discardReplay.ts";
 import { journalModelRequest } from "./journaling/journalModelRequest.ts";
 import { journalToolCall } from "./journaling/journalToolCall.ts";
 import type { PersistenceConfig } from "./config/PersistenceConfig.ts";
-import { noteEnvironment } from "../environment/Environment.ts";
+import { noteEnvironment } from "../environment/EnvironmentMismatch.ts";
 import { PersistenceFeature } from "./PersistenceFeature.ts";
 import { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import type { RunPersistence } from "./RunPersistence.ts";

@@ -1,6 +1,6 @@
 import { type AgentInspector, inspect, type CheckpointView } from "../../inspect.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
-import { shortened } from "./shortened.ts";
+import { shortened } from "./findLog.ts";
 import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
 
 const pageSize = 500;

@@ -1,14 +1,19 @@
+import type { DynamoDBClient } from "../../dynamodb.ts";
 import { readOnlyFileSystem } from "../../nodejs/readOnlyFileSystem.ts";
+import type { PostgresClient } from "../../postgres.ts";
+import type { SqliteDatabase } from "../../sqlite.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
+import { assertFile } from "./commandFiles.ts";
+import { loadFrom, loadDriver } from "./loadDriver.ts";
+import { type OpenedStorage, type OpenOptions, commandRetryMs } from "./OpenedStorage.ts";
 import { isDirectoryAt, type StorageAddress } from "./storageAddress.ts";
-import type { OpenedStorage, OpenOptions } from "./OpenedStorage.ts";
 
 /** Opens the storage at an address, with database clients of the user's project. @throws CommandFailure */
 export async function openStorage(address: StorageAddress, options: OpenOptions): Promise<OpenedStorage> {
   if (address.kind === "file") return openFiles(address, options);
-  if (address.kind === "sqlite") return (await import("./openSqlite.ts")).openSqlite(address, options);
-  if (address.kind === "postgres") return (await import("./openPostgres.ts")).openPostgres(address, options);
-  return (await import("./openDynamodb.ts")).openDynamodb(address, options);
+  if (address.kind === "sqlite") return openSqlite(address, options);
+  if (address.kind === "postgres") return openPostgres(address, options);
+  return openDynamodb(address, options);
 }
 
 async function openFiles(
@@ -21,4 +26,101 @@ async function openFiles(
   const fileSystem = purpose === "read" ? readOnlyFileSystem(nodeFileSystem) : nodeFileSystem;
   const storage = new FilePersistenceStorageProvider({ directory: folder, fileSystem });
   return { storage, name: `file:${folder}`, close: () => storage.log.close() };
+}
+
+interface SqliteConnection extends SqliteDatabase {
+  close(): void;
+}
+
+type OpenSqlite = (file: string, readOnly: boolean) => SqliteConnection;
+type SqliteConstructor = new (file: string, options: object) => SqliteConnection;
+
+/** Opens an SQLite file with `node:sqlite`, or else with a driver of the user's project. @throws CommandFailure */
+async function openSqlite(
+  { file }: Extract<StorageAddress, { kind: "sqlite" }>,
+  { cwd, purpose }: OpenOptions,
+): Promise<OpenedStorage> {
+  if (purpose !== "make") await assertFile(file);
+  const open = await sqliteDriver(cwd);
+  const database = open(file, purpose === "read");
+  if (purpose !== "make") assertTables(database, file);
+  const { SqlitePersistenceStorageProvider } = await import("../../sqlite.ts");
+  const storage = new SqlitePersistenceStorageProvider({ database, retryMs: commandRetryMs });
+  const close = async (): Promise<void> => {
+    await storage.log.close();
+    database.close();
+  };
+  return { storage, name: `sqlite:${file}`, close };
+}
+
+async function sqliteDriver(cwd: string): Promise<OpenSqlite> {
+  const own = process.getBuiltinModule?.("node:sqlite") as unknown as { DatabaseSync: SqliteConstructor } | undefined;
+  if (own) return (file, readOnly) => new own.DatabaseSync(file, { readOnly });
+  for (const name of ["better-sqlite3", "libsql"]) {
+    const found = (await loadFrom(cwd, name)) as { default: SqliteConstructor } | undefined;
+    if (found) return (file, readonly) => new found.default(file, { readonly });
+  }
+  throw new CommandFailure(
+    "failed",
+    "To open an SQLite storage, use Node 22.13 or newer, or install a driver: npm install better-sqlite3",
+  );
+}
+
+/** Prevents creating tables in a foreign database. */
+function assertTables(database: SqliteConnection, file: string): void {
+  const sql = "SELECT count(*) AS found FROM sqlite_master WHERE type = 'table' AND name = 'agent_persistence'";
+  const { found } = database.prepare(sql).all()[0] as { readonly found: number };
+  if (found > 0) return;
+  database.close();
+  throw new CommandFailure("notFound", `The database ${file} has no agents.`);
+}
+
+interface Pool extends PostgresClient {
+  on(event: "error", listener: () => void): unknown;
+  end(): Promise<void>;
+}
+
+interface PostgresDriver {
+  readonly default: { readonly Pool: new (options: object) => Pool };
+}
+
+/** Opens a Postgres database with `pg` of the user's project. Creates its tables only for `make`. */
+async function openPostgres(
+  { connection, schema }: Extract<StorageAddress, { kind: "postgres" }>,
+  { cwd, purpose }: OpenOptions,
+): Promise<OpenedStorage> {
+  const { default: pg } = await loadDriver<PostgresDriver>(cwd, "pg", "Postgres");
+  const client = new pg.Pool({ connectionString: connection, max: 3, connectionTimeoutMillis: 10_000 });
+  // Ignored, because a broken connection fails the next statement.
+  client.on("error", () => {});
+  const migrate = purpose === "make";
+  const options = { client, migrate, retryMs: commandRetryMs, ...(schema !== undefined && { schema }) };
+  const { PostgresPersistenceStorageProvider } = await import("../../postgres.ts");
+  const storage = new PostgresPersistenceStorageProvider(options);
+  const { host, pathname } = new URL(connection);
+  const close = async (): Promise<void> => {
+    await storage.log.close();
+    await client.end();
+  };
+  return { storage, name: `postgres://${host}${pathname}`, close };
+}
+
+interface DynamodbDriver {
+  readonly DynamoDB: new (options: object) => DynamoDBClient & { destroy(): void };
+}
+
+/** Opens a DynamoDB table with the AWS SDK of the user's project and its default credentials. */
+async function openDynamodb(
+  { table, region, endpoint }: Extract<StorageAddress, { kind: "dynamodb" }>,
+  { cwd }: OpenOptions,
+): Promise<OpenedStorage> {
+  const { DynamoDB } = await loadDriver<DynamodbDriver>(cwd, "@aws-sdk/client-dynamodb", "DynamoDB");
+  const client = new DynamoDB({ ...(region !== undefined && { region }), ...(endpoint !== undefined && { endpoint }) });
+  const { DynamoDBPersistenceStorageProvider } = await import("../../dynamodb.ts");
+  const storage = new DynamoDBPersistenceStorageProvider({ client, tableName: table, retryMs: commandRetryMs });
+  const close = async (): Promise<void> => {
+    await storage.log.close();
+    client.destroy();
+  };
+  return { storage, name: `dynamodb:${table}`, close };
 }

@@ -2,7 +2,7 @@ import type { AgentRequest, PersistenceStorageProvider } from "../../index.ts";
 import { inspect } from "../../inspect.ts";
 import { type AgentOptions, storedAgents } from "../session/storedAgents.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
-import { shortened } from "../ids/shortened.ts";
+import { shortened } from "../ids/findLog.ts";
 import type { Session } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
 import { shortValue } from "../terminal/shortTexts.ts";

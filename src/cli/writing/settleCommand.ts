@@ -2,8 +2,7 @@ import type { PersistenceStorageProvider, ToolCallInDoubt, ToolCallSettlement } 
 import { inspect } from "../../inspect.ts";
 import { type AgentOptions, storedAgents } from "../session/storedAgents.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
-import { findAgent } from "../ids/findLog.ts";
-import { shortened } from "../ids/shortened.ts";
+import { findAgent, shortened } from "../ids/findLog.ts";
 import type { Session } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
 import { shortValue } from "../terminal/shortTexts.ts";

@@ -1,4 +1,8 @@
 import { InvalidAgentIdError } from "../../errors/agentErrors.ts";
+import { NotSupportedError } from "../../errors/storageErrors.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { offersLog } from "../../storage/LogStorage.ts";
+import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import type { LogOwner, OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
 import { RecordLogWrapper } from "../../storage/RecordLogWrapper.ts";
 import { processOwner } from "../../storage/ReleasableLog.ts";
@@ -92,4 +96,11 @@ export abstract class KeyedRecordLog extends RecordLogWrapper {
 /** @throws InvalidAgentIdError for an id that belongs to a data key. */
 export function assertNoKeyLog(agentId: string): void {
   if (isKeyLogId(agentId)) throw new InvalidAgentIdError(agentId, "the id of a data key");
+}
+
+/** Returns the log of an encrypted storage. @throws NotSupportedError for any other storage. */
+export function encryptedLogOf(storage: PersistenceStorageProvider, operation: string): KeyedRecordLog {
+  checkSchema(providerSchema, storage, `storage of ${operation}`);
+  if (offersLog(storage) && storage.log instanceof KeyedRecordLog) return storage.log;
+  throw new NotSupportedError(operation, "a storage of encrypted(), or of a redaction with a vault");
 }

@@ -13,7 +13,7 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { AgentIndex } from "./AgentIndex.ts";
 import { valueIn, StoredAt } from "./leanRecord.ts";
 import { isDamage, problemOf } from "./readIndex.ts";
-import type { ShownValue } from "../view/ShownValue.ts";
+import type { ShownValue } from "../view/viewParts.ts";
 import { shownValue } from "./shownValue.ts";
 
 /** The maximum distance of appends that are read in one range. */

@@ -1,4 +1,4 @@
-import type { ShownValue } from "../view/ShownValue.ts";
+import type { ShownValue } from "../view/viewParts.ts";
 
 /** Omits deeper levels, because callers may process a value recursively. */
 const mostLevels = 100;

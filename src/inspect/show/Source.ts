@@ -2,7 +2,7 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { AgentIndex } from "../log/AgentIndex.ts";
 import { ValueLoader } from "../log/ValueLoader.ts";
 import type { OwnerView } from "../view/AgentView.ts";
-import type { ShownValue } from "../view/ShownValue.ts";
+import type { ShownValue } from "../view/viewParts.ts";
 
 export interface Source {
   readonly log: RecordLog;

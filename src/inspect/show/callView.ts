@@ -7,8 +7,7 @@ import type { AgentIndex, IndexedCall } from "../log/AgentIndex.ts";
 import { problemOf } from "../log/readIndex.ts";
 import { shownValue } from "../log/shownValue.ts";
 import type { CallState, CallUndo, CallView } from "../view/CallView.ts";
-import type { LineView } from "../view/LineView.ts";
-import type { ShownValue } from "../view/ShownValue.ts";
+import type { ShownValue, LineView } from "../view/viewParts.ts";
 import { recordsBefore } from "../log/laneRecords.ts";
 import type { Shown, Source } from "./Source.ts";
 

@@ -9,8 +9,7 @@ import {
 import type { AgentRecord, NoteRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { OrderedRecord } from "../../checkpoint/state/LogProjection.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { FileChangeView, NotedFileChange } from "../view/FileChangeView.ts";
-import type { ShownValue } from "../view/ShownValue.ts";
+import type { ShownValue, FileChangeView, NotedFileChange } from "../view/viewParts.ts";
 import type { ChangesView } from "../view/StepView.ts";
 import { isoTime } from "./checkpointView.ts";
 import type { Shown } from "./Source.ts";

@@ -5,7 +5,7 @@ import { stateAt } from "../../checkpoint/state/foldTo.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { recordsBetween } from "../log/laneRecords.ts";
 import type { CheckpointContent, ChangedValue, CheckpointDifference, MessageView } from "../view/CheckpointView.ts";
-import type { ShownValue } from "../view/ShownValue.ts";
+import type { ShownValue } from "../view/viewParts.ts";
 import { callsBegunIn, callViews } from "./callView.ts";
 import { changesIn, fileChangeView, fileNotesIn, filesBetween } from "./changesView.ts";
 import { checkpointShower, isoTime, lineShower } from "./checkpointView.ts";

@@ -4,8 +4,7 @@ import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts"
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { CheckpointView, CheckpointsPage } from "../view/CheckpointView.ts";
-import type { LineView } from "../view/LineView.ts";
-import type { UsageView } from "../view/UsageView.ts";
+import type { UsageView, LineView } from "../view/viewParts.ts";
 import { originOf } from "../../checkpoint/records/lineRecords.ts";
 import type { AgentIndex } from "../log/AgentIndex.ts";
 import { type PageOptions, pageOf } from "../log/pageOf.ts";

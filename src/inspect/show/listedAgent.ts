@@ -3,7 +3,7 @@ import type { AgentSummary } from "../../storage/RecordLog.ts";
 import { shapeOfStatus, unreadable } from "../../storage/summaries.ts";
 import type { AgentStatus, AgentView, ListedAgent } from "../view/AgentView.ts";
 import type { CallView } from "../view/CallView.ts";
-import type { Problem } from "../view/ShownValue.ts";
+import type { Problem } from "../view/viewParts.ts";
 
 export const agentStatuses = [
   "queued",

@@ -3,7 +3,7 @@ import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { IndexedRequest } from "../log/AgentIndex.ts";
-import type { LineView } from "../view/LineView.ts";
+import type { LineView } from "../view/viewParts.ts";
 import type { RequestView } from "../view/RequestView.ts";
 import { isoTime } from "./checkpointView.ts";
 import type { Shown } from "./Source.ts";

@@ -3,7 +3,7 @@ import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts"
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { EventRecord, Ownership, PlacedRecord } from "../log/AgentIndex.ts";
 import type { AnswerView, StepView, VisitStep } from "../view/StepView.ts";
-import type { LineView } from "../view/LineView.ts";
+import type { LineView } from "../view/viewParts.ts";
 import type { RequestView } from "../view/RequestView.ts";
 import { callsBegunIn, callViews } from "./callView.ts";
 import { changesView, fileNotesIn, fileChangeViews } from "./changesView.ts";

@@ -7,7 +7,7 @@ import { stepViews } from "./stepView.ts";
 import { originOf } from "../../checkpoint/records/lineRecords.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { LaneView } from "../view/LineView.ts";
+import type { LaneView } from "../view/viewParts.ts";
 import { lineShower } from "./checkpointView.ts";
 
 export async function steps(source: Source, options: PageOptions): Promise<StepsPage> {

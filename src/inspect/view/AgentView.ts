@@ -2,8 +2,7 @@ import type { CallView } from "./CallView.ts";
 import type { CheckpointView } from "./CheckpointView.ts";
 import type { RequestView } from "./RequestView.ts";
 import type { RollbackView } from "./RollbackView.ts";
-import type { Problem, ShownValue } from "./ShownValue.ts";
-import type { UsageView } from "./UsageView.ts";
+import type { Problem, ShownValue, UsageView } from "./viewParts.ts";
 
 /**
  * The status of an agent. An agent with the status `moving`, `moved` or `copied` must not run here. The status is

@@ -1,5 +1,4 @@
-import type { LineView } from "./LineView.ts";
-import type { ShownValue } from "./ShownValue.ts";
+import type { ShownValue, LineView } from "./viewParts.ts";
 
 /**
  * The state of a tool call.

@@ -1,8 +1,5 @@
-import type { LineView } from "./LineView.ts";
 import type { CallView } from "./CallView.ts";
-import type { FileChangeView } from "./FileChangeView.ts";
-import type { ShownValue } from "./ShownValue.ts";
-import type { UsageView } from "./UsageView.ts";
+import type { ShownValue, UsageView, LineView, FileChangeView } from "./viewParts.ts";
 
 /** A message with its number, which is the same in all checkpoints. */
 export interface MessageView {

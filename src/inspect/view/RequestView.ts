@@ -1,5 +1,4 @@
-import type { LineView } from "./LineView.ts";
-import type { ShownValue } from "./ShownValue.ts";
+import type { ShownValue, LineView } from "./viewParts.ts";
 
 /** A request for input or for the approval of a tool call, a sleep, or the receipt of an event. */
 export interface RequestView {

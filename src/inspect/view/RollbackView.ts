@@ -1,6 +1,6 @@
 import type { CallView } from "./CallView.ts";
 import type { CheckpointView } from "./CheckpointView.ts";
-import type { FileChangeView } from "./FileChangeView.ts";
+import type { FileChangeView } from "./viewParts.ts";
 
 /** The predicted effects of a rollback, based on the log. The code decides which inverses are currently available. */
 export interface RollbackPreview {

@@ -1,12 +1,9 @@
 import type { CallView } from "./CallView.ts";
 import type { CheckpointView } from "./CheckpointView.ts";
-import type { NotedFileChange } from "./FileChangeView.ts";
-import type { LaneView, LineView } from "./LineView.ts";
 import type { RequestView } from "./RequestView.ts";
 import type { RollbackView } from "./RollbackView.ts";
 import type { Damage, RunView } from "./AgentView.ts";
-import type { ShownValue } from "./ShownValue.ts";
-import type { UsageView } from "./UsageView.ts";
+import type { ShownValue, UsageView, LaneView, LineView, NotedFileChange } from "./viewParts.ts";
 
 /** The common fields of all steps. */
 interface StepBase {

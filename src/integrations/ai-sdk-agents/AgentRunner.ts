@@ -1,8 +1,13 @@
 import { RequestNotOpenError } from "../../errors/requestErrors.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
-import type { HostedAgents, HostedBody, HostedResult } from "../hosted/HostedAgents.ts";
+import type {
+  HostedAgents,
+  HostedBody,
+  HostedResult,
+  HostedReplay,
+  HostedReplayOptions,
+} from "../hosted/HostedAgents.ts";
 import type { HostedLoop } from "../hosted/HostedLoop.ts";
-import type { HostedReplay, HostedReplayOptions } from "../hosted/HostedReplay.ts";
 import type { HostedTool } from "../hosted/HostedTool.ts";
 import type { RunRecords } from "../hosted/RunRecords.ts";
 import { approvalsGiven, type GivenApproval, type CallInput, promptMessages, runLegs } from "./runLegs.ts";

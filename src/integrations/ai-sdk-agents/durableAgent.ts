@@ -1,18 +1,23 @@
 import { z } from "zod";
-import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { whenBusySchema } from "../../agent/feature/RunRequest.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
+import type { PruneOptions, PruneReport } from "../../index.ts";
+import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { DurableAgent } from "../../persistence/DurableAgent.ts";
-import type { PruneOptions, PruneReport } from "../../index.ts";
 import type { UnfinishedOptions, UnfinishedRun } from "../../persistence/PersistenceFeature.ts";
-import { type HostedReplay, type HostedReplayOptions, hostedReplaySchema } from "../hosted/HostedReplay.ts";
-import { HostedAgents } from "../hosted/HostedAgents.ts";
-import { AgentRunner, type AnyAgent } from "./AgentRunner.ts";
-import { BoundAgent, type BoundAgentOf } from "./BoundAgent.ts";
+import {
+  HostedAgents,
+  type HostedReplay,
+  type HostedReplayOptions,
+  hostedReplaySchema,
+} from "../hosted/HostedAgents.ts";
+import { AgentRunner, type AnyAgent, type CallOptions } from "./AgentRunner.ts";
 import { type Durable, DurableDefinition } from "./Durable.ts";
 import type { BoundAgentOptions, DurableAgentOptions } from "./DurableAgentOptions.ts";
+import type { StreamResult } from "./StreamLegs.ts";
 
 /** Durable agents that share one definition. */
 export interface DurableAgents<Agent extends AnyAgent> {
@@ -117,4 +122,75 @@ function assertRecorded(template: DurableDefinition, { tools }: AnyAgent): void 
     expected: "expected a tool of durable.tools(), because other calls are not recorded and would be repeated",
   }));
   if (issues.length > 0) throw new InvalidInputError("definition of a durable agent", issues);
+}
+
+/** An agent of the AI SDK, bound to one durable agent. */
+export type BoundAgentOf<Agent extends AnyAgent> = Pick<Agent, "version" | "id" | "tools" | "generate" | "stream"> & {
+  /**
+   * Continues the unfinished run. Replays a finished run: returns the same result without calling models or tools.
+   *
+   * @throws RunNotOpenError if the agent has no run or its run was cancelled
+   * @throws ToolCallInDoubtError and the other errors of `AIAgent.run`
+   */
+  resume(options?: ResumeAgentOptions): ReturnType<Agent["generate"]>;
+  /**
+   * Streams like {@link resume}. The stream starts at the beginning of the run, and its message keeps the id of the
+   * first stream.
+   */
+  resumeStream(options?: ResumeAgentOptions): ReturnType<Agent["stream"]>;
+  /**
+   * Returns the stream of the run in progress from its beginning, even if another process executes the run. The stream
+   * of a waiting run ends at its open requests. If the process of the run has died, this method resumes the run, as
+   * {@link resumeStream} does. Clients can therefore reconnect after a restart before your server calls `resume`.
+   *
+   * @returns `undefined` if no run is in progress or waiting
+   */
+  attach(options?: ResumeAgentOptions): Promise<Awaited<ReturnType<Agent["stream"]>> | undefined>;
+};
+
+/** Options of `resume`, `resumeStream` and `attach`. */
+export interface ResumeAgentOptions {
+  /** Interrupts the run, or the attached stream, when aborted. */
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+/** Implements {@link BoundAgentOf} without the types of the agent. */
+class BoundAgent {
+  readonly version: unknown;
+  readonly id: string | undefined;
+  readonly tools: unknown;
+  readonly #runner: AgentRunner;
+  readonly #agentId: string;
+  readonly #options: BoundAgentOptions;
+
+  /** @throws InvalidAgentIdError */
+  constructor(agent: AnyAgent, runner: AgentRunner, agentId: string, options: BoundAgentOptions) {
+    assertAgentId(agentId);
+    this.version = agent.version;
+    this.id = agent.id;
+    this.tools = agent.tools;
+    this.#runner = runner;
+    this.#agentId = agentId;
+    this.#options = options;
+  }
+
+  generate(call: CallOptions): Promise<unknown> {
+    return this.#runner.generate(this.#agentId, call, this.#options);
+  }
+
+  stream(call: CallOptions): Promise<StreamResult> {
+    return this.#runner.stream(this.#agentId, call, this.#options);
+  }
+
+  resume({ abortSignal }: ResumeAgentOptions = {}): Promise<unknown> {
+    return this.#runner.resume(this.#agentId, abortSignal);
+  }
+
+  resumeStream({ abortSignal }: ResumeAgentOptions = {}): Promise<StreamResult> {
+    return this.#runner.resumeStream(this.#agentId, abortSignal);
+  }
+
+  attach({ abortSignal }: ResumeAgentOptions = {}): Promise<StreamResult | undefined> {
+    return this.#runner.attach(this.#agentId, abortSignal);
+  }
 }

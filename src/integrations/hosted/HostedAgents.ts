@@ -1,33 +1,35 @@
 import { z } from "zod";
 import { AIAgent } from "../../agent/AIAgent.ts";
-import type { PendingRequest } from "../../agent/feature/RunResult.ts";
-import type { ResumeOptions, RunOptions } from "../../agent/feature/RunRequest.ts";
-import { strategy } from "../../agent/strategy/Strategy.ts";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
-import { DuplicateNameError } from "../../errors/strategyErrors.ts";
-import { valueDigest } from "../../checkpoint/values/isSameValue.ts";
-import { type PersistenceConfig, RollbackToolRegistry } from "../../index.ts";
-import type { DurableAgent } from "../../persistence/DurableAgent.ts";
-import { ScopedValue } from "./ScopedValue.ts";
-import { extendPersistence } from "../../persistence/extendPersistence.ts";
+import { runOf } from "../../agent/feature/ContextBinding.ts";
 import type { AgentFeature } from "../../agent/feature/FeaturePipeline.ts";
+import type { ResumeOptions, RunOptions } from "../../agent/feature/RunRequest.ts";
+import type { PendingRequest } from "../../agent/feature/RunResult.ts";
+import { strategy } from "../../agent/strategy/Strategy.ts";
+import { valueDigest } from "../../checkpoint/values/isSameValue.ts";
+import { DuplicateNameError } from "../../errors/strategyErrors.ts";
+import { type PersistenceConfig, RollbackToolRegistry } from "../../index.ts";
+import { assertAgentId } from "../../internal/options/assertAgentId.ts";
+import { abortSignalSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
+import type { DurableAgent } from "../../persistence/DurableAgent.ts";
+import { extendPersistence } from "../../persistence/extendPersistence.ts";
 import { Persistence, persistence } from "../../persistence/Persistence.ts";
 import type { PersistenceFeature } from "../../persistence/PersistenceFeature.ts";
-import { runOf } from "../../agent/feature/ContextBinding.ts";
-import { type StreamsConfig, StreamWriters } from "../../streams/write/StreamWriters.ts";
-import type { StreamWriter } from "../../streams/write/StreamWriter.ts";
+import { readRecording } from "../../replay/recording/readRecording.ts";
+import type { ReplayResult } from "../../replay/run/replayRecording.ts";
+import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
+import type { LogStorage } from "../../storage/LogStorage.ts";
 import type { StreamStore } from "../../streams/store/StreamStore.ts";
+import type { StreamWriter } from "../../streams/write/StreamWriter.ts";
+import { type StreamsConfig, StreamWriters } from "../../streams/write/StreamWriters.ts";
 import type { HostedLoop } from "./HostedLoop.ts";
 import type { HostedTool } from "./HostedTool.ts";
-import type { LogStorage } from "../../storage/LogStorage.ts";
-import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
 import { LiveLoop } from "./LiveLoop.ts";
-import { RecordedLoop } from "./RecordedLoop.ts";
-import { assertAgentId } from "../../internal/options/assertAgentId.ts";
-import { readRecording } from "../../replay/recording/readRecording.ts";
-import type { HostedReplay, HostedReplayOptions } from "./HostedReplay.ts";
 import { LoopComparison } from "./LoopComparison.ts";
+import { RecordedLoop } from "./RecordedLoop.ts";
 import { RunRecords } from "./RunRecords.ts";
+import { ScopedValue } from "./ScopedValue.ts";
 
 /** Runs the loop of another runtime from its start. `input` is the stored input of the run. */
 export type HostedBody<Result> = (loop: HostedLoop, input: unknown) => Promise<Result>;
@@ -241,3 +243,22 @@ async function settledBy<Result>(loop: HostedLoop, run: () => Promise<Result>): 
   if (loop.failure) throw loop.failure.error;
   return value;
 }
+
+/** Options of a replay of a stored run. */
+export interface HostedReplayOptions {
+  /** Defaults to the newest run of the agent. */
+  readonly runId?: string | undefined;
+  /** Stops the replay with the signal's reason. Defaults to no signal. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The result of a replay of a stored run. The matcher `toMatchRecording` accepts it. */
+export interface HostedReplay<Result> extends Pick<ReplayResult, "matches" | "divergence" | "status"> {
+  /** The result of the agent, if the replayed run has completed. */
+  readonly result?: Result;
+}
+
+export const hostedReplaySchema: z.ZodType = strictOptions(() => ({
+  runId: nonEmptyString.optional(),
+  signal: abortSignalSchema.optional(),
+}));

@@ -22,8 +22,9 @@ import {
   type HostedConfig,
   type HostedResult,
   hostedShape,
+  type HostedReplay,
+  type HostedReplayOptions,
 } from "../hosted/HostedAgents.ts";
-import type { HostedReplay, HostedReplayOptions } from "../hosted/HostedReplay.ts";
 import { type HostedToolSettings, hostedToolSettingsSchema } from "../hosted/HostedTool.ts";
 import { RecordedLoop } from "../hosted/RecordedLoop.ts";
 import { DurableRun, inRun } from "./wrapped/DurableRun.ts";

@@ -23,7 +23,7 @@ import { NoPersistenceStorageProvider } from "../../storage/none/NoPersistenceSt
 import type { Redactor } from "../../redaction/Redactor.ts";
 import type { AgentTelemetry } from "../../telemetry/AgentTelemetry.ts";
 import type { OnToolCallInDoubt, ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";
-import type { Environment } from "../../environment/Environment.ts";
+import type { Environment } from "../../environment/EnvironmentMismatch.ts";
 import { emitAppended, type EmitEvent, emitOpened, eventEmitter } from "../../listeners/eventEmitter.ts";
 import type { EventBody } from "../../listeners/PersistenceEvent.ts";
 import { type InverseRetry, RollbackToolRegistry } from "../registry/RollbackToolRegistry.ts";

@@ -4,6 +4,8 @@ import { historyRecords } from "../../checkpoint/format/changeRecords.ts";
 import { openLaneOf } from "../../checkpoint/lines/openLaneOf.ts";
 import { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import { beginLine } from "../../checkpoint/moment/beginLine.ts";
+import { linesAt, type LinesAt } from "../../checkpoint/moment/linesAt.ts";
+import { type NewLines, newLines, type NewLinesOptions } from "../../checkpoint/moment/newLines.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
@@ -15,6 +17,7 @@ import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
 import { quotedList } from "../../errors/quoted.ts";
 import { UnknownNodeError } from "../../errors/strategyErrors.ts";
+import { randomId } from "../../internal/randomId.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
@@ -143,4 +146,46 @@ export function rootOf(index: LogProjection, graph: StrategyGraph, lane: number)
   if (graph.node(forked).kind !== "parallel") return undefined;
   const branches = graph.branchesOf(forked);
   return branches.kind === "each" ? branches.node : branches.nodes.get(place.branch);
+}
+
+/** Returns the lines that were open at a checkpoint. `undefined` if it was only the main line. */
+export function linesBeside({ index }: AgentLog, target: CheckpointPoint): LinesAt | undefined {
+  const found = linesAt(index, target);
+  return found.lines.length === 1 && found.own?.point === target ? undefined : found;
+}
+
+/** Restarts the lines of an earlier point, in records for the caller to append. @throws UnreadableValueError */
+export function restartLines(
+  journal: Journal,
+  log: AgentLog,
+  lines: LinesAt,
+  options: Pick<NewLinesOptions, "move" | "runId" | "change">,
+): NewLines {
+  const { agentId, nextLane, nextVersion, clock, usage, sha256 } = journal;
+  const begun = newLines(log.index, lines, {
+    ...options,
+    agentId,
+    nextLane,
+    nextVersion,
+    at: clock.now(),
+    usage,
+    sha256,
+    reader: (state) => log.reader(state),
+  });
+  journal.nextLane = begun.nextLane;
+  journal.nextVersion = begun.nextVersion;
+  return begun;
+}
+
+export function statesOf({
+  lines,
+}: NewLines): readonly [main: AgentState | undefined, ReadonlyMap<number, AgentState>] {
+  const [main, ...nested] = [...lines].map(([lane, { state }]) => [lane, state] as const);
+  return [main?.[1], new Map(nested)];
+}
+
+/** Returns the run that continues from a checkpoint. A branch of a finished run is a new run. */
+export function branchRun({ clock }: Journal, { index }: AgentLog, target: CheckpointPoint) {
+  const { run, reopens } = runAt(target, index);
+  return { reopens, run: reopens ? { ...run, run: randomId(), at: clock.now() } : run };
 }

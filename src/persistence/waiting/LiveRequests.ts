@@ -17,8 +17,7 @@ import type { RunRecorders } from "../record/RunRecorders.ts";
 import { restoredRun } from "../nestedLines/startRecorder.ts";
 import { assertAnswersFit, endOf, type GivenReply } from "./givenReply.ts";
 import { type AskedRequest, askedRecords, tellOpened, leftMs, replyRecord, type ReplyEnd } from "./askedRecords.ts";
-import { endsAt } from "./pendingRequests.ts";
-import { isListDue, runningStatus, waitingStatus } from "./waitingStatus.ts";
+import { endsAt, isListDue, runningStatus, waitingStatus } from "./pendingRequests.ts";
 
 interface LiveRequest extends AskedRequest {
   readonly lane: number;

@@ -8,9 +8,8 @@ import type { Journal } from "../../journal/Journal.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { StoredState } from "../nestedLines/startRecorder.ts";
 import { assertAnswersFit, endOf, type GivenReply } from "./givenReply.ts";
-import { pendingIn } from "./pendingRequests.ts";
+import { pendingIn, isListDue, runningStatus, waitingStatus } from "./pendingRequests.ts";
 import { replyRecord } from "./askedRecords.ts";
-import { isListDue, runningStatus, waitingStatus } from "./waitingStatus.ts";
 
 /**
  * Records all replies, or no reply if one is rejected. The owner of the log decides which reply is first. If all

@@ -9,8 +9,7 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { listSummaries, isAboutOneAgent } from "../../storage/summaries.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import { readHead } from "../../storage/readHead.ts";
-import { pendingRequests } from "./pendingRequests.ts";
-import { listsAll } from "./waitingStatus.ts";
+import { pendingRequests, listsAll } from "./pendingRequests.ts";
 
 /** Selects open requests. */
 export interface RequestFilter {

@@ -1,4 +1,4 @@
-import type { UsageView } from "../../inspect/view/UsageView.ts";
+import type { UsageView } from "../../inspect/view/viewParts.ts";
 import type { RunTrace, TraceCall, TraceWait } from "../trace/RunTrace.ts";
 
 /** The differences between two runs, as plain JSON. */

@@ -6,7 +6,7 @@ import type { RunTrace, TraceModelRequest } from "../trace/RunTrace.ts";
 import { changedPart, compareSteps } from "./compareSteps.ts";
 import type { RunComparison, ComparedStep, RunCost, RunSummary } from "./RunComparison.ts";
 import { addUsage } from "../../checkpoint/status/ModelUsage.ts";
-import type { UsageView } from "../../inspect/view/UsageView.ts";
+import type { UsageView } from "../../inspect/view/viewParts.ts";
 import { z } from "zod";
 import { maximumDepth } from "../../internal/frozenCopy.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";

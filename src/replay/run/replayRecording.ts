@@ -1,24 +1,25 @@
 import type { AIAgent } from "../../agent/AIAgent.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
+import { endsOf, runOf } from "../../agent/feature/ContextBinding.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
+import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
+import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import { executeRun } from "../../agent/run/executeRun.ts";
+import type { RunStateSeed } from "../../agent/state/RunState.ts";
 import { IterationLimitError } from "../../errors/strategyErrors.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
-import type { RunTrace } from "../trace/RunTrace.ts";
 import type { Recording, RecordedInput, RecordedEnd } from "../recording/Recording.ts";
 import { type Divergence, type FoundDifference, shownError } from "../results/Divergence.ts";
-import { ExactReplay } from "./ExactReplay.ts";
-import { freshStart } from "./freshStart.ts";
-import { definitionOf, ReplayDefinitions } from "./replayDefinition.ts";
-import { ReplayedPersistence } from "./ReplayedPersistence.ts";
-import { replayModelRequest } from "./replayModelRequest.ts";
-import { TraceCollector, withTrace } from "./TraceCollector.ts";
-import { replayToolCall, callInRecording } from "./replayToolCall.ts";
-import { endsOf, runOf } from "../../agent/feature/ContextBinding.ts";
-import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { visitIn, withinOf } from "../results/recordedOutcome.ts";
 import { repliedTo, unaskedApproval } from "../results/repliedTo.ts";
 import { sameValue } from "../results/sameValue.ts";
+import type { RunTrace } from "../trace/RunTrace.ts";
+import { ExactReplay } from "./ExactReplay.ts";
+import { definitionOf, ReplayDefinitions } from "./replayDefinition.ts";
+import { ReplayedPersistence } from "./ReplayedPersistence.ts";
+import { replayModelRequest } from "./replayModelRequest.ts";
+import { replayToolCall, callInRecording } from "./replayToolCall.ts";
+import { TraceCollector, withTrace } from "./TraceCollector.ts";
 
 /** The result of a replay. */
 export interface ReplayResult {
@@ -216,3 +217,27 @@ function failsElsewhere({ isInNode }: ExactReplay, { error }: RecordedEnd, end: 
 }
 
 const notReplayed: ReadonlySet<string> = new Set(["iteration_limit", "not_serializable", "checkpoint_too_large"]);
+
+export function freshStart({ agentId, runId, input, generation, history, line }: Recording): RunStart {
+  const lane = line.parts[0]?.line.lane ?? 1;
+  return {
+    nodeId: "start",
+    input,
+    state: history ? keptState(history, line) : {},
+    line: { agentId, runId, lane },
+    generation,
+    visitBase: -lane,
+    visitOrdinal: 0,
+    runId,
+  };
+}
+
+/** The first checkpoint contains the results that the run added for open calls of the run before. */
+function keptState(history: NonNullable<Recording["history"]>, { parts }: Recording["line"]): RunStateSeed {
+  const [first] = parts[0]?.checkpoints ?? [];
+  return {
+    messages: history.map((message, at) => ({ number: at + 1, message })),
+    numbers: { next: history.length + 1 },
+    ...(first?.iteration === 0 && { added: first.added }),
+  };
+}

@@ -1,6 +1,6 @@
 import type { CallView } from "../../inspect/view/CallView.ts";
 import type { RequestView } from "../../inspect/view/RequestView.ts";
-import type { UsageView } from "../../inspect/view/UsageView.ts";
+import type { UsageView } from "../../inspect/view/viewParts.ts";
 
 /**
  * A stored or replayed run as plain JSON, for comparisons. Values are shown as in the views of

@@ -1,4 +1,4 @@
-import type { ShownValue } from "../../inspect/view/ShownValue.ts";
+import type { ShownValue } from "../../inspect/view/viewParts.ts";
 
 /** Returns the value of a view, or the problem in its place. */
 export function plainValue(shown: ShownValue): unknown {

@@ -10,7 +10,7 @@ import { z } from "zod";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import type { Environment, EnvironmentAnswer } from "../../environment/Environment.ts";
+import type { Environment, EnvironmentAnswer } from "../../environment/EnvironmentMismatch.ts";
 
 const run = promisify(execFile);
 const gitTimeoutMs = 10_000;

@@ -1,15 +1,17 @@
+import { z } from "zod";
 import { count, time } from "../../checkpoint/format/fieldTests.ts";
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import { AgentBusyError, OwnershipLostError } from "../../errors/storageErrors.ts";
 import type { Clock } from "../../internal/Clock.ts";
+import { integerFrom } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { readShape } from "../../journal/shape/readShape.ts";
 import type { ShapeDefinition, ShapeState } from "../../journal/shape/ShapeDefinition.ts";
 import { ShapedLog } from "../../journal/shape/ShapedLog.ts";
 import type { LogStorage } from "../../storage/LogStorage.ts";
 import type { OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
 import { processOwner } from "../../storage/ReleasableLog.ts";
-import type { QueueLimits } from "./QueueLimits.ts";
-import { storeAndPrune } from "./storeAndPrune.ts";
+import { queueName } from "../state/Task.ts";
 
 /** The right to run a task of a queue, within the limits of the queue. */
 export interface QueueTurn {
@@ -185,3 +187,34 @@ const rateShape: ShapeDefinition<StartRecord, RateState> = {
   values: () => [],
   begin: () => new RateState(),
 };
+
+/** The limits of a queue over all workers of a storage. Give all workers the same limits. */
+export interface QueueLimits {
+  /** How many tasks of the queue run at the same time. Defaults to no limit. */
+  readonly concurrency?: number | undefined;
+  /** How many tasks with the same key run at the same time. Defaults to no limit. */
+  readonly keyConcurrency?: number | undefined;
+  /** Starts at most `max` tasks in any `perMs` milliseconds. Continued tasks count again. Defaults to no limit. */
+  readonly rateLimit?: { readonly max: number; readonly perMs: number } | undefined;
+}
+
+export const queuesSchema: z.ZodType = z.record(
+  queueName,
+  strictOptions(() => ({
+    concurrency: integerFrom(1).optional(),
+    keyConcurrency: integerFrom(1).optional(),
+    rateLimit: strictOptions(() => ({ max: z.int().positive(), perMs: z.int().positive() })).optional(),
+  })),
+);
+
+/** A log is pruned after this many appends. */
+const pruneEvery = 256;
+
+/** Stores a record in a log whose state depends on its last records only, and prunes the log now and then. */
+export async function storeAndPrune<Rec extends LogRecord, State extends ShapeState<Rec>>(
+  log: ShapedLog<Rec, State>,
+  record: Rec,
+): Promise<void> {
+  await log.store([record]);
+  if (log.position % pruneEvery === 0) await log.prune();
+}

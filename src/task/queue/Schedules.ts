@@ -22,7 +22,7 @@ import {
 } from "./Schedule.ts";
 import type { Task } from "../state/Task.ts";
 import { isTaskRefused, type ScheduledTasks } from "./ScheduledTasks.ts";
-import { storeAndPrune } from "./storeAndPrune.ts";
+import { storeAndPrune } from "./QueueTurns.ts";
 import type { TaskLogs } from "./TaskLogs.ts";
 
 /** A schedule whose due ticks are undecided because of an error. The next `tick()` tries again. */

@@ -24,8 +24,7 @@ import { type ClaimableTask, claimableTasks, isUnreadable } from "./claimableTas
 import { applyTransition, readTask, storedTask, taskOfSummary } from "./storedTask.ts";
 import type { NewTask, Task, TaskWithStatus } from "../state/Task.ts";
 import { isInQueue, queueOrder } from "./taskOrder.ts";
-import type { QueueLimits } from "./QueueLimits.ts";
-import type { QueueRefusal, QueueTurn } from "./QueueTurns.ts";
+import type { QueueRefusal, QueueTurn, QueueLimits } from "./QueueTurns.ts";
 import type { NewSchedule, Schedule } from "./Schedule.ts";
 import { ScheduledTasks } from "./ScheduledTasks.ts";
 import { Schedules } from "./Schedules.ts";

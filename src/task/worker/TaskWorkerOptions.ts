@@ -14,7 +14,7 @@ import {
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import type { ClaimableTask } from "../queue/claimableTasks.ts";
-import { type QueueLimits, queuesSchema } from "../queue/QueueLimits.ts";
+import { type QueueLimits, queuesSchema } from "../queue/QueueTurns.ts";
 import type { TaskManager } from "../queue/TaskManager.ts";
 import { handlerOptions, type RecoveryHandlers } from "../recovery/RecoverOptions.ts";
 import type { FileReservations } from "./FileReservations.ts";

@@ -1,5 +1,3 @@
-import { FileContent, type WriteOutcome } from "./FileContent.ts";
-import type { FolderEntry, Mutation } from "./MutationTrace.ts";
 import { SimulatedSystemError } from "./Fault.ts";
 
 type Folder = Map<string, number>;
@@ -105,3 +103,140 @@ function partsOf(path: string): readonly string[] {
   known.set(path, parts);
   return parts;
 }
+
+const staleByte = 0x78;
+
+class FileContent {
+  #bytes = new Uint8Array(0);
+  #size = 0;
+  /** Whether a copy shares the bytes. The next write copies them. */
+  #isShared = false;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  read(start = 0, length = this.#size): Uint8Array {
+    return this.#bytes.slice(start, Math.min(this.#size, start + length));
+  }
+
+  /** Applies the part of a write that survived a crash. Fills gaps before it with zeros. */
+  write(offset: number, bytes: Uint8Array, fate: WriteOutcome): void {
+    if (fate === "lost") return;
+    if (fate !== "kept") return this.#writeTorn(offset, bytes, fate);
+    this.#grow(offset + bytes.length);
+    this.#bytes.set(bytes, offset);
+  }
+
+  copy(): FileContent {
+    const copy = new FileContent();
+    copy.#bytes = this.#bytes;
+    copy.#size = this.#size;
+    copy.#isShared = true;
+    this.#isShared = true;
+    return copy;
+  }
+
+  #writeTorn(offset: number, bytes: Uint8Array, { kept, fill }: Tear): void {
+    const end = offset + bytes.length;
+    for (const [index, isKept] of kept.entries()) {
+      const sector = (Math.floor(offset / sectorSize) + index) * sectorSize;
+      const [from, to] = [Math.max(offset, sector), Math.min(end, sector + sectorSize)];
+      if (isKept || fill !== "nothing") this.#grow(to);
+      if (isKept) this.#bytes.set(bytes.subarray(from - offset, to - offset), from);
+      else if (fill === "stale") this.#bytes.fill(staleByte, from, to);
+    }
+  }
+
+  #grow(size: number): void {
+    if (this.#isShared || size > this.#bytes.length) {
+      const larger = new Uint8Array(Math.max(size, this.#size * 2));
+      larger.set(this.#bytes.subarray(0, this.#size));
+      this.#bytes = larger;
+      this.#isShared = false;
+    }
+    this.#size = Math.max(this.#size, size);
+  }
+}
+
+/** The unit of a device write, in bytes. */
+const sectorSize = 512;
+
+/** The content of sectors that did not reach the device: zeros, older data, or the end of the file. */
+export type Fill = "zeros" | "stale" | "nothing";
+
+/** The sectors of a write that reached the device. */
+interface Tear {
+  readonly kept: readonly boolean[];
+  readonly fill: Fill;
+}
+
+/** The effect of a crash on a mutation that was not durable. */
+export type WriteOutcome = "kept" | "lost" | Tear;
+
+export function sectorsOf(offset: number, length: number): number {
+  return length === 0 ? 0 : Math.floor((offset + length - 1) / sectorSize) - Math.floor(offset / sectorSize) + 1;
+}
+
+/** The mutations of a file system in order, and when they became durable. */
+export class MutationTrace {
+  readonly #mutations: Mutation[] = [];
+  /** The number of the sync that made each mutation durable. */
+  readonly #syncedBy: (number | undefined)[] = [];
+  /** The mutations of each file or directory that are not synced. */
+  readonly #unsynced = new Map<number, number[]>();
+
+  get length(): number {
+    return this.#mutations.length;
+  }
+
+  add(mutation: Mutation): void {
+    const at = this.#mutations.push(mutation) - 1;
+    if (mutation.kind === "lose") this.#unsynced.delete(mutation.node);
+    else if (mutation.kind === "sync") this.#sync(mutation.node, at);
+    else this.#wait(mutation.kind === "write" ? mutation.node : mutation.folder, at);
+  }
+
+  first(count: number): readonly Mutation[] {
+    return this.#mutations.slice(0, count);
+  }
+
+  /** Considers the first `count` mutations. Returns those that a power loss at this point may undo, in order. */
+  undurable(count: number): readonly number[] {
+    const found: number[] = [];
+    for (let at = 0; at < count; at++) {
+      const { kind } = this.#mutations[at] as Mutation;
+      if (kind !== "sync" && kind !== "lose" && (this.#syncedBy[at] ?? count) >= count) found.push(at);
+    }
+    return found;
+  }
+
+  #sync(node: number, by: number): void {
+    for (const at of this.#unsynced.get(node) ?? []) this.#syncedBy[at] = by;
+    this.#unsynced.delete(node);
+  }
+
+  #wait(node: number, at: number): void {
+    const waiting = this.#unsynced.get(node);
+    if (waiting === undefined) this.#unsynced.set(node, [at]);
+    else waiting.push(at);
+  }
+}
+
+/** A name in a directory. Files are identified by number, because one may have several names or none. */
+interface FolderEntry {
+  readonly folder: number;
+  readonly name: string;
+}
+
+/** A change or a sync of a simulated file system. All changes except writes are atomic. */
+export type Mutation = { readonly path: string } & (
+  | (FolderEntry & { readonly kind: "name"; readonly node: number; readonly makes?: "file" | "folder" })
+  | (FolderEntry & { readonly kind: "unname" })
+  | (FolderEntry & { readonly kind: "rename"; readonly node: number; readonly from: FolderEntry })
+  | { readonly kind: "write"; readonly node: number; readonly offset: number; readonly bytes: Uint8Array }
+  /** Makes the writes of a file, or the names in a directory, durable. */
+  | { readonly kind: "sync"; readonly node: number }
+  /** A failed sync. The earlier writes of the file never become durable, even if later syncs succeed. */
+  | { readonly kind: "lose"; readonly node: number }
+);

@@ -1,9 +1,7 @@
 import { integerFrom } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { type Fill, sectorsOf, type WriteOutcome } from "./FileContent.ts";
-import type { FileTree } from "./FileTree.ts";
-import { type Mutation, MutationTrace } from "./MutationTrace.ts";
+import { type FileTree, type Fill, sectorsOf, type WriteOutcome, type Mutation, MutationTrace } from "./FileTree.ts";
 import { z } from "zod";
 import { seededNumbers } from "./seededNumbers.ts";
 

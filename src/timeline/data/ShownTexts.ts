@@ -1,10 +1,8 @@
 import type { MessageView } from "../../inspect/view/CheckpointView.ts";
-import type { ShownValue } from "../../inspect/view/ShownValue.ts";
+import type { ShownValue, FileChangeView, FileStateView, EntryView } from "../../inspect/view/viewParts.ts";
 import type { Redaction } from "../options/Redaction.ts";
 import type { TimelineMessage, TimelinePart, TimelineFile } from "./TimelineData.ts";
-import type { EntryView } from "../../inspect/view/EntryView.ts";
 import type { AgentInspector } from "../../inspect/AgentInspector.ts";
-import type { FileChangeView, FileStateView } from "../../inspect/view/FileChangeView.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 
 /** The maximum length of a value on one line. */

@@ -1,5 +1,5 @@
 import type { CallView } from "../../inspect/view/CallView.ts";
-import type { NotedFileChange } from "../../inspect/view/FileChangeView.ts";
+import type { NotedFileChange } from "../../inspect/view/viewParts.ts";
 import { standingUndo } from "../../inspect/show/callView.ts";
 import type { RequestView } from "../../inspect/view/RequestView.ts";
 import type { ShownTexts } from "./ShownTexts.ts";

@@ -1,6 +1,6 @@
 import type { LogStep, OwnerStep, RollbackStep, RunStep, StatusStep } from "../../inspect/view/StepView.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { EntryView } from "../../inspect/view/EntryView.ts";
+import type { EntryView } from "../../inspect/view/viewParts.ts";
 import type { ShownTexts } from "./ShownTexts.ts";
 import { timeOf } from "./timelineCall.ts";
 import type { RevertedCall, TimelineItem } from "./TimelineData.ts";

@@ -1,5 +1,5 @@
 import type { CheckpointView } from "../../inspect/view/CheckpointView.ts";
-import type { LineView } from "../../inspect/view/LineView.ts";
+import type { LineView } from "../../inspect/view/viewParts.ts";
 import type { AnswerView, BeginStep, ChangesView, MoveStep, VisitStep } from "../../inspect/view/StepView.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { ShownTexts } from "./ShownTexts.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import type { UsageView } from "../../inspect/view/UsageView.ts";
+import type { UsageView } from "../../inspect/view/viewParts.ts";
 import { functionSchema } from "../../internal/options/optionSchemas.ts";
 import { redactedPathSchema } from "../../internal/options/redactedPathSchema.ts";
 import { redactedPath } from "../../internal/redactedPath.ts";

@@ -1,0 +1,98 @@
+/** The code and the message of a read error. */
+export interface Problem {
+  readonly code: string;
+  readonly message: string;
+}
+
+/**
+ * A stored value as plain JSON. Dates become ISO 8601 text, big integers digits, bytes `{ $bytes: <length> }`, maps
+ * lists of pairs, sets lists, and `undefined` null. Untrusted, because it comes from a log.
+ */
+export type ShownValue =
+  | {
+      readonly value: unknown;
+      /**
+       * Whether parts over the limits were omitted. A text in their place states how much. Omitted if the value is
+       * complete.
+       */
+      readonly cut?: true;
+    }
+  | { readonly unreadable: Problem };
+
+/** Numbers of tokens. A number is omitted if the provider did not report it. */
+export interface UsageView {
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  readonly totalTokens?: number;
+  /** The part of `inputTokens` that the provider read from its cache. */
+  readonly cachedInputTokens?: number;
+}
+
+/** A line of execution, which is the main line, a branch of a parallel node or a sub-agent. */
+export interface LineView {
+  /**
+   * The path of the branch, such as `both#facts` or `both#shout/inner#x` for a nested branch. Omitted outside of
+   * branches.
+   */
+  readonly branch?: string;
+  /** The tool names of the enclosing sub-agents, outermost first. Empty outside of sub-agents. */
+  readonly agentPath: readonly string[];
+}
+
+/** A consecutive part of a line. Each move and each run starts a new lane. */
+export interface LaneView {
+  /** The number by which steps and checkpoints refer to the lane. */
+  readonly lane: number;
+  readonly line: LineView;
+  /** The lane of the enclosing line. Omitted for the main line. */
+  readonly parentLane?: number;
+  /** The call that runs the sub-agent. Omitted outside of sub-agents. */
+  readonly toolCallId?: string;
+  /** The checkpoint that the lane starts from. Omitted if the lane starts empty. */
+  readonly fromId?: string;
+  /** The newest checkpoint. Omitted if the lane has no checkpoint. */
+  readonly lastId?: string;
+  /** The part of the earlier state that the lane keeps. */
+  readonly keeps: "all" | "history" | "state" | "nothing";
+  /**
+   * `open` if the agent continues from the lane, `ended` if a branch or sub-agent was joined, `left` if a move or a
+   * newer run abandoned the lane.
+   */
+  readonly state: "open" | "ended" | "left";
+}
+
+/** The state of a file. `hash` refers to its content. */
+export type FileStateView =
+  | { readonly kind: "file"; readonly hash: string; readonly bytes: number; readonly mode: number }
+  | { readonly kind: "link"; readonly target: string };
+
+/** A change of a file. */
+export interface FileChangeView {
+  /** Relative to the root of the workspace. Untrusted, because it comes from a log. */
+  readonly path: string;
+  readonly change: "created" | "modified" | "deleted";
+  /** The earlier state. Omitted if the file was created. */
+  readonly before?: FileStateView;
+  /** The later state. Omitted if the file was deleted. */
+  readonly after?: FileStateView;
+}
+
+/** A file change with its location in the log. */
+export interface NotedFileChange extends FileChangeView {
+  /** The call that made the change. Omitted if a node made it. */
+  readonly toolCallId?: string;
+  readonly position: number;
+  readonly lane: number;
+  /** Whether a rollback reverted the change. */
+  readonly isReverted: boolean;
+}
+
+/** A stored append. Its records are plain JSON and untrusted. */
+export interface EntryView {
+  readonly position: number;
+  readonly generation: number;
+  readonly id: string;
+  readonly checksum: string;
+  readonly prev: string;
+  readonly records: readonly { readonly kind: string; readonly [field: string]: unknown }[];
+}
