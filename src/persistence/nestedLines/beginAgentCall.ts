@@ -1,15 +1,14 @@
 import type { AgentCallBeginning, AgentCallEvent } from "../../agent/feature/PipelineEvents.ts";
+import type { RunStart } from "../../agent/feature/RunRequest.ts";
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { LanePlace } from "../../checkpoint/records/lineRecords.ts";
-import { foldLine } from "../../checkpoint/state/foldTo.ts";
 import { lineValue } from "../../checkpoint/state/lineValue.ts";
 import { FeatureNotInstalledError, UnknownToolError } from "../../errors/agentErrors.ts";
-import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { takeLane } from "../record/RecorderStart.ts";
-import { RunRecorder } from "../record/RunRecorder.ts";
+import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
-import { restoredRun } from "./startRecorder.ts";
+import { newLine, restoredLine } from "./startRecorder.ts";
 import { structureRecord, structureReference } from "../record/strategyRecord.ts";
 
 type Next = (event: AgentCallEvent) => Promise<AgentCallBeginning>;
@@ -44,8 +43,14 @@ export async function beginAgentCall(
   if (ended) return ended;
   const recorder =
     log && line
-      ? restored(parent, setup, { log, lane: line.lane, lanes: line.lanes.map(([lane]) => lane), place })
-      : begun(parent, setup, place, beginning);
+      ? restoredLine(parent, setup, {
+          what: "an agent",
+          log,
+          lane: line.lane,
+          place,
+          lanes: line.lanes.map(([lane]) => lane),
+        })
+      : begun(parent, setup, place, beginning.start);
   recorders.add(recorder);
   return { start: recorder.start };
 }
@@ -55,41 +60,12 @@ function outputOf(log: AgentLog, lane: number): { readonly output: unknown } | u
   return record?.ended ? { output: log.readValue(lineValue(log.index, lane, record.input, order)) } : undefined;
 }
 
-interface StoredLine {
-  readonly log: AgentLog;
-  readonly lane: number;
-  readonly lanes: number[];
-  readonly place: LanePlace;
-}
-
-function restored(parent: RunRecorder, setup: PersistenceSetup, { log, lane, ...line }: StoredLine): RunRecorder {
-  const { journal, run } = parent;
-  const state = foldLine(log.index, lane);
-  if (!state) throw new UnreadableValueError(`lane ${lane} of an agent is not in the log`);
-  return restoredRun(setup, journal, { log, state }, { lane, run, opening: [], line, parent });
-}
-
-function begun(
-  parent: RunRecorder,
-  setup: PersistenceSetup,
-  place: LanePlace,
-  { start }: Extract<AgentCallBeginning, { start: unknown }>,
-): RunRecorder {
-  const { journal, run } = parent;
+function begun(parent: RunRecorder, setup: PersistenceSetup, place: LanePlace, start: RunStart): RunRecorder {
+  const { journal } = parent;
   const structure = structureRecord(setup, 0, journal);
-  const begins = { ...start, line: { ...start.line, lane: 0 } };
-  const line = { place, lanes: [] };
-  return new RunRecorder(setup, journal, run, begins, {
-    structure,
-    opening: [],
-    nest: (begun) => {
-      const lane = takeLane(line, begun, journal);
-      return [
-        lane,
-        [{ kind: "lane", lane, place, keep: "nothing" }, structureReference({ ...structure, lane }, journal)],
-      ];
-    },
-    line,
-    parent,
-  });
+  const opening = (lane: number): readonly AgentRecord[] => [
+    { kind: "lane", lane, place, keep: "nothing" },
+    structureReference({ ...structure, lane }, journal),
+  ];
+  return newLine(parent, setup, start, { place, structure, opening });
 }

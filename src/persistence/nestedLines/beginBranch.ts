@@ -1,14 +1,11 @@
 import type { BranchBeginning, BranchEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
-import type { LanePlace } from "../../checkpoint/records/lineRecords.ts";
-import { foldLine } from "../../checkpoint/state/foldTo.ts";
+import type { LanePlace, LaneRecord } from "../../checkpoint/records/lineRecords.ts";
 import { BranchChanges as StoredBranch } from "../../checkpoint/state/BranchChanges.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
-import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
-import { takeLane } from "../record/RecorderStart.ts";
-import { RunRecorder } from "../record/RunRecorder.ts";
+import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
-import { restoredRun } from "./startRecorder.ts";
+import { newLine, restoredLine } from "./startRecorder.ts";
 import { storedResult } from "./storedResult.ts";
 
 type Next = (event: BranchEvent) => Promise<BranchBeginning>;
@@ -43,37 +40,17 @@ function storedBranch({ stored: log }: RunRecorder, place: LanePlace): StoredIn 
 }
 
 function restored(parent: RunRecorder, { log, branch: { line, lanes } }: StoredIn): RunRecorder {
-  const { setup, journal, run } = parent;
   const { lane, place } = line;
-  const state = foldLine(log.index, lane);
-  if (!state) throw new UnreadableValueError(`lane ${lane} of a branch is not in the log`);
-  const own = { place, lanes: [...lanes] };
-  const recorder = restoredRun(setup, journal, { log, state }, { lane, run, opening: [], line: own, parent });
+  const recorder = restoredLine(parent, parent.setup, { what: "a branch", log, lane, place, lanes: [...lanes] });
   recorder.newSettings = parent.newSettings;
   return recorder;
 }
 
-function begun(parent: RunRecorder, place: LanePlace, { state, ...from }: RunStart): RunRecorder {
-  const { setup, journal, run, structure, decisions, start } = parent;
-  const keep = state.messages ? "all" : "state";
-  const { isRecordedCall, isRefusedCall } = start;
-  const begins: RunStart = {
-    ...from,
-    state,
-    line: { ...from.line, lane: 0 },
-    ...(isRecordedCall && { isRecordedCall }),
-    ...(isRefusedCall && { isRefusedCall }),
-  };
-  const line = { place, lanes: [] };
-  return new RunRecorder(setup, journal, run, begins, {
-    structure,
-    opening: [],
-    nest: (begun) => {
-      const lane = takeLane(line, begun, journal);
-      return [lane, [{ kind: "lane", lane, place, keep }]];
-    },
-    restored: decisions,
-    line,
-    parent,
-  });
+function begun(parent: RunRecorder, place: LanePlace, start: RunStart): RunRecorder {
+  const { setup, structure, decisions } = parent;
+  const { isRecordedCall, isRefusedCall } = parent.start;
+  const keep = start.state.messages ? "all" : "state";
+  const calls = { ...(isRecordedCall && { isRecordedCall }), ...(isRefusedCall && { isRefusedCall }) };
+  const opening = (lane: number): readonly LaneRecord[] => [{ kind: "lane", lane, place, keep }];
+  return newLine(parent, setup, { ...start, ...calls }, { place, structure, restored: decisions, opening });
 }

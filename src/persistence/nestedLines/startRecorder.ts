@@ -2,9 +2,11 @@ import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord
 import type { RunStart, BranchResult } from "../../agent/feature/RunRequest.ts";
 import type { RunStateSeed } from "../../agent/state/RunState.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
-import type { LaneRecord } from "../../checkpoint/records/lineRecords.ts";
+import type { LanePlace, LaneRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import { type AgentState, firstVisitOf, nextVisitOf, refusedCalls } from "../../checkpoint/state/AgentState.ts";
+import { foldLine } from "../../checkpoint/state/foldTo.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { linesTo } from "../../checkpoint/lines/linesTo.ts";
 import { joinedBranches } from "../../checkpoint/state/BranchChanges.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
@@ -21,7 +23,7 @@ import { Replay } from "../replay/Replay.ts";
 import type { CheckpointHead } from "../record/checkpointRecord.ts";
 import { NamedCheckpoints } from "../record/CreateCheckpointOptions.ts";
 import { RunRecorder } from "../record/RunRecorder.ts";
-import type { RecordedLine } from "../record/RecorderStart.ts";
+import type { RecordedLine, RecorderStart } from "../record/RecorderStart.ts";
 import { seedOf, storedResult } from "./storedResult.ts";
 import { structureRecord, structureReference } from "../record/strategyRecord.ts";
 import type { ContentPart, Message, ToolMessage } from "../../checkpoint/messages/Message.ts";
@@ -102,6 +104,55 @@ export function restoredRun(
     line,
     parent,
     ...(index.lines.childrenOf(lane).length > 0 && { stored: log }),
+  });
+}
+
+/** A nested line in the log. `what` describes it in errors. */
+export interface StoredLine extends RecordedLine {
+  readonly what: string;
+  readonly log: AgentLog;
+  readonly lane: number;
+}
+
+/** Returns the recorder that continues a nested line from the log. */
+export function restoredLine(
+  parent: RunRecorder,
+  setup: PersistenceSetup,
+  { what, log, lane, ...line }: StoredLine,
+): RunRecorder {
+  const state = foldLine(log.index, lane);
+  if (!state) throw new UnreadableValueError(`lane ${lane} of ${what} is not in the log`);
+  const { journal, run } = parent;
+  return restoredRun(setup, journal, { log, state }, { lane, run, opening: [], line, parent });
+}
+
+interface NewLine extends Pick<RecorderStart<RunRecorder>, "structure" | "restored"> {
+  readonly place: LanePlace;
+  readonly opening: (lane: number) => readonly AgentRecord[];
+}
+
+/** Returns the recorder of a nested line that starts on a new lane. */
+export function newLine(
+  parent: RunRecorder,
+  setup: PersistenceSetup,
+  start: RunStart,
+  { place, opening, ...from }: NewLine,
+): RunRecorder {
+  const { journal, run } = parent;
+  const line: RecordedLine = { place, lanes: [] };
+  const begins = { ...start, line: { ...start.line, lane: 0 } };
+  return new RunRecorder(setup, journal, run, begins, {
+    ...from,
+    opening: [],
+    nest: (begun) => {
+      // Lanes in the log are in ascending order, so the caller appends the first records in the same turn.
+      const lane = journal.nextLane++;
+      line.lanes.push(lane);
+      begun.line = { ...begun.line, lane };
+      return [lane, opening(lane)];
+    },
+    line,
+    parent,
   });
 }
 

@@ -13,7 +13,7 @@ export interface LastSave {
 export function lastSave(
   journal: Journal,
   lane: number,
-  { progress, progressSummary }: Pick<RunState, "progress" | "progressSummary">,
+  { progress, progressSummary }: Partial<Pick<RunState, "progress" | "progressSummary">>,
 ): LastSave {
   const at = journal.clock.monotonic();
   return { at, valueBytes: journal.valueBytesOn(lane), left: false, progress, progressSummary };

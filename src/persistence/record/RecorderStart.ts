@@ -3,7 +3,6 @@ import type { BranchResult } from "../../agent/feature/RunRequest.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { DecisionRecord, StructureRecord, LanePlace } from "../../checkpoint/records/lineRecords.ts";
-import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { RecordedAnswers } from "../replay/RecordedAnswers.ts";
 import type { Replay } from "../replay/Replay.ts";
@@ -34,17 +33,6 @@ export interface RecordedLine {
   readonly place?: LanePlace;
   /** The lanes of the line, the newest last. Each move starts another lane. */
   readonly lanes: number[];
-}
-
-/**
- * Returns the first lane of a nested line. The number is taken when the line starts, because lanes in the log must be
- * in ascending order. The caller must append the first records in the same turn of the event loop.
- */
-export function takeLane({ lanes }: RecordedLine, run: AgentRun, journal: Journal): number {
-  const lane = journal.nextLane++;
-  lanes.push(lane);
-  run.line = { ...run.line, lane };
-  return lane;
 }
 
 export class ParallelStarts {

@@ -97,8 +97,7 @@ export class RunRecorder {
     this.head = head;
     this.named = named;
     this.#opening = from.opening;
-    const { progress, progressSummary } = start.state;
-    this.saved = lastSave(journal, this.lane, { progress, progressSummary });
+    this.saved = lastSave(journal, this.lane, start.state);
   }
 
   /** Called when the first node of the run is known. A new run is durable when this resolves. */
@@ -295,7 +294,7 @@ export class RunRecorder {
     this.#pending.push(...this.#writer.take(state, this.#node));
   }
 
-  get #unsaved(): readonly AgentRecord[] {
+  get #unsaved(): AgentRecord[] {
     return [...this.#opening, ...this.#pending];
   }
 
@@ -344,7 +343,7 @@ export class RunRecorder {
   }
 
   #drainUnsaved(): AgentRecord[] {
-    const records = [...this.#opening, ...this.#pending];
+    const records = this.#unsaved;
     this.#opening = [];
     this.#pending = [];
     return records;
