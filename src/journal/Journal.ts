@@ -16,7 +16,7 @@ import { InvalidInputError } from "../errors/agentErrors.ts";
 import type { Clock } from "../internal/Clock.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
-import { type AgentHead, readHead } from "../storage/readHead.ts";
+import { type AgentHead, emptyHead, readHead } from "../storage/readHead.ts";
 import { readPaced, withLastCheckpoint } from "../storage/readEntries.ts";
 import type { LogStorage } from "../storage/LogStorage.ts";
 import type { SnapshotDue } from "../storage/SnapshotDue.ts";
@@ -134,7 +134,8 @@ export class Journal implements AsyncDisposable {
     const owned = await own(storage.log, agentId, options.mustExist);
     try {
       if (owned.damage) throw owned.damage;
-      const journal = new Journal(options, sha256, owned, await readHead(storage.log, agentId));
+      const head = owned.position === 0 ? emptyHead(agentId) : await readHead(storage.log, agentId);
+      const journal = new Journal(options, sha256, owned, head);
       await assertCustody(journal, options.custody);
       return journal;
     } catch (error) {

@@ -64,9 +64,13 @@ export class Disk {
     await this.#call("unlink", path, "ENOENT", () => this.#system.unlink(path));
   }
 
-  /** Treats an existing directory as created. */
-  async mkdir(path: string): Promise<void> {
-    await this.#call("mkdir", path, "EEXIST", () => this.#system.mkdir(path));
+  /** Returns `false` if the name is in use. */
+  async mkdir(path: string): Promise<boolean> {
+    const create = async () => {
+      await this.#system.mkdir(path);
+      return true;
+    };
+    return (await this.#call("mkdir", path, "EEXIST", create)) ?? false;
   }
 
   /** Keeps a directory with files. Treats a missing directory as removed. */

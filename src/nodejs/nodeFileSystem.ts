@@ -46,7 +46,7 @@ export const nodeFileSystem: FileSystem = {
       const found = fstatSync(descriptor);
       // Pipes and devices have no end, and directories have no bytes.
       if (!found.isFile()) throw new StorageError("permission", "read", path);
-      return await readFrom(descriptor, start, length ?? found.size - start);
+      return await readFrom(descriptor, start, Math.min(length ?? found.size, found.size - start));
     } finally {
       await closeFile(descriptor);
     }

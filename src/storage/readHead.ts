@@ -49,13 +49,18 @@ export async function readHead(
   const cache = keeps ? headCacheOf(log) : undefined;
   const known = cache?.take(agentId);
   const head = (known && (await readAfter(log, agentId, known))) ?? (await readAsNew(log, agentId, known));
-  if (!head) return headOf(agentId, { index: new LogProjection(), ...emptyParts() });
+  if (!head) return emptyHead(agentId);
   if (!hasOneLine(head.index)) {
     const grown = { ...head, grows: true } as const;
     return headOf(agentId, grown, () => cache?.set(agentId, grown));
   }
   if (head !== known) remember(cache, agentId, head, known?.grows ? undefined : known);
   return headOf(agentId, head);
+}
+
+/** Returns the head of an agent without records. */
+export function emptyHead(agentId: string): AgentHead {
+  return headOf(agentId, { index: new LogProjection(), ...emptyParts() });
 }
 
 /** Caches only the small part that the run of a single line continues from. */

@@ -71,8 +71,8 @@ export class AgentBlobs implements BlobStore {
   }
 
   /** Creates the blob directory. The directories of an owned agent exist unless the agent was removed. */
-  protected makeFolders(disk: Disk, folder: AgentFolder): Promise<void> {
-    return disk.mkdir(folder.blobs);
+  protected async makeFolders(disk: Disk, folder: AgentFolder): Promise<void> {
+    await disk.mkdir(folder.blobs);
   }
 
   async #copyBytes(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean> {

@@ -17,7 +17,7 @@ import { type ReceivedSegment, receiveAppends } from "./receiveAppends.ts";
 import { publishReplacement, publishSegment } from "./owner/OwnedSegment.ts";
 import { releaseGeneration } from "./owner/OwnerLiveness.ts";
 import { OwnerLease } from "./takeover/OwnerLease.ts";
-import type { Taken } from "./takeover/takeOwnership.ts";
+import type { Held, Taken } from "./takeover/takeOwnership.ts";
 import { openReader } from "./read/LogReader.ts";
 import { StateFile } from "./summary/StateFile.ts";
 
@@ -34,7 +34,8 @@ export class FileOwnedLog implements OwnedLog {
   readonly #lease: OwnerLease;
   readonly #onEnd: () => void;
   readonly #turns = new Mutex();
-  #taken: Taken;
+  readonly #opened: Taken;
+  #taken: Held;
   #end: ChainLink;
   /** The end of the log after all queued appends. If one fails, all later ones also fail. */
   #expectedEnd: ChainLink;
@@ -48,6 +49,7 @@ export class FileOwnedLog implements OwnedLog {
     this.#lease = new OwnerLease(backend, folder, () => this.#taken.segment);
     this.#onEnd = onEnd;
     this.tornTail = taken.tornTail;
+    this.#opened = taken;
     this.#taken = taken;
     this.#end = taken.end;
     this.#expectedEnd = taken.end;
@@ -59,6 +61,11 @@ export class FileOwnedLog implements OwnedLog {
 
   get position(): number {
     return this.#end.position;
+  }
+
+  /** The last durable append. */
+  get end(): ChainLink {
+    return this.#end;
   }
 
   /** Whether the agent has no appends, as before the first append or after a deletion. */
@@ -80,8 +87,8 @@ export class FileOwnedLog implements OwnedLog {
 
   /** Starts to renew the lease, and repairs an unsettled `state.json` of the previous owner. */
   async start(): Promise<void> {
-    await this.#lease.start();
-    this.#rebuilt = await this.#state.repair(this.generation, this.#taken).catch(() => undefined);
+    await this.#lease.start(this.#opened.claimedAtMs);
+    this.#rebuilt = await this.#state.repair(this.generation, this.#opened).catch(() => undefined);
   }
 
   async checkStop(): Promise<void> {
@@ -151,14 +158,14 @@ export class FileOwnedLog implements OwnedLog {
     });
   }
 
-  async #publishReceived({ file, claim, last: { end, summary } }: ReceivedSegment): Promise<Taken> {
+  async #publishReceived({ file, claim, last: { end, summary } }: ReceivedSegment): Promise<Held> {
     if (file === undefined) throw new OwnershipLostError(this.#folder.agentId, this.generation);
     await this.#lease.refresh();
     if (summary !== undefined) await this.#state.markChanging(summary, this.generation, this.#end);
     return { segment: await publishReplacement(this.#backend, this.#folder, claim, file), claim, end };
   }
 
-  async #continueAs(next: () => Promise<Taken>): Promise<void> {
+  async #continueAs(next: () => Promise<Held>): Promise<void> {
     const { segment } = this.#taken;
     this.#taken = await this.#orEnd(next);
     await segment.close().catch(() => {});
@@ -231,17 +238,17 @@ export class FileOwnedLog implements OwnedLog {
 async function leaveOutNumbers(
   backend: FileBackend,
   folder: AgentFolder,
-  { claim: { generation: before, nonce }, end }: Taken,
+  { claim: { generation: before, nonce }, end }: Held,
   generation: number,
-): Promise<Taken> {
+): Promise<Held> {
   const claim = { ...newClaim(backend, folder.agentId, generation, nonce), after: before };
   const bytes = Buffer.from(encodeControl("claim", claim, backend.sha256));
   const segment = await publishSegment(backend, folder, claim, bytes);
   if (segment === undefined) throw new OwnershipLostError(folder.agentId, before, generation);
   try {
     await segment.checkAfter(before);
-    await segment.store(openingBytes([], { from: end.position, base: [] }, backend.sha256));
-    await segment.removeOthers(new Set());
+    const opening = openingBytes([], { from: end.position, base: [] }, backend.sha256);
+    await segment.removeOthers(await segment.store(opening));
     return { segment, claim, end };
   } catch (error) {
     releaseGeneration(folder.segment(generation), nonce);

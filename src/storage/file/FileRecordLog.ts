@@ -1,3 +1,4 @@
+import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { AlreadyExistsError, StorageClosedError, StorageError } from "../../errors/storageErrors.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
@@ -169,7 +170,8 @@ export class FileRecordLog implements RecordLog {
   async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
     checkSchema(logArguments.read, options, "options of read()");
     // `yield*` would wait several times per entry.
-    for (const entry of await openReader(this.#backend, this.#folder(agentId)).read(options)) yield entry;
+    const reader = openReader(this.#backend, this.#folder(agentId));
+    for (const entry of await reader.read(options, this.#ownEnd(agentId))) yield entry;
   }
 
   async *encodedAppends(agentId: string, options: { readonly upTo?: number } = {}): AsyncGenerator<Uint8Array> {
@@ -236,6 +238,12 @@ export class FileRecordLog implements RecordLog {
     await replaceAtomically(this.#backend.disk, folder, folder.stop(generation), generation, request, false);
     // Notifies an owner in this process before its next renewal.
     for (const owned of this.#owned) if (owned.agentId === agentId) await owned.checkStop();
+  }
+
+  /** Returns the end of a log that this process owns. */
+  #ownEnd(agentId: string): ChainLink | undefined {
+    for (const owned of this.#owned) if (owned.agentId === agentId) return owned.end;
+    return undefined;
   }
 
   /**

@@ -7,7 +7,7 @@ import { type AgentFolder, removeFiles } from "./layout/AgentFolder.ts";
 import { SegmentScan } from "./layout/SegmentScan.ts";
 import { droppedSegment, wholeSegment } from "./layout/controlLine.ts";
 import { publishReplacement } from "./owner/OwnedSegment.ts";
-import type { Taken } from "./takeover/takeOwnership.ts";
+import type { Held } from "./takeover/takeOwnership.ts";
 import { LogLoader, type LogPart } from "./read/LogLoader.ts";
 import { LogReader } from "./read/LogReader.ts";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ import { join } from "node:path";
  * Writes the remaining log into one new segment, then removes the older segments and unreferenced blobs. Appends must
  * not run concurrently. Lines are copied byte for byte, without the positions that `pruned` records name.
  */
-export async function compactSegments(backend: FileBackend, folder: AgentFolder, taken: Taken): Promise<Taken> {
+export async function compactSegments(backend: FileBackend, folder: AgentFolder, taken: Held): Promise<Held> {
   const loader = new LogLoader(folder, backend);
   const { parts, from } = await loader.load({ needsOlder: () => true });
   const chain = new EntryChain(new LogReader(folder, backend).gapsIn(parts), {
@@ -84,9 +84,9 @@ export async function sweepBlobs(
 export async function dropSegments(
   backend: FileBackend,
   folder: AgentFolder,
-  taken: Taken,
+  taken: Held,
   end: ChainLink,
-): Promise<Taken> {
+): Promise<Held> {
   const claim = newClaim(backend, folder.agentId, taken.claim.generation + 1, taken.claim.nonce);
   const segment = await publishReplacement(backend, folder, claim, droppedSegment(claim, end, backend.sha256));
   for (const path of [folder.blobs, folder.owners, folder.temporary]) await removeFiles(backend.disk, path);

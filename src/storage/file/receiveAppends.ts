@@ -7,7 +7,7 @@ import type { AgentFolder } from "./layout/AgentFolder.ts";
 import { type Claim, encodeControl, openingBytes } from "./layout/controlLine.ts";
 import { type EncodedAppend, encodeAppend } from "../lease/encodeAppend.ts";
 import { type FileBackend, newClaim } from "./owner/FileBackend.ts";
-import type { Taken } from "./takeover/takeOwnership.ts";
+import type { Held } from "./takeover/takeOwnership.ts";
 
 type LastOf = Parameters<NonNullable<RecordLog["receive"]>>[3];
 
@@ -25,7 +25,7 @@ const writtenBytes = 1024 * 1024;
 export async function receiveAppends(
   backend: FileBackend,
   folder: AgentFolder,
-  { claim: { generation, nonce } }: Taken,
+  { claim: { generation, nonce } }: Held,
   received: StoredAppends,
   last: LastOf,
 ): Promise<ReceivedSegment> {

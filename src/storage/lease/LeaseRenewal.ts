@@ -26,10 +26,10 @@ export class LeaseRenewal {
     await this.#current;
   }
 
-  /** Starts with a fresh lease. The first renewal follows after a third of the lease. */
-  continue(): void {
+  /** Starts with a lease that began at a monotonic time. The first renewal follows after a third of the lease. */
+  continue(since = this.#clock.monotonic()): void {
     this.#beat++;
-    this.#renewedAt = this.#clock.monotonic();
+    this.#renewedAt = since;
     this.#renewLater();
   }
 

@@ -28,8 +28,19 @@ export const blindToSuccessors: Wrap = (fileSystem) => {
 /** A segment gets its name first, and is synced once the name is durable. */
 export const namedBeforeSynced: Wrap = (fileSystem) => {
   const later: (() => Promise<void>)[] = [];
+  const firstLater = (sync: () => Promise<void>) => {
+    let isFirst = true;
+    return async () => {
+      if (!isFirst) return sync();
+      isFirst = false;
+      later.push(sync);
+    };
+  };
   return delegating(
-    changingFiles(fileSystem, (file) => ({ fsync: async () => void later.push(() => file.fsync()) })),
+    changingFiles(fileSystem, (file) => ({
+      fsync: async () => void later.push(() => file.fsync()),
+      fdatasync: firstLater(() => file.fdatasync()),
+    })),
     {
       fsyncDir: async (path) => {
         await fileSystem.fsyncDir(path);

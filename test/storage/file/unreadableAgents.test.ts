@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { FileRecordLog } from "../../../src/storage/file/FileRecordLog.ts";
@@ -15,6 +15,7 @@ import {
   TestMachine,
   textsOf,
 } from "./support/fixture.ts";
+import { TestClock } from "./support/TestClock.ts";
 
 /** Two agents, "a" and "b", each with appends of two owners; their processes have ended. */
 async function twoAgents(): Promise<{ readonly directory: string; readonly log: FileRecordLog }> {
@@ -57,7 +58,10 @@ describe("removed segments", () => {
 
   it("are detected when only the heartbeat file of the owner remains", async () => {
     const directory = await testDirectory();
-    await append(await testLog(directory).open("a", nextOwner()), "one");
+    const clock = new TestClock();
+    await append(await testLog(directory, { clock }).open("a", nextOwner()), "one");
+    clock.advance(5_000);
+    await expect.poll(() => readdir(join(agentPath(directory, "a"), "owners"))).toEqual(["1.alive"]);
     await rm(join(agentPath(directory, "a"), "checkpoints"), { recursive: true });
     await expect(testLog(directory).open("a", nextOwner())).rejects.toMatchObject(corrupt);
   });

@@ -63,10 +63,11 @@ export class StatusIndex {
    * Marks the next status of an agent, after `state.json` records the change and before the append. A concurrent build
    * of the index either creates its directory before this check or reads the updated `state.json`.
    *
+   * @returns whether an index exists.
    * @param before - the existing marks of the agent. `undefined` if unknown.
    */
-  async mark(folder: string, { summary, generation }: Marked, before?: AgentSummary): Promise<void> {
-    await this.#add(async () => {
+  async mark(folder: string, { summary, generation }: Marked, before?: AgentSummary): Promise<boolean> {
+    return this.#add(async () => {
       const due = dueMark(folder, summary, generation);
       if (!before || !isSameMark(before, summary))
         await this.#folder(statusFolder(summary.status)).add(statusMark(folder, summary, generation));
@@ -160,18 +161,19 @@ export class StatusIndex {
   }
 
   /** Adds marks to an existing index. Invalidates the index if this process lacks permission. */
-  async #add(add: () => Promise<void>): Promise<void> {
+  async #add(add: () => Promise<void>): Promise<boolean> {
     const found = await this.#found();
-    if (found === "none") return;
-    if (found === "another user's") return this.#revoke().catch(unlessForbidden);
+    if (found === "none") return false;
     try {
-      await add();
+      if (found === "another user's") await this.#revoke().catch(unlessForbidden);
+      else await add();
     } catch (error) {
       // The index was removed concurrently. The next build reads this agent.
-      if (isUnavailable(error) && (await this.#found()) === "none") return;
+      if (isUnavailable(error) && (await this.#found()) === "none") return false;
       if (!isForbidden(error)) throw error;
       await this.#revoke();
     }
+    return true;
   }
 
   /** Invalidates the index. Lists read all agents, and the next list rebuilds the index. */

@@ -79,10 +79,9 @@ export function segmentGenerations(names: readonly string[]): number[] {
 export async function ensureAgentFolder(disk: Disk, folder: AgentFolder): Promise<void> {
   const directory = dirname(folder.tasks);
   const syncs = await ensureDirectory(disk, directory);
-  await ensureFolder(disk, folder.tasks);
-  await ensureFolder(disk, folder.path);
-  for (const path of [folder.owners, folder.blobs, folder.temporary, folder.checkpoints]) await disk.mkdir(path);
-  const own = [directory, folder.tasks, folder.path].map((path) => disk.fsyncDir(path));
+  const { tasks, path, owners, blobs, temporary, checkpoints } = folder;
+  for (const each of [tasks, path, owners, blobs, temporary, checkpoints]) await ensureFolder(disk, each);
+  const own = [directory, tasks, path].map((each) => disk.fsyncDir(each));
   await Promise.all([...syncs.map((sync) => sync()), ...own]);
 }
 
@@ -104,7 +103,7 @@ async function ensureDirectory(disk: Disk, path: string): Promise<readonly (() =
 }
 
 async function ensureFolder(disk: Disk, path: string): Promise<void> {
-  await disk.mkdir(path);
+  if (await disk.mkdir(path)) return;
   // A link in place of a directory would leave the storage directory.
   if ((await disk.stat(path))?.folder !== true) throw new StorageError("permission", "mkdir", path);
 }
@@ -123,21 +122,9 @@ export async function assertNoLinks(disk: Disk, folders: readonly string[]): Pro
   return missing;
 }
 
-/**
- * Removes lease files, stop requests and temporary files of earlier owners.
- *
- * @param dropped - whether the agent was deleted. If so, also removes blobs that a crash left.
- */
-export async function removeLeftovers(
-  disk: Disk,
-  folder: AgentFolder,
-  generation: number,
-  dropped: boolean,
-): Promise<void> {
-  const isEarlier = (name: string) => Number.parseInt(name, 10) < generation;
-  await removeFiles(disk, folder.owners, isEarlier);
-  await removeFiles(disk, folder.temporary, isEarlier);
-  if (dropped) await removeFiles(disk, folder.blobs);
+/** Whether a file in `owners` or `tmp` belongs to an owner before this generation. */
+export function isOfEarlierOwner(generation: number): (name: string) => boolean {
+  return (name) => Number.parseInt(name, 10) < generation;
 }
 
 export async function removeFiles(

@@ -22,10 +22,12 @@ export class OwnedSegment {
   /**
    * Appends bytes. They are durable and the segment is still owned when the promise resolves. After a rejection, do not
    * write to this segment again.
+   *
+   * @returns the generations in the directory.
    */
-  async store(bytes: Uint8Array): Promise<void> {
+  async store(bytes: Uint8Array): Promise<readonly number[]> {
     await this.#file.store(bytes);
-    await this.check();
+    return this.check();
   }
 
   /** Writes bytes that the next owner does not need, without a sync. */
@@ -37,10 +39,10 @@ export class OwnedSegment {
    * Rejects if a higher generation exists. A new owner publishes its segment before it reads the log. If this listing
    * does not show the new segment yet, the new owner still reads all bytes that were synced before the listing.
    */
-  async check(): Promise<void> {
-    const names = (await this.#disk.readdir(this.#folder.checkpoints)) ?? [];
-    const [highest] = segmentGenerations(names);
-    if (highest === this.generation) return;
+  async check(): Promise<readonly number[]> {
+    const generations = segmentGenerations((await this.#disk.readdir(this.#folder.checkpoints)) ?? []);
+    const [highest] = generations;
+    if (highest === this.generation) return generations;
     throw new OwnershipLostError(this.#folder.agentId, this.generation, highest);
   }
 
@@ -52,12 +54,13 @@ export class OwnedSegment {
     await this.check();
   }
 
-  /** Removes segments that this owner's `open` replaced. Call `check` first. */
-  async removeOthers(kept: ReadonlySet<number>): Promise<void> {
-    const names = (await this.#disk.readdir(this.#folder.checkpoints)) ?? [];
-    const superfluous = segmentGenerations(names).filter(
-      (generation) => generation < this.generation && !kept.has(generation),
-    );
+  /**
+   * Removes segments that this owner's `open` replaced.
+   *
+   * @param listed - the result of {@link check} after the `open` was durable.
+   */
+  async removeOthers(listed: readonly number[], kept: ReadonlySet<number> = new Set()): Promise<void> {
+    const superfluous = listed.filter((generation) => generation < this.generation && !kept.has(generation));
     for (const generation of superfluous) await this.#disk.unlink(this.#folder.segment(generation));
   }
 
@@ -113,8 +116,7 @@ export async function publishReplacement(
   const segment = await publishSegment(backend, folder, claim, content);
   if (segment === undefined) throw new OwnershipLostError(folder.agentId, claim.generation - 1, claim.generation);
   try {
-    await segment.check();
-    await segment.removeOthers(new Set());
+    await segment.removeOthers(await segment.check());
     return segment;
   } catch (error) {
     releaseGeneration(folder.segment(claim.generation), claim.nonce);

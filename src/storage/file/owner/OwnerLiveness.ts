@@ -39,13 +39,12 @@ export class OwnerLiveness {
   async judge(folder: AgentFolder, generation: number): Promise<Judgement | undefined> {
     const { disk, sha256, leaseMs } = this.#surroundings;
     const path = folder.segment(generation);
-    const size = (await disk.stat(path))?.size;
     const head = await disk.readFile(path, 0, claimBytes);
-    if (size === undefined || head === undefined) return undefined;
+    if (head === undefined) return undefined;
     const claimEnd = head.indexOf(lineBreak);
     const claim =
       claimEnd < 0 ? undefined : parseClaim(folder.agentId, generation, path, head.subarray(0, claimEnd), sha256);
-    const tail = await disk.readFile(path, Math.max(0, size - endingBytes), endingBytes);
+    const tail = head.length < claimBytes ? head.subarray(-endingBytes) : await this.#tailOf(path);
     if (tail === undefined) return undefined;
     if (this.#isEnded(tail)) return { state: "free", claim, retryAfterMs: 0 };
     if (claim !== undefined && this.#isGone(claim, path)) return { state: "gone", claim, retryAfterMs: 0 };
@@ -55,6 +54,12 @@ export class OwnerLiveness {
 
   forget(agentId: string): void {
     this.#sightings.forget(agentId);
+  }
+
+  async #tailOf(path: string): Promise<Buffer | undefined> {
+    const { disk } = this.#surroundings;
+    const size = (await disk.stat(path))?.size;
+    return size === undefined ? undefined : disk.readFile(path, Math.max(0, size - endingBytes), endingBytes);
   }
 
   #isEnded(tail: Buffer): boolean {

@@ -91,8 +91,7 @@ export class SegmentPublisher {
   async #create(path: string, bytes: Uint8Array): Promise<DiskFile | undefined> {
     const file = await this.#disk.create(path, { synced: true });
     try {
-      await file?.write(bytes);
-      await file?.fsync();
+      await file?.store(bytes);
       return file;
     } catch (error) {
       await file?.close().catch(() => {});

@@ -14,7 +14,7 @@ import {
 } from "../layout/Segment.ts";
 import { SegmentScan } from "../layout/SegmentScan.ts";
 import { type ControlLines, decodeControl } from "../layout/controlLine.ts";
-import { decodeState } from "../layout/stateJson.ts";
+import { decodeState, type StoredSummary } from "../layout/stateJson.ts";
 import { linkOf } from "../../../checkpoint/format/entryCodec.ts";
 import type { Disk } from "../../../nodejs/Disk.ts";
 
@@ -24,8 +24,10 @@ const maxListings = 16;
 export type Reading = Pick<FileBackend, "disk" | "sha256" | "identity">;
 
 export interface LoadOptions {
-  /** For a new owner: only segments below its generation are read, and the log must contain the known end. */
-  readonly below?: { readonly generation: number; readonly known: ChainLink | undefined };
+  /** For a new owner: the segments below its own, as listed before. The log must contain the known end. */
+  readonly below?: { readonly generation: number; readonly listed: ListedSegments };
+  /** For a reader in the owner's process: the end of the log. The owner has checked the directories. */
+  readonly ownEnd?: ChainLink | undefined;
   /** Called with each part from newest to oldest. Older parts are read while it returns `true`. Defaults to never. */
   readonly needsOlder?: (part: LogPart) => boolean;
   /**
@@ -54,7 +56,7 @@ export class LogLoader {
   async load(options: LoadOptions = {}): Promise<LoadedLog> {
     let missing = 0;
     for (let listing = 0; listing < maxListings; listing++) {
-      const image = await this.#attempt(options);
+      const image = await this.#attempt(await this.#listed(options, listing === 0), options);
       if (typeof image !== "number") return image;
       missing = image;
     }
@@ -70,15 +72,11 @@ export class LogLoader {
     return segment && cut ? { ...segment, cut: true } : segment;
   }
 
-  async #attempt({
-    below,
-    needsOlder = () => false,
-    after,
-    upTo = Number.POSITIVE_INFINITY,
-  }: LoadOptions): Promise<LoadedLog | number> {
+  async #attempt(
+    { generations, known }: Pick<ListedSegments, "generations" | "known">,
+    { needsOlder = () => false, after, upTo = Number.POSITIVE_INFINITY }: LoadOptions,
+  ): Promise<LoadedLog | number> {
     const voids: Segment[] = [];
-    // Reads the known end before the log, because the log only grows.
-    const { generations, known } = await this.#listed(below);
     for (const generation of generations) {
       const segment = await this.segment(generation, after);
       if (segment === undefined) return generation;
@@ -93,14 +91,19 @@ export class LogLoader {
   }
 
   /**
-   * Lists the segments. A new owner lists only lower generations, and it checked for missing segments before it
-   * published its own.
+   * Lists the segments. A new owner lists again only if a segment was missing. Reads the known end before the log,
+   * because the log only grows.
    */
-  async #listed(below: LoadOptions["below"]): Promise<ListedSegments> {
-    if (below === undefined) return listSegments(this.#reading, this.#folder);
+  async #listed(
+    { below, ownEnd }: LoadOptions,
+    first: boolean,
+  ): Promise<Pick<ListedSegments, "generations" | "known">> {
+    if (below === undefined && ownEnd === undefined) return listSegments(this.#reading, this.#folder);
+    if (below && first) return below.listed;
     const names = (await this.#reading.disk.readdir(this.#folder.checkpoints)) ?? [];
-    const generations = segmentGenerations(names).filter((generation) => generation < below.generation);
-    return { generations, known: below.known };
+    const end = below?.generation ?? Infinity;
+    const generations = segmentGenerations(names).filter((generation) => generation < end);
+    return { generations, known: below ? below.listed.known : ownEnd };
   }
 
   async #imageOf(
@@ -261,7 +264,12 @@ export function tornTailOf({ newest, torn }: LoadedLog, cut: LineRange | undefin
 export interface ListedSegments {
   /** Highest first. Empty for an unknown agent. */
   readonly generations: readonly number[];
-  readonly known: ChainLink | undefined;
+  /** The end of the log in `state.json`. */
+  readonly known?: ChainLink | undefined;
+  /** The content of `state.json`. `undefined` if it is missing, damaged or of another agent. */
+  readonly state?: StoredSummary | undefined;
+  /** The names of the files in `owners`. */
+  readonly owners: readonly string[];
 }
 
 /**
@@ -275,45 +283,29 @@ export async function listSegments(
   backend: Pick<FileBackend, "disk" | "sha256">,
   folder: AgentFolder,
 ): Promise<ListedSegments> {
-  const { disk } = backend;
-  await assertNoLinks(disk, [folder.tasks, folder.path, folder.checkpoints]);
+  const { disk, sha256 } = backend;
+  if ((await assertNoLinks(disk, [folder.tasks, folder.path])).length > 0) return { generations: [], owners: [] };
+  await assertNoLinks(disk, [folder.checkpoints]);
   const list = async () => segmentGenerations((await disk.readdir(folder.checkpoints)) ?? []);
   const listed = await list();
   const [last = 0] = listed;
   if (last >= highestGeneration)
     throw new CorruptLogError(folder.agentId, { file: folder.segment(last) }, "no generation can follow it");
-  const state = await readState(backend, folder);
-  const highest = await knownGeneration(backend, folder, state?.generation, listed.length === 0);
+  const bytes = await disk.readFile(folder.state);
+  const read = bytes && decodeState(bytes.toString(), sha256);
+  const state = read?.summary.agentId === folder.agentId ? read : undefined;
+  const owners = (await disk.readdir(folder.owners)) ?? [];
+  const blobs = listed.length === 0 ? ((await disk.readdir(folder.blobs)) ?? []) : [];
+  // A damaged file only proves that the agent existed.
+  const stated = state?.generation ?? Number(bytes !== undefined || blobs.length > 0);
+  const highest = Math.max(stated, ...owners.map((name) => Number.parseInt(name, 10)).filter((each) => each > 0));
   const known = state?.end;
-  if (highest <= (listed[0] ?? 0)) return { generations: listed, known };
+  if (highest <= (listed[0] ?? 0)) return { generations: listed, known, state, owners };
   // A new owner may have published a segment since.
   const again = await list();
-  if (highest <= (again[0] ?? 0)) return { generations: again, known };
+  if (highest <= (again[0] ?? 0)) return { generations: again, known, state, owners };
   const found = "the segment is missing, but other files of the agent refer to it";
   throw new CorruptLogError(folder.agentId, { file: folder.segment(highest) }, found);
-}
-
-async function knownGeneration(
-  { disk }: Pick<FileBackend, "disk">,
-  folder: AgentFolder,
-  stated: number | undefined,
-  withBlobs: boolean,
-): Promise<number> {
-  const owners = (await disk.readdir(folder.owners)) ?? [];
-  const blobs = withBlobs ? ((await disk.readdir(folder.blobs)) ?? []) : [];
-  const named = owners.map((name) => Number.parseInt(name, 10)).filter((generation) => generation > 0);
-  return Math.max(stated ?? 0, ...named, blobs.length > 0 ? 1 : 0);
-}
-
-/** Returns the end of the log in `state.json`. A damaged file only proves that the agent existed. */
-async function readState(
-  { disk, sha256 }: Pick<FileBackend, "disk" | "sha256">,
-  folder: AgentFolder,
-): Promise<{ readonly generation: number; readonly end?: ChainLink | undefined } | undefined> {
-  const bytes = await disk.readFile(folder.state);
-  if (bytes === undefined) return undefined;
-  const state = decodeState(bytes.toString(), sha256);
-  return state?.summary.agentId === folder.agentId ? state : { generation: 1 };
 }
 
 /** The number of bytes to read first from each end of a file. It is doubled until it suffices. */

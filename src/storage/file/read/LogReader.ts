@@ -34,16 +34,22 @@ export class LogReader {
   /**
    * Returns the entries, oldest first, after checking each entry and its link to the previous one. Reads only the end
    * of a long segment if that is enough.
+   *
+   * @param ownEnd - the end of the log, if this process owns the agent.
    */
-  async read(options: ReadOptions): Promise<Iterable<Entry>> {
+  async read(options: ReadOptions, ownEnd?: ChainLink): Promise<Iterable<Entry>> {
     const { after = 0 } = options;
-    return (after > 0 ? await this.#readEnd(options, after) : undefined) ?? this.#read(options);
+    return (after > 0 ? await this.#readEnd(options, after, ownEnd) : undefined) ?? this.#read(options, 0, ownEnd);
   }
 
   /** Returns `undefined` if the whole log must be read, for example to locate damage. */
-  async #readEnd(options: ReadOptions, after: number): Promise<Iterable<Entry> | undefined> {
+  async #readEnd(
+    options: ReadOptions,
+    after: number,
+    ownEnd: ChainLink | undefined,
+  ): Promise<Iterable<Entry> | undefined> {
     try {
-      return [...(await this.#read(options, after))];
+      return [...(await this.#read(options, after, ownEnd))];
     } catch (error) {
       if (error instanceof CorruptLogError) return undefined;
       throw error;
@@ -52,7 +58,8 @@ export class LogReader {
 
   async #read(
     { after = 0, upTo = Number.POSITIVE_INFINITY, sinceSnapshot = false }: ReadOptions,
-    neededAfter = 0,
+    neededAfter: number,
+    ownEnd: ChainLink | undefined,
   ): Promise<Iterable<Entry>> {
     let begin: { readonly part: LogPart; readonly start: number } | undefined;
     const needsOlder = (part: LogPart): boolean => {
@@ -62,7 +69,7 @@ export class LogReader {
       begin = { part, start: Math.max(snapshot ?? 0, afterwards ?? 0) };
       return false;
     };
-    const image = await this.#loader.load({ needsOlder, after: neededAfter, upTo });
+    const image = await this.#loader.load({ needsOlder, after: neededAfter, upTo, ownEnd });
     return this.#after(after, this.#follow(image, begin, upTo));
   }
 

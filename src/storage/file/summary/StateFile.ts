@@ -11,6 +11,8 @@ type Backend = Pick<FileBackend, "disk" | "sha256" | "identity" | "index" | "tas
 
 interface FoundLog {
   readonly end: ChainLink;
+  /** The content of the file before this owner. */
+  readonly state?: StoredSummary | undefined;
   /** The last summary. `undefined` if the log has no summary or it was not read. */
   readonly summary?: AgentSummary;
 }
@@ -26,6 +28,10 @@ export class StateFile {
   readonly #name: string;
   #marked: Marked | undefined;
   #end: ChainLink | undefined;
+  /** Whether an index existed at the last change of status. */
+  #isIndexed = true;
+  /** The generation in which the file last named a status that readers may use. */
+  #settledIn: number | undefined;
 
   constructor(backend: Backend, folder: AgentFolder) {
     this.#backend = backend;
@@ -33,10 +39,13 @@ export class StateFile {
     this.#name = basename(folder.path);
   }
 
-  /** The file is durable when the promise resolves. */
+  /**
+   * No reader uses the old status once the promise resolves, not even after power loss. Readers ignore a file of an
+   * earlier generation, so only a status of this generation needs a durable replacement.
+   */
   async markChanging(summary: AgentSummary, generation: number, end: ChainLink): Promise<void> {
-    await this.#write({ summary, generation, changing: true, end }, true);
-    await this.#backend.index.mark(this.#name, { summary, generation }, this.#marked?.summary);
+    await this.#write({ summary, generation, changing: true, end }, this.#settledIn === generation);
+    this.#isIndexed = await this.#backend.index.mark(this.#name, { summary, generation }, this.#marked?.summary);
   }
 
   /** Not synced. After power loss, the file says `changing` or is damaged, and readers use the log. */
@@ -44,7 +53,7 @@ export class StateFile {
     const before = this.#marked;
     this.#marked = { summary, generation };
     await this.#write({ summary, generation, changing: false, end }, false);
-    if (before) await this.#backend.index.unmark(this.#name, before, summary);
+    if (before && this.#isIndexed) await this.#backend.index.unmark(this.#name, before, summary);
   }
 
   /** Records the end of the log if the log grew since the status changed. Not synced. */
@@ -69,14 +78,11 @@ export class StateFile {
    * another agent. In this case, resolves to the rebuilt summary.
    */
   async repair(generation: number, taken: FoundLog): Promise<RebuiltSummary | undefined> {
-    const state = await readState(this.#backend, this.#name);
-    if (state && !state.changing && (await this.#isCurrent(state, taken))) {
-      this.#marked = state;
-      this.#end = state.end;
-      return undefined;
-    }
     // An empty log has no summary.
-    if (taken.end.checksum === "") return undefined;
+    if (taken.end.checksum === "" || (await this.#accepts(taken.state, taken))) return undefined;
+    // The previous owner may have written the file after it was read.
+    const state = await readState(this.#backend, this.#name);
+    if (await this.#accepts(state, taken)) return undefined;
     const file = this.#folder.state;
     const isDamaged = state ? !state.changing : (await this.#backend.disk.stat(file)) !== undefined;
     const { summary } = await openReader(this.#backend, this.#folder).lastSummary();
@@ -84,6 +90,13 @@ export class StateFile {
     await this.#backend.index.mark(this.#name, { summary, generation: 0 });
     await this.settle(summary, generation, taken.end);
     return isDamaged ? { file } : undefined;
+  }
+
+  async #accepts(state: StoredSummary | undefined, taken: FoundLog): Promise<boolean> {
+    if (!state || state.changing || !(await this.#isCurrent(state, taken))) return false;
+    this.#marked = state;
+    this.#end = state.end;
+    return true;
   }
 
   /** Whether the file matches the log. Reads the log only if it is longer than the file records. */
@@ -100,6 +113,7 @@ export class StateFile {
   async #write(state: StoredSummary, durable: boolean): Promise<void> {
     const { disk, sha256 } = this.#backend;
     const bytes = Buffer.from(encodeState(state, sha256));
+    if (!state.changing) this.#settledIn = state.generation;
     await replaceAtomically(disk, this.#folder, this.#folder.state, state.generation, bytes, durable);
     this.#end = state.end;
   }

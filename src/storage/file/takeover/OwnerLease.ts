@@ -15,6 +15,8 @@ export class OwnerLease {
   readonly #segment: () => OwnedSegment;
   readonly #renewal: LeaseRenewal;
   readonly #lost = new AbortController();
+  /** Whether files of this owner may exist. */
+  #wrote = false;
 
   constructor(backend: FileBackend, folder: AgentFolder, segment: () => OwnedSegment) {
     this.#backend = backend;
@@ -31,8 +33,14 @@ export class OwnerLease {
     this.#lost.abort(error);
   }
 
-  start(): Promise<void> {
-    return this.#renewal.start();
+  /**
+   * Starts the lease, which began when the claim was published. A short owner needs no `.alive` file, because others
+   * wait for a whole lease in any case.
+   */
+  async start(claimedAtMs: number): Promise<void> {
+    const { clock, leaseMs } = this.#backend;
+    if (clock.monotonic() - claimedAtMs > leaseMs / 3) await this.#renewal.start();
+    else this.#renewal.continue(claimedAtMs);
   }
 
   stop(): Promise<void> {
@@ -50,7 +58,9 @@ export class OwnerLease {
     await this.#renewal.now();
   }
 
+  /** Leaves a stop request that arrived before the first renewal. The next owner removes it. */
   async removeFiles(generation: number): Promise<void> {
+    if (!this.#wrote && !this.lost.aborted) return;
     await this.#backend.disk.unlink(this.#folder.alive(generation));
     await this.#backend.disk.unlink(this.#folder.stop(generation));
   }
@@ -65,6 +75,7 @@ export class OwnerLease {
     const segment = this.#segment();
     const { generation } = segment;
     const sign = Buffer.from(`${beat}\n`);
+    this.#wrote = true;
     await replaceAtomically(disk, this.#folder, this.#folder.alive(generation), generation, sign, false);
     await this.checkStop();
     await segment.check().catch((error: unknown) => {

@@ -3,8 +3,18 @@ import { AgentBusyError, OwnershipLostError, StorageError } from "../../../error
 import type { TornTail } from "../../../checkpoint/records/Entry.ts";
 import type { AgentSummary, LogOwner } from "../../RecordLog.ts";
 import { type FileBackend, newClaim } from "../owner/FileBackend.ts";
+import type { Disk } from "../../../nodejs/Disk.ts";
+import type { StoredSummary } from "../layout/stateJson.ts";
 import { type OwnedSegment, publishSegment } from "../owner/OwnedSegment.ts";
-import { type AgentFolder, assertNoLinks, ensureAgentFolder, removeLeftovers } from "../layout/AgentFolder.ts";
+import {
+  type AgentFolder,
+  assertNoLinks,
+  ensureAgentFolder,
+  isOfEarlierOwner,
+  removeFiles,
+  segmentGenerations,
+} from "../layout/AgentFolder.ts";
+import type { Segment } from "../layout/Segment.ts";
 import { SegmentScan } from "../layout/SegmentScan.ts";
 import { type Claim, encodeControl, openingBytes } from "../layout/controlLine.ts";
 import { releaseGeneration } from "../owner/OwnerLiveness.ts";
@@ -18,35 +28,47 @@ import {
 } from "../read/LogLoader.ts";
 import { lastWithSummary, summaryIn } from "../read/LogReader.ts";
 import { carryWhole, copyTail, type CopiedTail, segmentsToCarry } from "./copyTail.ts";
+import { join } from "node:path";
 
 const maxAttempts = 8;
+/** How many owners of closed logs share one search for temporary files. */
+const sweepEvery = 16;
 
-export interface Taken {
+export interface Held {
   readonly segment: OwnedSegment;
   readonly claim: Claim;
   readonly end: ChainLink;
+}
+
+/** A log that was just taken over. */
+export interface Taken extends Held {
+  /** The monotonic time before the claim was published. */
+  readonly claimedAtMs: number;
   /**
    * The last summary in the previous segment. `undefined` if that segment contains no summary, although older segments
    * may contain one.
    */
   readonly summary?: AgentSummary;
+  /** The content of `state.json` before the take-over. `undefined` if it was not readable. */
+  readonly state?: StoredSummary | undefined;
   /** The remains of an incomplete append of the previous owner. `undefined` if the log ends with a complete append. */
   readonly tornTail?: TornTail;
 }
 
 /**
- * Publishes the segment after the highest one, and only then reads the previous segments.
+ * Publishes the segment after the highest one.
  *
  * @throws AgentBusyError if another owner is alive.
  */
 export async function takeOwnership(backend: FileBackend, folder: AgentFolder, owner: LogOwner): Promise<Taken> {
   let listed = await listSegments(backend, folder);
-  const missing = await assertNoLinks(backend.disk, [folder.temporary, folder.owners, folder.blobs]);
+  const others = listed.generations.length > 0 ? [folder.temporary, folder.owners, folder.blobs] : [];
   // Copy tools and cleanup tools often drop empty directories.
-  if (listed.generations.length === 0 || missing.length > 0) await ensureAgentFolder(backend.disk, folder);
+  if (others.length === 0 || (await assertNoLinks(backend.disk, others)).length > 0)
+    await ensureAgentFolder(backend.disk, folder);
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    await assertFree(backend, folder, highestOf(listed));
-    const taken = await tryNext(backend, folder, owner, listed);
+    const isClosed = await assertFree(backend, folder, highestOf(listed));
+    const taken = await tryNext(backend, folder, owner, { listed, isClosed });
     if (taken !== undefined) return taken;
     listed = await listSegments(backend, folder);
   }
@@ -59,35 +81,52 @@ function highestOf({ generations: [highest = 0] }: ListedSegments): number {
   return highest;
 }
 
-async function assertFree(backend: FileBackend, folder: AgentFolder, generation: number): Promise<void> {
+/**
+ * Throws if another owner is alive.
+ *
+ * @returns whether no owner can still write to the log, because the last one closed it or there was none.
+ */
+async function assertFree(backend: FileBackend, folder: AgentFolder, generation: number): Promise<boolean> {
   const { judge, identity } = backend;
   const judgement = generation === 0 ? undefined : await judge.judge(folder, generation);
-  if (judgement?.state !== "alive") return;
+  if (judgement?.state !== "alive") return generation === 0 || judgement?.state === "free";
   // The owner is unknown. If other files record a longer log, the log was truncated and waiting does not help.
   if (judgement.claim === undefined) await new LogLoader(folder, backend).load();
   const { host, processId, nonce } = judgement.claim ?? { ...identity, nonce: "" };
   throw new AgentBusyError(folder.agentId, { host, processId, nonce, generation }, judgement.retryAfterMs);
 }
 
+interface Previous {
+  readonly listed: ListedSegments;
+  readonly isClosed: boolean;
+}
+
+/**
+ * Publishes the next segment. A closed log does not change, so it is read first, and the claim and the opening are
+ * published together. Otherwise the claim is published first, which ends the previous ownership.
+ */
 async function tryNext(
   backend: FileBackend,
   folder: AgentFolder,
   owner: LogOwner,
-  listed: ListedSegments,
+  { listed, isClosed }: Previous,
 ): Promise<Taken | undefined> {
+  const { sha256, disk, clock } = backend;
   const generation = highestOf(listed) + 1;
   const claim = newClaim(backend, folder.agentId, generation, owner.nonce);
-  const segment = await publishSegment(
-    backend,
-    folder,
-    claim,
-    Buffer.from(encodeControl("claim", claim, backend.sha256)),
-  );
+  const early = isClosed ? await readClosed(backend, folder, generation, listed) : undefined;
+  if (early === "overtaken") return undefined;
+  const claimedAtMs = clock.monotonic();
+  const head = [Buffer.from(encodeControl("claim", claim, sha256)), ...(early ? [early.bytes] : [])];
+  const segment = await publishSegment(backend, folder, claim, Buffer.concat(head));
   if (segment === undefined) return undefined;
   try {
-    const opened = await openSegment(backend, folder, segment, listed.known);
+    const { bytes, base, dropped, ...opened } = early ?? (await readOpening(backend, folder, generation, listed));
+    const generations = early ? await segment.check() : await segment.store(bytes);
+    await segment.removeOthers(generations, new Set(base));
+    await removeLeftovers(disk, folder, generation, { ...listed, dropped, isClosed }).catch(() => {});
     backend.judge.forget(folder.agentId);
-    return { segment, claim, ...opened };
+    return { segment, claim, claimedAtMs, state: listed.state, ...opened };
   } catch (error) {
     releaseGeneration(folder.segment(generation), claim.nonce);
     await giveBack(backend, segment, error);
@@ -96,25 +135,65 @@ async function tryNext(
   }
 }
 
-async function openSegment(
+interface Opening extends Pick<Taken, "end" | "summary" | "tornTail"> {
+  readonly bytes: Buffer;
+  /** The older segments that stay. */
+  readonly base: readonly number[];
+  readonly dropped: boolean;
+}
+
+/** Reads a log that no owner writes to. A faster owner may remove segments meanwhile, which looks like damage. */
+async function readClosed(
   backend: FileBackend,
   folder: AgentFolder,
-  segment: OwnedSegment,
-  known: ListedSegments["known"],
-): Promise<Pick<Taken, "end" | "summary" | "tornTail">> {
+  generation: number,
+  listed: ListedSegments,
+): Promise<Opening | "overtaken"> {
+  try {
+    return await readOpening(backend, folder, generation, listed);
+  } catch (error) {
+    const [highest = 0] = segmentGenerations((await backend.disk.readdir(folder.checkpoints)) ?? []);
+    if (highest >= generation) return "overtaken";
+    throw error;
+  }
+}
+
+async function readOpening(
+  backend: FileBackend,
+  folder: AgentFolder,
+  generation: number,
+  listed: ListedSegments,
+): Promise<Opening> {
   const loader = new LogLoader(folder, backend);
-  const image = await loader.load({ below: { generation: segment.generation, known } });
+  const image = await loader.load({ below: { generation, listed } });
   const scan = new SegmentScan(folder.agentId, backend.sha256, backend.identity.bootId);
   const appended = image.newest && scan.lastAppended(image.newest);
-  const taken = await carrySegments(loader, copyTail(image, appended?.entry));
-  const { from, base, carry } = taken;
-  await segment.store(openingBytes(carry, { from, base }, backend.sha256));
-  await segment.removeOthers(new Set(base.map(([generation]) => generation)));
-  await removeLeftovers(backend.disk, folder, segment.generation, image.dropped !== undefined).catch(() => {});
+  const { from, base, carry } = await carrySegments(loader, copyTail(image, appended?.entry), image.newest);
   const last = appended?.entry ?? (image.newest && scan.lastEntry(image.newest, image.newest.carried));
   const tornTail = tornTailOf(image, appended?.torn);
   const summary = lastSummaryOf(image, scan, folder.agentId);
-  return { end: endOf(image, last), ...(summary && { summary }), ...(tornTail && { tornTail }) };
+  return {
+    bytes: openingBytes(carry, { from, base }, backend.sha256),
+    base: base.map(([each]) => each),
+    dropped: image.dropped !== undefined,
+    end: endOf(image, last),
+    ...(summary && { summary }),
+    ...(tornTail && { tornTail }),
+  };
+}
+
+/** Removes lease files, stop requests and temporary files of earlier owners, and blobs that a deletion left. */
+async function removeLeftovers(
+  disk: Disk,
+  folder: AgentFolder,
+  generation: number,
+  found: { readonly owners: readonly string[]; readonly isClosed: boolean; readonly dropped: boolean },
+): Promise<void> {
+  const isEarlier = isOfEarlierOwner(generation);
+  for (const name of found.owners.filter(isEarlier)) await disk.unlink(join(folder.owners, name));
+  // An owner that closed the log left no temporary files. Others may have, which is rare.
+  if (!found.isClosed || generation % sweepEvery === 0) await removeFiles(disk, folder.temporary, isEarlier);
+  if (found.dropped) await removeFiles(disk, folder.blobs);
 }
 
 function lastSummaryOf({ parts }: LoadedLog, scan: SegmentScan, agentId: string): AgentSummary | undefined {
@@ -131,10 +210,10 @@ function endOf({ from, dropped }: LoadedLog, last: { readonly entry: ChainLink }
   return { position, checksum };
 }
 
-async function carrySegments(loader: LogLoader, listed: CopiedTail): Promise<CopiedTail> {
+async function carrySegments(loader: LogLoader, listed: CopiedTail, newest: Segment | undefined): Promise<CopiedTail> {
   let taken = listed;
   for (const [generation, length] of [...segmentsToCarry(listed)].reverse()) {
-    const segment = await loader.segment(generation);
+    const segment = newest?.generation === generation ? newest : await loader.segment(generation);
     if (segment === undefined || segment.bytes.length < length) return taken;
     taken = carryWhole(taken, segmentParts(segment, length));
   }

@@ -90,7 +90,7 @@ describe("an owner without heartbeats", () => {
     await tryOnce();
     machine.pass(15_000);
     expect(await tryOnce()).toBe("owned");
-    expect(await readdir(join(agentPath(directory, "a"), "owners"))).toEqual(["2.alive"]);
+    expect(await readdir(join(agentPath(directory, "a"), "owners"))).toEqual([]);
   });
 });
 

@@ -33,7 +33,7 @@ async function sleptOwner(sleptMs: number) {
     fileSystem,
     calls: () => fileSystem.calls.slice(begun),
     failAtOnce: () => fileSystem.failAt(begun + 1, "EIO", false),
-    alive: () => readFile(join(agentPath(directory, "a"), "owners/1.alive"), "utf8"),
+    alive: () => readFile(join(agentPath(directory, "a"), "owners/1.alive"), "utf8").catch(() => "none"),
   };
 }
 

@@ -7,6 +7,8 @@
 /** What may be varied. `design` is the protocol; each other value but those of the sizes must be caught. */
 export interface Protocol {
   readonly checkBeforeAcknowledging: "whole listing" | "next number only" | "none";
+  /** When a new owner reads the log and writes its `open`. */
+  readonly opening: "with the claim of a closed log" | "after the claim" | "with every claim";
   readonly lastLine: "copied" | "listed" | "listed after a sync";
   readonly folderSync: "before reading" | "after the first line" | "never";
   readonly names: "generation" | "generation and time";
@@ -28,6 +30,7 @@ export interface Protocol {
 
 export const design: Protocol = {
   checkBeforeAcknowledging: "whole listing",
+  opening: "with the claim of a closed log",
   lastLine: "copied",
   folderSync: "before reading",
   names: "generation",
@@ -78,8 +81,10 @@ export interface World {
 
 type Step =
   | "list"
+  | "read closed"
   | "link"
   | "sync folder"
+  | "check published"
   | "read"
   | "sync old"
   | "write opening"
@@ -92,6 +97,7 @@ type Step =
   | "check"
   | "acknowledge"
   | "close"
+  | "give back"
   | "make compacted"
   | "publish compacted"
   | "sync folder compacted"
@@ -160,7 +166,7 @@ export function readLog(
     if (typeof base === "string") return base;
     const log = [...base, ...file.lines.filter(isEntry)];
     const last = file.lines.at(-1) ?? "";
-    const differs = last.startsWith("closed") && last !== `closed ${log.at(-1) ?? ""}`;
+    const differs = last.startsWith("closed ") && last !== `closed ${log.at(-1) ?? ""}`;
     return differs ? `segment ${name} ends with ${last}` : log;
   }
   return [];
@@ -256,19 +262,39 @@ function removeNext(world: World, process: Process, next: Step): ReturnType<Acti
 }
 
 const actions: Readonly<Record<Exclude<Step, "end">, Action>> = {
-  list: ({ names }, { letter }, protocol) => {
+  list: ({ names, files }, { letter }, protocol) => {
     const generation = highest(names) + 1;
-    return [{}, { name: protocol.names === "generation" ? `${generation}` : `${generation}-${letter}`, step: "link" }];
+    const last = files[names[segmentsOf(names)[0] ?? ""] ?? -1]?.lines.at(-1) ?? "";
+    const isEarly =
+      protocol.opening === "with every claim" ||
+      (protocol.opening === "with the claim of a closed log" && last.startsWith("closed"));
+    const name = protocol.names === "generation" ? `${generation}` : `${generation}-${letter}`;
+    return [{}, { name, opening: [], step: isEarly ? "read closed" : "link" }];
   },
-  link: ({ names, files }, { name, tries }, { folderSync }) => {
-    if (names[name] !== undefined) return [{}, { tries: 1, step: tries > 0 ? "end" : "list" }];
-    const step = folderSync === "before reading" ? "sync folder" : "read";
+  "read closed": (world, { name }, protocol) => {
+    const log = readLog(world.names, world.files, protocol, generationOf(name));
+    // A segment was removed while the log was read, so a newer one exists.
+    if (typeof log === "string") return [{}, { step: "list" }];
+    return [{}, { log, opening: openingOf(world, generationOf(name), protocol), step: "link" }];
+  },
+  link: ({ names, files }, { name, tries, opening }, { folderSync }) => {
+    if (names[name] !== undefined) return [{}, { opening: [], tries: 1, step: tries > 0 ? "end" : "list" }];
+    const lines = ["claim", ...opening];
+    const step = opening.length > 0 ? "check published" : "read";
     return [
-      { names: { ...names, [name]: files.length }, files: [...files, { lines: ["claim"], synced: 1 }] },
-      { file: files.length, step },
+      { names: { ...names, [name]: files.length }, files: [...files, { lines, synced: lines.length }] },
+      { file: files.length, step: folderSync === "before reading" ? "sync folder" : step },
     ];
   },
-  "sync folder": ({ names }) => [{ durable: names }, { step: "read" }],
+  "sync folder": ({ names }, { opening }) => [
+    { durable: names },
+    { step: opening.length > 0 ? "check published" : "read" },
+  ],
+  "check published": (world, process, protocol) => {
+    if (highest(world.names) > generationOf(process.name)) return [{}, { step: "give back" }];
+    const remove = protocol.bases === "all" ? superfluous(world, process) : [];
+    return [{}, { remove, step: remove.length > 0 ? "remove carried" : afterOpening(protocol) }];
+  },
   read: (world, { name }, protocol) => {
     const opening = openingOf(world, generationOf(name), protocol);
     return [{}, { opening, step: protocol.lastLine === "listed after a sync" ? "sync old" : "write opening" }];
@@ -307,7 +333,7 @@ const actions: Readonly<Record<Exclude<Step, "end">, Action>> = {
   },
   "check opening": ({ names }, { name }) => [
     {},
-    { step: highest(names) > generationOf(name) ? "end" : "remove carried" },
+    { step: highest(names) > generationOf(name) ? "give back" : "remove carried" },
   ],
   "remove carried": (world, process, protocol) =>
     removeNext(
@@ -359,6 +385,7 @@ const actions: Readonly<Record<Exclude<Step, "end">, Action>> = {
     { files: write(world, process, [`closed ${process.log.at(-1) ?? ""}`]) },
     { step: "end" },
   ],
+  "give back": (world, process) => [{ files: write(world, process, ["closed"]) }, { step: "end" }],
   "make compacted": ({ files }, { log }) => {
     const lines = ["claim", ...log, "open"];
     return [{ files: [...files, { lines, synced: lines.length }] }, { file: files.length, step: "publish compacted" }];

@@ -25,6 +25,7 @@ const large: typeof sound = [
 
 const compacting: Partial<Protocol> = { compaction: "link", closing: false };
 const broken: readonly (readonly [string, string, Partial<Protocol>])[] = [
+  ["an opening with the claim before the log is closed", "AB", { opening: "with every claim" }],
   ["no check before acknowledging", "AB", { checkBeforeAcknowledging: "none" }],
   ["a check for the next number only", "AB", { ...compacting, checkBeforeAcknowledging: "next number only" }],
   ["the last line listed instead of copied", "AB", { lastLine: "listed" }],
