@@ -46,7 +46,8 @@ export class FileOwnedLog implements OwnedLog {
     this.#backend = backend;
     this.#folder = folder;
     this.#state = new StateFile(backend, folder);
-    this.#lease = new OwnerLease(backend, folder, () => this.#taken.segment);
+    const writeStatus = () => void this.#inTurn(() => this.#state.writeStatus(this.#end)).catch(() => {});
+    this.#lease = new OwnerLease(backend, folder, () => this.#taken.segment, writeStatus);
     this.#onEnd = onEnd;
     this.tornTail = taken.tornTail;
     this.#opened = taken;
@@ -126,7 +127,7 @@ export class FileOwnedLog implements OwnedLog {
       await this.#continueAs(() => this.#publishReceived(segment));
       this.#end = end;
       this.#expectedEnd = end;
-      if (summary !== undefined) await this.#state.settle(summary, this.generation, end).catch(() => {});
+      if (summary !== undefined) await this.#state.settle(summary, this.generation).catch(() => {});
     });
   }
 
@@ -181,7 +182,9 @@ export class FileOwnedLog implements OwnedLog {
     });
     this.#end = end;
     // If this fails, the state stays `changing`, and lists read the log instead.
-    if (summary !== undefined) await this.#state.settle(summary, this.generation, end).catch(() => {});
+    const settling =
+      summary === undefined ? this.#state.writeStatus(end) : this.#state.settle(summary, this.generation);
+    await settling.catch(() => {});
     return end.position;
   }
 

@@ -72,7 +72,7 @@ describe("a log that its owner closed", () => {
 
 describe("a log whose owner was killed", () => {
   it("is damaged when shorter than state.json states, and otherwise reports that it was not closed", async () => {
-    const { log, path, bytes } = await written({ released: false, status: "two" });
+    const { log, path, bytes } = await written({ released: false, status: "one" });
     const lines = linesOf(bytes);
     for (const count of [1, 2, 3]) {
       await writeFile(path, whole(lines.slice(0, count)));

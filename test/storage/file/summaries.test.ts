@@ -18,6 +18,7 @@ import {
   TestMachine,
   textsOf,
 } from "./support/fixture.ts";
+import { TestClock } from "./support/TestClock.ts";
 
 const edit = async (path: string, change: (text: string) => string) =>
   writeFile(path, change(await readFile(path, "utf8")));
@@ -49,9 +50,9 @@ describe("the list of agents in files", () => {
 
   it("contains the keys that other tools read", async () => {
     const directory = await testDirectory();
-    await append(await testLog(directory).open("a", nextOwner()), "x", {
-      summary: { ...summaryOf("a", "waiting"), runId: "r" },
-    });
+    const owned = await testLog(directory).open("a", nextOwner());
+    await append(owned, "x", { summary: { ...summaryOf("a", "waiting"), runId: "r" } });
+    await owned.release();
     const state = JSON.parse(await readFile(statePath(directory, "a"), "utf8")) as object;
     expect(state).toMatchObject({
       version: "1.0",
@@ -104,13 +105,28 @@ describe("the list of agents in files", () => {
     const log = testLog(directory, { fileSystem: { ...nodeFileSystem, rename } });
     const owned = await log.open("a", nextOwner());
     await append(owned, "one", { summary: summaryOf("a", "queued") });
+    expect(seen).toEqual([[true, 0]]);
+    expect(await collect(log.list())).toMatchObject([{ status: "queued", position: 1 }]);
+    await append(owned, "two");
     expect(seen).toEqual([
       [true, 0],
-      [false, 1],
+      [false, 2],
     ]);
     settling = false;
-    await append(owned, "two", { summary: summaryOf("a", "in_progress") });
-    expect(await collect(log.list())).toMatchObject([{ status: "in_progress", position: 2 }]);
+    await append(owned, "three", { summary: summaryOf("a", "in_progress") });
+    await append(owned, "four");
+    expect(await collect(log.list())).toMatchObject([{ status: "in_progress", position: 3 }]);
+  });
+
+  it("completes state.json at the next heartbeat", async () => {
+    const directory = await testDirectory();
+    const clock = new TestClock();
+    const owned = await testLog(directory, { clock }).open("a", nextOwner());
+    await append(owned, "one", { summary: summaryOf("a", "queued") });
+    const state = async () => decodeState(await readFile(statePath(directory, "a"), "utf8"), nodeSha256);
+    expect(await state()).toMatchObject({ changing: true, end: { position: 0 } });
+    clock.advance(5_000);
+    await expect.poll(state).toMatchObject({ changing: false, summary: { position: 1 }, end: { position: 1 } });
   });
 
   it("ignores the state.json of a replaced owner", async () => {

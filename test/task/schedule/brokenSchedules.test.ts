@@ -21,9 +21,16 @@ const taskAt = (hours: number, id = "s") => `${id}@${at(hours)}`;
 function setup() {
   const { log } = new InMemoryPersistenceStorageProvider();
   const damaged = new Set<string>();
+  const assertIntact = (id: string) => {
+    if (damaged.has(id)) throw new CorruptLogError(id, { file: "the log" }, "its checksum is wrong");
+  };
   const reads = delegatingLog(log, {
+    open: async (id, owner) => {
+      assertIntact(id);
+      return log.open(id, owner);
+    },
     read: async function* (id, options) {
-      if (damaged.has(id)) throw new CorruptLogError(id, { file: "the log" }, "its checksum is wrong");
+      assertIntact(id);
       yield* log.read(id, options);
     },
   });

@@ -19,8 +19,8 @@ interface FoundLog {
 
 /**
  * Maintains `state.json` with an agent's status, and the agent's mark in the index. Neither can change atomically with
- * the log. Therefore the file is durably set to `changing` before an append that changes the status. It gets the new
- * status after the append. Readers of a `changing` file read the log instead.
+ * the log. Therefore the file is set to `changing` before an append that changes the status. It gets the new status with
+ * the next append, heartbeat or release. Readers of a `changing` file read the log instead.
  */
 export class StateFile {
   readonly #folder: AgentFolder;
@@ -28,6 +28,7 @@ export class StateFile {
   readonly #name: string;
   #marked: Marked | undefined;
   #end: ChainLink | undefined;
+  #isChanging = false;
   /** Whether an index existed at the last change of status. */
   #isIndexed = true;
   /** The generation in which the file last named a status that readers may use. */
@@ -48,15 +49,19 @@ export class StateFile {
     this.#isIndexed = await this.#backend.index.mark(this.#name, { summary, generation }, this.#marked?.summary);
   }
 
-  /** Not synced. After power loss, the file says `changing` or is damaged, and readers use the log. */
-  async settle(summary: AgentSummary, generation: number, end: ChainLink): Promise<void> {
+  /** Accepts the new status once its append is durable. */
+  async settle(summary: AgentSummary, generation: number): Promise<void> {
     const before = this.#marked;
     this.#marked = { summary, generation };
-    await this.#write({ summary, generation, changing: false, end }, false);
     if (before && this.#isIndexed) await this.#backend.index.unmark(this.#name, before, summary);
   }
 
-  /** Records the end of the log if the log grew since the status changed. Not synced. */
+  /** Replaces a `changing` file. Not synced. After power loss, the file is still `changing` or damaged. */
+  async writeStatus(end: ChainLink): Promise<void> {
+    if (this.#isChanging) await this.noteEnd(end);
+  }
+
+  /** Records the status and the end of the log, unless the log ended there at the last write. Not synced. */
   async noteEnd(end: ChainLink): Promise<void> {
     if (!this.#marked || this.#end?.position === end.position) return;
     await this.#write({ ...this.#marked, changing: false, end }, false);
@@ -88,7 +93,8 @@ export class StateFile {
     const { summary } = await openReader(this.#backend, this.#folder).lastSummary();
     if (!summary) return undefined;
     await this.#backend.index.mark(this.#name, { summary, generation: 0 });
-    await this.settle(summary, generation, taken.end);
+    this.#marked = { summary, generation };
+    await this.#write({ ...this.#marked, changing: false, end: taken.end }, false);
     return isDamaged ? { file } : undefined;
   }
 
@@ -114,6 +120,7 @@ export class StateFile {
     const { disk, sha256 } = this.#backend;
     const bytes = Buffer.from(encodeState(state, sha256));
     if (!state.changing) this.#settledIn = state.generation;
+    this.#isChanging = state.changing;
     await replaceAtomically(disk, this.#folder, this.#folder.state, state.generation, bytes, durable);
     this.#end = state.end;
   }

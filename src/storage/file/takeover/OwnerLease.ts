@@ -14,14 +14,16 @@ export class OwnerLease {
   readonly #folder: AgentFolder;
   readonly #segment: () => OwnedSegment;
   readonly #renewal: LeaseRenewal;
+  readonly #onRenewed: () => void;
   readonly #lost = new AbortController();
   /** Whether files of this owner may exist. */
   #wrote = false;
 
-  constructor(backend: FileBackend, folder: AgentFolder, segment: () => OwnedSegment) {
+  constructor(backend: FileBackend, folder: AgentFolder, segment: () => OwnedSegment, onRenewed: () => void) {
     this.#backend = backend;
     this.#folder = folder;
     this.#segment = segment;
+    this.#onRenewed = onRenewed;
     this.#renewal = new LeaseRenewal(backend.clock, backend.leaseMs, (beat) => this.#renew(beat));
   }
 
@@ -77,6 +79,7 @@ export class OwnerLease {
     const sign = Buffer.from(`${beat}\n`);
     this.#wrote = true;
     await replaceAtomically(disk, this.#folder, this.#folder.alive(generation), generation, sign, false);
+    this.#onRenewed();
     await this.checkStop();
     await segment.check().catch((error: unknown) => {
       if (error instanceof OwnershipLostError && segment === this.#segment()) this.lose(error);
