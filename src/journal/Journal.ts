@@ -134,7 +134,7 @@ export class Journal implements AsyncDisposable {
     const owned = await own(storage.log, agentId, options.mustExist);
     try {
       if (owned.damage) throw owned.damage;
-      const head = owned.position === 0 ? emptyHead(agentId) : await readHead(storage.log, agentId);
+      const head = owned.position ? await readHead(storage.log, agentId) : emptyHead(agentId);
       const journal = new Journal(options, sha256, owned, head);
       await assertCustody(journal, options.custody);
       return journal;
@@ -229,7 +229,7 @@ export class Journal implements AsyncDisposable {
 
   #count(records: readonly AgentRecord[]): number {
     const snapshot = records.find(({ kind }) => kind === "snapshot");
-    const own = snapshot ? records.filter((record) => record !== snapshot) : records;
+    const own = records.filter((record) => record !== snapshot);
     const bytes = entryBytes(own);
     const lane = own.flatMap((record) => ("lane" in record ? [record.lane] : []))[0] ?? 0;
     this.#valueBytes.set(lane, this.valueBytesOn(lane) + valueBytes(own, bytes));

@@ -58,11 +58,6 @@ export async function readHead(
   return headOf(agentId, head);
 }
 
-/** Returns the head of an agent without records. */
-export function emptyHead(agentId: string): AgentHead {
-  return headOf(agentId, { index: new LogProjection(), ...emptyParts() });
-}
-
 /** Caches only the small part that the run of a single line continues from. */
 function remember(
   cache: HeadCache | undefined,
@@ -97,6 +92,11 @@ function headOf(
     snapshotDue,
     [Symbol.dispose]: giveBack,
   };
+}
+
+/** Returns the head of an agent without records. */
+export function emptyHead(agentId: string): AgentHead {
+  return headOf(agentId, { index: new LogProjection(), ...emptyParts() });
 }
 
 /** Returns the known head if the log has no new entries. `undefined` if the log must be read again. */
@@ -253,7 +253,7 @@ const caches = new WeakMap<RecordLog, HeadCache>();
  * Returns the cache of a storage. `undefined` if the log does not keep all records, because a second read may differ.
  */
 function headCacheOf(log: RecordLog): HeadCache | undefined {
-  if (log.capabilities.keeps !== undefined) return undefined;
+  if (log.capabilities.keeps) return undefined;
   const known = caches.get(log) ?? new HeadCache();
   caches.set(log, known);
   return known;

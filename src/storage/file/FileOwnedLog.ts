@@ -18,6 +18,8 @@ import { publishReplacement, publishSegment } from "./owner/OwnedSegment.ts";
 import { releaseGeneration } from "./owner/OwnerLiveness.ts";
 import { OwnerLease } from "./takeover/OwnerLease.ts";
 import type { Held, Taken } from "./takeover/takeOwnership.ts";
+import type { Segment } from "./layout/Segment.ts";
+import type { OwnLog } from "./read/LogLoader.ts";
 import { openReader } from "./read/LogReader.ts";
 import { StateFile } from "./summary/StateFile.ts";
 
@@ -34,7 +36,8 @@ export class FileOwnedLog implements OwnedLog {
   readonly #lease: OwnerLease;
   readonly #onEnd: () => void;
   readonly #turns = new Mutex();
-  readonly #opened: Taken;
+  /** The segment as it was published, while it is unchanged and no other owner can have replaced it. */
+  #opened: { readonly segment: Segment; readonly untilMs: number } | undefined;
   #taken: Held;
   #end: ChainLink;
   /** The end of the log after all queued appends. If one fails, all later ones also fail. */
@@ -50,10 +53,11 @@ export class FileOwnedLog implements OwnedLog {
     this.#lease = new OwnerLease(backend, folder, () => this.#taken.segment, writeStatus);
     this.#onEnd = onEnd;
     this.tornTail = taken.tornTail;
-    this.#opened = taken;
-    this.#taken = taken;
-    this.#end = taken.end;
-    this.#expectedEnd = taken.end;
+    const { segment, claim, end, opened, claimedAtMs } = taken;
+    this.#opened = { segment: opened, untilMs: claimedAtMs + backend.leaseMs };
+    this.#taken = { segment, claim, end };
+    this.#end = end;
+    this.#expectedEnd = end;
   }
 
   get agentId(): string {
@@ -64,9 +68,11 @@ export class FileOwnedLog implements OwnedLog {
     return this.#end.position;
   }
 
-  /** The last durable append. */
-  get end(): ChainLink {
-    return this.#end;
+  /** Returns the log for a reader in this process. Only the first reader gets the opened segment, which may be large. */
+  forReader(): OwnLog {
+    const { segment, untilMs } = this.#opened ?? { untilMs: -Infinity };
+    this.#opened = undefined;
+    return { end: this.#end, opened: this.#backend.clock.monotonic() < untilMs ? segment : undefined };
   }
 
   /** Whether the agent has no appends, as before the first append or after a deletion. */
@@ -87,9 +93,9 @@ export class FileOwnedLog implements OwnedLog {
   }
 
   /** Starts to renew the lease, and repairs an unsettled `state.json` of the previous owner. */
-  async start(): Promise<void> {
-    await this.#lease.start(this.#opened.claimedAtMs);
-    this.#rebuilt = await this.#state.repair(this.generation, this.#opened).catch(() => undefined);
+  async start(taken: Taken): Promise<void> {
+    await this.#lease.start(taken.claimedAtMs);
+    this.#rebuilt = await this.#state.repair(this.generation, taken).catch(() => undefined);
   }
 
   async checkStop(): Promise<void> {
@@ -168,12 +174,14 @@ export class FileOwnedLog implements OwnedLog {
 
   async #continueAs(next: () => Promise<Held>): Promise<void> {
     const { segment } = this.#taken;
+    this.#opened = undefined;
     this.#taken = await this.#orEnd(next);
     await segment.close().catch(() => {});
     await this.#lease.moved(segment.generation);
   }
 
   async #store({ encoded, end, summary }: EncodedAppend): Promise<number> {
+    this.#opened = undefined;
     await this.#orEnd(async () => {
       // The caller may cause effects after this append resolves, so the lease must be fresh.
       await this.#lease.refresh();

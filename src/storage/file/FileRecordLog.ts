@@ -1,4 +1,3 @@
-import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { AlreadyExistsError, StorageClosedError, StorageError } from "../../errors/storageErrors.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
@@ -47,6 +46,7 @@ import { type Judgement, OwnerLiveness } from "./owner/OwnerLiveness.ts";
 import { SegmentPublisher } from "./owner/SegmentPublisher.ts";
 import { AgentFolder, assertNoLinks, replaceAtomically, segmentGenerations } from "./layout/AgentFolder.ts";
 import { takeOwnership } from "./takeover/takeOwnership.ts";
+import type { OwnLog } from "./read/LogLoader.ts";
 import { openReader } from "./read/LogReader.ts";
 import { salvageAgent, type SalvageReport, type SalvageSide } from "./salvageAgent.ts";
 import { listAgents } from "./summary/listAgents.ts";
@@ -159,7 +159,7 @@ export class FileRecordLog implements RecordLog {
       this.#watchers.tell();
     });
     this.#owned.add(owned);
-    await owned.start();
+    await owned.start(taken);
     await this.#backend.reserve.keep();
     // The log was closed during the open, so `close` did not know this owner.
     if (this.#closed) await owned.release();
@@ -171,7 +171,7 @@ export class FileRecordLog implements RecordLog {
     checkSchema(logArguments.read, options, "options of read()");
     // `yield*` would wait several times per entry.
     const reader = openReader(this.#backend, this.#folder(agentId));
-    for (const entry of await reader.read(options, this.#ownEnd(agentId))) yield entry;
+    for (const entry of await reader.read(options, this.#ownLog(agentId))) yield entry;
   }
 
   async *encodedAppends(agentId: string, options: { readonly upTo?: number } = {}): AsyncGenerator<Uint8Array> {
@@ -240,9 +240,8 @@ export class FileRecordLog implements RecordLog {
     for (const owned of this.#owned) if (owned.agentId === agentId) await owned.checkStop();
   }
 
-  /** Returns the end of a log that this process owns. */
-  #ownEnd(agentId: string): ChainLink | undefined {
-    for (const owned of this.#owned) if (owned.agentId === agentId) return owned.end;
+  #ownLog(agentId: string): OwnLog | undefined {
+    for (const owned of this.#owned) if (owned.agentId === agentId) return owned.forReader();
     return undefined;
   }
 

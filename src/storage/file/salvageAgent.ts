@@ -18,7 +18,7 @@ import { type FoundEntry, SegmentScan } from "./layout/SegmentScan.ts";
 import { encodeControl, wholeSegment } from "./layout/controlLine.ts";
 import { parseSegment } from "./layout/Segment.ts";
 import { publishSegment } from "./owner/OwnedSegment.ts";
-import { listSegments } from "./read/LogLoader.ts";
+import { listSegments } from "./read/listSegments.ts";
 import { basename } from "node:path";
 
 /** The result of a salvage. */

@@ -37,5 +37,5 @@ it("a later run syncs its segment and two appends", async () => {
   await run("a");
   const calls = await run("a");
   expect(calls.filter(isSync)).toEqual(["fdatasync", "fsyncDir", "fdatasync", "fdatasync"]);
-  expect(calls.length).toBeLessThanOrEqual(43);
+  expect(calls.length).toBeLessThanOrEqual(40);
 });

@@ -10,8 +10,8 @@ import type { Disk } from "../../../nodejs/Disk.ts";
 /** More than the size of a sighting, except for owners with a very long nonce. */
 const sightingBytes = 16 * 1024;
 
-/** The maximum size of a claim. An agent id of 1,024 bytes takes up to six bytes each when escaped. */
-const claimBytes = 8 * 1024;
+/** The first bytes to read of a segment. They contain the claim, and the whole of a small segment. */
+const headBytes = 64 * 1024;
 /** More than the size of a `closed` or `dropped` line. */
 const endingBytes = 256;
 
@@ -21,6 +21,8 @@ export interface Judgement {
   readonly claim: Claim | undefined;
   /** The delay in milliseconds until an owner that does not renew counts as silent. */
   readonly retryAfterMs: number;
+  /** The whole segment, if its owner has ended it and it is small. */
+  readonly bytes?: Buffer;
 }
 
 /**
@@ -39,14 +41,15 @@ export class OwnerLiveness {
   async judge(folder: AgentFolder, generation: number): Promise<Judgement | undefined> {
     const { disk, sha256, leaseMs } = this.#surroundings;
     const path = folder.segment(generation);
-    const head = await disk.readFile(path, 0, claimBytes);
+    const head = await disk.readFile(path, 0, headBytes);
     if (head === undefined) return undefined;
     const claimEnd = head.indexOf(lineBreak);
     const claim =
       claimEnd < 0 ? undefined : parseClaim(folder.agentId, generation, path, head.subarray(0, claimEnd), sha256);
-    const tail = head.length < claimBytes ? head.subarray(-endingBytes) : await this.#tailOf(path);
+    const isWhole = head.length < headBytes;
+    const tail = isWhole ? head.subarray(-endingBytes) : await this.#tailOf(path);
     if (tail === undefined) return undefined;
-    if (this.#isEnded(tail)) return { state: "free", claim, retryAfterMs: 0 };
+    if (this.#isEnded(tail)) return { state: "free", claim, retryAfterMs: 0, ...(isWhole && { bytes: head }) };
     if (claim !== undefined && this.#isGone(claim, path)) return { state: "gone", claim, retryAfterMs: 0 };
     const retryAfterMs = (claim?.leaseMs ?? leaseMs) - (await this.#unchangedForMs(folder, generation, claim));
     return { state: retryAfterMs > 0 ? "alive" : "silent", claim, retryAfterMs: Math.max(0, retryAfterMs) };

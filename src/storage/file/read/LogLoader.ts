@@ -2,7 +2,7 @@ import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import { CorruptLogError } from "../../../errors/storedDataErrors.ts";
 import type { TornTail } from "../../../checkpoint/records/Entry.ts";
 import type { FileBackend } from "../owner/FileBackend.ts";
-import { type AgentFolder, assertNoLinks, highestGeneration, segmentGenerations } from "../layout/AgentFolder.ts";
+import { type AgentFolder, segmentGenerations } from "../layout/AgentFolder.ts";
 import {
   lineNumberAt,
   type LineRange,
@@ -13,8 +13,8 @@ import {
   openMark,
 } from "../layout/Segment.ts";
 import { SegmentScan } from "../layout/SegmentScan.ts";
+import { type ListedSegments, listSegments } from "./listSegments.ts";
 import { type ControlLines, decodeControl } from "../layout/controlLine.ts";
-import { decodeState, type StoredSummary } from "../layout/stateJson.ts";
 import { linkOf } from "../../../checkpoint/format/entryCodec.ts";
 import type { Disk } from "../../../nodejs/Disk.ts";
 
@@ -26,8 +26,10 @@ export type Reading = Pick<FileBackend, "disk" | "sha256" | "identity">;
 export interface LoadOptions {
   /** For a new owner: the segments below its own, as listed before. The log must contain the known end. */
   readonly below?: { readonly generation: number; readonly listed: ListedSegments };
-  /** For a reader in the owner's process: the end of the log. The owner has checked the directories. */
-  readonly ownEnd?: ChainLink | undefined;
+  /** For a reader in the owner's process, which has checked the directories. */
+  readonly own?: OwnLog | undefined;
+  /** The newest segment, if it was read before and has not changed. */
+  readonly newest?: Segment | undefined;
   /** Called with each part from newest to oldest. Older parts are read while it returns `true`. Defaults to never. */
   readonly needsOlder?: (part: LogPart) => boolean;
   /**
@@ -36,6 +38,13 @@ export interface LoadOptions {
   readonly after?: number;
   /** Reads entries up to this position and ignores later missing ones. Defaults to the end. */
   readonly upTo?: number;
+}
+
+/** A log as its owner knows it. */
+export interface OwnLog {
+  readonly end: ChainLink;
+  /** The newest segment, as long as the owner has appended nothing and cannot have been replaced. */
+  readonly opened: Segment | undefined;
 }
 
 /**
@@ -72,13 +81,11 @@ export class LogLoader {
     return segment && cut ? { ...segment, cut: true } : segment;
   }
 
-  async #attempt(
-    { generations, known }: Pick<ListedSegments, "generations" | "known">,
-    { needsOlder = () => false, after, upTo = Number.POSITIVE_INFINITY }: LoadOptions,
-  ): Promise<LoadedLog | number> {
+  async #attempt({ generations, known }: Listing, options: LoadOptions): Promise<LoadedLog | number> {
+    const { needsOlder = () => false, upTo = Number.POSITIVE_INFINITY } = options;
     const voids: Segment[] = [];
     for (const generation of generations) {
-      const segment = await this.segment(generation, after);
+      const segment = await this.#known(generation, options);
       if (segment === undefined) return generation;
       if (segment.open !== undefined) return this.#imageOf(segment, voids, known, { needsOlder, upTo });
       voids.push(segment);
@@ -90,20 +97,19 @@ export class LogLoader {
     return { from: 0, newest: undefined, dropped: undefined, parts: [], complete: true, torn: tornClaim(voids) };
   }
 
-  /**
-   * Lists the segments. A new owner lists again only if a segment was missing. Reads the known end before the log,
-   * because the log only grows.
-   */
-  async #listed(
-    { below, ownEnd }: LoadOptions,
-    first: boolean,
-  ): Promise<Pick<ListedSegments, "generations" | "known">> {
-    if (below === undefined && ownEnd === undefined) return listSegments(this.#reading, this.#folder);
-    if (below && first) return below.listed;
+  async #known(generation: number, { after, own, newest = own?.opened }: LoadOptions): Promise<Segment | undefined> {
+    return newest?.generation === generation ? newest : this.segment(generation, after);
+  }
+
+  /** Lists the segments. Reads the known end before the log, because the log only grows. */
+  async #listed(options: LoadOptions, isFirst: boolean): Promise<Listing> {
+    const given = givenListing(options);
+    if (given === undefined) return listSegments(this.#reading, this.#folder);
+    const { generations, known } = given;
+    if (isFirst && generations) return { generations, known };
     const names = (await this.#reading.disk.readdir(this.#folder.checkpoints)) ?? [];
-    const end = below?.generation ?? Infinity;
-    const generations = segmentGenerations(names).filter((generation) => generation < end);
-    return { generations, known: below ? below.listed.known : ownEnd };
+    const end = options.below?.generation ?? Number.POSITIVE_INFINITY;
+    return { generations: segmentGenerations(names).filter((generation) => generation < end), known };
   }
 
   async #imageOf(
@@ -215,6 +221,19 @@ function isUnbroken(before: number, segments: readonly Segment[]): boolean {
   return true;
 }
 
+type Listing = Pick<ListedSegments, "generations" | "known">;
+
+/** Returns what an owner knows without a listing. A segment may have been removed since. */
+function givenListing({
+  below,
+  own,
+}: LoadOptions):
+  | { readonly generations?: readonly number[] | undefined; readonly known?: ChainLink | undefined }
+  | undefined {
+  if (below) return below.listed;
+  return own && { generations: own.opened && [own.opened.generation], known: own.end };
+}
+
 export interface LogPart extends LineRange {
   readonly segment: Segment;
 }
@@ -259,53 +278,6 @@ function tornClaim(voids: readonly Segment[]): TornTail | undefined {
 export function tornTailOf({ newest, torn }: LoadedLog, cut: LineRange | undefined): TornTail | undefined {
   if (newest === undefined || cut === undefined) return torn;
   return { file: newest.path, line: lineNumberAt(newest.bytes, cut.start), bytes: cut.end - cut.start };
-}
-
-export interface ListedSegments {
-  /** Highest first. Empty for an unknown agent. */
-  readonly generations: readonly number[];
-  /** The end of the log in `state.json`. */
-  readonly known?: ChainLink | undefined;
-  /** The content of `state.json`. `undefined` if it is missing, damaged or of another agent. */
-  readonly state?: StoredSummary | undefined;
-  /** The names of the files in `owners`. */
-  readonly owners: readonly string[];
-}
-
-/**
- * Lists the segments of an agent and detects removed ones, which would otherwise reset the agent to an older state. All
- * other files of an agent are created after the segment of their generation is durable, and a segment is removed only
- * after a higher one exists.
- *
- * @throws CorruptLogError if segments are missing that other files refer to.
- */
-export async function listSegments(
-  backend: Pick<FileBackend, "disk" | "sha256">,
-  folder: AgentFolder,
-): Promise<ListedSegments> {
-  const { disk, sha256 } = backend;
-  if ((await assertNoLinks(disk, [folder.tasks, folder.path])).length > 0) return { generations: [], owners: [] };
-  await assertNoLinks(disk, [folder.checkpoints]);
-  const list = async () => segmentGenerations((await disk.readdir(folder.checkpoints)) ?? []);
-  const listed = await list();
-  const [last = 0] = listed;
-  if (last >= highestGeneration)
-    throw new CorruptLogError(folder.agentId, { file: folder.segment(last) }, "no generation can follow it");
-  const bytes = await disk.readFile(folder.state);
-  const read = bytes && decodeState(bytes.toString(), sha256);
-  const state = read?.summary.agentId === folder.agentId ? read : undefined;
-  const owners = (await disk.readdir(folder.owners)) ?? [];
-  const blobs = listed.length === 0 ? ((await disk.readdir(folder.blobs)) ?? []) : [];
-  // A damaged file only proves that the agent existed.
-  const stated = state?.generation ?? Number(bytes !== undefined || blobs.length > 0);
-  const highest = Math.max(stated, ...owners.map((name) => Number.parseInt(name, 10)).filter((each) => each > 0));
-  const known = state?.end;
-  if (highest <= (listed[0] ?? 0)) return { generations: listed, known, state, owners };
-  // A new owner may have published a segment since.
-  const again = await list();
-  if (highest <= (again[0] ?? 0)) return { generations: again, known, state, owners };
-  const found = "the segment is missing, but other files of the agent refer to it";
-  throw new CorruptLogError(folder.agentId, { file: folder.segment(highest) }, found);
 }
 
 /** The number of bytes to read first from each end of a file. It is doubled until it suffices. */

@@ -11,7 +11,7 @@ import type { AgentFolder } from "../layout/AgentFolder.ts";
 import { lineBreak, type LineRange, linesBackwards } from "../layout/Segment.ts";
 import { type FoundEntry, SegmentScan } from "../layout/SegmentScan.ts";
 import { isEnding } from "../layout/controlLine.ts";
-import { type LoadedLog, LogLoader, type LogPart, type Reading, tornTailOf } from "./LogLoader.ts";
+import { type LoadedLog, LogLoader, type LogPart, type OwnLog, type Reading, tornTailOf } from "./LogLoader.ts";
 
 const prunedText = Buffer.from('"kind":"pruned"');
 /** Part of the text, because Node searches for a text of up to seven bytes several times faster than for a longer one. */
@@ -35,21 +35,17 @@ export class LogReader {
    * Returns the entries, oldest first, after checking each entry and its link to the previous one. Reads only the end
    * of a long segment if that is enough.
    *
-   * @param ownEnd - the end of the log, if this process owns the agent.
+   * @param own - set if this process owns the agent.
    */
-  async read(options: ReadOptions, ownEnd?: ChainLink): Promise<Iterable<Entry>> {
+  async read(options: ReadOptions, own?: OwnLog): Promise<Iterable<Entry>> {
     const { after = 0 } = options;
-    return (after > 0 ? await this.#readEnd(options, after, ownEnd) : undefined) ?? this.#read(options, 0, ownEnd);
+    return (after > 0 ? await this.#readEnd(options, after, own) : undefined) ?? this.#read(options, 0, own);
   }
 
   /** Returns `undefined` if the whole log must be read, for example to locate damage. */
-  async #readEnd(
-    options: ReadOptions,
-    after: number,
-    ownEnd: ChainLink | undefined,
-  ): Promise<Iterable<Entry> | undefined> {
+  async #readEnd(options: ReadOptions, after: number, own: OwnLog | undefined): Promise<Iterable<Entry> | undefined> {
     try {
-      return [...(await this.#read(options, after, ownEnd))];
+      return [...(await this.#read(options, after, own))];
     } catch (error) {
       if (error instanceof CorruptLogError) return undefined;
       throw error;
@@ -59,7 +55,7 @@ export class LogReader {
   async #read(
     { after = 0, upTo = Number.POSITIVE_INFINITY, sinceSnapshot = false }: ReadOptions,
     neededAfter: number,
-    ownEnd: ChainLink | undefined,
+    own: OwnLog | undefined,
   ): Promise<Iterable<Entry>> {
     let begin: { readonly part: LogPart; readonly start: number } | undefined;
     const needsOlder = (part: LogPart): boolean => {
@@ -69,7 +65,7 @@ export class LogReader {
       begin = { part, start: Math.max(snapshot ?? 0, afterwards ?? 0) };
       return false;
     };
-    const image = await this.#loader.load({ needsOlder, after: neededAfter, upTo, ownEnd });
+    const image = await this.#loader.load({ needsOlder, after: neededAfter, upTo, own });
     return this.#after(after, this.#follow(image, begin, upTo));
   }
 

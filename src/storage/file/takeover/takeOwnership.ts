@@ -14,18 +14,12 @@ import {
   removeFiles,
   segmentGenerations,
 } from "../layout/AgentFolder.ts";
-import type { Segment } from "../layout/Segment.ts";
+import { parseSegment, type Segment } from "../layout/Segment.ts";
 import { SegmentScan } from "../layout/SegmentScan.ts";
 import { type Claim, encodeControl, openingBytes } from "../layout/controlLine.ts";
 import { releaseGeneration } from "../owner/OwnerLiveness.ts";
-import {
-  type ListedSegments,
-  listSegments,
-  type LoadedLog,
-  LogLoader,
-  segmentParts,
-  tornTailOf,
-} from "../read/LogLoader.ts";
+import { type ListedSegments, listSegments } from "../read/listSegments.ts";
+import { type LoadedLog, LogLoader, segmentParts, tornTailOf } from "../read/LogLoader.ts";
 import { lastWithSummary, summaryIn } from "../read/LogReader.ts";
 import { carryWhole, copyTail, type CopiedTail, segmentsToCarry } from "./copyTail.ts";
 import { join } from "node:path";
@@ -44,6 +38,8 @@ export interface Held {
 export interface Taken extends Held {
   /** The monotonic time before the claim was published. */
   readonly claimedAtMs: number;
+  /** The segment of the new owner. */
+  readonly opened: Segment;
   /**
    * The last summary in the previous segment. `undefined` if that segment contains no summary, although older segments
    * may contain one.
@@ -67,8 +63,8 @@ export async function takeOwnership(backend: FileBackend, folder: AgentFolder, o
   if (others.length === 0 || (await assertNoLinks(backend.disk, others)).length > 0)
     await ensureAgentFolder(backend.disk, folder);
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const isClosed = await assertFree(backend, folder, highestOf(listed));
-    const taken = await tryNext(backend, folder, owner, { listed, isClosed });
+    const judgement = await assertFree(backend, folder, highestOf(listed));
+    const taken = await tryNext(backend, folder, owner, { listed, ...judgement });
     if (taken !== undefined) return taken;
     listed = await listSegments(backend, folder);
   }
@@ -81,15 +77,16 @@ function highestOf({ generations: [highest = 0] }: ListedSegments): number {
   return highest;
 }
 
-/**
- * Throws if another owner is alive.
- *
- * @returns whether no owner can still write to the log, because the last one closed it or there was none.
- */
-async function assertFree(backend: FileBackend, folder: AgentFolder, generation: number): Promise<boolean> {
+/** @throws AgentBusyError if another owner is alive. */
+async function assertFree(
+  backend: FileBackend,
+  folder: AgentFolder,
+  generation: number,
+): Promise<Omit<Previous, "listed">> {
   const { judge, identity } = backend;
   const judgement = generation === 0 ? undefined : await judge.judge(folder, generation);
-  if (judgement?.state !== "alive") return generation === 0 || judgement?.state === "free";
+  if (judgement?.state !== "alive")
+    return { isClosed: generation === 0 || judgement?.state === "free", bytes: judgement?.bytes };
   // The owner is unknown. If other files record a longer log, the log was truncated and waiting does not help.
   if (judgement.claim === undefined) await new LogLoader(folder, backend).load();
   const { host, processId, nonce } = judgement.claim ?? { ...identity, nonce: "" };
@@ -98,7 +95,10 @@ async function assertFree(backend: FileBackend, folder: AgentFolder, generation:
 
 interface Previous {
   readonly listed: ListedSegments;
+  /** Whether no owner can still write to the log, because the last one closed it or there was none. */
   readonly isClosed: boolean;
+  /** The last segment, if it is closed and small. */
+  readonly bytes: Buffer | undefined;
 }
 
 /**
@@ -109,24 +109,27 @@ async function tryNext(
   backend: FileBackend,
   folder: AgentFolder,
   owner: LogOwner,
-  { listed, isClosed }: Previous,
+  previous: Previous,
 ): Promise<Taken | undefined> {
   const { sha256, disk, clock } = backend;
+  const { listed, isClosed } = previous;
   const generation = highestOf(listed) + 1;
   const claim = newClaim(backend, folder.agentId, generation, owner.nonce);
-  const early = isClosed ? await readClosed(backend, folder, generation, listed) : undefined;
+  const early = isClosed ? await readClosed(backend, folder, generation, previous) : undefined;
   if (early === "overtaken") return undefined;
   const claimedAtMs = clock.monotonic();
-  const head = [Buffer.from(encodeControl("claim", claim, sha256)), ...(early ? [early.bytes] : [])];
-  const segment = await publishSegment(backend, folder, claim, Buffer.concat(head));
+  const head = Buffer.from(encodeControl("claim", claim, sha256));
+  const segment = await publishSegment(backend, folder, claim, early ? Buffer.concat([head, early.bytes]) : head);
   if (segment === undefined) return undefined;
   try {
-    const { bytes, base, dropped, ...opened } = early ?? (await readOpening(backend, folder, generation, listed));
+    const { bytes, base, dropped, ...opened } = early ?? (await readOpening(backend, folder, generation, previous));
     const generations = early ? await segment.check() : await segment.store(bytes);
     await segment.removeOthers(generations, new Set(base));
     await removeLeftovers(disk, folder, generation, { ...listed, dropped, isClosed }).catch(() => {});
     backend.judge.forget(folder.agentId);
-    return { segment, claim, claimedAtMs, state: listed.state, ...opened };
+    const path = folder.segment(generation);
+    const whole = parseSegment(folder.agentId, generation, path, Buffer.concat([head, bytes]), sha256);
+    return { segment, claim, claimedAtMs, state: listed.state, opened: whole, ...opened };
   } catch (error) {
     releaseGeneration(folder.segment(generation), claim.nonce);
     await giveBack(backend, segment, error);
@@ -147,10 +150,10 @@ async function readClosed(
   backend: FileBackend,
   folder: AgentFolder,
   generation: number,
-  listed: ListedSegments,
+  previous: Previous,
 ): Promise<Opening | "overtaken"> {
   try {
-    return await readOpening(backend, folder, generation, listed);
+    return await readOpening(backend, folder, generation, previous);
   } catch (error) {
     const [highest = 0] = segmentGenerations((await backend.disk.readdir(folder.checkpoints)) ?? []);
     if (highest >= generation) return "overtaken";
@@ -162,21 +165,24 @@ async function readOpening(
   backend: FileBackend,
   folder: AgentFolder,
   generation: number,
-  listed: ListedSegments,
+  { listed, bytes }: Previous,
 ): Promise<Opening> {
+  const { sha256 } = backend;
   const loader = new LogLoader(folder, backend);
-  const image = await loader.load({ below: { generation, listed } });
-  const scan = new SegmentScan(folder.agentId, backend.sha256, backend.identity.bootId);
+  const last = generation - 1;
+  const newest = bytes && parseSegment(folder.agentId, last, folder.segment(last), bytes, sha256);
+  const image = await loader.load({ below: { generation, listed }, newest });
+  const scan = new SegmentScan(folder.agentId, sha256, backend.identity.bootId);
   const appended = image.newest && scan.lastAppended(image.newest);
   const { from, base, carry } = await carrySegments(loader, copyTail(image, appended?.entry), image.newest);
-  const last = appended?.entry ?? (image.newest && scan.lastEntry(image.newest, image.newest.carried));
+  const lastEntry = appended?.entry ?? (image.newest && scan.lastEntry(image.newest, image.newest.carried));
   const tornTail = tornTailOf(image, appended?.torn);
   const summary = lastSummaryOf(image, scan, folder.agentId);
   return {
-    bytes: openingBytes(carry, { from, base }, backend.sha256),
+    bytes: openingBytes(carry, { from, base }, sha256),
     base: base.map(([each]) => each),
     dropped: image.dropped !== undefined,
-    end: endOf(image, last),
+    end: endOf(image, lastEntry),
     ...(summary && { summary }),
     ...(tornTail && { tornTail }),
   };
