@@ -109,7 +109,7 @@ async function scanInto(
     const inside = path === "" ? entry.name : `${path}/${entry.name}`;
     const rest = scanEntry(walk, folder, { entry, path: inside, depth }, rules);
     if (rest) await rest;
-    if (walk.slice.isOver) await walk.slice.end();
+    if (walk.slice.isOver) await walk.slice.turn();
   }
 }
 

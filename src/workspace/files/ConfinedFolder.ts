@@ -54,7 +54,7 @@ export class ConfinedFolder {
     made?: (folder: string) => void,
   ): Promise<Result> {
     if (this.isClosed(path)) throw new PathNotAllowedError(path, "it leads into the folder of the storage");
-    if (this.#slice.isOver) await this.#slice.end();
+    await this.#slice.turn();
     const names = path.split("/");
     let folder = this.#openRoot();
     try {

@@ -6,14 +6,20 @@ const longestMs = 10;
 /** A slice of synchronous work. Other work of the process gets a turn after each slice. */
 export class Slice {
   #began = performance.now();
+  #next: Promise<void> | undefined;
 
   get isOver(): boolean {
     return performance.now() - this.#began >= longestMs;
   }
 
-  /** Starts a new slice in the next turn of the event loop. */
-  async end(): Promise<void> {
+  /** Waits for a new slice if this one is over. If others wait too, their work counts. */
+  async turn(): Promise<void> {
+    while (this.isOver) await (this.#next ??= this.#startNext());
+  }
+
+  async #startNext(): Promise<void> {
     await nextTurn();
     this.#began = performance.now();
+    this.#next = undefined;
   }
 }

@@ -1,3 +1,4 @@
+import { nextTurn } from "../../internal/nextTurn.ts";
 import { forEachAtOnce } from "../../internal/together.ts";
 
 /** Limits the open files. A larger group saves few further commits of the file system's journal. */
@@ -16,20 +17,24 @@ export class Phases {
   next(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
-      this.#startNext();
+      void this.#startNext();
     });
   }
 
   end(): void {
     this.#active--;
-    this.#startNext();
+    void this.#startNext();
   }
 
-  #startNext(): void {
+  /** One action in each turn of the event loop, because its next step may block for a moment. */
+  async #startNext(): Promise<void> {
     if (this.#waiting.length < this.#active) return;
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const resolve of waiting) resolve();
+    for (const resolve of waiting) {
+      resolve();
+      await nextTurn();
+    }
   }
 }
 

@@ -8,6 +8,6 @@ export async function inTurns<Result>(steps: Steps<Result>): Promise<Result> {
   for (const slice = new Slice(); ;) {
     const { done, value } = steps.next();
     if (done) return value;
-    if (slice.isOver) await slice.end();
+    if (slice.isOver) await slice.turn();
   }
 }

@@ -33,6 +33,23 @@ describe("inPhases", () => {
     expect(ended).toEqual(["b"]);
   });
 
+  it("gives other work of the process a turn between two renames", async () => {
+    const events: string[] = [];
+    let isOver = false;
+    const turns = (): void => {
+      events.push("turn");
+      if (!isOver) setImmediate(turns);
+    };
+    setImmediate(turns);
+    await inPhases(["a", "b"], async (item, phases) => {
+      await phases.next();
+      events.push(`rename ${item}`);
+    });
+    isOver = true;
+    const [first, second] = ["rename a", "rename b"].map((event) => events.indexOf(event));
+    expect(events.slice(first, second)).toContain("turn");
+  });
+
   it("syncs each replaced file before the first rename of its group", async () => {
     const root = temporaryFolder();
     const files = new WorkspaceFiles(root, 1_000);
