@@ -1,7 +1,10 @@
-import { closeSync, constants, existsSync, fstatSync, fsync, openSync, type Stats } from "node:fs";
+import { closeSync, constants, existsSync, fstatSync, fsync, open, openSync, type Stats } from "node:fs";
+
+import { isAbsolute, relative } from "node:path";
 
 /** Flags to open a directory without following links. */
 export const folderFlags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
+const newFile = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0);
 /** Whether files can be opened relative to an open directory, so that links created later are not followed. */
 export const throughHandles = process.platform === "linux" && existsSync("/proc/self/fd");
 
@@ -16,7 +19,7 @@ export class OpenFolder {
   private constructor(
     at: string,
     flags: number,
-    /** The path as it was when the directory was opened. */
+    /** The path as it was when the directory was opened, possibly relative to the working directory. */
     readonly plainPath: string,
   ) {
     this.#descriptor = openSync(at, flags);
@@ -25,7 +28,7 @@ export class OpenFolder {
 
   /** Opens the root, which may be a link because the user chose it. */
   static root(path: string): OpenFolder {
-    return new OpenFolder(path, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0), path);
+    return new OpenFolder(path, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0), shortPath(path));
   }
 
   /**
@@ -51,7 +54,24 @@ export class OpenFolder {
   }
 }
 
-/** Only a sync may take long, so only this call leaves the thread. */
+/** Returns the path relative to the working directory if the path is within it. The system resolves it faster. */
+function shortPath(path: string): string {
+  try {
+    const short = relative(process.cwd(), path);
+    return short.startsWith("..") || isAbsolute(short) ? path : short || ".";
+  } catch {
+    // The working directory was removed.
+    return path;
+  }
+}
+
+/** Creates a file outside the thread, because a creation may wait for the journal of the file system. */
+export function createDescriptor(path: string, mode: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    open(path, newFile, mode, (error, descriptor) => (error ? reject(error) : resolve(descriptor)));
+  });
+}
+
 export function syncDescriptor(descriptor: number): Promise<void> {
   return new Promise((resolve, reject) => {
     fsync(descriptor, (error) => (error ? reject(error) : resolve()));

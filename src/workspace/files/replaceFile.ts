@@ -1,10 +1,8 @@
 import { randomBytes } from "node:crypto";
 import {
   closeSync,
-  constants,
   fchmodSync,
   fstatSync,
-  openSync,
   readdirSync,
   renameSync,
   symlinkSync,
@@ -17,9 +15,8 @@ import { FileAccessError } from "../../errors/workspaceErrors.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
 import type { Phases } from "./inPhases.ts";
-import { syncDescriptor } from "./OpenFolder.ts";
+import { createDescriptor, syncDescriptor } from "./OpenFolder.ts";
 
-const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0);
 const suffix = ".agent-tmp";
 
 const unfinished = /^\.[0-9a-f]{16}-[0-9a-f]{16}\.agent-tmp$/;
@@ -91,10 +88,11 @@ export async function stage(
   { mode, phases }: { readonly mode: number; readonly phases?: Phases | undefined },
 ): Promise<StagedFile> {
   const at = temporaryName(place);
-  const descriptor = openSync(at, flags, 0o600);
+  const descriptor = await createDescriptor(at, mode);
   try {
     writeFileSync(descriptor, content);
-    fchmodSync(descriptor, mode);
+    // The umask may have removed permissions.
+    if ((fstatSync(descriptor).mode & 0o777) !== mode) fchmodSync(descriptor, mode);
     await phases?.next();
     await syncDescriptor(descriptor);
     await phases?.next();

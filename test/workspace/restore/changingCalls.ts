@@ -44,6 +44,10 @@ export async function aheadOfChanges(
       return original(...given);
     });
   }
+  replace(fs as unknown as Functions, "open", (original) => (...given) => {
+    count("open", given);
+    return original(...given);
+  });
   syncBuiltinESMExports();
   try {
     await action();
