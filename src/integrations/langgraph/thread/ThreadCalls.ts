@@ -14,8 +14,8 @@ export class ThreadCalls {
   /** By task, then by position. */
   readonly #tasks = new Map<string, Map<string, StoredCall>>();
 
-  at(task: string, place: string): StoredCall | undefined {
-    return this.#tasks.get(task)?.get(place);
+  of(task: string): readonly StoredCall[] {
+    return [...(this.#tasks.get(task)?.values() ?? [])];
   }
 
   get(id: string): StoredCall | undefined {

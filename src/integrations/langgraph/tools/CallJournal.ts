@@ -24,9 +24,10 @@ import type { StoredCallEnd, CallRecord } from "../thread/GraphRecord.ts";
 import type { StoredCall } from "../thread/ThreadCalls.ts";
 import type { Json } from "../values/Json.ts";
 import type { ValueCoder } from "../write/ValueCoder.ts";
-import { type CallDecision, decideCall, isInDoubt } from "./decideCall.ts";
+import { type CallDecision, isInDoubt } from "./decideCall.ts";
 import type { GraphToolSettings } from "./GraphTool.ts";
 import { isLetThrough, letThrough } from "./letThrough.ts";
+import { placeCall } from "./placeCall.ts";
 import type { PutsInFlight } from "./PutsInFlight.ts";
 import type { RefusedTasks } from "./RefusedTasks.ts";
 import { capturedOutput, callEndOf, recordedOutput } from "./storedOutput.ts";
@@ -134,30 +135,44 @@ export class CallJournal {
   }
 
   async #callIn(thread: OwnedThread, made: MadeCall): Promise<CallCompletion> {
-    const { coder, storage } = this.#options;
-    const { tool, effect, task, place } = made;
-    const input = await coder.encode(made.input, `the input of tool "${tool}"`);
-    const sha256 = await storage.sha256();
-    const digest = valueDigest(input, sha256);
-    const of = await this.#checkpointOf(thread, made);
-    const recorded = thread.state.calls.at(task.task, place.at);
-    const decision = decideCall(recorded, { tool, effect, digest, attempt: place.attempt.number });
-    const line = { agentId: thread.id, runId: task.task, lane: 0 };
-    const call =
-      recorded && decision !== "perform"
-        ? recorded.call
-        : toolCallIdAt(line, JSON.stringify([place.at, tool, digest]), sha256);
-    const running = runningKey(thread.id, call);
+    const { attempt } = made.place;
+    const placed = this.#placed(thread, made, attempt.placed);
+    attempt.placed = placed.catch(() => undefined);
+    const { performance, decision } = await placed;
+    const running = runningKey(thread.id, performance.facts.call);
     const known = this.#running.get(running);
     if (known) return known;
-    const facts = { call, of, task: task.task, at: place.at, tool, effect, node: task.node, digest };
-    const outcome = this.#shown({ thread, made, facts, input, recorded }, decision);
+    const outcome = this.#shown(performance, decision);
     this.#running.set(running, outcome);
     try {
       return await outcome;
     } finally {
       this.#running.delete(running);
     }
+  }
+
+  /** Places the calls of an attempt in the order in which they were made. */
+  async #placed(
+    thread: OwnedThread,
+    made: MadeCall,
+    earlier: Promise<unknown>,
+  ): Promise<{ readonly performance: Performance; readonly decision: CallDecision }> {
+    const { coder, storage } = this.#options;
+    const { tool, effect, task, place } = made;
+    const input = await coder.encode(made.input, `the input of tool "${tool}"`);
+    const sha256 = await storage.sha256();
+    const digest = valueDigest(input, sha256);
+    const of = await this.#checkpointOf(thread, made);
+    await earlier;
+    const asked = { tool, effect, digest, attempt: place.attempt.number };
+    const { at, recorded, decision } = placeCall(thread.state.calls.of(task.task), place, asked);
+    const line = { agentId: thread.id, runId: task.task, lane: 0 };
+    const call =
+      recorded && decision !== "perform"
+        ? recorded.call
+        : toolCallIdAt(line, JSON.stringify([at, tool, digest]), sha256);
+    const facts = { call, of, task: task.task, at, tool, effect, node: task.node, digest };
+    return { performance: { thread, made, facts, input, recorded }, decision };
   }
 
   async #shown(performance: Performance, decision: CallDecision): Promise<CallCompletion> {
@@ -285,8 +300,7 @@ function runningKey(threadId: string, call: string): string {
   return JSON.stringify([threadId, call]);
 }
 
-function diverged({ thread, made: { task, place }, facts }: Performance): ReplayDivergedError {
-  const before = thread.state.calls.at(task.task, place.at);
+function diverged({ thread, facts, recorded: before }: Performance): ReplayDivergedError {
   const found = before?.tool === facts.tool ? `${quoted(facts.tool)} with another input` : quoted(facts.tool);
   return new ReplayDivergedError(
     thread.id,

@@ -54,30 +54,45 @@ interface TaskAttempt {
   readonly number: number;
   /** The calls in progress. Contains the call ids that the tools received. */
   readonly open: Set<string>;
+  /** The positions of the calls that this attempt made. */
+  readonly used: Set<string>;
+  /** Resolves when the positions of all earlier calls are known. */
+  placed: Promise<unknown>;
 }
 
 export interface CallPlace {
   readonly attempt: TaskAttempt;
   /** `true` for the first call of the attempt. */
   readonly isFirst: boolean;
+  /** The first part of the positions of all calls within the same enclosing call. */
+  readonly within: string;
   /** The enclosing call, the caller's id of the call, and the number of earlier calls with the same values. */
   readonly at: string;
 }
 
+interface CountedAttempt extends TaskAttempt {
+  readonly counts: Map<string, number>;
+}
+
+function newAttempt(number: number): CountedAttempt {
+  return { number, open: new Set(), used: new Set(), placed: Promise.resolve(), counts: new Map() };
+}
+
 /** Counts the calls of tasks. The counts restart when a node runs again, in any process. */
 export class TaskAttempts {
-  readonly #attempts = new WeakMap<object, TaskAttempt & { readonly counts: Map<string, number> }>();
+  readonly #attempts = new WeakMap<object, CountedAttempt>();
 
   /** Assigns the position of a new call. */
   take({ scratchpad }: TaskPlace, { configurable, executionInfo, toolCall }: ToolConfig): CallPlace {
     const known = this.#attempts.get(scratchpad);
     const number = executionInfo?.nodeAttempt ?? known?.number ?? 1;
-    const attempt = known?.number === number ? known : { number, open: new Set<string>(), counts: new Map() };
+    const attempt = known?.number === number ? known : newAttempt(number);
     this.#attempts.set(scratchpad, attempt);
-    const asked = `${callIn(attempt, configurable)}/${toolCall?.id ?? ""}`;
+    const within = `${callIn(attempt, configurable)}/`;
+    const asked = within + (toolCall?.id ?? "");
     const count = attempt.counts.get(asked) ?? 0;
     attempt.counts.set(asked, count + 1);
-    return { attempt, isFirst: attempt !== known, at: `${asked}/${count}` };
+    return { attempt, isFirst: attempt !== known, within, at: `${asked}/${count}` };
   }
 }
 

@@ -33,10 +33,10 @@ export function isInDoubt({ effect, end }: StoredCall): boolean {
   return effect !== "none" && (!end || end.unknown === true);
 }
 
-function isSameCall(recorded: StoredCall, { tool, digest }: CallAttempt): boolean {
+export function isSameCall(recorded: StoredCall, { tool, digest }: CallAttempt): boolean {
   return recorded.tool === tool && recorded.digest === digest;
 }
 
-function hadEffect({ effect, end }: StoredCall): boolean {
+export function hadEffect({ effect, end }: StoredCall): boolean {
   return effect !== "none" && end?.error === undefined && !(end && isMadeAgain(end));
 }

@@ -1,4 +1,4 @@
-import { Annotation, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { Annotation, Command, interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { tool } from "@langchain/core/tools";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
@@ -261,6 +261,24 @@ test("another call in place of a call with an effect is refused", async () => {
     code: "replay_diverged",
     effects: [{ toolCallId: bank.keys[0], toolName: "charge", inDoubt: true }],
     message: expect.stringContaining("invoke the graph with the checkpoint_id of an earlier checkpoint") as string,
+  });
+  expect(bank.charged).toEqual(["900"]);
+});
+
+test("a call with another id and input is refused while a recorded call with an effect is not repeated", async () => {
+  const bank = new Bank();
+  const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
+  const [charge] = durableTools(checkpointer, [bank.charge]);
+  let cents = 900;
+  const graph = graphOf(checkpointer, async () => {
+    const [call] = calling([`call-${cents}`, cents++]).tool_calls ?? [];
+    await charge.invoke({ ...call!, type: "tool_call" });
+    return interrupt<string, string>("ok?");
+  });
+  await graph.invoke({ said: "" }, thread);
+  await expect(graph.invoke(new Command({ resume: "yes" }), thread)).rejects.toMatchObject({
+    code: "replay_diverged",
+    effects: [{ toolCallId: bank.keys[0], toolName: "charge", inDoubt: false }],
   });
   expect(bank.charged).toEqual(["900"]);
 });

@@ -145,6 +145,44 @@ test("calls with ids may be made in any order", async () => {
   expect(bank.charged).toEqual(["900", "100"]);
 });
 
+test("a node that asks its model again does not repeat the calls with new ids", async () => {
+  const bank = new Bank();
+  const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
+  const [charge] = durableTools(checkpointer, [bank.charge]);
+  let asked = 0;
+  const graph = graphOf(checkpointer, async () => {
+    const said = [];
+    for (const cents of [900, 900, 100]) {
+      const [call] = calling([`call-${asked++}`, cents]).tool_calls ?? [];
+      said.push((await charge.invoke({ ...call!, type: "tool_call" })).text);
+      if (said.length === 2) interrupt("ok?");
+    }
+    return said.join();
+  });
+  await graph.invoke({ said: "" }, thread);
+  expect(bank.charged).toEqual(["900", "900"]);
+  const { said } = await graph.invoke(new Command({ resume: "yes" }), thread);
+  expect(said).toBe("charged 900,charged 900,charged 100");
+  expect(bank.charged).toEqual(["900", "900", "100"]);
+  expect(new Set(bank.keys).size).toBe(3);
+});
+
+test("two equal calls stay two calls if the second has the id of the recorded one", async () => {
+  const bank = new Bank();
+  const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
+  const [charge] = durableTools(checkpointer, [bank.charge]);
+  let runs = 0;
+  const graph = graphOf(checkpointer, async () => {
+    const calls = (runs++ === 0 ? calling(["a", 900]) : calling(["b", 900], ["a", 900])).tool_calls ?? [];
+    for (const call of calls) await charge.invoke({ ...call, type: "tool_call" });
+    return interrupt<string, string>("ok?");
+  });
+  await graph.invoke({ said: "" }, thread);
+  await graph.invoke(new Command({ resume: "yes" }), thread);
+  expect(bank.charged).toEqual(["900", "900"]);
+  expect(new Set(bank.keys).size).toBe(2);
+});
+
 test("calls of a finished node are forgotten, and later nodes make new calls", async () => {
   const bank = new Bank();
   const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
