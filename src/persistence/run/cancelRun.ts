@@ -1,8 +1,8 @@
 import { RunNotOpenError } from "../../errors/runErrors.ts";
 import { stopAndOpen } from "../../journal/openWithRetry.ts";
-import { endRecords } from "../../journal/runRecords.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
+import { endUnfinished } from "./endUnfinished.ts";
 
 /** Ends an unfinished run as cancelled. @throws RunNotOpenError, AgentBusyError */
 export async function cancelRun(
@@ -19,6 +19,6 @@ export async function cancelRun(
   const { log, state } = journal.head ?? {};
   if (!log?.index.run || !state) throw new RunNotOpenError("nothing_to_cancel", agentId, "it has not run");
   if (!log.index.unfinished) throw new RunNotOpenError("nothing_to_cancel", agentId, "its last run has ended");
-  const end = { status: "cancelled", ...(reason !== undefined && { reason }) } as const;
-  await journal.store(endRecords(journal, { log, state }, end));
+  await endUnfinished(setup, journal, { log, state }, reason);
+  await journal.durable();
 }

@@ -16,6 +16,7 @@ import { fitLines, type Fitting, tryLines } from "../migration/fitLines.ts";
 import { restartLine, branchRun, linesBeside, restartLines, statesOf } from "../executionPoint/continueFromHead.ts";
 import { newRun, restoredRun, type StoredState } from "../nestedLines/startRecorder.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
+import { giveBackEvents } from "../waiting/giveBackEvents.ts";
 import { type DurableCall, signalOf, storedState } from "./DurableCall.ts";
 import { type LoggedCall, loggedCalls } from "../../journal/loggedCalls.ts";
 import { planRollback } from "../../journal/planRollback.ts";
@@ -38,6 +39,8 @@ export async function branched(call: DurableCall, checkpointId: string): Promise
   const log = await journal.readAll();
   const target = findCheckpoint(log, checkpointId);
   const moment = linesBeside(log, target);
+  const left = storedState(journal);
+  if (left) await giveBackEvents(setup, left);
   const recorder = await shownResume(call, () =>
     moment ? branchOfLines(call, log, target, moment) : branchOfMain(call, log, target),
   );

@@ -13,7 +13,7 @@ import { randomId } from "../../internal/randomId.ts";
 import { describeError } from "../../journal/describeError.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { changedFiles } from "../../journal/notesAround.ts";
-import { endRecords, runRecord } from "../../journal/runRecords.ts";
+import { runRecord } from "../../journal/runRecords.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { failedCallsIn } from "../journaling/journalToolCall.ts";
 import { newRun, type StoredState } from "../nestedLines/startRecorder.ts";
@@ -63,16 +63,14 @@ async function carryOut(asked: Omit<DurableCall, "journal" | "replaces">): Promi
 }
 
 async function execute(call: DurableCall): Promise<RunResult<unknown>> {
-  const { journal, request } = call;
-  const { agentId } = request;
-  await settleRequests(call);
-  const stored = storedState(journal);
-  const decision = decide(call, stored);
+  const { agentId } = call.request;
+  const { decision, received } = await settledDecision(call);
+  const stored = storedState(call.journal);
   switch (decision.kind) {
     case "recorded":
       return recordedResult(call, decision.runId, stored);
     case "resume":
-      return resume(call, stored);
+      return resume(call, stored, received);
     case "waiting":
       return waitingResult(decision.runId, stored);
     case "branch":
@@ -80,8 +78,7 @@ async function execute(call: DurableCall): Promise<RunResult<unknown>> {
     case "new":
       return begin(call, decision.keep, stored);
     case "abandon":
-      abandon(journal, stored);
-      return beginAfterOther(call, decision.keep);
+      return abandonFirst(call, decision.keep);
     case "finish_first": {
       const { resumed } = await import("./resumeStored.ts");
       const first = await start(call, await resumed(call, stored));
@@ -93,8 +90,35 @@ async function execute(call: DurableCall): Promise<RunResult<unknown>> {
   }
 }
 
+interface SettledDecision {
+  readonly decision: RunDecision;
+  /** The requests that received an event in this call. */
+  readonly received?: readonly string[];
+}
+
+/** Records the answers of a resume. Ends the requests of the unfinished run only if the call can continue that run. */
+async function settledDecision(call: DurableCall): Promise<SettledDecision> {
+  const { options } = call.request;
+  const settling = () => import("./settleRequests.ts");
+  if ("answers" in options && options.answers) await (await settling()).recordAnswers(call, options.answers);
+  const stored = storedState(call.journal);
+  const decision = decide(call, stored);
+  if (!hasOpenRequests(stored) || !continuesRun(decision, options)) return { decision };
+  const received = await (await settling()).endRequests(call);
+  return { decision: decide(call, storedState(call.journal)), received };
+}
+
+function continuesRun({ kind }: RunDecision, options: RunOptions | ResumeOptions): boolean {
+  if (kind === "refuse_unfinished") return "unfinished" in options && options.unfinished === "finish_first";
+  return kind === "resume" || kind === "waiting" || kind === "finish_first";
+}
+
 /** Resumes the unfinished run. Starts a new run instead if the strategy changed and `unfinished` is `"abandon"`. */
-async function resume(call: DurableCall, stored: StoredState | undefined): Promise<RunResult<unknown>> {
+async function resume(
+  call: DurableCall,
+  stored: StoredState | undefined,
+  received?: readonly string[],
+): Promise<RunResult<unknown>> {
   const options = call.request.options as RunOptions;
   const { resumed } = await import("./resumeStored.ts");
   let recorder: RunRecorder;
@@ -102,37 +126,15 @@ async function resume(call: DurableCall, stored: StoredState | undefined): Promi
     recorder = await resumed(call, stored);
   } catch (error) {
     if (!(error instanceof StrategyChangedError) || options.unfinished !== "abandon") throw error;
-    abandon(call.journal, stored);
-    return beginAfterOther(call, options.history === "continue" ? "history" : "nothing");
+    return abandonFirst(call, options.history === "continue" ? "history" : "nothing", received);
   }
   return start(call, recorder);
-}
-
-function abandon(journal: Journal, stored: StoredState | undefined): void {
-  if (stored) journal.append(endRecords(journal, stored, { status: "cancelled", reason: "abandoned for another run" }));
 }
 
 function assertStatus({ request: { options, agentId }, journal }: DurableCall): void {
   const ifStatus = "ifStatus" in options ? options.ifStatus : undefined;
   const status = journal.statusState.current?.status;
   if (ifStatus && !(status && ifStatus.includes(status))) throw new StatusChangedError(agentId, status, ifStatus);
-}
-
-/** Records the answers of a resume and expires requests before the run continues. */
-async function settleRequests({ setup, journal, request: { options, agentId } }: DurableCall): Promise<void> {
-  const answers = "answers" in options ? options.answers : undefined;
-  if (!answers && !hasOpenRequests(storedState(journal))) return;
-  const { answerRequests, expireRequests, receiveEvents } = await import("../waiting/answerRequests.ts");
-  if (answers) {
-    const given = Object.entries(answers).map(([requestId, answer]) => [requestId, { answer }] as const);
-    const action = () => answerRequests(setup, journal, storedState(journal), new Map(given));
-    await (setup.telemetry ? setup.telemetry.answer(agentId, Object.keys(answers), action) : action());
-    await journal.readHead();
-  }
-  for (const end of [receiveEvents, expireRequests]) {
-    const stored = storedState(journal);
-    if (stored && (await end(setup, journal, stored))) await journal.readHead();
-  }
 }
 
 function hasOpenRequests(stored: StoredState | undefined): boolean {
@@ -176,6 +178,18 @@ async function branch(call: DurableCall, checkpointId: string): Promise<RunResul
   const result = await start(call, recorder);
   const differs = effects.remaining.length > 0 || effects.missing.length > 0;
   return { ...result, ...(differs && { effects }) } as RunResult<unknown>;
+}
+
+async function abandonFirst(
+  call: DurableCall,
+  keep: "history" | "nothing",
+  received?: readonly string[],
+): Promise<RunResult<unknown>> {
+  const { setup, journal } = call;
+  const stored = storedState(journal);
+  const { endUnfinished } = await import("./endUnfinished.ts");
+  if (stored) await endUnfinished(setup, journal, stored, "abandoned for another run", received);
+  return beginAfterOther(call, keep);
 }
 
 async function beginAfterOther(call: DurableCall, keep: "history" | "nothing"): Promise<RunResult<unknown>> {

@@ -36,11 +36,7 @@ export async function answerRequests(
 }
 
 /** Ends every open request that has expired. @returns false if no request has expired. */
-export async function expireRequests(
-  _setup: PersistenceSetup,
-  journal: Journal,
-  stored: StoredState,
-): Promise<boolean> {
+export async function expireRequests(journal: Journal, stored: StoredState): Promise<boolean> {
   const now = journal.clock.now();
   const open = openRequests(stored.log.index, stored.state);
   const expired = open
@@ -52,8 +48,12 @@ export async function expireRequests(
   return true;
 }
 
-/** Gives the open requests of an agent the events that they wait for. @returns false if no event has arrived. */
-export async function receiveEvents(setup: PersistenceSetup, journal: Journal, stored: StoredState): Promise<boolean> {
+/** Gives the open requests of an agent the events that they wait for. Returns the requests that received an event. */
+export async function receiveEvents(
+  setup: PersistenceSetup,
+  journal: Journal,
+  stored: StoredState,
+): Promise<readonly string[]> {
   const { agentId, writer } = journal;
   const replies: ReplyRecord[] = [];
   for (const { record, lane } of openRequests(stored.log.index, stored.state)) {
@@ -64,7 +64,7 @@ export async function receiveEvents(setup: PersistenceSetup, journal: Journal, s
     if (answer !== undefined) replies.push(replyRecord(journal, lane, record.request, { answer }));
   }
   if (replies.length > 0) await append(journal, stored, replies);
-  return replies.length > 0;
+  return replies.map(({ request }) => request);
 }
 
 function openRequest({ agentId, clock }: Journal, stored: StoredState | undefined, requestId: string): LineRequest {

@@ -1,0 +1,22 @@
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import type { StoredState } from "../nestedLines/startRecorder.ts";
+
+/**
+ * Makes events available again whose receipt was cut short, because the requests of a line that is left have no reply
+ * in the log. Call it before the log shows that the line is left: until then, the same requests can receive the same
+ * events.
+ *
+ * @param received Answered requests that the line has not read yet.
+ */
+export async function giveBackEvents(
+  setup: PersistenceSetup,
+  { log: { agentId, index }, state }: StoredState,
+  received: readonly string[] = [],
+): Promise<void> {
+  const unanswered = [...state.requests.keys(), ...index.requests.unanswered].filter((id) => {
+    const known = state.requests.get(id) ?? index.requests.get(id);
+    return known?.reply === undefined && known?.record.event !== undefined;
+  });
+  const requests = [...new Set([...unanswered, ...received])];
+  if (requests.length > 0) await (await setup.inbox()).rollBack(agentId, requests, []);
+}
