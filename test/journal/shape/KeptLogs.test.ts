@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
+import type { LogPersistenceStorageProvider, OwnedLog } from "agent-persistence/storage";
 import { KeptLogs } from "../../../src/journal/shape/KeptLogs.ts";
 import { readShape } from "../../../src/journal/shape/readShape.ts";
 import { TableRecordLog } from "../../../src/storage/table/TableRecordLog.ts";
@@ -103,22 +103,30 @@ describe("logs that are kept open", () => {
   });
 
   it("stay open during a use that begins after a slow check for other owners", async () => {
-    const [rows, clock] = [new MemoryTable(), new TestClock()];
-    const storage = new Provider(new TableRecordLog(rows));
+    const [clock, rows] = [new TestClock(), new MemoryTable()];
+    const slow: { check?: Promise<void> } = {};
+    class SlowLog extends TableRecordLog {
+      override async open(...given: Parameters<TableRecordLog["open"]>): Promise<OwnedLog> {
+        const owned = await super.open(...given);
+        owned.checkStop = async () => slow.check;
+        return owned;
+      }
+    }
+    const storage = new Provider(new SlowLog(rows));
     const logs = keep(storage, { clock, idleMs: 1_000 });
     const turn = () => new Promise((resolve) => setImmediate(resolve));
     await add(logs, "first");
     let endCheck = () => {};
-    const check = new Promise<void>((resolve) => (endCheck = resolve));
-    rows.onCall = (method) => (method === "head" ? check : undefined);
+    slow.check = new Promise<void>((resolve) => (endCheck = resolve));
     clock.advance(75);
+    await turn();
     await add(logs, "second");
     endCheck();
-    await turn();
     for (let at = 0; at < 975; at += 75) {
-      clock.advance(75);
       await turn();
+      clock.advance(75);
     }
+    await turn();
     await logs.use("a", async (log) => {
       clock.advance(150);
       await turn();
