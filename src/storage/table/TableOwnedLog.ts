@@ -239,6 +239,10 @@ export class TableOwnedLog implements OwnedLog {
       // Equal lines do not prove the write, because another owner can also write them. So the owner is compared.
       const head = await this.#ask("read", () => table.head(this.agentId)).catch(() => undefined);
       if (head?.generation !== published.generation || !owners.isOf(head, this.#session)) throw error;
+      // The owner does not prove the write, because a table can store the generation first.
+      const { position, encoded } = published.append;
+      const row = await this.#reader.at(position).catch(() => undefined);
+      if (row === undefined || !isSameBytes(row.encoded, encoded)) throw error;
     }
   }
 
