@@ -111,9 +111,11 @@ describe("reading the end of a long log in files", () => {
       expect(error).toMatchObject({ code: "corrupt_log", file: path });
       expect(found).toEqual({ ...error, positions: positions.filter((position) => position > 1_990) });
     }
-    // The last append is cut short.
+    // The last append is cut short, which only its owner knows.
     await writeFile(path, whole.subarray(0, -100));
-    const { positions } = await read(log, {});
-    expect(await read(log, options)).toEqual({ positions: positions.filter((position) => position > 1_990) });
+    expect(await read(log, options)).toMatchObject({ code: "corrupt_log", lastPosition: 1_999 });
+    const other = testLog(directory);
+    const { positions } = await read(other, {});
+    expect(await read(other, options)).toEqual({ positions: positions.filter((position) => position > 1_990) });
   });
 });

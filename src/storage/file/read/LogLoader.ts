@@ -170,7 +170,8 @@ export class LogLoader {
     const isAskedFor = (stored: ChainLink): boolean => stored.position <= end.position || upTo > end.position;
     const last = this.#closedAt(newest);
     if (last && !isSameLink(end, last) && isAskedFor(last)) throw this.#tooShort(newest, end, last);
-    if (known === undefined || known.position < end.position || !isAskedFor(known)) return;
+    // An empty log has no end to miss. A log that is received after a deletion may have lower positions.
+    if (!known?.checksum || known.position < end.position || !isAskedFor(known)) return;
     // Checksums restart after a deletion.
     if (known.position > end.position || (end.checksum !== "" && !isSameLink(end, known)))
       throw this.#tooShort(newest, end, known);

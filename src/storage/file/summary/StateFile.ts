@@ -63,7 +63,7 @@ export class StateFile {
 
   /** Records the status and the end of the log, unless the log ended there at the last write. Not synced. */
   async noteEnd(end: ChainLink): Promise<void> {
-    if (!this.#marked || this.#end?.position === end.position) return;
+    if (!this.#marked || (!this.#isChanging && this.#end?.position === end.position)) return;
     await this.#write({ ...this.#marked, changing: false, end }, false);
   }
 
