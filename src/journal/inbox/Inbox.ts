@@ -4,6 +4,7 @@ import { NotSupportedError } from "../../errors/storageErrors.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { LogStorage } from "../../storage/LogStorage.ts";
+import { isOwned } from "../../storage/summaries.ts";
 import type { LogWatch, RecordLog } from "../../storage/RecordLog.ts";
 import { dropUnread } from "../shape/dropUnread.ts";
 import { KeptLogs } from "../shape/KeptLogs.ts";
@@ -220,8 +221,10 @@ export class Inbox {
   }
 
   /** Removes an inbox from {@link news}, unless it has changed since the version that was checked. */
-  #check(agentId: string, version: string): Promise<void> {
-    return this.#logs.use(agentId, async (log) => {
+  async #check(agentId: string, version: string): Promise<void> {
+    // The owner of the inbox changes its version.
+    if (await isOwned(this.#storage.log, logIdOf(inboxShape, agentId))) return;
+    await this.#logs.use(agentId, async (log) => {
       if (!log.state.isUsable) await log.readWhole();
       if (log.state.version === version) await log.store([{ kind: "seen", events: log.state.size }]);
     });

@@ -1,5 +1,6 @@
 import type { FileReservation, StateData } from "../../checkpoint/status/StateData.ts";
 import { CorruptBlobError, UnreadableValueError } from "../../errors/storedDataErrors.ts";
+import { AgentBusyError, NotSupportedError, OwnershipLostError } from "../../errors/storageErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { mergeSorted } from "../../internal/mergeSorted.ts";
 import type { AgentSummary, ListOptions } from "../../storage/RecordLog.ts";
@@ -77,10 +78,15 @@ async function* wokenTasks(logs: TaskLogs, queue: string | undefined): AsyncGene
   const woken: ListedTask[] = [];
   for await (const agentId of logs.inbox.news()) {
     if (await isOwned(logs.log, agentId)) continue;
-    const task = await ifReadable(() => wokenTask(logs, agentId));
+    const task = await ifReadable(() => wokenTask(logs, agentId)).catch(ifInboxFree);
     if (task && isInQueue(task.summary.order, queue)) woken.push(task);
   }
   yield* woken.sort((a, b) => b.priority - a.priority);
+}
+
+/** Ignores an inbox that a sender owns. The worker finds the task at a later poll. */
+function ifInboxFree(error: unknown): undefined {
+  if (!(error instanceof AgentBusyError || error instanceof OwnershipLostError)) throw error;
 }
 
 async function wokenTask(logs: TaskLogs, agentId: string): Promise<ListedTask | undefined> {
@@ -162,7 +168,9 @@ function reservesOf({ data }: AgentSummary): readonly FileReservation[] {
   return (data as StateData["queued"]).reserves ?? [];
 }
 
-/** Returns whether an error concerns a single unreadable task. */
+const unreadableErrors = [CorruptBlobError, UnreadableValueError, NotSupportedError];
+
+/** Returns whether an error concerns a single unreadable task, such as one that needs a vault. */
 export function isUnreadable(error: unknown): boolean {
-  return isAboutOneAgent(error) || error instanceof CorruptBlobError || error instanceof UnreadableValueError;
+  return isAboutOneAgent(error) || unreadableErrors.some((kind) => error instanceof kind);
 }

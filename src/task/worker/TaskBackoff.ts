@@ -1,6 +1,7 @@
+import { AgentCopiedError, AgentMovedError } from "../../errors/agentErrors.ts";
 import { StatusChangedError, StopRequestedError } from "../../errors/runErrors.ts";
 import { AgentBusyError, OwnershipLostError, StorageError } from "../../errors/storageErrors.ts";
-import { TransitionNotAllowedError } from "../../errors/taskErrors.ts";
+import { TaskNotFoundError, TransitionNotAllowedError } from "../../errors/taskErrors.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import type { ClaimableTask } from "../queue/claimableTasks.ts";
 
@@ -60,9 +61,16 @@ export function retryAfterMs(error: unknown, tries: number, pollMs: number | und
   return mayPass ? pollMs * 2 ** Math.min(tries - 1, mostDoublings) : Infinity;
 }
 
-/** Returns whether another process claimed or changed the task first. */
+const overtaken = [
+  AgentBusyError,
+  StatusChangedError,
+  TransitionNotAllowedError,
+  TaskNotFoundError,
+  AgentMovedError,
+  AgentCopiedError,
+];
+
+/** Returns whether another process claimed, changed, moved or deleted the task first. */
 export function isOvertaken(error: unknown): boolean {
-  return (
-    error instanceof AgentBusyError || error instanceof StatusChangedError || error instanceof TransitionNotAllowedError
-  );
+  return overtaken.some((kind) => error instanceof kind);
 }

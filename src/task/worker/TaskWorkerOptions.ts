@@ -130,7 +130,7 @@ export type TaskOutcome = {
   | { readonly outcome: "skipped" }
   /**
    * The run ended for a reason outside the task. The worker was stopped, or the task was paused, cancelled or taken
-   * over from outside. Or its storage failed, or its log is damaged.
+   * over from outside. Or its storage failed, its log is damaged, or it needs a vault.
    */
   | { readonly outcome: "interrupted"; readonly error: unknown }
 );

@@ -4,8 +4,9 @@ import { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { TaskManager, TaskWorker } from "agent-persistence/task";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { StorageError } from "../../../src/errors/storageErrors.ts";
+import { OwnershipLostError, StorageError } from "../../../src/errors/storageErrors.ts";
 import { Inbox } from "../../../src/journal/inbox/Inbox.ts";
+import { processOwner } from "../../../src/storage/ReleasableLog.ts";
 import { systemClock } from "../../../src/internal/Clock.ts";
 import { asking } from "../../persistence/support/asking.ts";
 import { durableAgent } from "../../persistence/support/durableAgent.ts";
@@ -92,6 +93,30 @@ describe.each(storages)("a task that waits for an event, %s", (_name, open) => {
     expect(isFirst).toBe(false);
     expect(await statusAfterWork(plain)).toBe("completed");
   });
+});
+
+it("a worker lists the other tasks while a sender owns an inbox or takes it over", async () => {
+  const plain = new InMemoryPersistenceStorageProvider();
+  const tasks = new TaskManager({ storage: plain });
+  for (const taskId of ["a", "b"]) {
+    await tasks.create({ taskName: "t", inputRequest: "go", taskId });
+    await agentOn(plain).resume({ agentId: taskId });
+    await persistence(agentOn(plain))
+      .agent(taskId)
+      .send(taskId === "a" ? "other" : "paid", "5");
+  }
+  const overtaken = new LogPersistenceStorageProvider(
+    delegatingLog(plain.log, {}, (_owned, agentId) => ({
+      append: () => Promise.reject(new OwnershipLostError(agentId, 1)),
+    })),
+  );
+  expect(await claimableOn(overtaken)).toEqual(["b"]);
+  const sender = await plain.log.open("inbox:a", processOwner());
+  expect(await claimableOn(plain)).toEqual(["b"]);
+  expect((await newsOf(plain)).toSorted()).toEqual(["a", "b"]);
+  await sender.release();
+  expect(await claimableOn(plain)).toEqual(["b"]);
+  expect(await newsOf(plain)).toEqual(["b"]);
 });
 
 it("a worker lists the other tasks if an inbox is damaged", async () => {
