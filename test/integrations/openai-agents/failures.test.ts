@@ -1,4 +1,13 @@
-import { Agent, type RunConfig, run, Runner, tool, Usage } from "@openai/agents-core";
+import {
+  Agent,
+  type FunctionTool,
+  type RunConfig,
+  run,
+  Runner,
+  tool,
+  ToolTimeoutError,
+  Usage,
+} from "@openai/agents-core";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
@@ -8,7 +17,7 @@ import {
   UnfinishedRunError,
 } from "../../../src/index.ts";
 import { RunNotOpenError } from "../../../src/errors.ts";
-import { DurableRunner, type DurableRunnerOptions } from "../../../src/openai-agents.ts";
+import { DurableRunner, type DurableRunnerOptions, type HostedToolSettings } from "../../../src/openai-agents.ts";
 import { calls, FakeModel, resultsIn, says } from "./fakeModel.ts";
 
 type Settings = Partial<DurableRunnerOptions>;
@@ -27,6 +36,21 @@ function desk(execute: () => unknown, settings: Settings = {}) {
   });
   const runner = new DurableRunner({ storage: new InMemoryPersistenceStorageProvider(), ...settings });
   return { runner, model, agent: new Agent({ name: "desk", model, tools: [refund] }) };
+}
+
+function deskWith(refund: FunctionTool, settings: HostedToolSettings, traced = true) {
+  const model = new FakeModel((items) => {
+    const results = resultsIn(items);
+    return results.length === 0 ? [calls("refund", { id: "7" })] : [says(results.join())];
+  });
+  const storage = new InMemoryPersistenceStorageProvider();
+  const runner = new DurableRunner({ storage, tools: { refund: settings }, config: { tracingDisabled: !traced } });
+  return { runner, agent: new Agent({ name: "desk", model, tools: [refund] }) };
+}
+
+async function rolledBack(runner: DurableRunner) {
+  const [oldest] = await runner.agent("a").getCheckpoints();
+  return runner.agent("a").rollbackToCheckpoint(oldest?.checkpointId ?? "");
 }
 
 /** A run that is aborted within its first call: like a crash, but for the time. */
@@ -77,6 +101,67 @@ describe("a failure in a run", () => {
     });
     const { finalOutput } = await own.runner.run(own.agent, "Refund.", { agentId: "a" });
     expect(finalOutput).toBe((await run(own.agent, "Refund.")).finalOutput);
+  });
+
+  it.each([
+    ["with the text of the SDK", {}, true],
+    ["with its own text", { errorFunction: (_context: unknown, error: unknown) => `own text: ${String(error)}` }, true],
+    ["without a trace", { errorFunction: () => "own text" }, false],
+  ])("of a tool is recorded as a failure and not undone: %s", async (_case, options, traced) => {
+    const undone: unknown[] = [];
+    const refund = tool({
+      name: "refund",
+      description: "Refunds.",
+      parameters: z.object({ id: z.string() }),
+      execute: async () => {
+        throw new Error("declined");
+      },
+      ...options,
+    });
+    const { agent, runner } = deskWith(refund, { rollback: (_input, { output }) => undone.push(output) }, traced);
+    const { finalOutput } = await runner.run(agent, "Refund.", { agentId: "a", runId: "r" });
+    expect(finalOutput).toBe((await run(agent, "Refund.")).finalOutput);
+    expect((await runner.run(agent, "Refund.", { agentId: "a", runId: "r" })).finalOutput).toBe(finalOutput);
+    await rolledBack(runner);
+    expect(undone).toEqual([]);
+  });
+
+  it.each([
+    ["the text of the SDK", {}, "Tool 'refund' timed out after 20ms."],
+    ["its own text", { timeoutErrorFunction: () => "too late" }, "too late"],
+  ])("of a tool at its time limit leaves the outcome unknown and shows the model %s", async (_case, options, text) => {
+    const undone: unknown[] = [];
+    let end = (_output: string): void => {};
+    const ended = new Promise<string>((resolve) => (end = resolve));
+    const refund = tool({
+      name: "refund",
+      description: "Refunds.",
+      parameters: z.object({ id: z.string() }),
+      timeoutMs: 20,
+      execute: () => ended,
+      ...options,
+    });
+    const { agent, runner } = deskWith(refund, { rollback: (_input, { output }) => undone.push(output) });
+    expect((await runner.run(agent, "Refund.", { agentId: "a" })).finalOutput).toBe(text);
+    expect(await runner.agent("a").getToolCallsInDoubt()).toMatchObject([{ toolName: "refund" }]);
+    end("refunded");
+    expect(await rolledBack(runner)).toMatchObject({ reverted: [], failed: [{ toolName: "refund" }] });
+    expect(undone).toEqual([]);
+  });
+
+  it("of a repeatable tool at its time limit is a failure", async () => {
+    const refund = tool({
+      name: "refund",
+      description: "Refunds.",
+      parameters: z.object({ id: z.string() }),
+      timeoutMs: 20,
+      timeoutBehavior: "raise_exception",
+      execute: () => new Promise(() => {}),
+    });
+    const { agent, runner } = deskWith(refund, { effect: "idempotent" });
+    await expect(runner.run(agent, "Refund.", { agentId: "a" })).rejects.toThrow(ToolTimeoutError);
+    expect(await runner.agent("a").getToolCallsInDoubt()).toEqual([]);
+    expect((await runner.resume(agent, { agentId: "a" })).finalOutput).toBe("Tool 'refund' timed out after 20ms.");
   });
 
   it("of the library, such as a call in doubt, rejects the run and never reaches the model", async () => {

@@ -1,23 +1,28 @@
-import { attachClientToolSearchExecutor, getClientToolSearchExecutor, invokeFunctionTool } from "@openai/agents-core";
+import {
+  attachClientToolSearchExecutor,
+  getClientToolSearchExecutor,
+  invokeFunctionTool,
+  ToolTimeoutError,
+} from "@openai/agents-core";
 import {
   getFunctionToolApprovalInput,
   hasDynamicFunctionToolApprovalPolicy,
   prepareFunctionToolInput,
 } from "@openai/agents-core/utils/internal";
 import { InvalidInputError } from "../../../errors/agentErrors.ts";
-import { ToolFailedError } from "../../../errors/toolCallErrors.ts";
+import { ToolFailedError, ToolOutcomeUnknownError } from "../../../errors/toolCallErrors.ts";
 import { isToolFailure, toldToModel } from "../../../agent/tool/Tool.ts";
+import { reasonOf } from "../../../internal/reasonOf.ts";
+import type { PerformOptions } from "../../hosted/HostedLoop.ts";
 import { type DurableRun, currentCall, inRun } from "./DurableRun.ts";
 import { parsedInput } from "./recordedAnswer.ts";
 import { noteOriginal, originalOf } from "./originals.ts";
+import { withToolErrors } from "./toolErrors.ts";
 import { unrecordedCode } from "./runnerConfig.ts";
 import type { AnySdkTool, AnyComputerTool, AnyFunctionTool, AnyHostedTool, AnyContext } from "./AnyAgent.ts";
 
 type Invoke = AnyFunctionTool["invoke"];
 type Details = NonNullable<Parameters<Invoke>[2]>;
-
-/** The message that the SDK sends to the model for a failed tool. */
-const failure = "An error occurred while running the tool. Please try again.";
 
 /**
  * Returns a tool whose calls a durable run records. A client tool search is also wrapped, because it loads tools. A
@@ -113,34 +118,88 @@ async function call(run: DurableRun, invocation: Invocation): Promise<unknown> {
   // A call is recorded only if a recorded response requests it.
   if (details === undefined || toolCallId === undefined || !run.ids.has(toolCallId))
     return invokeFunctionTool({ tool, runContext, input, ...(details && { details }) });
+  const shown: ShownError = {};
   try {
     return await run.loop.call(toolCallId, {
       tool: run.knownTools.named(tool.name),
       input: parsedInput(input),
-      perform: ({ abortSignal }) => perform(run, toolCallId, { ...invocation, details }, abortSignal),
+      perform: (options) => perform(run, { ...invocation, details, toolCallId, shown }, options),
     });
   } catch (error) {
-    // Rethrows the original error if it is available, and the SDK ends the run. In a replay the model gets a message
-    // instead.
-    // oxlint-disable-next-line typescript/only-throw-error -- a tool may throw anything
-    if (error instanceof ToolFailedError && error.cause !== undefined) throw error.cause;
-    if (isToolFailure(error)) return toldToModel(error);
+    if (isToolFailure(error)) return shownFailure(error, shown);
     throw error;
   }
 }
 
-async function perform(
-  run: DurableRun,
-  toolCallId: string,
-  { details, ...invocation }: Invocation & { readonly details: Details },
-  abortSignal: AbortSignal,
-): Promise<unknown> {
-  const signalled = { ...invocation, details: withSignal(details, abortSignal) };
-  const output: unknown = await inRun(run, toolCallId, () => invokeFunctionTool(signalled));
-  // The SDK turns any error inside a tool into text for the model. Such text is not an outcome of the tool.
-  if (run.loop.failure) throw run.loop.failure.error;
-  if (output === failure) abortSignal.throwIfAborted();
-  return output;
+/** Returns or throws the outcome that the SDK expects. In a replay the model gets a message instead. */
+function shownFailure(error: Parameters<typeof toldToModel>[0], shown: ShownError): unknown {
+  if ("output" in shown) return shown.output;
+  if ("thrown" in shown) throw shown.thrown;
+  // oxlint-disable-next-line typescript/only-throw-error -- a tool may throw anything
+  if (error instanceof ToolFailedError && error.cause !== undefined) throw error.cause;
+  return toldToModel(error);
+}
+
+/** The output or the error by which the SDK shows that a tool failed or exceeded its time limit. */
+interface ShownError {
+  output?: unknown;
+  thrown?: unknown;
+}
+
+interface Performance extends Invocation {
+  readonly details: Details;
+  readonly toolCallId: string;
+  readonly shown: ShownError;
+}
+
+async function perform(run: DurableRun, performance: Performance, options: PerformOptions): Promise<unknown> {
+  const { tool, runContext, input, details, toolCallId, shown } = performance;
+  const signalled = {
+    tool: withTimeoutError(tool),
+    runContext,
+    input,
+    details: withSignal(details, options.abortSignal),
+  };
+  try {
+    const invoke = (): Promise<unknown> => inRun(run, toolCallId, () => invokeFunctionTool(signalled));
+    const { output, failed } = await withToolErrors(tool.name, invoke);
+    // The SDK turns any error inside a tool into text for the model. Such text is not an outcome of the tool.
+    if (run.loop.failure) throw run.loop.failure.error;
+    if (!failed) return output;
+    options.abortSignal.throwIfAborted();
+    shown.output = output;
+    throw new ToolFailedError(tool.name, options.toolCallId, reasonOf(output));
+  } catch (error) {
+    if (!(error instanceof ToolTimeoutError) || error.toolName !== tool.name) throw error;
+    await showTimeout(performance, error);
+    throw timeoutFailure(run, performance, options.toolCallId);
+  }
+}
+
+/** The SDK returns a text after the time limit, unless the tool asks for an error. */
+function withTimeoutError(tool: AnyFunctionTool): AnyFunctionTool {
+  return Object.create(Object.getPrototypeOf(tool) as object | null, {
+    ...Object.getOwnPropertyDescriptors(tool),
+    timeoutBehavior: { value: "raise_exception", enumerable: true },
+  }) as AnyFunctionTool;
+}
+
+async function showTimeout({ tool, runContext, details, shown }: Performance, error: ToolTimeoutError): Promise<void> {
+  if (tool.timeoutBehavior === "raise_exception") shown.thrown = error;
+  else
+    try {
+      shown.output = tool.timeoutErrorFunction
+        ? await tool.timeoutErrorFunction(runContext, error, details)
+        : error.message;
+    } catch (thrown) {
+      shown.thrown = thrown;
+    }
+}
+
+function timeoutFailure(run: DurableRun, { tool, shown }: Performance, id: string): Error {
+  const { effect } = run.knownTools.named(tool.name).tool;
+  if (effect !== "none" && effect !== "idempotent") return new ToolOutcomeUnknownError(tool.name, id, tool.timeoutMs);
+  return new ToolFailedError(tool.name, id, reasonOf("output" in shown ? shown.output : shown.thrown));
 }
 
 /** The details of a call have more fields at runtime than in the SDK's types. */
