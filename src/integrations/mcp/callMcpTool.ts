@@ -51,6 +51,12 @@ function isHarmless(effect: ToolEffect): boolean {
   return effect === "none" || effect === "idempotent";
 }
 
+/** Texts of errors that the client throws after a response whose content does not match the tool's output schema. */
+const textsAfterAnswer: readonly string[] = [
+  "has an output schema but did not return structured content",
+  "Structured content does not match the tool's output schema",
+  "Failed to validate structured content",
+];
 /** Codes of errors without a response of the server. Version 1 uses them for a closed connection and a timeout. */
 const codesWithoutAnswer: readonly unknown[] = [-32_000, -32_001];
 /** Error codes of version 2 for failures before the request is sent. */
@@ -67,6 +73,7 @@ function isWithoutEffect(error: unknown): boolean {
   if (typeof code !== "number")
     return codesBeforeRequest.includes(code) || (code === undefined && message === "Not connected");
   if (refusingStatuses.includes(code)) return true;
+  if (textsAfterAnswer.some((text) => String(message).includes(text))) return false;
   return code >= firstRpcCode && code <= lastRpcCode && !codesWithoutAnswer.includes(code);
 }
 

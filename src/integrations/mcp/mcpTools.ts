@@ -104,8 +104,9 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
   const listed = await allTools(client);
   const { tools: settings = {}, prefix = "" } = options;
   assertKnown(Object.keys(settings), listed);
+  const byName = new Map(Object.entries(settings));
   const tools = listed.map((each) => {
-    const { name = prefix + each.name.replaceAll(/[^\w-]/g, "_"), ...own } = settings[each.name] ?? {};
+    const { name = prefix + each.name.replaceAll(/[^\w-]/g, "_"), ...own } = byName.get(each.name) ?? {};
     return durable(client, each, { name, ...own });
   });
   assertDistinct(tools, listed);

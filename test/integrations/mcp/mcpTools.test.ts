@@ -1,6 +1,8 @@
 import { Client, InMemoryTransport, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { Client as ClientOfVersion1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as HttpTransportOfVersion1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { Server as ServerOfVersion1 } from "@modelcontextprotocol/sdk/server/index.js";
+import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { InMemoryTransport as TransportOfVersion1 } from "@modelcontextprotocol/sdk/inMemory.js";
 import {
   AIAgent,
@@ -226,6 +228,40 @@ describe("tools of an MCP server", () => {
       await client.close();
     },
   );
+
+  it.each([1, 2].flatMap((version) => [{}, { structuredContent: { id: "7" } }].map((answer) => ({ version, answer }))))(
+    "have an unknown outcome if the output does not match the schema: $answer, with version $version of the client",
+    async ({ version, answer }) => {
+      const made: string[] = [];
+      const server = new ServerOfVersion1({ name: "s", version: "1" }, { capabilities: { tools: {} } });
+      const outputSchema = { type: "object", properties: { id: { type: "number" } }, required: ["id"] } as const;
+      server.setRequestHandler(ListToolsRequestSchema, () => ({
+        tools: [{ name: "book", inputSchema: { type: "object" as const }, outputSchema }],
+      }));
+      server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
+        made.push(params.name);
+        return { content: [], ...answer };
+      });
+      const [ours, theirs] = TransportOfVersion1.createLinkedPair();
+      await server.connect(theirs);
+      const about = { name: "client", version: "1" };
+      const client = version === 1 ? new ClientOfVersion1(about) : new Client(about);
+      await client.connect(ours as never);
+      expect(await results({ client: client as McpClient }, [{ toolName: "book", input: {} }])).toMatchObject([
+        { error: expect.stringContaining("It is not known whether this call had its effect") },
+      ]);
+      expect(made).toEqual(["book"]);
+      await client.close();
+    },
+  );
+
+  it("may have the name of a member of every object", async () => {
+    const tools = await mcpTools(
+      listing(() => page(["constructor"])),
+      { prefix: "desk_", tools: {} },
+    );
+    expect(tools.map(({ name }) => name)).toEqual(["desk_constructor"]);
+  });
 
   it("include the tools of every page of the server's list", async () => {
     const client = listing((cursor) => (cursor === undefined ? page(["a"], "2") : page(["b"])));
