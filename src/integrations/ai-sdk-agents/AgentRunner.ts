@@ -10,7 +10,8 @@ import type {
 import type { HostedLoop } from "../hosted/HostedLoop.ts";
 import type { HostedTool } from "../hosted/HostedTool.ts";
 import type { RunRecords } from "../hosted/RunRecords.ts";
-import { approvalsGiven, type GivenApproval, type CallInput, promptMessages, runLegs } from "./runLegs.ts";
+import { answersOf, givenAnswers } from "./givenAnswers.ts";
+import { type CallInput, runLegs } from "./runLegs.ts";
 import { type Durable, DurableDefinition } from "./Durable.ts";
 import type { BoundAgentOptions, DurableAgentOptions } from "./DurableAgentOptions.ts";
 import type { ProviderMessage, ProviderPart } from "./model/ProviderModel.ts";
@@ -56,12 +57,12 @@ export class AgentRunner {
 
   async generate(agentId: string, call: CallOptions, options: BoundAgentOptions): Promise<unknown> {
     const { input, rest, abortSignal: signal } = partsOf(call);
-    const given = await this.#answered(agentId, input);
+    const given = await givenAnswers(this.#hosted, agentId, input);
     const passes: { last?: unknown } = {};
     const body = this.#generating(passes, rest, given ? undefined : input);
     const result = await this.#run(agentId, body, (begun) =>
       given
-        ? this.#hosted.resume({ agentId, signal }, begun)
+        ? this.#hosted.resume({ agentId, signal, ...answersOf(given) }, begun)
         : this.#hosted.run(input, { agentId, signal, ...options }, begun),
     );
     if (result.status === "completed") return result.value;
@@ -94,12 +95,11 @@ export class AgentRunner {
 
   async stream(agentId: string, call: CallOptions, options: BoundAgentOptions): Promise<StreamResult> {
     const { input, rest, abortSignal: signal } = partsOf(call);
-    const given = await this.#answered(agentId, input);
-    if (given) {
-      const ids = given.map(({ toolCallId }) => toolCallId);
-      const isShown = (decided: readonly string[]) => decided.some((id) => ids.includes(id));
-      return this.#streaming(agentId, { rest, isShown }, (body) => this.#hosted.resume({ agentId, signal }, body));
-    }
+    const given = await givenAnswers(this.#hosted, agentId, input);
+    if (given)
+      return this.#streaming(agentId, { rest, decided: given.ids }, (body) =>
+        this.#hosted.resume({ agentId, signal, ...answersOf(given) }, body),
+      );
     if (options.whenBusy === "join") return this.#joinedStream(agentId, call, options);
     return this.#streaming(agentId, { rest, input }, (body) =>
       this.#hosted.run(input, { agentId, signal, ...options }, body),
@@ -156,37 +156,6 @@ export class AgentRunner {
     });
   }
 
-  /**
-   * Answers open requests with the approvals in a client's messages.
-   *
-   * @returns the approvals, even if the last run already has them, so that a client may send its messages again.
-   * `undefined` if the messages contain no approvals.
-   * @throws RequestNotOpenError if an approval matches neither an open request nor an approval of the last run
-   */
-  async #answered(agentId: string, input: CallInput): Promise<readonly GivenApproval[] | undefined> {
-    const given = approvalsGiven(promptMessages(input));
-    if (given.length === 0) return undefined;
-    const agent = this.#hosted.agent(agentId);
-    const requests = await agent.getRequests();
-    const open = given.flatMap((approval) => {
-      const request = requests.find((each) => each.kind === "approval" && each.toolCallId === approval.toolCallId);
-      return request ? [{ approval, requestId: request.requestId }] : [];
-    });
-    for (const { requestId, approval } of open) {
-      const { approved, reason } = approval;
-      await agent.answer(requestId, approved || reason === undefined ? { approved } : { approved, reason });
-    }
-    const unknown = open.length > 0 ? undefined : await this.#unanswered(agentId, given);
-    if (!unknown) return given;
-    const ids = requests.map(({ requestId }) => requestId);
-    throw new RequestNotOpenError("request_not_found", agentId, unknown.toolCallId, undefined, ids);
-  }
-
-  async #unanswered(agentId: string, given: readonly GivenApproval[]): Promise<GivenApproval | undefined> {
-    const records = await this.#hosted.records(agentId);
-    return given.find(({ toolCallId }) => !records.exists || !records.approval([toolCallId]));
-  }
-
   /** @param ours the requested input. The results of a run with another one are not returned. Defaults to any. */
   #generating(passes: { last?: unknown }, rest: Rest, ours: CallInput | undefined): HostedBody<unknown> {
     return async (loop, stored) => {
@@ -207,12 +176,13 @@ export class AgentRunner {
     {
       rest,
       input: ours,
-      isShown,
+      decided: wanted,
       isFollowing = false,
     }: {
       readonly rest: Rest;
       readonly input?: CallInput;
-      readonly isShown?: (decided: readonly string[]) => boolean;
+      /** The calls whose decision precedes the first shown pass. Defaults to all passes. */
+      readonly decided?: readonly string[];
       readonly isFollowing?: boolean;
     },
     run: (body: HostedBody<unknown>) => Promise<HostedResult<unknown>>,
@@ -222,14 +192,14 @@ export class AgentRunner {
       const body: HostedBody<unknown> = async (loop, stored) => {
         const { agent, tools, input } = this.#begun(loop, stored);
         const isOurs = ours === undefined || isSameValue(stored, ours);
-        let isShowing = isShown === undefined;
+        let isShowing = wanted === undefined;
         const own = new StreamLegs(loop.runId);
         legs = own;
         if (!isFollowing) this.#streams.set(agentId, own);
         const run = runLegs(loop, { tools: tools(), input }, async (next, { decided }) => {
           const call = { ...(isOurs && rest), ...next, abortSignal: loop.signal };
           const result = (await agent.stream(call as never)) as StreamResult;
-          isShowing ||= isShown?.(decided) === true;
+          isShowing ||= decided.some((id) => wanted?.includes(id));
           if (isOurs && isShowing) resolve(own.add(result));
           return { result, messages: consumed(result, loop.signal) };
         });
@@ -240,7 +210,11 @@ export class AgentRunner {
       carriedOut
         .then(
           async (result) => {
-            if (!legs?.result && result.status === "waiting") resolve(await this.#stillWaiting(agentId));
+            if (legs?.result) return;
+            if (result.status === "waiting") resolve(await this.#stillWaiting(agentId));
+            // A rollback has replaced the calls.
+            else if (wanted)
+              throw new RequestNotOpenError("request_not_found", agentId, String(wanted[0]), undefined, []);
           },
           (error: unknown) => reject(error as Error),
         )

@@ -103,6 +103,62 @@ describe.each(sdks)("approvals of a durable agent of the AI SDK $version", (sdk)
     ]);
   });
 
+  /** The messages of a client that decides about both refunds. */
+  async function deciding({ desk }: ReturnType<typeof refundDesk>) {
+    const prompt = { role: "user" as const, content: "Refund 7 and 8." };
+    const { content, response } = await desk.for("a").generate({ prompt: [prompt] });
+    const approvals = content.filter((part) => part.type === "tool-approval-request");
+    return (...decisions: readonly { approved: boolean; reason?: string }[]) => [
+      prompt,
+      ...response.messages,
+      {
+        role: "tool" as const,
+        content: decisions.map((decision, at) => ({
+          type: "tool-approval-response" as const,
+          approvalId: approvals[at]!.approvalId,
+          ...decision,
+        })),
+      },
+    ];
+  }
+
+  it("are all left open by messages with a malformed decision", async () => {
+    const own = refundDesk(sdk);
+    const messages = await deciding(own);
+    const malformed = messages({ approved: true }, { approved: false, reason: 5 as never });
+    await expect(own.desk.for("a").generate({ messages: malformed })).rejects.toMatchObject({ code: "invalid_input" });
+    expect(await own.desk.agent("a").getRequests()).toHaveLength(2);
+    const denied = messages({ approved: false }, { approved: false });
+    expect((await own.desk.for("a").generate({ messages: denied })).text).toBe("Refunded what was approved.");
+    expect(own.refunded).toEqual([]);
+  });
+
+  it.each([1, 2])("are refused in messages that contradict a decision, with %i recorded", async (recorded) => {
+    const own = refundDesk(sdk);
+    const { desk } = own;
+    const messages = await deciding(own);
+    for (const { requestId } of (await desk.agent("a").getRequests()).slice(0, recorded))
+      await desk.agent("a").answer(requestId, { approved: true });
+    const denied = messages({ approved: false }, { approved: false });
+    await expect(desk.for("a").generate({ messages: denied })).rejects.toMatchObject({ code: "request_answered" });
+    expect(await desk.agent("a").getRequests()).toHaveLength(2 - recorded);
+    expect(own.refunded).toEqual([]);
+  });
+
+  it("of calls that a rollback replaced are refused by a stream", async () => {
+    const own = refundDesk(sdk);
+    const { desk } = own;
+    const messages = (await deciding(own))({ approved: true }, { approved: true });
+    expect(await (await desk.for("a").stream({ messages })).text).toBe("Refunded what was approved.");
+    const [start] = await desk.agent("a").getCheckpoints();
+    await desk.agent("a").rollbackToCheckpoint(start!.checkpointId);
+    await desk.for("a").resume();
+    for (const { requestId } of await desk.agent("a").getRequests())
+      await desk.agent("a").answer(requestId, { approved: true });
+    await desk.for("a").resume();
+    await expect(desk.for("a").stream({ messages })).rejects.toMatchObject({ code: "request_not_found" });
+  });
+
   it("are answered by a client's messages, whose arguments are ignored", async () => {
     const first = refundDesk(sdk);
     const shown = await messageOf(

@@ -1,10 +1,9 @@
 import type { RunToolApprovalItem } from "@openai/agents-core";
 import { validateToolInvocationName } from "@openai/agents-core/utils/internal";
 import type { PendingRequest } from "../../../agent/feature/RunResult.ts";
-import { isRefusal, type RequestRecord } from "../../../checkpoint/records/requestRecords.ts";
 import { InvalidInputError } from "../../../errors/agentErrors.ts";
 import { quoted } from "../../../errors/quoted.ts";
-import { RequestNotOpenError } from "../../../errors/requestErrors.ts";
+import { assertDecided } from "../../hosted/assertDecided.ts";
 import type { RunRecords } from "../../hosted/RunRecords.ts";
 import type { AnyState } from "../wrapped/AnyAgent.ts";
 import { runOfState } from "./withOriginalAgents.ts";
@@ -43,7 +42,7 @@ export function decisionsIn(state: AnyState, records: RunRecords, requests: read
     const decision = decisionOf(state, item);
     if (!decision) continue;
     if (open.has(request.request)) answers[request.request] = decision;
-    else assertDecided(request, decision, records, [...open]);
+    else assertDecided(request, decision.approved, records, [...open]);
   }
   return answers;
 }
@@ -131,19 +130,4 @@ function decisionOf({ _context }: AnyState, item: RunToolApprovalItem): Decision
     ? context._getHostedMcpRejectionMessage(item)
     : context.getRejectionMessage(toolName, callId);
   return { approved, ...(reason !== undefined && { reason }) };
-}
-
-/** @throws RequestNotOpenError unless the records contain the same decision */
-function assertDecided(
-  { request, approval, expiresAt }: RequestRecord,
-  { approved }: Decision,
-  records: RunRecords,
-  open: readonly string[],
-): void {
-  const { agentId } = records;
-  const reply = approval && records.approval([approval.call])?.record;
-  if (!reply) throw new RequestNotOpenError("request_not_found", agentId, request, undefined, open);
-  if (approved !== isRefusal(reply)) return;
-  if (!reply.expired) throw new RequestNotOpenError("request_answered", agentId, request);
-  throw new RequestNotOpenError("request_expired", agentId, request, new Date(expiresAt ?? reply.at).toISOString());
 }
