@@ -2,7 +2,7 @@ import type { StoredCall } from "../thread/ThreadCalls.ts";
 import { type CallAttempt, type CallDecision, decideCall, hadEffect, isSameCall } from "./decideCall.ts";
 import type { CallPlace } from "./TaskPlace.ts";
 
-export interface PlacedCall {
+interface PlacedCall {
   readonly at: string;
   /** The record of this call, or the record that the call contradicts. */
   readonly recorded: StoredCall | undefined;
