@@ -5,6 +5,7 @@ import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { RequestRejectedError } from "../../errors/requestErrors.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
+import { onAbort } from "../../internal/abortable.ts";
 import type { Inbox } from "../../journal/inbox/Inbox.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RecordedTimer } from "../replay/RecordedAnswers.ts";
@@ -96,13 +97,12 @@ export async function arrival(
     const { arrivals: since } = inbox;
     const taken = await inbox.take(agentId, { request: pending.requestId, event: pending.eventName });
     if (taken) return taken;
-    let stop: (() => void) | undefined;
+    const stops: (() => void)[] = [];
     await new Promise<void>((resolve) => {
-      stop = inbox.onArrival(agentId, { clock: setup.clock, since }, resolve);
-      ended.addEventListener("abort", () => resolve(), { once: true });
+      stops.push(inbox.onArrival(agentId, { clock: setup.clock, since }, resolve), onAbort(ended, resolve));
       if (ended.aborted) resolve();
     });
-    stop?.();
+    for (const stop of stops) stop();
   }
   return undefined;
 }
