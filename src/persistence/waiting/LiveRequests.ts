@@ -15,7 +15,7 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import { restoredRun } from "../nestedLines/startRecorder.ts";
-import { assertAnswersFit, endOf, type GivenReply } from "./givenReply.ts";
+import { assertAnswersFit, type EncodeReply, endOf, type GivenReply } from "./givenReply.ts";
 import { type AskedRequest, askedRecords, tellOpened, leftMs, replyRecord, type ReplyEnd } from "./askedRecords.ts";
 import { endsAt, isListDue, runningStatus, waitingStatus } from "./pendingRequests.ts";
 
@@ -25,6 +25,8 @@ interface LiveRequest extends AskedRequest {
   readonly recorder: RunRecorder;
   readonly run: AgentRun;
   readonly forget: () => void;
+  /** Ends the search for the event of the request. An event that was found is received when it resolves. */
+  readonly stopReceiving?: () => Promise<void>;
 }
 
 type Answered = Pick<ReplyEnd, "expired"> & { readonly pending: PendingRequest };
@@ -114,10 +116,10 @@ export class LiveRequests implements Disposable {
   async answer(requestId: string, given: GivenReply): Promise<boolean> {
     const open = this.#openAt(requestId);
     if (!open) return this.#refuseAnswered(requestId);
-    const { uploads } = this.#journal.writer;
     const end = await endOf(open.recorder.setup, this.#journal, open.pending, given);
+    await open.stopReceiving?.();
     if (this.#openAt(requestId) !== open) return this.#refuseAnswered(requestId);
-    await this.#end(open, end, uploads);
+    await this.#end(open, end);
     return true;
   }
 
@@ -156,44 +158,56 @@ export class LiveRequests implements Disposable {
     return statusRecords(this.#journal.statusState, runningStatus(this.#journal, pending, isAnswered));
   }
 
-  #add(request: Omit<LiveRequest, "forget">): void {
-    const { requestId, askedAt } = request.pending;
-    const end = endsAt(request.pending);
+  #add(request: Omit<LiveRequest, "forget" | "stopReceiving">): void {
+    const { pending, recorder, run } = request;
+    const { requestId, askedAt } = pending;
+    const end = endsAt(pending);
     this.#answered.delete(requestId);
     const { clock } = this.#journal;
-    const expire = () => {
-      const open = this.#open.get(requestId);
-      if (open && !open.run.isClosed)
-        this.#end(open, { expired: true }, this.#journal.writer.uploads).catch(() => undefined);
-    };
-    const isNested = request.run.parent !== undefined;
+    const isNested = run.parent !== undefined;
+    const expire = () => void this.#expire(requestId).catch(() => undefined);
     const stopExpiry =
       end !== undefined && isNested ? clock.after(leftMs(clock, { at: Date.parse(askedAt), end }), expire) : undefined;
-    const forgotten = new AbortController();
+    const ended = new AbortController();
     const forget = () => {
       stopExpiry?.();
-      forgotten.abort();
+      ended.abort();
     };
-    const open = { ...request, forget };
-    this.#open.set(requestId, open);
-    if (request.pending.kind === "event" && isNested) this.#receive(open, forgotten.signal).catch(() => undefined);
+    const isReceiving = pending.kind === "event" && isNested;
+    const receiving = isReceiving && this.#receive(recorder, pending, ended.signal).catch(() => undefined);
+    const stopReceiving = async () => {
+      ended.abort();
+      await receiving;
+    };
+    this.#open.set(requestId, { ...request, forget, ...(isReceiving && { stopReceiving }) });
   }
 
   /** Continues a line when its event is sent while other lines run. */
-  async #receive(open: LiveRequest, forgotten: AbortSignal): Promise<void> {
+  async #receive(recorder: RunRecorder, pending: PendingRequest, ended: AbortSignal): Promise<void> {
     const { arrival } = await import("./journalReceipt.ts");
-    const taken = await arrival(open.recorder, open.pending, forgotten);
-    if (taken === undefined || open.run.isClosed || forgotten.aborted) return;
-    const { writer } = this.#journal;
-    await this.#end(open, { answer: writer.value(taken, "the payload of an event") }, writer.uploads);
+    await this.#deliver(pending.requestId, await arrival(recorder, pending, ended));
   }
 
-  async #end({ lane, recorder, run, pending, forget }: LiveRequest, end: ReplyEnd, uploads: number): Promise<void> {
+  async #deliver(requestId: string, received: unknown): Promise<void> {
+    const open = this.#open.get(requestId);
+    if (received === undefined || !open || open.run.isClosed) return;
+    const { writer } = this.#journal;
+    await this.#end(open, () => ({ answer: writer.value(received, "the payload of an event") }));
+  }
+
+  async #expire(requestId: string): Promise<void> {
+    await this.#open.get(requestId)?.stopReceiving?.();
+    const open = this.#open.get(requestId);
+    if (open && !open.run.isClosed) await this.#end(open, () => ({ expired: true }));
+  }
+
+  async #end({ lane, recorder, run, pending, forget }: LiveRequest, end: EncodeReply): Promise<void> {
     const journal = this.#journal;
-    const reply = replyRecord(journal, lane, pending.requestId, end);
-    assertAnswersFit(journal, pending.nodeId, [reply], uploads);
-    const { requestId } = pending;
-    this.#answered.set(requestId, withoutUndefined({ expired: end.expired, pending }));
+    const { requestId, nodeId } = pending;
+    const { uploads } = journal.writer;
+    const reply = replyRecord(journal, lane, requestId, end());
+    assertAnswersFit(journal, nodeId, [reply], uploads);
+    this.#answered.set(requestId, withoutUndefined({ expired: reply.expired, pending }));
     forget();
     this.#open.delete(requestId);
     journal.append([reply, ...this.#statusIfDue(true)]);

@@ -1,4 +1,4 @@
-import type { ReplyRecord } from "../../checkpoint/records/requestRecords.ts";
+import type { ReplyRecord, RequestRecord } from "../../checkpoint/records/requestRecords.ts";
 import type { LineRequest } from "../../checkpoint/lines/LineRequests.ts";
 import type { StatusRecord } from "../../checkpoint/records/runRecords.ts";
 import { isOpenRequest, openRequests, requestOf } from "../../checkpoint/state/openRequests.ts";
@@ -7,7 +7,7 @@ import { RequestNotOpenError, TimerNotAnswerableError } from "../../errors/reque
 import type { Journal } from "../../journal/Journal.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { StoredState } from "../nestedLines/startRecorder.ts";
-import { assertAnswersFit, endOf, type GivenReply } from "./givenReply.ts";
+import { assertAnswersFit, type EncodeReply, endOf, type GivenReply } from "./givenReply.ts";
 import { pendingIn, isListDue, runningStatus, waitingStatus } from "./pendingRequests.ts";
 import { replyRecord } from "./askedRecords.ts";
 
@@ -25,14 +25,25 @@ export async function answerRequests(
 ): Promise<void> {
   const asked = [...given].map(([requestId, said]) => ({ said, ...openRequest(journal, stored, requestId) }));
   if (!stored || asked.length === 0) return;
-  const replies: ReplyRecord[] = [];
+  const ends: EncodeReply[] = [];
+  for (const { said, record } of asked) ends.push(await endOf(setup, journal, pendingIn(stored, record), said));
+  await giveBackRejected(setup, journal, asked);
   const { uploads } = journal.writer;
-  for (const { said, record, lane } of asked) {
-    const end = await endOf(setup, journal, pendingIn(stored, record), said);
-    replies.push(replyRecord(journal, lane, record.request, end));
-  }
+  const replies = asked.map(({ record, lane }, at) => replyRecord(journal, lane, record.request, ends[at]?.() ?? {}));
   assertAnswersFit(journal, asked[0]?.record.node ?? "", replies, uploads);
   await append(journal, stored, replies);
+}
+
+/** Makes events available again that rejected requests have received in a process that crashed before the reply. */
+async function giveBackRejected(
+  setup: PersistenceSetup,
+  { agentId }: Journal,
+  asked: readonly { readonly said: GivenReply; readonly record: RequestRecord }[],
+): Promise<void> {
+  const rejected = asked.filter(({ said, record }) => "rejected" in said && record.event !== undefined);
+  if (rejected.length === 0) return;
+  const requests = rejected.map(({ record }) => record.request);
+  await (await setup.inbox()).rollBack(agentId, requests, []);
 }
 
 /** Ends every open request that has expired. @returns false if no request has expired. */

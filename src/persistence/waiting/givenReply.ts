@@ -21,20 +21,23 @@ export type GivenReply =
     }
   | { readonly rejected: string; readonly by?: string | undefined };
 
-/** Returns the recorded form of a reply. @throws ApprovalChangedError, InvalidInputError, NotSerializableError */
+/** Encodes a reply. Append it in the same turn of the event loop. @throws NotSerializableError */
+export type EncodeReply = () => ReplyEnd;
+
+/** Checks a reply. @throws ApprovalChangedError, InvalidInputError */
 export async function endOf(
   setup: PersistenceSetup,
   { agentId, writer }: Journal,
   request: PendingRequest,
   given: GivenReply,
-): Promise<ReplyEnd> {
+): Promise<EncodeReply> {
   const { requestId } = request;
   if (request.kind === "timer") throw new TimerNotAnswerableError(agentId, requestId, request.dueAt);
   if (request.kind === "event" && "answer" in given)
     throw new InvalidInputError(answerSubject(requestId), [
       { path: "", expected: `no answer: the agent waits for event "${request.eventName}", which send() stores` },
     ]);
-  if ("rejected" in given) return withoutUndefined({ rejected: given.rejected, by: given.by });
+  if ("rejected" in given) return () => withoutUndefined({ rejected: given.rejected, by: given.by });
   const waiting = request.kind === "approval" ? request.digest : undefined;
   if (given.digest !== undefined && given.digest !== waiting)
     throw new ApprovalChangedError(agentId, requestId, waiting);
@@ -42,7 +45,7 @@ export async function endOf(
   await checkSchemaAsync(schemaOf(setup, agentId, request), answer, answerSubject(requestId));
   if (setup.approvals)
     await (await import("./approvalChecks.ts")).assertCounts(setup.approvals, agentId, request, { ...given, answer });
-  return withoutUndefined({ answer: writer.value(answer, `the ${answerSubject(requestId)}`), by: given.by });
+  return () => withoutUndefined({ answer: writer.value(answer, `the ${answerSubject(requestId)}`), by: given.by });
 }
 
 /**

@@ -97,4 +97,13 @@ describe("an event whose receipt a crash cut short", () => {
     await durable.cancel();
     expect(await agent.run("next", { agentId: "a" })).toMatchObject(received);
   });
+
+  it("goes to the run after a rejected request", async () => {
+    const { agent, durable, requestId, crashAfterTake } = await waitingAgent();
+    await durable.send("paid", "one");
+    await crashAfterTake();
+    await durable.reject(requestId, "not needed");
+    await expect(agent.resume({ agentId: "a" })).rejects.toMatchObject({ reason: "not needed" });
+    expect(await agent.run("next", { agentId: "a", unfinished: "abandon" })).toMatchObject(received);
+  });
 });
