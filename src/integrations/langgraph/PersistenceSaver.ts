@@ -7,6 +7,7 @@ import {
   type CheckpointMetadata,
   type CheckpointTuple,
   type DeltaChannelHistory,
+  ERROR,
   type PendingWrite,
 } from "@langchain/langgraph-checkpoint";
 import type { ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";
@@ -216,6 +217,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     const capture = new ValueCapture(threadId, this.#coder, this.#known);
     const captured = captureWrites(capture, writes, task.id);
     const isOutcome = captured.some(({ index }) => index >= 0);
+    if (writes.some(([channel]) => channel === ERROR)) this.#refused.failed(threadId, task.id);
     await this.#write(capture, place, (thread) => {
       if (isOutcome) this.#refused.assertNone(threadId, place, task.id);
       return { written: writeRecords(thread.state, storeIn(thread), place, task, captured) };

@@ -6,6 +6,8 @@ const mostTasks = 1000;
 
 interface Refused extends TaskPlace {
   readonly error: unknown;
+  /** Whether the run got the error. */
+  isReported: boolean;
 }
 
 /**
@@ -16,7 +18,7 @@ export class RefusedTasks {
   #refused: readonly Refused[] = [];
 
   add(place: TaskPlace, error: unknown): void {
-    this.#refused = [...this.#refused, { ...place, error }].slice(-mostTasks);
+    this.#refused = [...this.#refused, { ...place, error, isReported: false }].slice(-mostTasks);
   }
 
   /** Clears a task when it runs again. */
@@ -24,9 +26,15 @@ export class RefusedTasks {
     this.#forget((refused) => refused.threadId === threadId && refused.task === task);
   }
 
-  /** Clears the tasks of a graph when it runs again. */
+  /** Clears the reported tasks of a graph, which may run again. Another reader may read during a run. */
   read(threadId: string, namespace: string): void {
-    this.#forget((refused) => refused.threadId === threadId && refused.namespace === namespace);
+    this.#forget((refused) => refused.isReported && refused.threadId === threadId && refused.namespace === namespace);
+  }
+
+  /** The graph has stored the error of a task, so it does not store other results. */
+  failed(threadId: string, task: string): void {
+    for (const refused of this.#refused)
+      if (refused.threadId === threadId && refused.task === task) refused.isReported = true;
   }
 
   /** @param task defaults to any task @throws the error of a task that follows this checkpoint */
@@ -38,7 +46,9 @@ export class RefusedTasks {
         refused.checkpointId === id &&
         (task === undefined || refused.task === task),
     );
-    if (found) throw found.error;
+    if (!found) return;
+    found.isReported = true;
+    throw found.error;
   }
 
   #forget(isForgotten: (refused: Refused) => boolean): void {

@@ -181,6 +181,20 @@ test("a node that catches the error of a call in doubt cannot store its state", 
   expect(await graph.invoke(null, thread)).toMatchObject({ said: "settled" });
 });
 
+test("a reader of the thread does not let such a node store its state", async () => {
+  const bank = new Bank();
+  const checkpointer = new PersistenceSaver({ storage: await killedAfterCharge(bank) });
+  const [charge] = durableTools(checkpointer, [bank.charge]);
+  const graph = graphOf(checkpointer, async () => {
+    const said = await charge.invoke({ cents: 900 }).catch(() => "never mind");
+    await checkpointer.getTuple(thread);
+    return String(said);
+  });
+  await expect(graph.invoke(null, thread)).rejects.toMatchObject({ code: "tool_call_in_doubt" });
+  await checkpointer.settleToolCall("order-7", bank.keys[0]!, { output: "settled" });
+  expect(await graph.invoke(null, thread)).toMatchObject({ said: "settled" });
+});
+
 test("a node that is retried after a doubt stores its state", async () => {
   const bank = new Bank();
   const checkpointer = new PersistenceSaver({ storage: await killedAfterCharge(bank) });
