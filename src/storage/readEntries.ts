@@ -42,6 +42,9 @@ type ReadableLog = Pick<RecordLog, "read">;
 
 type Visitor = (record: AgentRecord) => void;
 
+/** The sizes that {@link readPaced} has computed, so that the records are walked once. */
+const bytesOfEntries = new WeakMap<readonly Entry[], readonly number[]>();
+
 /** @throws CorruptLogError with the last checkpoint before the damage. */
 export async function readEntries(
   log: ReadableLog,
@@ -50,11 +53,9 @@ export async function readEntries(
   visit?: Visitor,
 ): Promise<ReadEntries> {
   const stored = await storedEntries(log, agentId, options);
-  const pruned = pruningIn(stored.entries) !== undefined;
   // A `pruned` record affects all entries before it.
-  if (options.sinceSnapshot && pruned) return readEntries(log, agentId, {}, visit);
-  const live = pruned ? { entries: liveEntries(stored.entries) } : stored;
-  return orDamage(log, agentId, () => indexed(live, new LogProjection(), visit));
+  if (options.sinceSnapshot && pruningIn(stored)) return readEntries(log, agentId, {}, visit);
+  return orDamage(log, agentId, () => indexed(liveEntries(stored), new LogProjection(), visit));
 }
 
 /**
@@ -70,12 +71,12 @@ export async function readEntriesAfter(
   visit?: Visitor,
 ): Promise<ReadEntries | undefined> {
   const stored = await storedEntries(log, agentId, { after: end.position - 1, sinceSnapshot: true });
-  const [first, ...added] = stored.entries;
+  const [first, ...added] = stored;
   if (first === undefined || pruningIn(added)) return undefined;
   if (first.position === end.position && first.checksum === end.checksum)
     return added.length === 0
       ? { index, checksums: new Map(), end }
-      : orDamage(log, agentId, () => indexed({ entries: added }, grows ? index : index.continued(state), visit));
+      : orDamage(log, agentId, () => indexed(added, grows ? index : index.continued(state), visit));
   const beginsAtSnapshot = first.records.some(({ kind }) => kind === "snapshot");
   return beginsAtSnapshot ? orDamage(log, agentId, () => indexed(stored, new LogProjection())) : undefined;
 }
@@ -87,28 +88,19 @@ export async function readEntriesAfter(
  * @throws WrongShapeError if the log does not belong to an agent.
  */
 export async function readPaced(log: ReadableLog, agentId: string, options?: ReadOptions): Promise<readonly Entry[]> {
-  return (await readSized(log, agentId, options)).entries;
-}
-
-/** Entries, and the size of each as `entryBytes` computes it. Without sizes, they are computed again. */
-interface SizedEntries {
-  readonly entries: readonly Entry[];
-  readonly sizes?: readonly number[];
-}
-
-async function readSized(log: ReadableLog, agentId: string, options?: ReadOptions): Promise<SizedEntries> {
   const pace = new Pace();
   const entries: Entry[] = [];
-  const sizes: number[] = [];
+  const bytes: number[] = [];
+  bytesOfEntries.set(entries, bytes);
   for await (const entry of log.read(agentId, options)) {
     assertOfAgent(agentId, entry);
     const records = wholeRecords(entry.records);
     const size = entryBytes(records);
     entries.push({ ...entry, records });
-    sizes.push(size);
+    bytes.push(size);
     await pace.after(size);
   }
-  return { entries, sizes };
+  return entries;
 }
 
 /** @throws WrongShapeError if the entry belongs to another kind of log than an agent. */
@@ -117,10 +109,10 @@ export function assertOfAgent(agentId: string, { records }: Pick<Entry, "records
   if (found !== undefined) throw new WrongShapeError(agentId, found.shape, "agent");
 }
 
-async function storedEntries(log: ReadableLog, agentId: string, options: ReadOptions): Promise<SizedEntries> {
+async function storedEntries(log: ReadableLog, agentId: string, options: ReadOptions): Promise<readonly Entry[]> {
   return orDamage(log, agentId, async () => {
-    const stored = await readSized(log, agentId, options);
-    for (const entry of stored.entries) if (pruningIn([entry])) assertSound(entry);
+    const stored = await readPaced(log, agentId, options);
+    for (const entry of stored) if (pruningIn([entry])) assertSound(entry);
     return stored;
   });
 }
@@ -153,18 +145,15 @@ export async function assertSoundLog(entries: readonly Entry[]): Promise<void> {
   }
 }
 
-async function indexed(
-  { entries, sizes = [] }: SizedEntries,
-  index: LogProjection,
-  visit?: Visitor,
-): Promise<ReadEntries> {
+async function indexed(entries: readonly Entry[], index: LogProjection, visit?: Visitor): Promise<ReadEntries> {
   const pace = new Pace();
   const checksums = new Map<number, string>();
+  const bytes = bytesOfEntries.get(entries);
   for (const [at, entry] of entries.entries()) {
     // A read that starts at a snapshot does not know the numbers of earlier records, so its first entry is checked
     // without them.
     assertSound(entry, index.entries === 0 && entry.position > 1 ? undefined : index);
-    await pace.after(index.add(entry, sizes[at]));
+    await pace.after(index.add(entry, bytes?.[at]));
     checksums.set(entry.position, entry.checksum);
     if (visit) for (const record of entry.records) visit(record as AgentRecord);
   }

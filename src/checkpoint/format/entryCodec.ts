@@ -77,19 +77,15 @@ export function decodeEntry(encoded: string | Uint8Array, sha256: Sha256, isVeri
   const text = typeof encoded === "string" ? encoded : decoder.decode(encoded);
   const snapshot = text.startsWith(snapshotStart);
   if (!snapshot && !text.startsWith(plainStart)) return { ok: false, defect: "malformed" };
-  if (!isVerified && !isChecksumValid(encoded, text, snapshot, sha256)) return { ok: false, defect: "checksum" };
-  const parsed = parse(text);
-  // Only long appends can exceed the depth limit. The check lets other code walk values without a depth limit.
-  const deep = text.length > 2 * deepestRecords && isDeeper([parsed], deepestRecords + 1);
-  return (deep ? undefined : entryOf(parsed, snapshot)) ?? { ok: false, defect: "malformed" };
-}
-
-function isChecksumValid(encoded: string | Uint8Array, text: string, snapshot: boolean, sha256: Sha256): boolean {
   const at = snapshot ? snapshotStart.length : plainStart.length;
   const bodyAt = at + checksumLength + 2;
   // Up to here, the text of `encodeEntry` is ASCII, so the offset is also valid in bytes.
   const body = typeof encoded === "string" ? encoded.slice(bodyAt) : encoded.subarray(bodyAt);
-  return text.slice(at, bodyAt) === `${sha256.base64url(body)}",`;
+  if (!isVerified && text.slice(at, bodyAt) !== `${sha256.base64url(body)}",`) return { ok: false, defect: "checksum" };
+  const parsed = parse(text);
+  // Only long appends can exceed the depth limit. The check lets other code walk values without a depth limit.
+  const deep = text.length > 2 * deepestRecords && isDeeper([parsed], deepestRecords + 1);
+  return (deep ? undefined : entryOf(parsed, snapshot)) ?? { ok: false, defect: "malformed" };
 }
 
 export function hasSnapshot(encoded: Uint8Array): boolean {

@@ -27,15 +27,14 @@ export function wholeRecords(records: readonly LogRecord[]): readonly LogRecord[
     const record = stored as AgentRecord;
     if (record.kind === "lane") return beginsAsFork(record) ? Object.assign({ keep: "all" }, record) : record;
     if (record.kind !== "checkpoint") return record;
-    last = wholeCheckpoint(record, last);
-    return last as CheckpointRecord;
+    const whole = {
+      ...(last.at !== undefined && { at: last.at }),
+      ...(record.ended && { node: "finish" }),
+      ...record,
+    };
+    last = whole;
+    return whole;
   });
-}
-
-function wholeCheckpoint(record: CheckpointRecord, last: Implied): CheckpointRecord {
-  const { at, node } = record as Partial<CheckpointRecord>;
-  if (at !== undefined && node !== undefined) return record;
-  return { ...(last.at !== undefined && { at: last.at }), ...(record.ended && { node: "finish" }), ...record };
 }
 
 function leanLane(record: LaneRecord): LogRecord {

@@ -250,17 +250,8 @@ export function numbersAfter({ nextVersion, nextLane }: NextNumbers, record: Age
 }
 
 export function unknownKind({ records }: Pick<Entry, "records">): string | undefined {
-  const unknown = records.find(isUnknown);
-  if (unknown !== undefined || !records.some(isSnapshot)) return unknown?.kind;
-  return records.flatMap(restatedBy).find(isUnknown)?.kind;
-}
-
-function isUnknown({ kind }: LogRecord): boolean {
-  return !fieldsOf.has(kind);
-}
-
-function isSnapshot({ kind }: LogRecord): boolean {
-  return kind === "snapshot";
+  const isUnknown = ({ kind }: LogRecord) => !fieldsOf.has(kind);
+  return (records.find(isUnknown) ?? records.flatMap(restatedBy).find(isUnknown))?.kind;
 }
 
 const sinceOfSnapshot = listOf(like({ records: listOf(like({ kind: text })) }));
@@ -269,7 +260,7 @@ const nothing: readonly LogRecord[] = [];
 
 function restatedBy(record: LogRecord): readonly LogRecord[] {
   const { since } = record as Partial<SnapshotRecord>;
-  if (!isSnapshot(record) || !sinceOfSnapshot(since)) return nothing;
+  if (record.kind !== "snapshot" || !sinceOfSnapshot(since)) return nothing;
   return (since ?? []).flatMap(({ records }) => records);
 }
 

@@ -7,7 +7,7 @@ export interface AppendLink extends ChainLink {
   readonly generation: number;
 }
 
-type VerifiedLink = Omit<AppendLink, "generation"> & Partial<Pick<AppendLink, "generation">>;
+type VerifiedLink = Omit<AppendLink, "generation"> & { readonly generation?: number | undefined };
 
 const known = new WeakMap<Uint8Array, VerifiedLink>();
 
@@ -15,7 +15,7 @@ const known = new WeakMap<Uint8Array, VerifiedLink>();
  * Remembers that the checksum of an encoded append is valid, so that it is not hashed again. The bytes must not change afterwards.
  */
 export function noteVerified(encoded: Uint8Array, { position, checksum, prev, generation }: VerifiedLink): void {
-  known.set(encoded, { position, checksum, prev, ...(generation !== undefined && { generation }) });
+  known.set(encoded, { position, checksum, prev, generation });
 }
 
 /** Returns the link of an append whose checksum is known to be valid. */

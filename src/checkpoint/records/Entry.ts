@@ -27,11 +27,6 @@ export function entryBytes(records: readonly LogRecord[]): number {
   return envelopeBytes + estimateBytes(records.map(withoutRestated));
 }
 
-/** Returns the approximate size of one record of an append, without a walk over it. @param bytes The size of the append. */
-export function recordBytes(record: LogRecord, records: readonly LogRecord[], bytes: number): number {
-  return bytes - entryBytes(records.filter((other) => other !== record)) - 1;
-}
-
 function withoutRestated(record: LogRecord): object {
   return record.kind === "pruned" ? { ...record, restated: [] } : record;
 }

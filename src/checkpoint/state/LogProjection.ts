@@ -1,5 +1,5 @@
 import { addUsage, type ModelUsage } from "../status/ModelUsage.ts";
-import { type Entry, entryBytes, recordBytes } from "../records/Entry.ts";
+import { type Entry, entryBytes } from "../records/Entry.ts";
 import { addValueReferences } from "../records/blobReferences.ts";
 import { type AgentState, baseOfSnapshot, type ProjectionBase } from "./AgentState.ts";
 import { isOver, type OutcomeRecord } from "../records/callRecords.ts";
@@ -120,7 +120,7 @@ export class LogProjection extends LogFacts {
     this.entries++;
     const records = entry.records as readonly AgentRecord[];
     const snapshot = records.find((record) => record.kind === "snapshot");
-    this.bytes = snapshot ? recordBytes(snapshot, records, bytes) : this.bytes + bytes;
+    this.bytes = snapshot ? bytes : this.bytes + bytes;
     if (first && snapshot) this.#beginWith(snapshot, entry);
     // Records before a snapshot in the same append are part of the snapshot. Later records can belong to other lines.
     const added = first && snapshot ? records.slice(records.indexOf(snapshot) + 1) : records;

@@ -1,18 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { entryBytes, recordBytes } from "../../../src/checkpoint/records/Entry.ts";
 import { estimateBytes } from "../../../src/checkpoint/values/estimateBytes.ts";
-
-const record = fc.jsonValue().map((value) => ({ kind: "storage", value }));
-const records = fc.array(record, { minLength: 1 }).chain((all) => fc.tuple(fc.constant(all), fc.constantFrom(...all)));
-
-it("the size of a record follows from the size of its append", () => {
-  fc.assert(
-    fc.property(records, ([all, one]) => {
-      expect(recordBytes(one, all, entryBytes(all))).toBe(estimateBytes(one));
-    }),
-  );
-});
 
 it("a size is about the length of the JSON text", () => {
   fc.assert(
