@@ -20,6 +20,7 @@ import { readPatterns } from "./GitView.ts";
 import { isUnfinished } from "../files/replaceFile.ts";
 import { fileSystemTime } from "./fileSystemTime.ts";
 import type { IgnoreRules } from "./IgnoreRules.ts";
+import { KnownFiles } from "./KnownFiles.ts";
 import {
   type FileIdentity,
   type FileStamp,
@@ -73,6 +74,7 @@ export async function scanFolder(options: ScanOptions, before: Scan): Promise<Sc
     hidden: new Map(),
     gone: new Set(),
     slice: new Slice(),
+    known: new KnownFiles(before.files),
   };
   try {
     await scanInto(walk, root, "", options.rules, 0);
@@ -92,6 +94,7 @@ interface Walk extends ScanOptions {
   readonly hidden: Map<string, HiddenEntry>;
   readonly gone: Set<string>;
   readonly slice: Slice;
+  readonly known: KnownFiles;
 }
 
 async function scanInto(
@@ -104,10 +107,10 @@ async function scanInto(
   const entries = readdirSync(folder.at, { withFileTypes: true });
   const gitignore = entries.find((entry) => entry.name === ".gitignore" && entry.isFile());
   const rules = gitignore ? outer.within(path, readPatterns(`${folder.at}/.gitignore`)) : outer;
+  const above = path === "" ? "" : `${path}/`;
   for (const entry of entries) {
     if (isUnfinished(entry.name)) continue;
-    const inside = path === "" ? entry.name : `${path}/${entry.name}`;
-    const rest = scanEntry(walk, folder, { entry, path: inside, depth }, rules);
+    const rest = scanEntry(walk, folder, { entry, above, path: above + entry.name, depth }, rules);
     if (rest) await rest;
     if (walk.slice.isOver) await walk.slice.turn();
   }
@@ -115,6 +118,8 @@ async function scanInto(
 
 interface FoundEntry {
   readonly entry: Dirent;
+  /** The part of the path before the name. */
+  readonly above: string;
   readonly path: string;
   readonly depth: number;
 }
@@ -123,16 +128,16 @@ interface FoundEntry {
 function scanEntry(
   walk: Walk,
   folder: OpenFolder,
-  { entry, path, depth }: FoundEntry,
+  { entry, above, path, depth }: FoundEntry,
   rules: IgnoreRules,
 ): Promise<void> | undefined {
   const { name } = entry;
   const isOwn = ownNames.has(name) || walk.isClosed?.(path) === true;
   const reason = isOwn ? undefined : refusalOf(name, path, depth);
-  if (reason !== undefined) hide(walk, folder, path, name, reason);
+  if (reason !== undefined) hide(walk, folder, { above, name, reason });
   else if (isOwn || rules.ignores(path, entry.isDirectory())) hideIgnored(walk, folder, path, entry);
   else if (entry.isDirectory()) return scanSubfolder(walk, folder, { name, path }, rules, depth + 1);
-  else if (!isUnchanged(walk, `${folder.plainPath}/${name}`, path)) return scanFile(walk, `${folder.at}/${name}`, path);
+  else if (!isUnchanged(walk, folder, { above, name, path })) return scanFile(walk, `${folder.at}/${name}`, path);
   return undefined;
 }
 
@@ -216,8 +221,11 @@ function refusalOf(name: string, path: string, depth: number): string | undefine
   }
 }
 
-function hide(walk: Walk, folder: OpenFolder, path: string, name: string, reason: string): void {
-  const above = path.slice(0, path.length - name.length);
+function hide(
+  walk: Walk,
+  folder: OpenFolder,
+  { above, name, reason }: { readonly above: string; readonly name: string; readonly reason: string },
+): void {
   for (const [shown, stamp] of stampsOf(folder.at, name))
     walk.hidden.set(`${above}${shown}`, { reason, stamp, identity: stamp });
 }
@@ -254,12 +262,16 @@ function isIgnored(entry: HiddenEntry | undefined): boolean {
  * Checks a file of the previous scan by its plain path, which the system resolves in half the time of a path through a
  * handle. Equal stamps belong to the same unchanged file, even if the plain path leads through a link meanwhile.
  */
-function isUnchanged(walk: Walk, at: string, path: string): boolean {
-  const known = walk.before.files.get(path);
+function isUnchanged(
+  walk: Walk,
+  folder: OpenFolder,
+  { above, name, path }: { readonly above: string; readonly name: string; readonly path: string },
+): boolean {
+  const [knownPath, known] = walk.known.find(path, above, name) ?? [path];
   if (!known?.settled) return false;
-  const found = lstatOf(at);
+  const found = lstatOf(`${folder.plainPath}/${name}`);
   if (!found || !isSameStamp(known.stamp, found)) return false;
-  walk.files.set(path, known);
+  walk.files.set(knownPath, known);
   return true;
 }
 
