@@ -6,7 +6,6 @@ import { FileReservedError } from "../../errors/workspaceErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { warn } from "../../internal/warn.ts";
-import type { LogWatch } from "../../storage/RecordLog.ts";
 import type { QueueRefusal, QueueTurn } from "../queue/QueueTurns.ts";
 import { type ClaimableTask, isUnreadable } from "../queue/claimableTasks.ts";
 import { type FileReservations, type HeldReservation, InProcessReservations } from "./FileReservations.ts";
@@ -22,9 +21,11 @@ import {
 } from "./TaskWorkerOptions.ts";
 import { isOvertaken, TaskBackoff } from "./TaskBackoff.ts";
 import { Bell } from "./Bell.ts";
+import { StorageWatch } from "./StorageWatch.ts";
 import { ScheduleTicker } from "./ScheduleTicker.ts";
 import { type AttemptLimits, isExpired, judgeAttempts } from "./judgeAttempts.ts";
 import { runTask, stopTask } from "./runTask.ts";
+import { safely } from "./safely.ts";
 
 interface Shift {
   readonly stop: AbortSignal;
@@ -33,8 +34,7 @@ interface Shift {
   readonly left: TaskBackoff;
   /** Milliseconds until the next delayed task may start. `undefined` if no task is delayed. */
   waitMs: number | undefined;
-  /** `undefined` until the storage is watched, or if it does not support watching. */
-  watch: LogWatch | undefined;
+  readonly watch: StorageWatch;
   /** The monotonic time of the first failed poll since the last success. `undefined` after a successful poll. */
   failedAtMs: number | undefined;
 }
@@ -100,7 +100,8 @@ export class TaskWorker implements AsyncDisposable {
     const stop = signal ? AbortSignal.any([signal, this.#disposed.signal]) : this.#disposed.signal;
     const left = new TaskBackoff(this.#options.tasks.clock, pollMs);
     const bell = new Bell();
-    const shift: Shift = { stop, bell, left, waitMs: undefined, watch: undefined, failedAtMs: undefined };
+    const watch = new StorageWatch(() => this.#options.tasks.watch(bell.ring));
+    const shift: Shift = { stop, bell, left, watch, waitMs: undefined, failedAtMs: undefined };
     stop.addEventListener("abort", bell.ring);
     await this.#look(shift, pollMs).catch((error: unknown) => void this.#failures.push(error));
     await Promise.all(this.#running.values());
@@ -120,8 +121,7 @@ export class TaskWorker implements AsyncDisposable {
         await this.#change(bell, lookMs);
       }
     } finally {
-      // Ignores errors of the connection, because the worker no longer waits.
-      await shift.watch?.close().catch(() => {});
+      await shift.watch.close();
     }
   }
 
@@ -131,7 +131,8 @@ export class TaskWorker implements AsyncDisposable {
     // A later ring causes another poll.
     shift.bell.reset();
     try {
-      shift.watch ??= await this.#options.tasks.watch(shift.bell.ring);
+      if (pollMs === Infinity) await shift.watch.start();
+      else void this.#watchWhilePolling(shift, pollMs);
       for (const failure of await this.#ticker.tick()) await this.#tell({ type: "schedule_failed", ...failure });
       await this.#take(shift);
     } catch (error) {
@@ -144,6 +145,18 @@ export class TaskWorker implements AsyncDisposable {
     const outageMs = clock.monotonic() - shift.failedAtMs;
     shift.failedAtMs = undefined;
     await this.#tell({ type: "storage_recovered", outageMs });
+  }
+
+  /** Starts the watch without delaying the poll, which finds tasks without it. */
+  async #watchWhilePolling({ watch, bell }: Shift, pollMs: number): Promise<void> {
+    try {
+      // Nobody reported the tasks that were created before the watch started.
+      if (await watch.start()) bell.ring();
+    } catch (error) {
+      if (error instanceof StorageError) return this.#tell({ type: "storage_failed", error, retryAfterMs: pollMs });
+      this.#failures.push(error);
+      bell.ring();
+    }
   }
 
   /** Interrupts the running tasks and waits for them. */
@@ -354,15 +367,6 @@ export class TaskWorker implements AsyncDisposable {
     const { agents } = this.#options;
     if (agents instanceof AIAgent) return agents;
     return Object.hasOwn(agents, taskName) ? agents[taskName] : undefined;
-  }
-}
-
-/** Calls a listener. Its errors become process warnings. */
-async function safely(when: string, call: () => void | PromiseLike<void>): Promise<void> {
-  try {
-    await call();
-  } catch (error) {
-    warn("listener_failed", `The worker's listener failed ${when}: ${reasonOf(error)}`);
   }
 }
 

@@ -64,7 +64,10 @@ export interface TaskWorkerOptions extends RecoveryHandlers {
 
 /** An event of a worker. New types may be added. */
 export type TaskWorkerEvent =
-  /** A poll failed because the storage was unavailable. The worker polls again after `retryAfterMs` milliseconds. */
+  /**
+   * A poll or the watch of the storage failed because the storage was unavailable. The worker polls again after
+   * `retryAfterMs` milliseconds.
+   */
   | { readonly type: "storage_failed"; readonly error: StorageError; readonly retryAfterMs: number }
   /** A poll succeeded again, `outageMs` milliseconds after the first failed poll. */
   | { readonly type: "storage_recovered"; readonly outageMs: number }

@@ -78,6 +78,29 @@ it("a worker that starts during an outage runs the tasks afterwards", async () =
   expect(outcomes).toMatchObject([{ taskId: "a", outcome: "completed" }]);
 });
 
+it("a polling worker runs tasks while only the watch of the storage fails, and watches it afterwards", async () => {
+  const { table, tasks, worker, events, outcomes, until } = setup();
+  let [isDown, watches] = [true, 0];
+  table.watch = async () => {
+    if (isDown) throw connectionLost();
+    watches++;
+    return { close: async () => void watches-- };
+  };
+  await tasks.create({ taskId: "a", taskName: "n", inputRequest: "1" });
+  const stop = new AbortController();
+  const running = worker.run({ pollMs, signal: stop.signal });
+  await until(() => outcomes.length === 1);
+  expect(events).toEqual([]);
+  await until(() => events.length === 2);
+  isDown = false;
+  await until(() => watches === 1);
+  stop.abort();
+  await running;
+  const failed = { type: "storage_failed", error: { code: "storage_failed" } };
+  expect(events).toMatchObject([failed, failed]);
+  expect(watches).toBe(0);
+});
+
 it("a worker that does not poll rejects when the storage stops retrying", async () => {
   const { worker, breakDown, until } = setup();
   breakDown();
