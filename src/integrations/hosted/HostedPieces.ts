@@ -1,3 +1,4 @@
+import { readStore } from "../../streams/follow/readStore.ts";
 import type { StreamPlace, StreamStore } from "../../streams/store/StreamStore.ts";
 import type { StreamWriter, StoredChunk } from "../../streams/write/StreamWriter.ts";
 import { pause, systemClock } from "../../internal/Clock.ts";
@@ -70,7 +71,7 @@ export class HostedPieces {
   /** Returns the pieces since the last call, or waits a moment. `undefined` if a cut-off response made them void. */
   async next(signal: AbortSignal): Promise<readonly HostedPiece[] | undefined> {
     let place = (this.#place ??= { writer: await this.#owner(), number: 0 });
-    const entries = await this.#store.read(this.#agentId, place);
+    const entries = await readStore(this.#store, this.#agentId, place, { signal });
     const pieces: HostedPiece[] = [];
     for (const { writer, first, chunks } of entries) {
       if (writer > place.writer && this.#lengths.size > 0) return this.#void();

@@ -1,17 +1,16 @@
 import type { RunDelta } from "../../agent/feature/RunRequest.ts";
 import { systemClock } from "../../internal/Clock.ts";
-import { abortable, onAbort, withinTime } from "../../internal/abortable.ts";
-import { reasonOf } from "../../internal/reasonOf.ts";
-import { warnOnce } from "../../internal/warn.ts";
+import { abortable, onAbort } from "../../internal/abortable.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { abortSignalSchema, integerFrom, objectWithMethods } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
-import type { StreamEntry, StreamPlace, StreamStore } from "../store/StreamStore.ts";
+import type { StreamEntry, StreamStore } from "../store/StreamStore.ts";
 import type { StoredChunk } from "../write/StreamWriter.ts";
 import { type LogItem, type StoredResponse, StoredResponses } from "./StoredResponses.ts";
+import { readStore } from "./readStore.ts";
 import { StreamCursor, type TextKind } from "./StreamCursor.ts";
 import { z } from "zod";
 
@@ -95,7 +94,10 @@ class StreamFollower {
     try {
       for (let isFirst = true; !this.#signal.aborted; isFirst = false) {
         // The store first: chunks are removed only after their response is in the log.
-        const entries = await this.#readStore((cursor ?? this.#cursor).chunk);
+        const entries = await readStore(this.#store, this.#agentId, (cursor ?? this.#cursor).chunk, {
+          ms: this.#options.storeTimeoutMs,
+          signal: this.#signal,
+        });
         await abortable(this.#signal, () => this.#responses.read());
         if (isFirst && !this.#begin(cursor)) return;
         yield* this.#fromLog();
@@ -107,24 +109,6 @@ class StreamFollower {
       if (!this.#signal.aborted) throw error;
     } finally {
       changes.end();
-    }
-  }
-
-  /** Returns no entries if the store fails or does not answer in time. */
-  async #readStore(after: StreamPlace): Promise<readonly StreamEntry[]> {
-    const { storeTimeoutMs: ms = 5_000 } = this.#options;
-    const late = (): Error => new Error(`The store did not answer within ${ms} ms.`);
-    try {
-      return await withinTime({ ms, clock: systemClock, late }, this.#signal, () =>
-        this.#store.read(this.#agentId, after),
-      );
-    } catch (error) {
-      if (!this.#signal.aborted)
-        warnOnce(
-          "stream_store_failed",
-          `read of a stream store failed. Clients see the stored responses: ${reasonOf(error)}`,
-        );
-      return [];
     }
   }
 

@@ -116,6 +116,23 @@ describe.each(sdks)("a client of another server, with the AI SDK $version", (sdk
     expect(await other.for("a").attach()).toBeUndefined();
   });
 
+  it.each([
+    ["fails", () => Promise.reject(new Error("down"))],
+    ["does not reply", () => new Promise<never>(() => {})],
+  ])("sees each response when it is complete if the stream store %s", async (_case, read) => {
+    const { written, streams, one, other } = servers(sdk);
+    streams.read = read;
+    const stream = await one.for("a").stream({ prompt: "Find 7." });
+    await written.write(0, { type: "stream-start", warnings: [] }, { type: "text-start", id: "t" }, delta("Hello."));
+    const attached = textReader((await other.for("a").attach())!);
+    const text = attached.next();
+    await written.write(0, { type: "text-end", id: "t" }, finish("stop"));
+    expect(await stream.text).toBe("Hello.");
+    expect(await text).toBe("Hello.");
+    expect(await attached.next()).toBeUndefined();
+    expect(attached.chunks.map(({ type }) => type)).not.toContain("error");
+  });
+
   it("gets an error instead of another response if the response is interrupted, and then the whole new one", async () => {
     const { written, one, other } = servers(sdk);
     const stream = await one.for("a").stream({ prompt: "Find 7." });
