@@ -58,7 +58,11 @@ function dynamodbAddress(text: string, rest: string): StorageAddress {
 }
 
 function invalid(text: string, expected: string): CommandFailure {
-  return new CommandFailure("usage", `"${text}" is not the address of a storage: ${expected}`);
+  return new CommandFailure("usage", `"${withoutPassword(text)}" is not the address of a storage: ${expected}`);
+}
+
+function withoutPassword(text: string): string {
+  return text.replace(/^(.*?:(?:\/\/)?)?.*@/s, "$1…@").replaceAll(/(password=)[^&]*/gi, "$1…");
 }
 
 /**

@@ -37,6 +37,16 @@ describe("the address of a storage", () => {
   });
 });
 
+it.each([
+  ["Postgres://me:secret@host/db", "Postgres://…@host/db"],
+  ['"postgres://me:secret@host/db"', '"postgres://…@host/db"'],
+  ["mysql://me:sec@ret@host/db", "mysql://…@host/db"],
+  ["mysql://host/db?password=secret&x=1", "mysql://host/db?password=…&x=1"],
+  ["me:secret@host/db", "me:…@host/db"],
+])("an error about an address does not contain its password: %s", (text, shown) => {
+  expect(() => storageAddress(text, "/home/me")).toThrow(`"${shown}" is not the address of a storage`);
+});
+
 describe("the search for a storage", () => {
   it("checks the option, the environment and the parent directories, and reports a missing storage", async () => {
     const folder = await mkdtemp(join(tmpdir(), "agent-persistence-cli-"));
