@@ -4,6 +4,7 @@ import { type AgentRecord, type RestatedEntry, isOfState } from "../records/Agen
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import type { Entry } from "../records/Entry.ts";
 import type { LaneRecord } from "../records/lineRecords.ts";
+import type { ReplyRecord, RequestRecord } from "../records/requestRecords.ts";
 import type { EndedRecord } from "../records/runRecords.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";
@@ -62,6 +63,7 @@ class Rewriting {
     this.#order++;
     if (record.kind === "checkpoint") return this.#checkpoint(record);
     if (record.kind === "lane") return [this.#lane(record)];
+    if (this.#isReceipt(record)) return [withoutValues(record)];
     if (!this.#isKept(record) || this.#isPastName(record)) return [];
     return [recordByValue(this.#index, { record, order: this.#order, position: 0 })];
   }
@@ -105,6 +107,13 @@ class Rewriting {
     return "lane" in record && this.#order > (this.#heads.get(record.lane) ?? Infinity);
   }
 
+  /** A rollback to a kept checkpoint makes the events available again that later requests received. */
+  #isReceipt(record: AgentRecord): record is RequestRecord | ReplyRecord {
+    if (record.kind !== "request" && record.kind !== "reply") return false;
+    const isOfEvent = this.#index.requests.get(record.request)?.record.event !== undefined;
+    return isOfEvent && this.#isOver(record.lane);
+  }
+
   #isPastName(record: AgentRecord): boolean {
     if (record.kind !== "name") return false;
     return record.version === undefined || this.#index.names.versionOf(record.name) !== record.version;
@@ -113,6 +122,11 @@ class Rewriting {
   #isOver(lane: number): boolean {
     return !this.#heads.has(lane) && !this.#states.keeps.has(lane);
   }
+}
+
+function withoutValues(record: RequestRecord | ReplyRecord): AgentRecord {
+  if (record.kind === "request") return { ...record, prompt: null, schema: null };
+  return record.answer === undefined ? record : { ...record, answer: null };
 }
 
 function isOfLaneOnly(record: AgentRecord): boolean {
