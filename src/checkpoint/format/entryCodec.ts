@@ -68,24 +68,33 @@ export function encodeEntry(
   return { encoded: scratch.subarray(0, length), checksum };
 }
 
-/**
- * Decodes an append without its line break. The checksum is verified before the text is parsed.
- *
- * @param isVerified Whether the caller has verified the checksum. Defaults to `false`.
- */
-export function decodeEntry(encoded: string | Uint8Array, sha256: Sha256, isVerified = false): DecodedEntry {
+/** Decodes an append without its line break. The checksum is verified before the text is parsed. */
+export function decodeEntry(encoded: string | Uint8Array, sha256: Sha256): DecodedEntry {
   const text = typeof encoded === "string" ? encoded : decoder.decode(encoded);
-  const snapshot = text.startsWith(snapshotStart);
-  if (!snapshot && !text.startsWith(plainStart)) return { ok: false, defect: "malformed" };
-  const at = snapshot ? snapshotStart.length : plainStart.length;
+  if (!isEntry(text)) return { ok: false, defect: "malformed" };
+  const at = text.startsWith(snapshotStart) ? snapshotStart.length : plainStart.length;
   const bodyAt = at + checksumLength + 2;
   // Up to here, the text of `encodeEntry` is ASCII, so the offset is also valid in bytes.
   const body = typeof encoded === "string" ? encoded.slice(bodyAt) : encoded.subarray(bodyAt);
-  if (!isVerified && text.slice(at, bodyAt) !== `${sha256.base64url(body)}",`) return { ok: false, defect: "checksum" };
+  if (text.slice(at, bodyAt) !== `${sha256.base64url(body)}",`) return { ok: false, defect: "checksum" };
+  return parsedEntry(text);
+}
+
+/** Decodes an append whose checksum the caller has verified. */
+export function decodeVerifiedEntry(encoded: Uint8Array): DecodedEntry {
+  const text = decoder.decode(encoded);
+  return isEntry(text) ? parsedEntry(text) : { ok: false, defect: "malformed" };
+}
+
+function isEntry(text: string): boolean {
+  return text.startsWith(snapshotStart) || text.startsWith(plainStart);
+}
+
+function parsedEntry(text: string): DecodedEntry {
   const parsed = parse(text);
   // Only long appends can exceed the depth limit. The check lets other code walk values without a depth limit.
   const deep = text.length > 2 * deepestRecords && isDeeper([parsed], deepestRecords + 1);
-  return (deep ? undefined : entryOf(parsed, snapshot)) ?? { ok: false, defect: "malformed" };
+  return (deep ? undefined : entryOf(parsed, text.startsWith(snapshotStart))) ?? { ok: false, defect: "malformed" };
 }
 
 export function hasSnapshot(encoded: Uint8Array): boolean {

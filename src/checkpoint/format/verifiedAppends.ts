@@ -1,6 +1,12 @@
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { ChainLink } from "./EntryChain.ts";
-import { decodeEntry, type DecodedEntry, generationOfAppend, verifiedLinkOf } from "./entryCodec.ts";
+import {
+  decodeEntry,
+  decodeVerifiedEntry,
+  type DecodedEntry,
+  generationOfAppend,
+  verifiedLinkOf,
+} from "./entryCodec.ts";
 
 export interface AppendLink extends ChainLink {
   readonly prev: string;
@@ -32,7 +38,7 @@ export function appendLinkOf(encoded: Uint8Array, sha256: Sha256): AppendLink | 
 /** Like `decodeEntry`, but hashes the bytes only if their checksum is not known to be valid. */
 export function decodeAppend(encoded: Uint8Array, sha256: Sha256): DecodedEntry {
   const link = known.get(encoded);
-  const decoded = decodeEntry(encoded, sha256, link !== undefined);
+  const decoded = link === undefined ? decodeEntry(encoded, sha256) : decodeVerifiedEntry(encoded);
   if (decoded.ok && link?.generation === undefined) noteVerified(encoded, decoded.entry);
   return decoded;
 }
