@@ -7,7 +7,7 @@ import { bytesOf, finish, inPieces, payer, storages, waitingPayer } from "./move
 import { every } from "../soak/cases.ts";
 
 /** Every how many of the calls that take room the device is tried full. */
-const stride = every(9, 1);
+const stride = every(5, 1);
 
 /** A device that is full from a call on that takes room, until there is room again. */
 class FullDevice {
