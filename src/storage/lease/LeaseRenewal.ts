@@ -27,10 +27,10 @@ export class LeaseRenewal {
   }
 
   /** Starts with a lease that began at a monotonic time. The first renewal follows after a third of the lease. */
-  continue(since = this.#clock.monotonic()): void {
+  continue(since: number): void {
     this.#beat++;
     this.#renewedAt = since;
-    this.#renewLater();
+    this.#renewLater(this.#clock.monotonic() - since);
   }
 
   /** Renews immediately, in addition to the regular renewals. */
@@ -60,9 +60,9 @@ export class LeaseRenewal {
     if (!this.#stopping.signal.aborted) this.#renewLater();
   }
 
-  #renewLater(): void {
+  #renewLater(elapsedMs = 0): void {
     this.#cancel = this.#clock.after(
-      this.#leaseMs / 3,
+      Math.max(0, this.#leaseMs / 3 - elapsedMs),
       () => {
         this.#current = this.#renewOnce();
       },

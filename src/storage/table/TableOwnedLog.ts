@@ -38,6 +38,8 @@ export interface ClaimedLog extends TableLogEnd {
   readonly agentId: string;
   readonly generation: number;
   readonly session: string;
+  /** The monotonic time before the claim, at which its lease begins. */
+  readonly since: number;
 }
 
 /**
@@ -64,7 +66,7 @@ export class TableOwnedLog implements OwnedLog {
   #moving = false;
 
   constructor(backend: TableBackend, claimed: ClaimedLog, onEnd: () => void) {
-    const { agentId, generation, session, end, damage } = claimed;
+    const { agentId, generation, session, since, end, damage } = claimed;
     this.agentId = agentId;
     this.damage = damage;
     this.#generation = generation;
@@ -75,7 +77,7 @@ export class TableOwnedLog implements OwnedLog {
     this.#onEnd = onEnd;
     this.#end = end;
     this.#expectedEnd = end;
-    this.#renewal.continue();
+    this.#renewal.continue(since);
   }
 
   /** Whether the agent has no appends, as before the first append or after a deletion. */

@@ -74,6 +74,7 @@ const tableSchema = objectWithMethods<LogTable>(
 
 interface Claimed extends Omit<TableClaimed, "last">, Partial<Pick<TableClaimed, "last">> {
   readonly session: string;
+  readonly since: number;
 }
 
 type ReceiveArguments = Parameters<NonNullable<RecordLog["receive"]>>;
@@ -221,9 +222,9 @@ export class TableRecordLog implements RecordLog {
     const backend = { ...this.#settings, sha256: await this.#sha256() };
     // A claim with a lost response is possibly stored. Its session counts as finished, so the next claim replaces it.
     const claimed = await askAgain(this.#retried, () => this.#claim(agentId, { ...owner }));
-    const { generation, session } = claimed;
+    const { generation, session, since } = claimed;
     const end = await this.#endOf(agentId, claimed, backend.sha256);
-    const owned: TableOwnedLog = new TableOwnedLog(backend, { agentId, generation, session, ...end }, () =>
+    const owned: TableOwnedLog = new TableOwnedLog(backend, { agentId, generation, session, since, ...end }, () =>
       this.#owned.delete(owned),
     );
     this.#owned.add(owned);
@@ -235,18 +236,19 @@ export class TableRecordLog implements RecordLog {
 
   /** Claims a free agent. Otherwise checks whether its owner is alive. */
   async #claim(agentId: string, owner: LogOwner): Promise<Claimed> {
-    const { owners, leaseMs } = this.#settings;
+    const { owners, clock, leaseMs } = this.#settings;
     const { session, ...claim } = owners.claim(owner);
     let replaced: TableSighting | undefined;
     let found = { ...owner, generation: 0 };
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      const since = clock.monotonic();
       const call = () => this.table.claim(agentId, claim, replaced);
       const claimed = await askTable(this.table, "claim", agentId, call).catch((error: unknown) => {
         owners.finish(session);
         throw error;
       });
-      if (typeof claimed === "number") return { generation: claimed, session };
-      if (claimed !== undefined) return { ...claimed, session };
+      if (typeof claimed === "number") return { generation: claimed, session, since };
+      if (claimed !== undefined) return { ...claimed, session, since };
       const head = await this.#ask("read", agentId, () => this.table.head(agentId));
       const judged = owners.judge(agentId, head);
       replaced = head && judged && { generation: head.generation, beat: head.beat };

@@ -84,6 +84,27 @@ describe("an outage shorter than `retryMs`", () => {
     await owned.release();
   });
 
+  it("renews the lease before the first append of an open that took most of it", async () => {
+    const { table, clock, log } = made();
+    const first = await log.open("a", other as LogOwner);
+    await appendText(first, "1");
+    await first.release();
+    table.onCall = (method) => {
+      if (method === "rows") clock.advance(leaseMs - 100);
+    };
+    const owned = await settled(clock, log.open("a", me as LogOwner));
+    table.onCall = (method) => {
+      if (method === "renew") throw connectionLost();
+    };
+    let isStored = false;
+    const appended = appendText(owned, "2").finally(() => (isStored = true));
+    await pass(clock, 1_000);
+    expect(isStored).toBe(false);
+    table.onCall = () => {};
+    expect(await settled(clock, appended)).toBe(2);
+    await owned.release();
+  });
+
   it.each(["claim", "head", "rows"])("delays an open whose first %s fails", async (failing) => {
     const { table, clock, log } = made();
     const first = await log.open("a", other as LogOwner);
