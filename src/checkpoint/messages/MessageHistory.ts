@@ -99,11 +99,7 @@ export class MessageHistory {
   /** Replaces some messages by shorter ones. Readers of the original messages skip this change. */
   trim(wanted: readonly Message[]): void {
     this.#noteAppended();
-    const entries = new Map(this.#entries.map((entry) => [entry.message, entry]));
-    const edits = this.#replace(
-      wanted,
-      wanted.map((message) => entries.get(message)),
-    );
+    const edits = this.#replace(wanted, matchLast(this.#entries, wanted));
     this.#changes.push(...edits.map((edit) => ({ ...edit, trim: true }) as const));
   }
 
@@ -176,6 +172,20 @@ export class MessageHistory {
 
 function numbersOf(entries: readonly NumberedMessage[]): Map<unknown, number> {
   return new Map(entries.map(({ number, message }) => [message, number]));
+}
+
+/** Matches messages by identity, the last ones first, because trimming removes the first ones. */
+function matchLast(before: readonly NumberedMessage[], wanted: readonly Message[]): (NumberedMessage | undefined)[] {
+  const entries = new Map<Message, NumberedMessage[]>();
+  for (const entry of before) {
+    const same = entries.get(entry.message);
+    if (same) same.push(entry);
+    else entries.set(entry.message, [entry]);
+  }
+  return wanted
+    .toReversed()
+    .map((message) => entries.get(message)?.pop())
+    .toReversed();
 }
 
 function matchKept(before: readonly NumberedMessage[], wanted: readonly Message[]): (NumberedMessage | undefined)[] {

@@ -58,11 +58,10 @@ function trimmed(
   older: readonly Message[],
   summaryOfOlder = "",
 ): readonly Message[] {
-  const going = new Set(older);
-  const last = older.at(-1);
+  // One message object can be in the history several times, so messages are counted instead of compared.
+  let going = older.length;
   return messages.flatMap((message): readonly Message[] => {
-    if (message === last) return [{ role: "user", content: summaryOfOlder }];
-    if (going.has(message)) return [];
+    if (going > 0 && message.role !== "system") return --going === 0 ? [{ role: "user", content: summaryOfOlder }] : [];
     if (message.role !== "tool" || !message.content.some((part) => shortened.has(part))) return [message];
     return [{ ...message, content: message.content.map((part) => shortened.get(part) ?? part) }];
   });
@@ -148,15 +147,16 @@ export function planTrimming(
   messages: readonly Message[],
   limits: { readonly toolOutputs: number; readonly messages: number },
 ): TrimmingPlan {
-  const older = messages.slice(0, cutOf(messages, limits.messages)).filter(({ role }) => role !== "system");
+  const cut = cutOf(messages, limits.messages);
+  const before = messages.slice(0, cut).filter(({ role }) => role !== "system");
   // A single older message is already a summary, or is too short for one.
-  const going = new Set<Message>(older.length > 1 ? older : []);
-  const results = messages.flatMap((message) => resultsOf(message).map((result) => ({ message, result })));
+  const older = before.length > 1 ? before : [];
+  const results = messages.flatMap((message, at) => resultsOf(message).map((result) => ({ at, result })));
   const outputs = results
     .slice(0, Math.max(0, results.length - limits.toolOutputs))
-    .filter(({ message, result }) => !going.has(message) && !isTrimmed(result))
+    .filter(({ at, result }) => (at >= cut || older.length === 0) && !isTrimmed(result))
     .map(({ result }) => result);
-  return { outputs, older: [...going] };
+  return { outputs, older };
 }
 
 export function isTrimmed({ providerOptions }: ToolResult): boolean {

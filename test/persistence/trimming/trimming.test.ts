@@ -6,6 +6,7 @@ import {
   strategy,
   textOf,
   tool,
+  type AgentContext,
   type Message,
   type OlderContent,
   type PersistenceEvent,
@@ -232,6 +233,35 @@ it("trimming stores little more than the messages if one output is shortened in 
   expect(
     outputs(await persistence(agent).agent().getMessages()).filter((output) => output.startsWith("xxx")),
   ).toHaveLength(5);
+});
+
+describe("a history with the same message several times", () => {
+  it.each([1, 2, 3, 4])("is stored as the run has it, with %i messages kept", async (messages) => {
+    let inRun: readonly Message[] = [];
+    const graph = strategy<string, string>("repeating", (g) => {
+      const write = g.node("write", async (input: string, { llm }: AgentContext) => {
+        const repeated: Message = { role: "user", content: "again" };
+        llm.append({ role: "system", content: "rules" }, { role: "user", content: "1" }, repeated);
+        const [kept = repeated] = llm.messages.slice(-1);
+        llm.append({ role: "user", content: "2" }, kept, kept, { role: "user", content: "3" });
+        return input;
+      });
+      const read = g.node("read", async (input: string, { llm }: AgentContext) => {
+        inRun = llm.messages;
+        return input;
+      });
+      g.edge(g.start, write);
+      g.edge(write, read);
+      g.edge(read, g.finish);
+    });
+    const agent = durableAgent(graph, await memory.open().then((open) => open()), { trimming: { messages } });
+    expect(await agent.run("go")).toMatchObject({ status: "completed" });
+    expect(inRun).toHaveLength(messages + 2);
+    const stored = persistence(agent).agent("a");
+    expect(await stored.getMessages()).toEqual(inRun);
+    const original = await stored.getMessages({ original: true });
+    expect(original.map(({ content }) => content)).toEqual(["rules", "1", "again", "2", "again", "again", "3"]);
+  });
 });
 
 describe("the built-in summarizer", () => {
