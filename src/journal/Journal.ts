@@ -22,6 +22,7 @@ import type { LogStorage } from "../storage/LogStorage.ts";
 import type { SnapshotDue } from "../storage/SnapshotDue.ts";
 import { processOwner } from "../storage/ReleasableLog.ts";
 import type { AgentSummary, LogCapabilities, OwnedLog, RebuiltSummary, RecordLog } from "../storage/RecordLog.ts";
+import type { BlobCells } from "../checkpoint/values/BlobCell.ts";
 import { assertCustody, type CustodyUse } from "./assertCustody.ts";
 import { agentSummary, mostCheckpoints } from "./agentSummary.ts";
 import { HeadSnapshots } from "./HeadSnapshots.ts";
@@ -306,6 +307,16 @@ export class Journal implements AsyncDisposable {
   /** Resolves when the queue has room. For callers that do not wait for durability. */
   room(): Promise<void> {
     return this.#log.room();
+  }
+
+  /** Reads the whole log without its blobs. */
+  async readRecords(): Promise<AgentLog> {
+    await this.durable();
+    return AgentLog.read(this.#recordLog, this.agentId, {}, () => false);
+  }
+
+  readValues(references: BlobCells): Promise<AgentLog> {
+    return AgentLog.ofValues(this.#recordLog, this.agentId, references);
   }
 
   async readAll(): Promise<AgentLog> {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
+import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import type { NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
 import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
@@ -159,6 +160,11 @@ export interface RunStart {
   readonly usage?: ModelUsage;
   /** Returns whether an earlier call is recorded here and keeps its id, even if it was made on another line. */
   readonly isRecordedCall?: (toolCallId: string) => boolean;
+  /**
+   * Finds the earlier calls of a message before it is executed. `isRecordedCall` then returns true for them. Returns
+   * `undefined` if all earlier calls are known.
+   */
+  readonly findCalls?: (message: AssistantMessage) => Promise<void> | undefined;
   /**
    * Other lines on which the visits since `visitBase` have already made calls, each with its number base. They can
    * belong to other agents. Defaults to `line` only.

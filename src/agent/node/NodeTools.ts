@@ -66,7 +66,10 @@ export class NodeTools implements AgentTools {
     visit.assertOpen();
     assertMessage(message, "message to execute", "assistant");
     // Calls in a message of another run get ids of this run. The history must contain the new ids.
-    const issued = this.#scope.withIds(message, "execute", this.#scope.nextOrdinal("execute"));
+    const ordinal = this.#scope.nextOrdinal("execute");
+    const finding = visit.run.position.findCalls?.(message);
+    if (finding) await this.#scope.start(undefined, () => finding);
+    const issued = this.#scope.withIds(message, "execute", ordinal);
     replaceToolCallIds(visit.state.history, message, issued);
     const parts = typeof issued.content === "string" ? [] : issued.content;
     const settled = await Promise.allSettled(

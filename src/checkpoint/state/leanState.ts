@@ -3,8 +3,8 @@ import { type AnswerReference, envelopeKeyOf, type StoredResult, type StoredValu
 import { nextVisitOf, type AgentState } from "./AgentState.ts";
 
 /**
- * Returns a state with messages by value, and only the responses and calls that the next visit or its input need. The
- * original records can then be discarded.
+ * Returns a state with messages by value, and only the responses and calls that the next visit or its input need, and all
+ * calls since the response in the input. The original records can then be discarded.
  *
  * @param known An earlier lean state. Messages at the same position in it are already by value.
  */
@@ -13,9 +13,10 @@ export function leanState(state: AgentState, known?: AgentState): AgentState {
   const input = state.checkpoint?.record.input;
   const isNeeded = (id: string, { visit }: { readonly visit: Visit }, named: ReadonlySet<string>) =>
     visit[0] === base || named.has(id);
-  const namedAnswers = new Set(answerIn(input));
+  const namedAnswers = answersOfInput(state);
+  const since = Math.min(...[...namedAnswers].map((key) => state.answers.get(key)?.order ?? Infinity));
   const namedCalls = new Set(resultsIn(input).map(callOf));
-  const calls = new Map([...state.calls].filter(([id, call]) => isNeeded(id, call, namedCalls)));
+  const calls = new Map([...state.calls].filter(([id, call]) => isNeeded(id, call, namedCalls) || call.order > since));
   return {
     ...state,
     history: state.history.map((entry, at) => {
@@ -27,6 +28,18 @@ export function leanState(state: AgentState, known?: AgentState): AgentState {
     calls,
     notes: state.notes.filter(({ call = "" }) => calls.has(call)),
   };
+}
+
+/** Returns the keys of the recorded responses that the input of the next node is or refers to. */
+export function answersOfInput({ answers, checkpoint, history }: AgentState): ReadonlySet<string> {
+  const input = checkpoint?.record.input;
+  const number = envelopeKeyOf(input) === "$message" ? (input as { readonly $message: unknown }).$message : undefined;
+  const slot = number === undefined ? input : history.findLast((entry) => entry.number === number)?.message;
+  const [named] = answerIn(slot);
+  if (named !== undefined) return new Set(answers.has(named) ? [named] : []);
+  // In a lean state, the message is the value of the response.
+  const isSame = typeof slot === "object" && slot !== null;
+  return new Set(isSame ? [...answers].flatMap(([key, { message }]) => (message === slot ? key : [])) : []);
 }
 
 type References = { readonly [Name in "answers" | "calls"]: Pick<AgentState[Name], "get"> };

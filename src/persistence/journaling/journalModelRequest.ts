@@ -57,6 +57,7 @@ function replayed(
   if (recorded.asked === undefined || asked.matches(recorded.asked)) {
     const { answer } = recorded;
     recorder.journal.writer.noteAnswer(answer.message, visit, event.ordinal, within, recorder.lane);
+    recorder.calls.earlier?.addAnswer(answer.message);
     return answer;
   }
   const number = recorded.failed.findIndex((failed) => asked.matches(failed.asked));
@@ -126,6 +127,7 @@ function record(
   ]);
   recorder.ends?.add(placeOf(request));
   journal.writer.noteAnswer(message, visit, ordinal, within, recorder.lane);
+  recorder.calls.earlier?.addAnswer(message);
   recorder.answersDurable = journal.durable();
   recorder.answersDurable.catch(() => {});
 }

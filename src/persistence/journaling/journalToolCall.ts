@@ -14,7 +14,8 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { saveIfDue } from "../record/saveIfDue.ts";
 import { recordedCall } from "../replay/discardReplay.ts";
-import { type CallEnd, recordEnd, resolveOnReplay } from "./resolveOnReplay.ts";
+import type { CallEnd } from "../replay/EarlierCalls.ts";
+import { recordEnd, resolveOnReplay } from "./resolveOnReplay.ts";
 
 /** The maximum number of fields and nested values in an output, because encoding blocks the event loop. */
 const maximumParts = 250_000;
@@ -29,10 +30,13 @@ type Next = (event: ToolCallEvent) => Promise<unknown>;
  */
 export function journalToolCall(recorder: RunRecorder, event: ToolCallEvent, next: Next): Promise<unknown> {
   const { toolCallId } = event;
-  const known = recorder.calls.performed.get(toolCallId);
   // A message that is executed twice has the same call ids and gets the same outcomes.
+  const known = recorder.calls.resultOf(toolCallId);
   if (known) return known;
-  const performing = replayOrPerform(recorder, event, next);
+  const ended = event.origin.kind === "model" ? recorder.calls.earlier?.endOf(toolCallId) : undefined;
+  const performing = ended
+    ? ended.then((end) => outputOfEnd(toolCallId, end, event.tool))
+    : replayOrPerform(recorder, event, next);
   recorder.calls.performed.set(toolCallId, performing);
   performing.catch((error: unknown) => {
     if (!isToolFailure(error)) recorder.calls.performed.delete(toolCallId);
@@ -236,13 +240,19 @@ function endOf({ recording }: RunRecorder, { call, outcome }: RecordedCall): Cal
   return outcome && !outcome.retry ? { outcome, output: recording?.outputOf(call) } : undefined;
 }
 
-function replay(recorder: RunRecorder, call: string, { outcome, output }: CallEnd, { tool }: ToolCallEvent): unknown {
+function replay(recorder: RunRecorder, call: string, end: CallEnd, { tool }: ToolCallEvent): unknown {
+  const output = outputOfEnd(call, end, tool);
+  recorder.journal.writer.noteOutcome(call, output, recorder.lane);
+  return output;
+}
+
+/** @throws the recorded error of a call without an output. */
+function outputOfEnd(call: string, { outcome, output }: CallEnd, tool: ToolCallEvent["tool"]): unknown {
   const { error, failedCalls } = outcome;
   if (error)
     throw new ToolFailedError(tool.name, call, error.message, withoutUndefined({ failedCalls, errorName: error.name }));
   if (outcome.unknown) throw new ToolOutcomeUnknownError(tool.name, call);
   if (outcome.lost) throw unsavedOutput(tool, outcome.lost.path, outcome.lost.reason);
-  recorder.journal.writer.noteOutcome(call, output, recorder.lane);
   return output;
 }
 

@@ -5,12 +5,8 @@ import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { settledOutcome, type ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";
 import { askWhatHappened } from "../../doubt/askWhatHappened.ts";
+import type { CallEnd } from "../replay/EarlierCalls.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
-
-export interface CallEnd {
-  readonly outcome: OutcomeRecord;
-  readonly output?: unknown;
-}
 
 /**
  * Returns the outcome of a call that started before a crash and has no recorded outcome. Returns `undefined` if the

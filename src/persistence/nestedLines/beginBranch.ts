@@ -3,6 +3,7 @@ import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { LanePlace, LaneRecord } from "../../checkpoint/records/lineRecords.ts";
 import { BranchChanges as StoredBranch } from "../../checkpoint/state/BranchChanges.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
+import { LineCalls } from "../record/LineCalls.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import { newLine, restoredLine } from "./startRecorder.ts";
@@ -48,9 +49,15 @@ function restored(parent: RunRecorder, { log, branch: { line, lanes } }: StoredI
 
 function begun(parent: RunRecorder, place: LanePlace, start: RunStart): RunRecorder {
   const { setup, structure, decisions } = parent;
-  const { isRecordedCall, isRefusedCall } = parent.start;
+  const { isRefusedCall } = parent.start;
   const keep = start.state.messages ? "all" : "state";
-  const calls = { ...(isRecordedCall && { isRecordedCall }), ...(isRefusedCall && { isRefusedCall }) };
+  const calls = new LineCalls(parent.calls.earlier, parent.calls);
+  const begins: RunStart = {
+    ...start,
+    isRecordedCall: (call) => calls.isKnown(call),
+    findCalls: (message) => calls.earlier?.find(message),
+    ...(isRefusedCall && { isRefusedCall }),
+  };
   const opening = (lane: number): readonly LaneRecord[] => [{ kind: "lane", lane, place, keep }];
-  return newLine(parent, setup, { ...start, ...calls }, { place, structure, restored: decisions, opening });
+  return newLine(parent, setup, begins, { place, structure, restored: decisions, calls, opening });
 }

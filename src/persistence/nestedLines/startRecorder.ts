@@ -19,8 +19,10 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
 import { eventCheckpoint, eventLine } from "../../listeners/eventEmitter.ts";
 import { RecordedAnswers } from "../replay/RecordedAnswers.ts";
+import { EarlierCalls } from "../replay/EarlierCalls.ts";
 import { Replay } from "../replay/Replay.ts";
 import type { CheckpointHead } from "../record/checkpointRecord.ts";
+import { LineCalls } from "../record/LineCalls.ts";
 import { NamedCheckpoints } from "../record/CreateCheckpointOptions.ts";
 import { RunRecorder } from "../record/RunRecorder.ts";
 import type { RecordedLine, RecorderStart } from "../record/RecorderStart.ts";
@@ -90,7 +92,8 @@ export function restoredRun(
   const { lane, run, opening, head = checkpoint, line, parent } = options;
   const reader = log.reader(state);
   const from = nextVisitOf(state);
-  const start = restoredStart(journal, stored, options);
+  const earlier = new EarlierCalls(journal, index, state, lane);
+  const start = restoredStart(journal, stored, { ...options, earlier });
   tellRestored(setup, journal, stored, options);
   const keepExpired = index.statusState.current?.record?.error?.code !== "request_expired";
   return new RunRecorder(setup, journal, run, start, {
@@ -99,6 +102,7 @@ export function restoredRun(
     head: head && { version: head.version, id: head.id },
     openFork: index.lines.openForkOn(lane),
     recording: new Replay(state, reader, index, from),
+    calls: new LineCalls(earlier),
     replies: new RecordedAnswers(state, reader, journal.sha256, keepExpired),
     ...(checkpoint && { restored: state.decisions, named: NamedCheckpoints.upTo(index, checkpoint) }),
     line,
@@ -126,7 +130,7 @@ export function restoredLine(
   return restoredRun(setup, journal, { log, state }, { lane, run, opening: [], line, parent });
 }
 
-interface NewLine extends Pick<RecorderStart<RunRecorder>, "structure" | "restored"> {
+interface NewLine extends Pick<RecorderStart<RunRecorder>, "structure" | "restored" | "calls"> {
   readonly place: LanePlace;
   readonly opening: (lane: number) => readonly AgentRecord[];
 }
@@ -156,12 +160,15 @@ export function newLine(
   });
 }
 
-function restoredStart(journal: Journal, { log, state }: StoredState, { lane, run }: Restored): RunStart {
+function restoredStart(
+  journal: Journal,
+  { log, state }: StoredState,
+  restored: Restored & { readonly earlier: EarlierCalls },
+): RunStart {
+  const { lane, run, earlier } = restored;
   const { index } = log;
   const { checkpoint } = state;
   const reader = log.reader(state);
-  const calls = [...state.calls.values()].filter((call) => index.counts(call));
-  const recorded = new Set(calls.map(({ call }) => call));
   const refused = refusedCalls(state);
   const { node, input, unresolved }: Pick<CheckpointRecord, "node" | "input" | "unresolved"> = checkpoint?.record ?? {
     node: "start",
@@ -176,9 +183,10 @@ function restoredStart(journal: Journal, { log, state }: StoredState, { lane, ru
     ...(checkpoint && joinedAt(checkpoint, { log, seed, journal })),
     ...placeOf(journal, run, lane, nextVisitOf(state)),
     ...withoutUndefined({ usage: index.usageOf(run.run) }),
-    isRecordedCall: (id) => recorded.has(id),
+    isRecordedCall: (id) => earlier.calls.has(id),
+    findCalls: (message) => earlier.find(message),
     isRefusedCall: (id) => refused.has(id),
-    ...(calls.length > 0 && { recordedOn: recordedOn(journal, index, state, lane) }),
+    ...(earlier.calls.size > 0 && { recordedOn: recordedOn(journal, index, state, lane) }),
   };
 }
 

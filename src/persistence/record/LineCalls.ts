@@ -1,4 +1,5 @@
 import type { FailedRequest, IntentRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import type { EarlierCalls } from "../replay/EarlierCalls.ts";
 
 export class LineCalls {
   readonly performed = new Map<string, Promise<unknown>>();
@@ -7,6 +8,24 @@ export class LineCalls {
   readonly inFlight = new Map<string, IntentRecord>();
   /** Calls that moved the run or that wait. They get no second outcome. */
   readonly #moved = new Set<string>();
+
+  /**
+   * @param earlier The calls before the line was restored.
+   * @param before The calls of the line from which this branch started.
+   */
+  constructor(
+    readonly earlier?: EarlierCalls,
+    readonly before?: LineCalls,
+  ) {}
+
+  /** Returns the result of a call that this process made on the line, also before a branch started. */
+  resultOf(call: string): Promise<unknown> | undefined {
+    return this.performed.get(call) ?? this.before?.resultOf(call);
+  }
+
+  isKnown(call: string): boolean {
+    return this.resultOf(call) !== undefined || this.earlier?.calls.has(call) === true;
+  }
 
   hasMoved(call: string): boolean {
     return this.#moved.has(call);

@@ -7,6 +7,7 @@ import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { RecordedAnswers } from "../replay/RecordedAnswers.ts";
 import type { Replay } from "../replay/Replay.ts";
 import type { CheckpointHead } from "./checkpointRecord.ts";
+import type { LineCalls } from "./LineCalls.ts";
 import type { NamedCheckpoints } from "./CreateCheckpointOptions.ts";
 
 export interface RecorderStart<Recorder> {
@@ -21,6 +22,7 @@ export interface RecorderStart<Recorder> {
   /** The decisions in a stored state. `undefined` if the log does not contain the state of `start`. */
   readonly restored?: readonly DecisionRecord[];
   readonly recording?: Replay;
+  readonly calls?: LineCalls;
   readonly replies?: RecordedAnswers;
   readonly named?: NamedCheckpoints;
   readonly line?: RecordedLine | undefined;

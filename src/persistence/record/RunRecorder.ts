@@ -51,7 +51,7 @@ export class RunRecorder {
   readonly recording: Replay | undefined;
   readonly requests: RequestDigest;
   readonly replies: RecordedAnswers | undefined;
-  readonly calls = new LineCalls();
+  readonly calls: LineCalls;
   readonly named: NamedCheckpoints;
   head: CheckpointHead | undefined;
   /** Model settings that a resume changes. The stored settings stay if `undefined`. */
@@ -93,6 +93,7 @@ export class RunRecorder {
     parent?.nested.add(this);
     this.requests = new RequestDigest(journal.sha256);
     this.recording = from.recording;
+    this.calls = from.calls ?? new LineCalls();
     this.replies = from.replies;
     this.head = head;
     this.named = named;

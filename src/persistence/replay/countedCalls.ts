@@ -1,0 +1,15 @@
+import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
+import type { AgentState, RecordedCall } from "../../checkpoint/state/AgentState.ts";
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+
+export function callIdsIn({ content }: AssistantMessage): readonly string[] {
+  if (typeof content === "string") return [];
+  return content.flatMap((part) => (part.type === "tool-call" ? part.toolCallId : []));
+}
+
+/** Returns the calls of the run. In a later run, the calls of a message of this run get other ids. */
+export function countedCalls(index: LogProjection, { calls, runId }: AgentState): Map<string, RecordedCall> {
+  const begun = [...index.lanes.values()].find((start) => start.runId === runId && start.record.keep === "history");
+  const isOwn = ({ intent, outcome }: RecordedCall) => !begun || ((intent ?? outcome)?.lane ?? 0) >= begun.record.lane;
+  return new Map([...calls].filter(([, call]) => isOwn(call) && index.counts(call)));
+}

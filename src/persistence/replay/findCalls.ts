@@ -1,0 +1,57 @@
+import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
+import { addBlobReference } from "../../checkpoint/records/blobReferences.ts";
+import { asksFor, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import type { AgentState, ProjectionBase, RecordedAnswer, RecordedCall } from "../../checkpoint/state/AgentState.ts";
+import { foldLine } from "../../checkpoint/state/foldTo.ts";
+import { answersOfInput } from "../../checkpoint/state/leanState.ts";
+import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
+import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import { callIdsIn, countedCalls } from "./countedCalls.ts";
+
+export interface KnownCalls {
+  readonly journal: Journal;
+  readonly lane: number;
+  readonly base: ProjectionBase | undefined;
+  readonly answers: AgentState["answers"];
+  readonly calls: Map<string, RecordedCall>;
+  reading: Promise<void> | undefined;
+  addAnswer(message: AssistantMessage): void;
+}
+
+/** Finds calls without a known record. Reads the whole log at most once, if their response is not known either. */
+export async function findCalls(earlier: KnownCalls, calls: ReadonlySet<string>): Promise<void> {
+  for (const answer of knownAnswers(earlier).toReversed()) {
+    if (!asksFor(answer, calls)) continue;
+    const message = (await read(earlier.journal, answer.message)) as AssistantMessage;
+    if (callIdsIn(message).some((call) => calls.has(call))) return earlier.addAnswer(message);
+  }
+  return (earlier.reading ??= readWhole(earlier));
+}
+
+/** Returns the responses since which every call is known. */
+function knownAnswers({ base, answers }: KnownCalls): readonly RecordedAnswer[] {
+  if (!base) return [];
+  const named = answersOfInput(base.state);
+  return [...answers].flatMap(([key, answer]) => (answer.order > base.order || named.has(key) ? answer : []));
+}
+
+async function readWhole({ journal, lane, calls }: KnownCalls): Promise<void> {
+  const { index } = await journal.readRecords();
+  const state = foldLine(index, lane);
+  if (!state) return;
+  for (const [id, call] of countedCalls(index, state)) if (!calls.has(id)) calls.set(id, call);
+}
+
+export async function readEnd(
+  journal: Journal,
+  outcome: OutcomeRecord,
+): Promise<{ readonly outcome: OutcomeRecord; readonly output: unknown }> {
+  return { outcome, output: outcome.output === undefined ? undefined : await read(journal, outcome.output) };
+}
+
+async function read(journal: Journal, slot: StoredValue): Promise<unknown> {
+  const references = new Map<string, BlobCell>();
+  addBlobReference(slot, references);
+  return (await journal.readValues(references)).readValue(slot);
+}
