@@ -78,7 +78,8 @@ export class TaskCreator {
   }
 
   async create(task: CheckedTask): Promise<Task> {
-    if (task.deduplicationId === undefined) return this.#store(task.taskId, task);
+    if (task.deduplicationId === undefined)
+      return this.#traced(task.taskId, (trace) => this.#store(task.taskId, task, trace));
     const sha256 = await this.#logs.sha256();
     const ids = () => duplicateIds(task, this.#logs.clock.now(), sha256);
     if (task.deduplicationWindowMs === undefined) return this.#storeOnce(ids().taskId, task);
@@ -104,8 +105,12 @@ export class TaskCreator {
     const known = this.#together ? undefined : await this.#existing(taskId, await this.#logs.life(taskId));
     if (known) return known;
     lost?.throwIfAborted();
+    return this.#traced(taskId, (trace) => this.#storeOrFind(taskId, task, trace));
+  }
+
+  async #storeOrFind(taskId: string, task: NewTask, trace: string | undefined): Promise<Task> {
     try {
-      return await this.#store(taskId, task);
+      return await this.#store(taskId, task, trace);
     } catch (error) {
       const created =
         error instanceof AlreadyExistsError && (await this.#existing(taskId, await this.#logs.life(taskId)));
@@ -119,11 +124,14 @@ export class TaskCreator {
     return task && readTask(this.#logs.log, task);
   }
 
-  #store(taskId: string, task: NewTask): Promise<TaskWithStatus<"queued">> {
+  #traced(taskId: string, store: (trace: string | undefined) => Promise<Task>): Promise<Task> {
     const { telemetry } = this.#logs;
-    const store = async (trace?: string) =>
-      (this.#together && (await this.#addTo(this.#together, taskId, task, trace))) ?? this.#append(taskId, task, trace);
-    return telemetry ? telemetry.enqueue(taskId, (span) => store(span.trace)) : store();
+    return telemetry ? telemetry.enqueue(taskId, ({ trace }) => store(trace)) : store(undefined);
+  }
+
+  async #store(taskId: string, task: NewTask, trace: string | undefined): Promise<TaskWithStatus<"queued">> {
+    const added = this.#together && (await this.#addTo(this.#together, taskId, task, trace));
+    return added ?? this.#append(taskId, task, trace);
   }
 
   /** Returns `undefined` if the task must be stored alone, because it has a large input or its id was used. */

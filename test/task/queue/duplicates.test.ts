@@ -1,10 +1,12 @@
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
-import { LogPersistenceStorageProvider } from "agent-persistence/storage";
+import { Telemetry, type TelemetryOperation, type TelemetrySpan } from "agent-persistence/feature";
+import { LogPersistenceStorageProvider, TableRecordLog } from "agent-persistence/storage";
 import { type NewTask, TaskManager } from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";
 import { expect, it } from "vitest";
 import { AgentBusyError, OwnershipLostError } from "../../../src/errors/storageErrors.ts";
 import { collect } from "../../storage/file/support/fixture.ts";
+import { MemoryTable } from "../../storage/table/MemoryTable.ts";
 import { delegatingLog, delegatingOwner, type LogChanges } from "../../testing/delegatingLog.ts";
 import { settableClock } from "./settableClock.ts";
 
@@ -86,6 +88,23 @@ it("creates one task for many duplicates in one call, which never wait for each 
   const made = await tasks.createMany(Array.from({ length: 60 }, () => duplicate));
   expect(new Set(made.map(({ taskId }) => taskId)).size).toBe(1);
   expect(busy).toBe(0);
+});
+
+it("reports no failure of a duplicate to the telemetry of a table", async () => {
+  const failures: unknown[] = [];
+  class Recorder extends Telemetry {
+    start({ kind }: TelemetryOperation): TelemetrySpan {
+      return { run: (work) => work(), end: (_facts, failure) => void failures.push([kind, failure?.error]) };
+    }
+  }
+  const storage = new LogPersistenceStorageProvider(new TableRecordLog(new MemoryTable()));
+  const tasks = new TaskManager({ storage, telemetry: new Recorder() });
+  const task = { taskName: "t", inputRequest: "in", deduplicationId: "order" };
+  expect((await tasks.create(task)).taskId).toBe((await tasks.create(task)).taskId);
+  expect(failures).toEqual([
+    ["enqueue", undefined],
+    ["enqueue", undefined],
+  ]);
 });
 
 it("creates the first of two tasks with the same id in one call", async () => {
