@@ -26,7 +26,7 @@ export interface CreateCheckpointOptions<Input> {
    * runs again gets the checkpoint that it made earlier with this id.
    */
   readonly checkpointId?: string | undefined;
-  /** Must be greater than the version of every earlier checkpoint. Defaults to the next version. */
+  /** Must be greater than the version of every earlier checkpoint, and at most 2^52. Defaults to the next version. */
   readonly version?: number | undefined;
 }
 

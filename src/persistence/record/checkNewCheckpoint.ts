@@ -37,8 +37,11 @@ export function idProblem(id: string | undefined, path: string): InputProblem | 
     : undefined;
 }
 
+/** The highest version that a caller can choose. Later checkpoints get higher ones. */
+const highestVersion = 2 ** 52;
+
 function problemOfVersion(version: number) {
-  return Number.isSafeInteger(version) && version >= 0
+  return Number.isSafeInteger(version) && version >= 0 && version <= highestVersion
     ? undefined
-    : { path: "version", expected: `expected a whole number, 0 to have one assigned, found ${version}` };
+    : { path: "version", expected: `expected a whole number up to 2^52, 0 to have one assigned, found ${version}` };
 }
