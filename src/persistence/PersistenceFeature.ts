@@ -140,9 +140,7 @@ export class PersistenceFeature {
    */
   async deleteAgent(agentId: string): Promise<void> {
     assertPrunable(this.#setup.log, "deleteAgent()");
-    const { log } = this.#setup;
-    await makingRoom(log, () => drop(log, agentId));
-    await this.#setup.dropBeside(agentId);
+    await makingRoom(this.#setup.log, () => drop(this.#setup, agentId));
   }
 
   /**
@@ -265,10 +263,13 @@ async function assertAgentOrDamaged(log: RecordLog, agentId: string): Promise<vo
   }
 }
 
-async function drop(log: RecordLog, agentId: string): Promise<void> {
+/** Deletes the log last, so that a repeated deletion finishes one that a crash cut short. */
+async function drop(setup: PersistenceSetup, agentId: string): Promise<void> {
+  const { log } = setup;
   const owned = await log.open(agentId, { ...processOwner(), mustExist: true });
   try {
     await assertAgentOrDamaged(log, agentId);
+    await setup.dropBeside(agentId);
     await owned.drop();
   } finally {
     await owned.release();

@@ -172,8 +172,8 @@ async function carryOut(
   const { record } = work;
   if (record) await journal.prune(record);
   else {
-    await journal.drop();
     await setup.dropBeside(journal.agentId);
+    await journal.drop();
   }
   setup.tell({ type: "checkpoint_pruned", ...pruned });
   return record ? await remove(journal, pruned, record.blobs) : pruned;
