@@ -31,7 +31,7 @@ export interface RollbackPlan {
   readonly irreversible: readonly LoggedCall[];
   /**
    * Calls with an unknown outcome, and calls with neither a recorded outcome nor an inverse. They could have taken
-   * effect.
+   * effect. A call that failed at its time limit counts as a call without an outcome.
    */
   readonly inDoubt: readonly LoggedCall[];
   /** Calls that moved the run, that wait for an answer, or that belong to the original of this fork. */
@@ -139,13 +139,13 @@ function judge(
   const outcome: Partial<OutcomeRecord> = call.outcome ?? {};
   if (call.owner !== undefined) return leavesEffect({ ...call, owner: undefined }) ? "skipped" : "nothing";
   if (outcome.moved || outcome.suspended) return "skipped";
-  if (outcome.error || outcome.unstarted || isReverted(call.tool)) return "nothing";
+  if ((outcome.error && !outcome.late) || outcome.unstarted || isReverted(call.tool)) return "nothing";
   if (outcome.unknown) return "in_doubt";
   return judgeEffect(call, hasInverse(call) || call.inverse);
 }
 
 function judgeEffect({ outcome, effect }: LoggedCall, hasInverse: boolean): Verdict {
-  const ended = outcome !== undefined && !outcome.retry;
+  const ended = outcome !== undefined && !outcome.retry && !outcome.late;
   if (effect === "none" && !(ended && hasInverse)) return "nothing";
   if (hasInverse) return "revert";
   return ended ? "irreversible" : "in_doubt";

@@ -78,7 +78,7 @@ function hasEffect(
   hasInverse: (tool: string) => boolean,
 ): boolean {
   const { outcome } = call;
-  if (outcome?.error || outcome?.unstarted) return false;
+  if ((outcome?.error && !outcome.late) || outcome?.unstarted) return false;
   const { tool, effect } = callFacts(call);
   if (effect === "none" && !hasInverse(tool)) return false;
   return !index.reverted.has(call.call) || isShown(call);

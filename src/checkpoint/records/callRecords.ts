@@ -66,6 +66,8 @@ export interface OutcomeRecord extends Partial<CallFacts> {
   /** `name` is omitted for `Error`, and empty if the thrown value is not an error. */
   readonly error?: { readonly message: string; readonly name?: string };
   readonly failedCalls?: readonly string[];
+  /** The call failed at its time limit, so it could have taken effect, or can still take effect. */
+  readonly late?: true;
   readonly lost?: { readonly path: string; readonly reason: string };
   readonly moved?: true;
   /** The call waits for an answer to its request, and is repeated with the same id after the answer. */

@@ -39,11 +39,11 @@ export async function repeatCall(
   rollback: Rollback,
 ): Promise<LoggedCall | { readonly error: unknown }> {
   const { intent, outcome: before, lane } = call;
-  if (before && !before.retry) return call;
+  if (before && !before.retry && !before.late) return call;
   const { setup, journal, signal } = rollback;
   const stored = await checkedInput(tool, call);
   if ("error" in stored) return stored;
-  // The permission to retry a call is valid for one attempt.
+  // The permission to retry a call is valid for one attempt. A late call is repeated until it has an output.
   if (intent && before) await journal.store([{ ...intent, lane }]);
   const execute = () => executeAgain(tool, call, stored.input, rollback);
   const end = await attempt(execute, setup.inverseRetry, journal.clock, signal);
