@@ -17,7 +17,7 @@ import { OpenFolder } from "../files/OpenFolder.ts";
 import { relativePath } from "../files/relativePath.ts";
 import { Slice } from "../files/Slice.ts";
 import { readPatterns } from "./GitView.ts";
-import { isUnfinished } from "../files/replaceFile.ts";
+import { isUnfinished } from "../files/StagedFile.ts";
 import { fileSystemTime } from "./fileSystemTime.ts";
 import type { IgnoreRules } from "./IgnoreRules.ts";
 import { KnownFiles } from "./KnownFiles.ts";

@@ -11,7 +11,6 @@ import {
   statSync,
 } from "node:fs";
 import { basename, sep } from "node:path";
-import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { FileAccessError, PathNotAllowedError } from "../../errors/workspaceErrors.ts";
 import { ConfinedFolder, type FilePlace, systemReason } from "./ConfinedFolder.ts";
 import { folderFlags, throughHandles } from "./OpenFolder.ts";
@@ -24,7 +23,7 @@ import {
   type GuardedReplacement,
   replaceUnchanged,
 } from "./replaceUnchanged.ts";
-import { removeUnfinished, replaceFile } from "./replaceFile.ts";
+import { removeUnfinished } from "./StagedFile.ts";
 
 export const filesAtOnce = 8;
 /** `O_PATH` of Linux: opens a handle without any permission, in order to change permissions. */
@@ -140,19 +139,6 @@ export class WorkspaceFiles {
         .catch((error: unknown) => {
           if (!isWithoutFolder(error) && !isRefused(error)) throw error;
         });
-  }
-
-  /**
-   * Writes a file or a link and creates missing directories. Removes the file if `state` is `undefined`. Durable when
-   * it resolves.
-   */
-  async put(path: string, state: FileState | undefined, content?: Uint8Array): Promise<void> {
-    const made = state === undefined ? undefined : () => {};
-    try {
-      await this.#folder.within(path, (place) => replaceFile(place, state, content), made);
-    } catch (error) {
-      if (state !== undefined || !isWithoutFolder(error)) throw error;
-    }
   }
 
   /**

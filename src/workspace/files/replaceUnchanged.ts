@@ -6,7 +6,7 @@ import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
 import type { Phases } from "./inPhases.ts";
 import { fileIn, type FoundFile, readFile, stateOf } from "./readFile.ts";
-import { discard, removeUnfinished, stage, putStaged, stageState } from "./replaceFile.ts";
+import { discard, removeUnfinished, stage, putStaged, stageState } from "./StagedFile.ts";
 
 export interface GuardedReplacement {
   /** SHA-256 of the expected content. Empty if no file is expected. */

@@ -11,9 +11,8 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
-import { FileAccessError } from "../../errors/workspaceErrors.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
-import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
+import type { FilePlace } from "./ConfinedFolder.ts";
 import type { Phases } from "./inPhases.ts";
 import { createDescriptor, syncDescriptor } from "./OpenFolder.ts";
 
@@ -23,27 +22,6 @@ const unfinished = /^\.[0-9a-f]{16}-[0-9a-f]{16}\.agent-tmp$/;
 
 export function isUnfinished(name: string): boolean {
   return unfinished.test(name);
-}
-
-/**
- * Replaces or removes a file or a link atomically. Readers see either the old or the new content. Durable when it
- * resolves.
- *
- * @throws FileAccessError
- */
-export async function replaceFile(
-  place: FilePlace,
-  state: FileState | undefined,
-  content: Uint8Array = new Uint8Array(),
-): Promise<void> {
-  try {
-    if (state === undefined) unlinkSync(place.at);
-    else putStaged(place, await stageState(place, state, content));
-    await place.sync();
-  } catch (error) {
-    if (state === undefined && (error as NodeJS.ErrnoException).code === "ENOENT") return;
-    throw new FileAccessError(place.path, systemReason(error), { cause: error });
-  }
 }
 
 /** Removes temporary files of interrupted writes to these names in a directory. */
