@@ -80,7 +80,7 @@ describe("the file storage, in every order of the calls of two processes", () =>
   ])("loses no acknowledged data, whenever they end or power is lost: $name", async ({ begin, atMost }) => {
     const { found, states } = await exploreOrders(begin, atMost);
     expect(found).toBeUndefined();
-    expect(states).toBeGreaterThanOrEqual(Math.min(atMost, 700));
+    expect(states).toBeGreaterThanOrEqual(Math.min(atMost, 500));
   });
 
   const mistakes = [
