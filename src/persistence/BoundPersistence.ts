@@ -184,11 +184,12 @@ export class BoundPersistence implements RunPersistence {
     }
     const { id, record } = findRollbackTarget(before, checkpointId, own.recorder.lane);
     const at = this.#lineOf(own, before, record.lane);
-    return this.#move(context, at, (log) => {
+    return this.#move(context, at, (log, _changes, unended) => {
       const { run, recorder: from } = at;
       const target = findRollbackTarget(log, id, from.lane);
       const { journal } = from;
-      return rollBack({ setup: setupOfRun(from), journal, log, target, signal: run.signal, onFailure, from });
+      const goal = { setup: setupOfRun(from), journal, log, target, unended };
+      return rollBack({ ...goal, signal: run.signal, onFailure, from });
     });
   }
 
@@ -205,13 +206,14 @@ export class BoundPersistence implements RunPersistence {
     prepare: (
       log: AgentLog,
       changes: typeof Changes,
+      unended: readonly string[],
     ) => Promise<{ readonly recorder: RunRecorder; readonly report: Report }>,
   ): Promise<Report> {
     const own = this.#at(context);
     const asking = callOf(context)?.toolCallId;
     let report: Report | undefined;
     const except = [...(asking === undefined ? [] : [asking]), ...callsTo(own.run, run)];
-    await run.move({ except, signal: context.signal }, async () => {
+    await run.move({ except, signal: context.signal }, async (unended) => {
       recorder.close();
       const moved = asking === undefined ? [] : own.recorder.calls.move(asking);
       if (moved.length > 0) recorder.journal.append(moved);
@@ -219,7 +221,7 @@ export class BoundPersistence implements RunPersistence {
       const log = await recorder.journal.readAll();
       // The next checkpoint must not include records that the abandoned lane has not saved yet.
       recorder.journal.writer.forget();
-      const prepared = await prepare(log, changes);
+      const prepared = await prepare(log, changes, unended);
       report = prepared.report;
       this.#recorders.add(prepared.recorder);
       return prepared.recorder.start;

@@ -17,6 +17,8 @@ export interface Rollback extends RollbackGoal {
   /** The whole log, read after all work in flight has finished. */
   readonly log: AgentLog;
   readonly signal: AbortSignal;
+  /** The calls that still run after the grace period. */
+  readonly unended?: readonly string[] | undefined;
   /** The reaction to a call or step that cannot be reverted. Defaults to `stop`. */
   readonly onFailure?: OnRevertFailure | undefined;
 }
@@ -38,7 +40,10 @@ export interface RollbackReport extends RunMoved {
   readonly commonAncestorId?: string;
   /** Calls whose inverse has run. */
   readonly reverted: readonly RevertibleCall[];
-  /** Calls whose inverse failed or is in doubt, and calls with an unknown outcome. Their effects can remain. */
+  /**
+   * Calls whose inverse failed or is in doubt, calls with an unknown outcome, and calls that still ran after the grace
+   * period. Their effects can remain.
+   */
   readonly failed: readonly (RevertibleCall & { readonly error: unknown })[];
   /** Calls that succeeded and have no inverse. Their effects remain. */
   readonly irreversible: readonly RevertibleCall[];

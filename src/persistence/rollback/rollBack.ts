@@ -106,15 +106,19 @@ async function settledPlan(rollback: Rollback): Promise<{ readonly log: AgentLog
   return { log: settledLog, plan: planOf(rollback, settledLog) };
 }
 
-function planOf({ setup, target, base }: Rollback, { index, blobs }: AgentLog): RollbackPlan {
+function planOf({ setup, target, base, unended = [] }: Rollback, { index, blobs }: AgentLog): RollbackPlan {
   const { participantTools } = setup;
-  return planRollback(
+  const plan = planRollback(
     index,
     loggedCalls(index, blobs).map((call) => setup.nowNamed(call)),
     { target, base },
     ({ tool, agentPath }) => setup.at(agentPath)?.registry.has(tool) === true,
     (tool) => participantTools.has(tool),
   );
+  // A call that still runs can take effect after its inverse.
+  const runs = ({ call, outcome }: LoggedCall) => outcome === undefined && unended.includes(call);
+  const revert = plan.revert.filter((call) => !runs(call));
+  return { ...plan, revert, inDoubt: [...plan.inDoubt, ...plan.revert.filter(runs)] };
 }
 
 /**
