@@ -11,6 +11,8 @@ const [firstGeneration, noEnd] = [1, { position: 0, checksum: "" }];
 /**
  * Creates agents with one append each, and returns which ones this call created. If the response of an attempt was lost,
  * an agent that has the same append counts as created.
+ *
+ * @throws StorageError if the response of an attempt was lost, and the agent was deleted or another owner is creating it.
  */
 export async function createAgents(
   retried: RetriedTable & { readonly table: LogTable },
@@ -23,18 +25,27 @@ export async function createAgents(
     const encoded = encodeAppend(agentId, append, firstGeneration, noEnd, sha256);
     return { agentId, append: rowOf(append, encoded, sha256) };
   });
-  let attempts = 0;
+  let lost: Error | undefined;
   const create = () => table.create?.(creations) ?? Promise.resolve([]);
   const created = new Set(
-    await askAgain(retried, () => {
-      attempts++;
-      return askTable(table, "creation of agents", undefined, create);
+    await askAgain(retried, async () => {
+      try {
+        return await askTable(table, "creation of agents", undefined, create);
+      } catch (error) {
+        lost = error as Error;
+        throw error;
+      }
     }),
   );
   const isCreated = async ({ agentId, append: { position, encoded } }: TableCreation): Promise<boolean> => {
-    if (created.has(agentId) || attempts === 1) return created.has(agentId);
-    const found = await new TableReader(retried, agentId, sha256).at(position);
-    return found !== undefined && isSameBytes(found.encoded, encoded);
+    if (created.has(agentId) || lost === undefined) return created.has(agentId);
+    const reader = new TableReader(retried, agentId, sha256);
+    const found = await reader.at(position);
+    if (found !== undefined) return isSameBytes(found.encoded, encoded);
+    // An empty log possibly had this append before a deletion. Another attempt would run the task again.
+    const { end, damage } = await reader.end();
+    if (end.checksum === "" && damage === undefined) throw lost;
+    return false;
   };
   return Promise.all(creations.map(isCreated));
 }
