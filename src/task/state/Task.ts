@@ -71,7 +71,8 @@ export interface NewTask {
   readonly deduplicationId?: string | undefined;
   /**
    * How long after its creation a task has duplicates, in milliseconds. Use the same window for all duplicates. Defaults
-   * to no limit, so a task has duplicates until it is deleted.
+   * to no limit, so a task has duplicates until it is deleted. With a window, a second task is possible if the storage
+   * is unavailable to one creator for longer than its lease.
    */
   readonly deduplicationWindowMs?: number | undefined;
 }

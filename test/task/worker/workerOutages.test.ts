@@ -1,4 +1,4 @@
-import { LogPersistenceStorageProvider, TableRecordLog } from "agent-persistence/storage";
+import { LogPersistenceStorageProvider, TableRecordLog, type LogWatch } from "agent-persistence/storage";
 import { TaskManager, TaskWorker, type TaskOutcome, type TaskWorkerEvent } from "agent-persistence/task";
 import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { AIAgent, Persistence } from "agent-persistence";
@@ -81,11 +81,12 @@ it("a worker that starts during an outage runs the tasks afterwards", async () =
 it("a polling worker runs tasks while only the watch of the storage fails, and watches it afterwards", async () => {
   const { table, tasks, worker, events, outcomes, until } = setup();
   let [isDown, watches] = [true, 0];
-  table.watch = async () => {
+  const watch = async (): Promise<LogWatch> => {
     if (isDown) throw connectionLost();
     watches++;
     return { close: async () => void watches-- };
   };
+  Object.assign(table, { watch });
   await tasks.create({ taskId: "a", taskName: "n", inputRequest: "1" });
   const stop = new AbortController();
   const running = worker.run({ pollMs, signal: stop.signal });
