@@ -39,9 +39,17 @@ export class LineCalls {
     return [{ ...facts, kind: "outcome", moved: true }];
   }
 
-  /** Suspends the line and its unfinished calls. None of these calls is in doubt. */
-  suspend(): readonly OutcomeRecord[] {
-    const calls = [...this.inFlight.values()];
+  /**
+   * Suspends the calls that wait, with the calls around them. None of these calls is in doubt. A call that timed out
+   * can still run, and is not suspended.
+   */
+  suspend(waiting: readonly string[]): readonly OutcomeRecord[] {
+    const ids = new Set(waiting);
+    for (const id of ids) {
+      const within = this.inFlight.get(id)?.within;
+      if (within !== undefined) ids.add(within);
+    }
+    const calls = [...this.inFlight.values()].filter(({ call }) => ids.has(call));
     for (const { call } of calls) this.#moved.add(call);
     return calls
       .filter(({ effect }) => effect !== "none")

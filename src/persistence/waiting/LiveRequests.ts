@@ -1,5 +1,5 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
-import { runOf } from "../../agent/feature/ContextBinding.ts";
+import { callOf, callsAround, runOf } from "../../agent/feature/ContextBinding.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
@@ -75,7 +75,7 @@ export class LiveRequests implements Disposable {
     const recorder = this.#recorders.of(run);
     const { journal, lane } = recorder;
     const own = events.filter(({ context }) => runOf(context) === run);
-    const { asked, records } = askedRecords(recorder, own);
+    const { asked, records } = askedRecords(recorder, own, waitingCalls(run, events));
     for (const request of asked) this.#add({ ...request, lane, recorder, run });
     for (const { requestId } of events) {
       const nested = this.#open.get(requestId);
@@ -247,4 +247,14 @@ export class LiveRequests implements Disposable {
     }
     if (others.length > 0) this.#journal.append(this.#statusIfDue(true));
   }
+}
+
+/** Returns the calls of a line that wait for a request, or for an agent that waits. */
+function waitingCalls(run: AgentRun, events: readonly InputRequestEvent[]): readonly string[] {
+  return events.flatMap(({ context }) => {
+    let at = runOf(context);
+    if (at === run) return [callOf(context)?.toolCallId ?? [], callsAround(context)].flat();
+    while (at.parent && at.parent !== run) at = at.parent;
+    return at.call ?? [];
+  });
 }

@@ -19,13 +19,18 @@ export interface AskedRequest {
   readonly isNew: boolean;
 }
 
-/** Returns the records of a line's requests and suspended calls, which are not in doubt. Closes the recorder. */
+/**
+ * Returns the records of a line's requests and suspended calls, which are not in doubt. Closes the recorder.
+ *
+ * @param waiting The calls that wait for a request, or for an agent that waits.
+ */
 export function askedRecords(
   recorder: RunRecorder,
   events: readonly InputRequestEvent[],
+  waiting: readonly string[],
 ): { readonly asked: readonly AskedRequest[]; readonly records: readonly AgentRecord[] } {
   const { journal, replies, setup } = recorder;
-  const suspended = recorder.calls.suspend();
+  const suspended = recorder.calls.suspend(waiting);
   recorder.closed = true;
   const now = journal.clock.now();
   const requests: RequestRecord[] = [];
