@@ -1,7 +1,7 @@
 import { type AgentContext, InMemoryPersistenceStorageProvider, persistence, strategy } from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { Entry } from "../../../src/checkpoint/records/Entry.ts";
+import type { AgentRecord } from "../../../src/checkpoint/records/AgentRecord.ts";
 import { durableAgent } from "../support/durableAgent.ts";
 import { recordsOf } from "../support/stored.ts";
 
@@ -63,8 +63,9 @@ describe("after pruning, a rollback makes an event available again", () => {
 
   it("without a copy of its payload", async () => {
     const { storage } = await pruned(branches, ["receive"]);
-    const restated = (await recordsOf(storage)).flatMap((record) =>
-      record.kind === "pruned" ? (record["restated"] as readonly Entry[]).flatMap(({ records }) => records) : [],
+    const stored = (await recordsOf(storage)) as readonly unknown[] as readonly AgentRecord[];
+    const restated = stored.flatMap((record) =>
+      record.kind === "pruned" ? record.restated.flatMap(({ records }) => records) : [],
     );
     expect(restated).toMatchObject(
       expect.arrayContaining([
