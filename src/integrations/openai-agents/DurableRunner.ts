@@ -302,7 +302,11 @@ export class DurableRunner {
 
   #body({ agent, options, input: asked, executesNothing }: Asked, refusal: AbortController, work: Work): Body {
     return async (loop, found) => {
-      const run = new DurableRun(loop, this.#tools, loop instanceof RecordedLoop, executesNothing);
+      const isReopened = async (): Promise<boolean> => {
+        await loop.durable();
+        return (await this.#agents.records(loop.agentId, loop.runId)).lines.length > 1;
+      };
+      const run = new DurableRun(loop, this.#tools, loop instanceof RecordedLoop, executesNothing, isReopened);
       const stored = found as StoredInput;
       if (!run.isFinished) {
         await assertSameSession(stored, options.session).catch((error: unknown) => {

@@ -11,7 +11,15 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { FilePersistenceStorageProvider } from "../../../src/file.ts";
-import { InMemoryPersistenceStorageProvider, InvalidInputError, NotSerializableError } from "../../../src/index.ts";
+import {
+  AIAgent,
+  InMemoryPersistenceStorageProvider,
+  InvalidInputError,
+  NotSerializableError,
+  Persistence,
+  persistence,
+} from "../../../src/index.ts";
+import { scriptedModel } from "../../../src/testing.ts";
 import { DurableRunner, PersistenceSession, SessionConflictError } from "../../../src/openai-agents.ts";
 import { LogPersistenceStorageProvider } from "../../../src/storage.ts";
 import { calls, FakeModel, resultsIn, says as answers } from "./fakeModel.ts";
@@ -25,6 +33,11 @@ const call = (callId: string, name = "f"): AgentInputItem & { type: "function_ca
   name,
   arguments: "{}",
 });
+
+function textOf(item: AgentInputItem): unknown {
+  const { content } = item as { readonly content?: string | readonly { readonly text?: string }[] };
+  return Array.isArray(content) ? (content as readonly { readonly text?: string }[])[0]?.text : content;
+}
 
 /** A change as both kinds of session can make it. */
 type Step = (session: PersistenceSession | MemorySession) => Promise<unknown>;
@@ -156,6 +169,62 @@ describe("a PersistenceSession", () => {
     const kept = await session.getItems();
     await runner.resume(agent, { agentId: "a", session });
     expect(await session.getItems()).toEqual(kept);
+  });
+
+  describe.each([
+    { step: "its start", version: 4 },
+    { step: "its response", version: 5 },
+  ])("of a run with a compaction that is set back to $step", ({ version }) => {
+    /** Two runs with one session. The second one compacts the session. */
+    async function compacted(prunes: boolean) {
+      const { log } = new InMemoryPersistenceStorageProvider();
+      const storage = new LogPersistenceStorageProvider(log, { inlineThresholdBytes: 30 });
+      const session = new PersistenceSession({ storage, sessionId: "talk" });
+      let compacts = false;
+      const summary = { type: "compaction", encrypted_content: "a summary of everything before", id: "c" } as const;
+      const model = new FakeModel((given) => {
+        const said = answers(`${given.length} items are known to the model`);
+        return compacts ? [summary, said] : [said];
+      });
+      const agent = new Agent({ name: "desk", model });
+      const runner = new DurableRunner({ storage });
+      await runner.run(agent, "First question.", { agentId: "a", runId: "1", session });
+      compacts = true;
+      await runner.run(agent, "Second question.", { agentId: "a", runId: "2", session });
+      compacts = false;
+      expect((await session.getItems())[0]).toMatchObject({ type: "compaction" });
+      if (prunes) await session.prune();
+      const checkpoint = (await runner.agent("a").getCheckpoints()).find((each) => each.version === version);
+      await runner.agent("a").rollbackToCheckpoint(checkpoint!.checkpointId);
+      await runner.resume(agent, { agentId: "a", session });
+      return (await session.getItems()).map((item) => ("content" in item ? textOf(item) : item.type));
+    }
+
+    it("gets the items of earlier runs back", async () => {
+      expect(await compacted(false)).toEqual([
+        "First question.",
+        "1 items are known to the model",
+        "Second question.",
+        "3 items are known to the model",
+      ]);
+    });
+
+    it("keeps the compaction after a pruning", async () => {
+      expect((await compacted(true))[0]).toBe("compaction");
+    });
+  });
+
+  it("keeps the items of a deleted run whose id another run has", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    await using session = new PersistenceSession({ storage, sessionId: "talk" });
+    const agent = new Agent({ name: "desk", model: new FakeModel((given) => [answers(`${given.length}`)]) });
+    const runner = new DurableRunner({ storage });
+    for (const question of ["First.", "Second."]) {
+      await runner.run(agent, question, { agentId: "a", runId: "r", session });
+      const keeper = new AIAgent({ promptExecutor: scriptedModel([]), llmModel: "m" });
+      await persistence(keeper.install(Persistence, { storage })).deleteAgent("a");
+    }
+    expect((await session.getItems()).map(textOf)).toEqual(["First.", "1", "Second.", "3"]);
   });
 
   it("is stored in files, and removed items are gone from them after a pruning", async () => {

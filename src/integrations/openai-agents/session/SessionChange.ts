@@ -1,7 +1,7 @@
 import type { AgentInputItem, SessionHistoryMutation } from "@openai/agents-core";
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
-import type { NumberRange, SessionRecord, SpliceRecord } from "./sessionRecords.ts";
-import type { SessionItem, SessionState } from "./SessionState.ts";
+import type { SessionRecord, SpliceRecord } from "./sessionRecords.ts";
+import type { SessionState } from "./SessionState.ts";
 
 export type SessionChange =
   | { readonly type: "add"; readonly items: readonly AgentInputItem[] }
@@ -27,14 +27,6 @@ export function recordsOf(state: SessionState, change: SessionChange, encode: En
     case "clear":
       return [{ kind: "clear", next: state.next }];
   }
-}
-
-/** Returns the records that remove items by number. Missing numbers are skipped. */
-export function removalRecords({ items }: SessionState, numbers: readonly NumberRange[]): SessionRecord[] {
-  const isTaken = ({ number }: SessionItem) => numbers.some(([first, last]) => number >= first && number <= last);
-  const taken = items.flatMap((item, at) => (isTaken(item) ? [at] : []));
-  // Removes from the end, so that earlier positions stay valid.
-  return taken.toReversed().flatMap((at) => splice(at, 1, []));
 }
 
 /**

@@ -1,26 +1,15 @@
-import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
-import type {
-  CallId,
-  ClearRecord,
-  NumberRange,
-  ProgressRecord,
-  SessionRecord,
-  SpliceRecord,
-} from "./sessionRecords.ts";
-
-/** A stored item. Its number never changes. */
-export interface SessionItem {
-  readonly number: number;
-  readonly value: StoredValue;
-}
+import { rangesOf, type SessionItem } from "./numberedItems.ts";
+import { RunProgress } from "./RunProgress.ts";
+import type { CallId, ClearRecord, ProgressRecord, SessionRecord, SpliceRecord } from "./sessionRecords.ts";
 
 /** The items of a session in order, and its applied transactions. */
 export class SessionState {
   #items: SessionItem[] = [];
   #next = 0;
   readonly #transactions = new Map<string, string>();
-  readonly #progress = new Map<string, { readonly done: number; readonly added: readonly NumberRange[] }>();
-
+  readonly #progress = new Map<string, RunProgress>();
+  /** The items that the last record removed. */
+  #removed: readonly SessionItem[] = [];
   readonly #callIds = new Map<string, string>();
 
   get items(): readonly SessionItem[] {
@@ -40,13 +29,15 @@ export class SessionState {
     return this.#next;
   }
 
-  /** Returns how many of its changes a durable run has applied. */
-  progressOf(run: string): number {
-    return this.#progress.get(run)?.done ?? 0;
+  /** Returns the changes that a durable run has applied. */
+  progressOf(run: string): RunProgress {
+    return this.#progress.get(run) ?? new RunProgress();
   }
 
-  addedBy(run: string): readonly NumberRange[] {
-    return this.#progress.get(run)?.added ?? [];
+  /** Returns the items by number, including those that the rollback of a run restores. */
+  get known(): ReadonlyMap<number, SessionItem> {
+    const removed = [...this.#progress.values()].flatMap((progress) => progress.removed);
+    return new Map([...removed, ...this.#items].map((item) => [item.number, item]));
   }
 
   /** @throws RangeError if the record does not fit */
@@ -77,8 +68,9 @@ export class SessionState {
     if (this.#next > last + 1) yield { kind: "splice", at, first: this.#next };
     if (this.#callIds.size > 0) yield { kind: "call_ids", ids: this.callIds };
     for (const [operation, digest] of this.#transactions) yield { kind: "transaction", operation, digest };
-    for (const [run, { done, added }] of this.#progress)
-      yield { kind: "progress", run, done, ...(added.length > 0 && { added }) };
+    for (const [run, progress] of this.#progress) yield* progress.restate(run);
+    // A pruning removes the contents of these items.
+    for (const progress of this.#progress.values()) progress.forgetRemoved();
   }
 
   #splice({ at, drop = 0, items = [], first = this.#next }: SpliceRecord): void {
@@ -87,38 +79,36 @@ export class SessionState {
       throw new RangeError(`items ${at} to ${at + drop} are removed, but there are only ${length} items`);
     if (first + items.length > Number.MAX_SAFE_INTEGER) throw new RangeError(`item number ${first} is too high`);
     const added = items.map((value, index) => ({ number: first + index, value }));
+    this.#removed = this.#items.slice(at, at + drop);
     if (at === length) for (const item of added) this.#items.push(item);
     else this.#items = [...this.#items.slice(0, at), ...added, ...this.#items.slice(at + drop)];
     // Item numbers need not be ascending: a replacement has a higher number than the items after it.
     this.#next = Math.max(this.#next, first + added.length);
   }
 
-  #proceed({ run, done, added = [] }: ProgressRecord): void {
-    if (done === 0) this.#setBack(run);
-    else this.#progress.set(run, { done, added: [...this.addedBy(run), ...added] });
+  #proceed(record: ProgressRecord): void {
+    const { run, done, dropped } = record;
+    const progress = this.progressOf(run);
+    if (done < progress.done || done === 0) this.#setBack(run);
+    if (dropped) for (const other of this.#progress.values()) if (other !== progress) other.forgetRemoved();
+    progress.add(record, this.#removed);
+    if (done === 0) this.#progress.delete(run);
+    else this.#progress.set(run, progress);
+    this.#removed = [];
   }
 
+  /** Removes the transactions of a run, which makes them again. */
   #setBack(run: string): void {
-    this.#progress.delete(run);
     for (const operation of this.#transactions.keys())
       if (operation.startsWith(`${run}#`)) this.#transactions.delete(operation);
   }
 
   #clear({ next }: ClearRecord): void {
     if (next < this.#next) throw new RangeError(`the next item number ${next} is lower than ${this.#next}`);
+    this.#removed = this.#items;
     this.#items = [];
     this.#next = next;
     this.#transactions.clear();
     this.#callIds.clear();
   }
-}
-
-export function rangesOf(items: readonly SessionItem[]): NumberRange[] {
-  const ranges: [number, number][] = [];
-  for (const { number } of items) {
-    const open = ranges.at(-1);
-    if (open && open[1] + 1 === number) open[1] = number;
-    else ranges.push([number, number]);
-  }
-  return ranges;
 }

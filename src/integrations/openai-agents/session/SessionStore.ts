@@ -11,9 +11,10 @@ import { logIdOf, type ShapeDefinition } from "../../../journal/shape/ShapeDefin
 import type { ShapedLog } from "../../../journal/shape/ShapedLog.ts";
 import type { LogStorage } from "../../../storage/LogStorage.ts";
 import { type Telemetry, traced } from "../../../telemetry/Telemetry.ts";
-import { mutationRecords, recordsOf, removalRecords, type SessionChange } from "./SessionChange.ts";
+import { mutationRecords, recordsOf, type SessionChange } from "./SessionChange.ts";
 import type { CallId, NumberRange, SessionRecord } from "./sessionRecords.ts";
-import { rangesOf, type SessionItem, SessionState } from "./SessionState.ts";
+import { numbersIn, rangesOf, type SessionItem } from "./numberedItems.ts";
+import { SessionState } from "./SessionState.ts";
 
 type SessionLog = ShapedLog<SessionRecord, SessionState>;
 
@@ -60,28 +61,28 @@ export class SessionStore {
   async numberedItems(run: string): Promise<ReadItems> {
     let read: Omit<ReadItems, "items"> = { numbers: [], done: 0 };
     const items = await this.#read((state) => {
-      read = { numbers: rangesOf(state.items), done: state.progressOf(run) };
+      read = { numbers: rangesOf(state.items), done: state.progressOf(run).done };
       return state.items;
     });
     return { items, ...read };
   }
 
-  /** Removes the items that a durable run added, because the run starts again. */
+  /** Undoes the changes of a durable run, because the run starts again. */
   async takeBack(run: string): Promise<void> {
     await this.#write(async (log) => {
-      if (log.state.progressOf(run) === 0) return;
-      const removed = removalRecords(log.state, log.state.addedBy(run));
-      log.append([...removed, { kind: "progress", run, done: 0 }], { last: true });
+      if (log.state.progressOf(run).done > 0) log.append(setBackTo(log.state, { run, before: 0 }), { last: true });
+    });
+  }
+
+  /** Forgets the changes of a deleted run, whose id another run has. */
+  async forgetRun(run: string): Promise<void> {
+    await this.#write(async (log) => {
+      if (log.state.progressOf(run).done > 0) log.append([{ kind: "progress", run, done: 0 }], { last: true });
     });
   }
 
   async itemsOf(numbers: readonly NumberRange[]): Promise<AgentInputItem[]> {
-    return this.#read(({ items }) => {
-      const known = new Map(items.map((item) => [item.number, item]));
-      return numbers.flatMap(([first, last]) =>
-        Array.from({ length: last - first + 1 }, (_, index) => known.get(first + index) ?? []).flat(),
-      );
-    });
+    return this.#read(({ known }) => numbersIn(numbers).flatMap((number) => known.get(number) ?? []));
   }
 
   /** Returns the provider's ids of calls that durable runs added. */
@@ -112,9 +113,9 @@ export class SessionStore {
   async changeOnce(change: SessionChange, part: RunPart): Promise<void> {
     const { run, before } = part;
     await this.#write(async (log) => {
-      const isSame = change.type !== "add" || (await isRepeated(log, change.items, part));
+      const isSame = await isRepeated(log, change, part);
       if (!isSame) log.append(setBackTo(log.state, part));
-      const made = log.state.progressOf(run) - before;
+      const made = log.state.progressOf(run).done - before;
       const size = change.type === "add" ? change.items.length : 1;
       if (made >= size) return;
       const rest = change.type === "add" ? { ...change, items: change.items.slice(Math.max(made, 0)) } : change;
@@ -209,40 +210,34 @@ export class SessionStore {
 
 /** Returns the progress records of a change, which are appended together with the change. */
 function partRecords(
-  { next }: SessionState,
+  { next, items }: SessionState,
   change: SessionChange,
   { run, done, callIds = [] }: RunPart & { readonly done: number },
 ): SessionRecord[] {
   const count = change.type === "add" || change.type === "replace" ? change.items.length : 0;
   const added = count > 0 && { added: [[next, next + count - 1]] as const };
+  const dropped = (change.type === "replace" || change.type === "clear") && { dropped: rangesOf(items) };
   const named: SessionRecord[] = callIds.length > 0 ? [{ kind: "call_ids", ids: callIds }] : [];
-  return [{ kind: "progress", run, done, ...added }, ...named];
+  return [{ kind: "progress", run, done, ...added, ...dropped }, ...named];
 }
 
-/** Returns whether items equal the items that the run added earlier at the same position, as far as those exist. */
-async function isRepeated(log: SessionLog, items: readonly AgentInputItem[], part: RunPart): Promise<boolean> {
-  const numbers = numbersAdded(log.state, part.run);
-  // The run also made changes other than adding items, so its items cannot be compared.
-  if (numbers.length !== log.state.progressOf(part.run)) return true;
-  const at = new Map(numbers.slice(part.before, part.before + items.length).map((number, index) => [number, index]));
+/** Returns whether a change equals the changes that the run made earlier at the same position, as far as those exist. */
+async function isRepeated(log: SessionLog, change: SessionChange, { run, before }: RunPart): Promise<boolean> {
+  const progress = log.state.progressOf(run);
+  const items = "items" in change ? change.items : [];
+  const made = change.type === "add" ? items.map((_item, index) => progress.at(before + index)) : progress.at(before);
+  if (made === undefined) return true;
+  if (typeof made === "number" || made.some(Array.isArray)) return false;
+  if (change.type !== "add" && made.length !== items.length) return false;
+  const at = new Map(made.map((number, index) => [number, index]));
   const stored = log.state.items.filter(({ number }) => at.has(number));
   const known = await decoded(log, stored);
   return stored.every(({ number }, index) => canonicalText(known[index]) === canonicalText(items[at.get(number) ?? 0]));
 }
 
-/** Returns the records that remove the items which a run added from a position on. */
+/** Returns the records that undo the changes of a run from a position on. */
 function setBackTo(state: SessionState, { run, before }: RunPart): SessionRecord[] {
-  const numbers = numbersAdded(state, run);
-  const ranges = (some: readonly number[]): NumberRange[] => some.map((number) => [number, number]);
-  const kept: SessionRecord = { kind: "progress", run, done: before, added: ranges(numbers.slice(0, before)) };
-  const removed = removalRecords(state, ranges(numbers.slice(before)));
-  return [...removed, { kind: "progress", run, done: 0 }, ...(before > 0 ? [kept] : [])];
-}
-
-function numbersAdded(state: SessionState, run: string): number[] {
-  return state
-    .addedBy(run)
-    .flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, index) => first + index));
+  return [...state.progressOf(run).undone(state.items, before), { kind: "progress", run, done: before }];
 }
 
 /**
@@ -272,7 +267,7 @@ const sessionShape: ShapeDefinition<SessionRecord, SessionState> = {
   records: {
     splice: { at: count, drop: optional(count), items: optional(listOf(() => true)), first: optional(count) },
     transaction: { operation: text, digest: text },
-    progress: { run: text, done: count, added: optional(listOf(pair)) },
+    progress: { run: text, done: count, added: optional(listOf(pair)), dropped: optional(listOf(pair)) },
     clear: { next: count },
     call_ids: { ids: listOf(isCallId) },
   },

@@ -35,10 +35,15 @@ export interface ProgressRecord {
   readonly kind: "progress";
   /** Identifies the run and, if a tool call uses the session, that call. */
   readonly run: string;
-  /** Each added item counts one, and any other change counts one. 0 means that the run was reset and starts again. */
+  /**
+   * Each added item counts one, and any other change counts one. A lower number than before means that the run was set
+   * back and makes its later changes again.
+   */
   readonly done: number;
   /** The numbers of the items that the run added since its last record. */
   readonly added?: readonly NumberRange[];
+  /** The numbers of all items of the session, which the change removed. Omitted if the change only added items. */
+  readonly dropped?: readonly NumberRange[];
 }
 
 /** The provider's ids of calls that durable runs added. Appended together with their items. */

@@ -32,6 +32,8 @@ export class DurableRun {
     readonly knownTools: KnownTools,
     readonly isFinished: boolean,
     readonly executesNothing = false,
+    /** Returns whether a rollback has set the run back. */
+    readonly isReopened: () => Promise<boolean> = async () => true,
   ) {
     ({ agentId: this.agentId, runId: this.runId } = loop);
   }

@@ -37,11 +37,13 @@ export class StoredRunSession {
     let read: ReadItems | undefined;
     const look = async () => {
       read = await this.#store.numberedItems(this.#name);
-      // The session has changes of the run, but the run is at its first change. A rollback has therefore reset the run.
+      // The session has changes of the run, but the run is at its first change. A rollback has therefore reset the run, or
+      // the changes are those of a deleted run.
       return this.#done === 0 && read.done > 0 ? null : read.numbers;
     };
     const takeBack = async () => {
-      await this.#store.takeBack(this.#name);
+      if (await this.#run.isReopened()) await this.#store.takeBack(this.#name);
+      else await this.#store.forgetRun(this.#name);
       read = await this.#store.numberedItems(this.#name);
       return read.numbers;
     };
