@@ -1,13 +1,4 @@
-import {
-  Agent,
-  type FunctionTool,
-  type RunConfig,
-  run,
-  Runner,
-  tool,
-  ToolTimeoutError,
-  Usage,
-} from "@openai/agents-core";
+import { Agent, type RunConfig, run, Runner, type Tool, tool, ToolTimeoutError, Usage } from "@openai/agents-core";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
@@ -38,7 +29,7 @@ function desk(execute: () => unknown, settings: Settings = {}) {
   return { runner, model, agent: new Agent({ name: "desk", model, tools: [refund] }) };
 }
 
-function deskWith(refund: FunctionTool, settings: HostedToolSettings, traced = true) {
+function deskWith(refund: Tool, settings: HostedToolSettings, traced = true) {
   const model = new FakeModel((items) => {
     const results = resultsIn(items);
     return results.length === 0 ? [calls("refund", { id: "7" })] : [says(results.join())];

@@ -168,7 +168,9 @@ async function perform(run: DurableRun, performance: Performance, options: Perfo
     if (!failed) return output;
     options.abortSignal.throwIfAborted();
     shown.output = output;
-    throw new ToolFailedError(tool.name, options.toolCallId, reasonOf(output));
+    const reason = reasonOf(output);
+    // Without a cause, the call would count as one that exceeded its time limit.
+    throw new ToolFailedError(tool.name, options.toolCallId, reason, { cause: new Error(reason) });
   } catch (error) {
     if (!(error instanceof ToolTimeoutError) || error.toolName !== tool.name) throw error;
     await showTimeout(performance, error);
