@@ -1,4 +1,4 @@
-import { type AgentFeature, defaultAbortGrace, type FeaturePipeline } from "../agent/feature/FeaturePipeline.ts";
+import type { AgentFeature, FeaturePipeline } from "../agent/feature/FeaturePipeline.ts";
 import type { AgentContext } from "../agent/context/AgentContext.ts";
 import { AIAgent } from "../agent/AIAgent.ts";
 import { runOf, visitOf } from "../agent/feature/ContextBinding.ts";
@@ -42,7 +42,7 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
     const setup = new PersistenceSetup(config, pipeline);
     const recorders = new RunRecorders();
     for (const participant of setup.participants) participant.onInstall?.(participantContext(setup));
-    pipeline.limitAborts({ ms: config.abortGraceMs ?? defaultAbortGrace.ms, clock: setup.clock });
+    pipeline.limitAborts({ ms: setup.abortGraceMs, clock: setup.clock });
     pipeline.claim("resume", "runId", "history", "unfinished", "whenBusy", "requestInput");
     pipeline.aroundRun((request, next) => runOrResume(setup, recorders, request, next));
     pipeline.aroundBranch((event, next) =>

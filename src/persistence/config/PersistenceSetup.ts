@@ -2,7 +2,7 @@ import { defaultMaxCheckpointBytes } from "../../checkpoint/data/checkpointParts
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { asToolOf, subAgentOf } from "../../agent/feature/AgentDefinition.ts";
 import type { ApprovalVerifier } from "../../approvals/ApprovalVerifier.ts";
-import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
+import { defaultAbortGrace, type FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import type { AnyTool, ToolEffect } from "../../agent/tool/Tool.ts";
 import { DefaultIdSharedError, InvalidInputError } from "../../errors/agentErrors.ts";
@@ -205,6 +205,10 @@ export class PersistenceSetup {
     const nested = this.#nested.get(pipeline) ?? (own && new PersistenceSetup(own.#config, own.pipeline, this));
     if (nested) this.#nested.set(pipeline, nested);
     return nested;
+  }
+
+  get abortGraceMs(): number {
+    return this.#config.abortGraceMs ?? defaultAbortGrace.ms;
   }
 
   /** Refuses the default id if another definition uses it on the same storage. @throws DefaultIdSharedError */

@@ -3,7 +3,6 @@ import { toolSchema, type AnyTool, type Tool, type ToolEffect } from "../../agen
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { customSchema, numberFrom, integerFrom } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import { type Clock, pause } from "../../internal/Clock.ts";
 
 /** A call that is being reverted, as its inverse sees it. */
 export interface RolledBackCall<out Input = unknown, out Output = unknown> {
@@ -104,29 +103,3 @@ export const inverseRetrySchema: z.ZodType<InverseRetry> = strictOptions(() => (
   attempts: integerFrom(1).optional(),
   delayMs: numberFrom(0).optional(),
 }));
-
-type InverseAttempt =
-  | { readonly failed: false; readonly output: unknown }
-  | { readonly failed: true; readonly error: unknown };
-
-/**
- * Tries an action up to `attempts` times. @throws the reason of the signal, because an aborted attempt could have taken
- * effect.
- */
-export async function attempt(
-  action: () => unknown,
-  { attempts = 3, delayMs = 100 }: InverseRetry,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<InverseAttempt> {
-  for (let made = 1; ; made++) {
-    signal.throwIfAborted();
-    try {
-      return { failed: false, output: await action() };
-    } catch (error) {
-      signal.throwIfAborted();
-      if (made >= attempts) return { failed: true, error };
-    }
-    await pause(clock, delayMs, signal);
-  }
-}

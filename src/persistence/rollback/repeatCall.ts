@@ -22,7 +22,7 @@ import { pause } from "../../internal/Clock.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { LoggedCall } from "../../journal/loggedCalls.ts";
-import { attempt } from "../registry/RollbackToolRegistry.ts";
+import { attempt } from "./attempt.ts";
 import { leftMs, answerSubject } from "../waiting/askedRecords.ts";
 import type { Rollback } from "./RollbackReport.ts";
 
@@ -40,13 +40,15 @@ export async function repeatCall(
 ): Promise<LoggedCall | { readonly error: unknown }> {
   const { intent, outcome: before, lane } = call;
   if (before && !before.retry && !before.late) return call;
-  const { setup, journal, signal } = rollback;
+  const { journal } = rollback;
   const stored = await checkedInput(tool, call);
   if ("error" in stored) return stored;
   // The permission to retry a call is valid for one attempt. A late call is repeated until it has an output.
   if (intent && before) await journal.store([{ ...intent, lane }]);
-  const execute = () => executeAgain(tool, call, stored.input, rollback);
-  const end = await attempt(execute, setup.inverseRetry, journal.clock, signal);
+  const called = { name: tool.name, toolCallId: call.call, timeoutMs: tool.timeoutMs, effect: tool.effect };
+  const end = await attempt(called, rollback, (signal) =>
+    executeAgain(tool, call, stored.input, { ...rollback, signal }),
+  );
   if (end.failed) return { error: end.error };
   const { outcome, output } = endOf(call, end.output, journal);
   await journal.store([outcome]);

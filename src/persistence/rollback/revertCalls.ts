@@ -1,13 +1,19 @@
 import type { AnyTool } from "../../agent/tool/Tool.ts";
 import type { PlannedSteps, RollbackRecord } from "../../checkpoint/records/rollbackRecords.ts";
 import { RollbackIncompleteError } from "../../errors/checkpointErrors.ts";
-import { InverseMissingError, ToolCallInDoubtError, ToolFailedError } from "../../errors/toolCallErrors.ts";
+import {
+  InverseMissingError,
+  ToolCallInDoubtError,
+  ToolFailedError,
+  ToolOutcomeUnknownError,
+} from "../../errors/toolCallErrors.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { type LoggedCall, read } from "../../journal/loggedCalls.ts";
 import type { RollbackPlan, RollbackGoal } from "../../journal/planRollback.ts";
 import { askWhatHappened } from "../../doubt/askWhatHappened.ts";
 import { declarationOf, inverseIdOf, inverseInDoubt, inverseName, settledInverse } from "../settle/callsInDoubt.ts";
-import { attempt, type Inverse } from "../registry/RollbackToolRegistry.ts";
+import type { Inverse } from "../registry/RollbackToolRegistry.ts";
+import { attempt } from "./attempt.ts";
 import { callOptions, repeatCall, checkedInput } from "./repeatCall.ts";
 import { revertibleCall, type Rollback, type RollbackReport } from "./RollbackReport.ts";
 
@@ -117,12 +123,22 @@ async function settle(call: LoggedCall, inverse: Inverse, rollback: Rollback): P
 
 /** Runs the inverse of a call. If the schema rejects the stored input, the inverse is not called. */
 async function runInverse(call: LoggedCall, inverse: Inverse, rollback: Rollback): Promise<InverseEnd> {
-  const { setup, journal, signal } = rollback;
+  const { journal } = rollback;
   const stored = await checkedInput(toolOf(inverse) ?? inverse.tool, call);
   if ("error" in stored) return { kind: "failed", error: stored.error };
   await journal.store([{ kind: "inverse", call: call.call }]);
-  const execute = executionOf(inverse, call, stored.input, rollback);
-  const end = await attempt(execute, setup.inverseRetry, journal.clock, signal);
+  const called = {
+    name: inverseName(call.tool, inverse),
+    toolCallId: inverseIdOf(call.call, journal),
+    timeoutMs: toolOf(inverse)?.timeoutMs,
+    effect: inverse.effect,
+  };
+  const end = await attempt(called, rollback, (signal) =>
+    executionOf(inverse, call, stored.input, { ...rollback, signal })(),
+  );
+  // The inverse could have taken effect, so it gets no record and is in doubt, as after a crash.
+  if (end.failed && end.error instanceof ToolOutcomeUnknownError)
+    return { kind: "failed", error: new ToolCallInDoubtError(inverseInDoubt(call, inverse, journal)) };
   const error = end.failed && { error: { message: reasonOf(end.error) } };
   await journal.store([{ kind: "reverted", call: call.call, ...error }]);
   return end.failed ? { kind: "failed", error: end.error } : { kind: "reverted", call };
