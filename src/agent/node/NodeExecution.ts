@@ -63,7 +63,7 @@ export class NodeExecution {
   #mayLeaveUnanswered = false;
   #failure: { readonly error: unknown } | undefined;
   readonly #requestIds = new Set<string>();
-  /** Cancels the timers of the sleeps of this visit, by request id. */
+  /** Cancels the timers of the sleeps of this visit, by request id, and of the time limits of its calls. */
   readonly #sleeps = new Map<string, () => void>();
   #isWatching = false;
   #leave: (wait: Wait | undefined) => void = () => undefined;
@@ -168,6 +168,12 @@ export class NodeExecution {
     });
   }
 
+  /** Cancels a time limit when the visit is left. Returns a function that removes it. */
+  addLimit(toolCallId: string, cancel: () => void): () => void {
+    this.#sleeps.set(toolCallId, cancel);
+    return () => void this.#sleeps.delete(toolCallId);
+  }
+
   setWaiting(toolCallId: string, waits: boolean): void {
     this.pending.setWaiting(toolCallId, waits);
     if (waits) void this.#watch();
@@ -251,7 +257,7 @@ export class NodeExecution {
     this.#leave({ waiting: [...openRequests, ...this.run.beginWaiting()] });
   }
 
-  /** Cancels the timers of sleeps. Their promises never settle, because the visit is over. */
+  /** Cancels the timers of sleeps and time limits. Their promises never settle, because the visit is over. */
   #cancelSleeps(): void {
     for (const cancel of this.#sleeps.values()) cancel();
   }

@@ -196,7 +196,8 @@ export class NodeTools implements AgentTools {
     const timeoutMs = tool.timeoutMs ?? definition.toolTimeoutMs;
     if (timeoutMs === Number.POSITIVE_INFINITY) return execute(signal);
     const onLate = (reason: unknown) => visit.pending.abortWithin(toolCallId, reason);
-    const limit = { tool, toolCallId, timeoutMs, signal, grace: abortGrace, onLate };
+    const onBegun = (cancel: () => void) => visit.addLimit(toolCallId, cancel);
+    const limit = { tool, toolCallId, timeoutMs, signal, grace: abortGrace, onLate, onBegun };
     return executeInTime(limit, async (abortSignal) => execute(abortSignal));
   }
 }
@@ -234,6 +235,8 @@ interface LimitedCall {
   /** The clock that measures the time limit, and the grace period for a tool that ignores its signal. */
   readonly grace: AbortGrace;
   readonly onLate: (reason: unknown) => void;
+  /** Receives a function that cancels the limit. Returns a function that is called when the call has ended. */
+  readonly onBegun: (cancel: () => void) => () => void;
 }
 
 /**
@@ -243,7 +246,7 @@ interface LimitedCall {
  * @throws ToolOutcomeUnknownError after the time limit if the call could have taken effect.
  */
 async function executeInTime(call: LimitedCall, execute: (signal: AbortSignal) => unknown): Promise<unknown> {
-  const { tool, toolCallId, timeoutMs, signal, grace, onLate } = call;
+  const { tool, toolCallId, timeoutMs, signal, grace, onLate, onBegun } = call;
   const controller = new AbortController();
   const unlisten = onAbort(signal, () => controller.abort(signal.reason));
   const failure = failureOf(tool, toolCallId, timeoutMs);
@@ -254,12 +257,14 @@ async function executeInTime(call: LimitedCall, execute: (signal: AbortSignal) =
     controller.abort(failure);
     onLate(failure);
   });
+  const onEnded = onBegun(() => cancel());
   try {
     return await Promise.race([execute(controller.signal), left]);
   } catch (error) {
     if (controller.signal.reason === failure) throw failure;
     throw error;
   } finally {
+    onEnded();
     cancel();
     unlisten();
   }
