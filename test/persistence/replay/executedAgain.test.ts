@@ -29,13 +29,15 @@ function passing(bodies: readonly Body[], last: Last, branch = false): Strategy<
     });
     graph.edge(graph.start, ask);
     const nodes = bodies.map((body, at) => graph.node(`node${at}`, body));
-    const before = nodes.reduce((from, node) => {
-      graph.edge(from, node);
-      return node;
-    }, ask);
+    for (const [at, node] of nodes.entries()) {
+      const before = nodes[at - 1];
+      if (before) graph.edge(before, node);
+      else graph.edge(ask, node);
+    }
     const read = graph.node("read", last);
     const end = branch ? graph.parallel("both", { read }, (results) => results.read) : read;
-    graph.edge(before, end);
+    const before = nodes.at(-1);
+    if (before) graph.edge(before, end);
     graph.edge(end, graph.finish);
   });
 }
@@ -47,7 +49,7 @@ const execute: Body = async (message, context) => {
 
 const output: Last = async (message, context) => {
   const { content } = await context.tools.execute(message);
-  return JSON.stringify(content.map((part) => part.output));
+  return JSON.stringify(content.map((part) => (part.type === "tool-result" ? part.output : part)));
 };
 
 const paid = JSON.stringify([{ made: "rent" }]);
@@ -110,7 +112,7 @@ it.each(logStorages)("$name: a call that was rolled back is made anew, not repla
     return message;
   };
   const opened = await open();
-  const built = passing([execute, back, approve], async (message, context) => {
+  const built = passing([execute, back, approve], async (_message, context) => {
     fault.strike();
     const issued = context.llm.messages.find(({ role }) => role === "assistant") as AssistantMessage;
     return output(issued, context);
