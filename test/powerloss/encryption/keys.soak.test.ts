@@ -11,7 +11,7 @@ import type { HastyClock } from "../../storage/file/support/TestClock.ts";
 import { collect } from "../../storage/file/support/fixture.ts";
 import { Crashes } from "../Crashes.ts";
 import { Machine } from "../Machine.ts";
-import { agentThoroughness } from "../thoroughness.ts";
+import { agentThoroughness, thoroughness } from "../thoroughness.ts";
 import { Violation } from "../Violation.ts";
 
 type Storage = LogPersistenceStorageProvider;
@@ -126,7 +126,7 @@ describe("the keys of an encrypted storage, after every crash", () => {
     };
     const open = (...given: Parameters<typeof start>) => start(...given).storage;
     await fill(open(fileSystem));
-    const crashes = new Crashes(agentThoroughness);
+    const crashes = new Crashes({ ...agentThoroughness, stride: thoroughness.stride });
     for (const state of crashes.statesOf(fileSystem, 0, false)) {
       const restarted = crashes.restart(state, "");
       if (restarted === undefined) continue;
