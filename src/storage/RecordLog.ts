@@ -257,10 +257,10 @@ export interface RecordLog {
    * missing, callers create agents one at a time.
    *
    * @param agents - at most 100 distinct agents.
-   * @returns for each agent, whether this call created it.
+   * @returns for each agent, whether this call created it, or an error if that is unknown for this agent only.
    * @throws StorageError if the storage failed. Some agents are possibly created.
    */
-  createMany?(agents: readonly NewAgent[]): Promise<readonly boolean[]>;
+  createMany?(agents: readonly NewAgent[]): Promise<readonly (boolean | Error)[]>;
   /**
    * Describes the end of an agent's log without writing. If the method is missing, the storage cannot tell.
    *

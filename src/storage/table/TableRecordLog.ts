@@ -196,7 +196,7 @@ export class TableRecordLog implements RecordLog {
     await Promise.all([...this.#owned].map((owned) => owned.release()));
   }
 
-  async #createMany(agents: readonly NewAgent[]): Promise<readonly boolean[]> {
+  async #createMany(agents: readonly NewAgent[]): Promise<readonly (boolean | Error)[]> {
     for (const { agentId } of agents) this.#assertUsable(agentId);
     const created = await createAgents(this.#retried, agents, await this.#sha256());
     this.#watchers.tell();

@@ -10,15 +10,14 @@ const [firstGeneration, noEnd] = [1, { position: 0, checksum: "" }];
 
 /**
  * Creates agents with one append each, and returns which ones this call created. If the response of an attempt was lost,
- * an agent that has the same append counts as created.
- *
- * @throws StorageError if the response of an attempt was lost, and the agent was deleted or another owner is creating it.
+ * an agent that has the same append counts as created. Returns the error of that attempt for an agent that was deleted
+ * or that another owner is creating.
  */
 export async function createAgents(
   retried: RetriedTable & { readonly table: LogTable },
   agents: readonly NewAgent[],
   sha256: Sha256,
-): Promise<readonly boolean[]> {
+): Promise<readonly (boolean | Error)[]> {
   if (agents.length === 0) return [];
   const { table } = retried;
   const creations = agents.map(({ agentId, append }): TableCreation => {
@@ -37,15 +36,14 @@ export async function createAgents(
       }
     }),
   );
-  const isCreated = async ({ agentId, append: { position, encoded } }: TableCreation): Promise<boolean> => {
+  const isCreated = async ({ agentId, append: { position, encoded } }: TableCreation): Promise<boolean | Error> => {
     if (created.has(agentId) || lost === undefined) return created.has(agentId);
     const reader = new TableReader(retried, agentId, sha256);
     const found = await reader.at(position);
     if (found !== undefined) return isSameBytes(found.encoded, encoded);
     // An empty log possibly had this append before a deletion. Another attempt would run the task again.
     const { end, damage } = await reader.end();
-    if (end.checksum === "" && damage === undefined) throw lost;
-    return false;
+    return end.checksum === "" && damage === undefined && lost;
   };
   return Promise.all(creations.map(isCreated));
 }

@@ -252,8 +252,12 @@ class NewTasks {
     const agents = [...first.values()];
     try {
       const created = await this.#create(agents);
-      const ids = new Set(agents.filter((_agent, at) => created[at]));
-      for (const each of waiting) each.resolve(ids.has(each));
+      const results = new Map(agents.map((agent, at) => [agent, created[at] ?? false]));
+      for (const each of waiting) {
+        const result = results.get(each) ?? false;
+        if (result instanceof Error) each.reject(result);
+        else each.resolve(result);
+      }
     } catch (error) {
       for (const { reject } of waiting) reject(error);
     }

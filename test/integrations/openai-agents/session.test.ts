@@ -176,7 +176,7 @@ describe("a PersistenceSession", () => {
     { step: "its response", version: 5 },
   ])("of a run with a compaction that is set back to $step", ({ version }) => {
     /** Two runs with one session. The second one compacts the session. */
-    async function compacted(prunes: boolean) {
+    async function compacted(then?: "pruneSession" | "clearSession") {
       const { log } = new InMemoryPersistenceStorageProvider();
       const storage = new LogPersistenceStorageProvider(log, { inlineThresholdBytes: 30 });
       const session = new PersistenceSession({ storage, sessionId: "talk" });
@@ -193,7 +193,8 @@ describe("a PersistenceSession", () => {
       await runner.run(agent, "Second question.", { agentId: "a", runId: "2", session });
       compacts = false;
       expect((await session.getItems())[0]).toMatchObject({ type: "compaction" });
-      if (prunes) await session.prune();
+      if (then === "pruneSession") await session.prune();
+      if (then === "clearSession") await session.clearSession();
       const checkpoint = (await runner.agent("a").getCheckpoints()).find((each) => each.version === version);
       await runner.agent("a").rollbackToCheckpoint(checkpoint!.checkpointId);
       await runner.resume(agent, { agentId: "a", session });
@@ -201,7 +202,7 @@ describe("a PersistenceSession", () => {
     }
 
     it("gets the items of earlier runs back", async () => {
-      expect(await compacted(false)).toEqual([
+      expect(await compacted()).toEqual([
         "First question.",
         "1 items are known to the model",
         "Second question.",
@@ -210,7 +211,11 @@ describe("a PersistenceSession", () => {
     });
 
     it("keeps the compaction after a pruning", async () => {
-      expect((await compacted(true))[0]).toBe("compaction");
+      expect((await compacted("pruneSession"))[0]).toBe("compaction");
+    });
+
+    it("does not get items back that a user has removed", async () => {
+      expect(await compacted("clearSession")).not.toContain("First question.");
     });
   });
 

@@ -3,7 +3,7 @@ import { InMemoryPersistenceStorageProvider, type PersistenceEvent } from "agent
 import { encrypted } from "agent-persistence/encryption";
 import { PostgresPersistenceStorageProvider } from "agent-persistence/postgres";
 import { type SqliteDatabase, SqlitePersistenceStorageProvider } from "agent-persistence/sqlite";
-import { LogPersistenceStorageProvider, processOwner } from "agent-persistence/storage";
+import { LogPersistenceStorageProvider, processOwner, type RecordLog } from "agent-persistence/storage";
 import { type NewTask, TaskManager } from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
@@ -108,6 +108,22 @@ describe.each(Object.entries(databases))("createMany in %s", (_name, open) => {
       return created;
     });
     expect(await resultOf((tasks) => tasks.createMany(given))).toBe(single);
+  });
+
+  it("rejects only the task whose creation is unknown", async () => {
+    const { log } = (await open()).storage;
+    const lost = new Error("the response was lost");
+    const createMany: RecordLog["createMany"] = async (agents) =>
+      ((await log.createMany?.(agents)) ?? []).map((isCreated, at) =>
+        agents[at]?.agentId === "t0" ? lost : isCreated,
+      );
+    const storage = new LogPersistenceStorageProvider(delegatingLog(log, { createMany }));
+    const tasks = new TaskManager({ storage });
+    const created = tasksNamed(2, (n) => ({ taskId: `t${n}` })).map((task) => tasks.create(task));
+    expect(await Promise.allSettled(created)).toMatchObject([
+      { status: "rejected", reason: lost },
+      { status: "fulfilled", value: { status: "queued" } },
+    ]);
   });
 
   it("rejects an id that exists, has an owner or is given twice, and creates the others", async () => {

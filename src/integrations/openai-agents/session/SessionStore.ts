@@ -96,7 +96,8 @@ export class SessionStore {
   }
 
   async change(change: SessionChange): Promise<void> {
-    await this.#write(async (log) => append(log, change));
+    const replacesAll = change.type === "clear" || change.type === "replace";
+    await this.#write(async (log) => append(log, change, ...(replacesAll ? [forgetReplaced] : [])));
   }
 
   /** Removes everything. A session whose data key was destroyed is deleted, because it cannot be read again. */
@@ -207,6 +208,9 @@ export class SessionStore {
     });
   }
 }
+
+/** Keeps the rollback of a run from restoring items that a user has removed. No run has this id. */
+const forgetReplaced: SessionRecord = { kind: "progress", run: " ", done: 0, dropped: [] };
 
 /** Returns the progress records of a change, which are appended together with the change. */
 function partRecords(

@@ -131,7 +131,7 @@ export class RecordLogUnderTest {
     return this.#leftOut.end("receive", { leftOut: "the log has no such method" });
   }
 
-  async createMany(agents: readonly NewAgent[]): Promise<readonly boolean[]> {
+  async createMany(agents: readonly NewAgent[]): Promise<readonly (boolean | Error)[]> {
     if (this.log.createMany) return this.log.createMany(agents);
     return this.#leftOut.end("createMany", { leftOut: "the log has no such method" });
   }
