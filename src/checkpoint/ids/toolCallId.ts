@@ -24,6 +24,11 @@ export function isToolCallIdOf(line: RunLine, id: string, sha256: Sha256): boole
   return id.length === 2 * half && id.slice(half) === proof(line, id.slice(0, half), sha256);
 }
 
+/** Returns whether an id has the form of {@link toolCallIdAt}. Ids of model providers have other forms. */
+export function mayBeToolCallId(id: string): boolean {
+  return id.length === 2 * half;
+}
+
 /**
  * Returns the id of a request for input: a digest of its place and its line. It has 12 hex digits, so that people can
  * type it.

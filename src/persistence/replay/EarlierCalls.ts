@@ -1,4 +1,5 @@
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
+import { mayBeToolCallId } from "../../checkpoint/ids/toolCallId.ts";
 import { isOver, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import {
@@ -51,7 +52,9 @@ export class EarlierCalls implements KnownCalls {
   /** Reads the calls of a message, if the restored state can lack them. */
   find(message: AssistantMessage): Promise<void> | undefined {
     if (!this.base || this.reading) return this.reading;
-    const unknown = callIdsIn(message).filter((call) => !this.calls.has(call) && !this.requested.has(call));
+    const unknown = callIdsIn(message)
+      .filter(mayBeToolCallId)
+      .filter((call) => !this.calls.has(call) && !this.requested.has(call));
     if (unknown.length === 0) return undefined;
     return import("./findCalls.ts").then(({ findCalls }) => findCalls(this, new Set(unknown)));
   }

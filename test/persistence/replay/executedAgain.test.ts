@@ -161,10 +161,18 @@ it.each(logStorages)("$name: a later run makes the calls of a message of an earl
   expect(world.done).toEqual(["pay rent", "pay rent"]);
 });
 
-it("reads no earlier part of the log for a message that is executed for the first time", async () => {
+const own: Last = (_message, context) => {
+  const call = { type: "tool-call", toolCallId: "own", toolName: "pay", input: { item: "rent" } } as const;
+  return output({ role: "assistant", content: [call] }, context);
+};
+
+it.each([
+  ["of the model", output],
+  ["of the node", own],
+])("reads no earlier part of the log for a message %s that is executed for the first time", async (_whose, last) => {
   const world = new World();
   const storage = new InMemoryPersistenceStorageProvider();
-  const built = passing([approve, approve], output);
+  const built = passing([approve, approve], last);
   const model = scriptedModel([pays]);
   const agent = () => durableAgent(built, storage, { tools: [world.adder("pay", "irreversible")], model });
   let result = await agent().run("go");
