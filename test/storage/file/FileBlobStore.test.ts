@@ -1,7 +1,8 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { CorruptBlobError } from "../../../src/errors/storedDataErrors.ts";
+import { FaultyFileSystem } from "./support/FaultyFileSystem.ts";
 import { agentPath, nextOwner, testDirectory, testLog } from "./support/fixture.ts";
 
 it("stores blobs by content and owner and verifies their hashes", async () => {
@@ -43,4 +44,19 @@ it.each([
   await log.open("a", nextOwner());
   expect(await log.blobs.get("a", reference)).toBeUndefined();
   await log.blobs.delete("a", reference);
+});
+
+it.each(["write", "fsync", "close", "rename"])("a blob whose %s fails leaves no file", async (operation) => {
+  const directory = await testDirectory();
+  const fileSystem = new FaultyFileSystem();
+  const log = testLog(directory, { fileSystem, reserveBytes: 0 });
+  const { generation } = await log.open("a", nextOwner());
+  const begun = fileSystem.calls.length;
+  await log.blobs.put("a", generation, Buffer.from("first"));
+  const at = fileSystem.calls.indexOf(operation, begun) - begun;
+  fileSystem.failAt(fileSystem.calls.length + at + 1, "ENOSPC", false);
+  await expect(log.blobs.put("a", generation, Buffer.from("second"))).rejects.toMatchObject({ reason: "full" });
+  const folder = agentPath(directory, "a");
+  expect(await readdir(join(folder, "tmp"))).toEqual([]);
+  expect(await readdir(join(folder, "blobs"))).toHaveLength(1);
 });

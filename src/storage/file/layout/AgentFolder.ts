@@ -137,7 +137,7 @@ export async function removeFiles(
 }
 
 /**
- * Replaces a file atomically, so readers see either the old or the new content.
+ * Replaces a file atomically, so readers see either the old or the new content. A failure leaves no file.
  *
  * @param generation - the owner of the write. The next owner removes an interrupted write.
  * @param durable - `false` if the write may be lost on power loss.
@@ -151,13 +151,22 @@ export async function replaceAtomically(
   durable: boolean,
 ): Promise<void> {
   const temporary = join(folder.temporary, `${generation}-${randomUUID()}`);
-  const file = await disk.create(temporary);
+  try {
+    await writeNew(disk, temporary, bytes, durable);
+    await disk.rename(temporary, path);
+  } catch (error) {
+    await disk.unlink(temporary).catch(() => {});
+    throw error;
+  }
+  if (durable) await disk.fsyncDir(dirname(path));
+}
+
+async function writeNew(disk: Disk, path: string, bytes: Uint8Array, durable: boolean): Promise<void> {
+  const file = await disk.create(path);
   try {
     await file?.write(bytes);
     if (durable) await file?.fsync();
   } finally {
     await file?.close();
   }
-  await disk.rename(temporary, path);
-  if (durable) await disk.fsyncDir(dirname(path));
 }
