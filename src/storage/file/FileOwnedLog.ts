@@ -140,6 +140,7 @@ export class FileOwnedLog implements OwnedLog {
   drop(): Promise<void> {
     return this.#inTurn(async () => {
       const { segment } = this.#taken;
+      this.#opened = undefined;
       await this.#lease.stop();
       this.#taken = await this.#orEnd(async () => {
         await this.#state.remove();
@@ -157,12 +158,19 @@ export class FileOwnedLog implements OwnedLog {
     return this.#turns.runExclusive(async () => {
       if (this.#ended !== undefined) return;
       const closed = Buffer.from(encodeControl("closed", this.#end, this.#backend.sha256));
+      this.#opened = undefined;
+      await this.#noteEnd().catch(() => {});
       await this.#lease.stop();
-      await this.#state.noteEnd(this.#end).catch(() => {});
       await this.#taken.segment.writeUnsynced(closed).catch(() => this.#finishSilently());
       await this.#lease.removeFiles(this.generation).catch(() => {});
       await this.#finish(this.#closedError());
     });
+  }
+
+  /** Writes no end for a replaced owner, because the log of its successor may end elsewhere. */
+  async #noteEnd(): Promise<void> {
+    await this.#lease.refresh();
+    if (!(this.lost.reason instanceof OwnershipLostError)) await this.#state.noteEnd(this.#end);
   }
 
   async #publishReceived({ file, claim, last: { end, summary } }: ReceivedSegment): Promise<Held> {

@@ -79,10 +79,12 @@ export class OwnerLease {
     const sign = Buffer.from(`${beat}\n`);
     this.#wrote = true;
     await replaceAtomically(disk, this.#folder, this.#folder.alive(generation), generation, sign, false);
-    this.#onRenewed();
     await this.checkStop();
-    await segment.check().catch((error: unknown) => {
+    try {
+      await segment.check();
+      this.#onRenewed();
+    } catch (error) {
       if (error instanceof OwnershipLostError && segment === this.#segment()) this.lose(error);
-    });
+    }
   }
 }

@@ -4,19 +4,12 @@ import { describe, expect, it } from "vitest";
 import { StorageError } from "../../../../src/errors/storageErrors.ts";
 import { FaultyFileSystem } from "../support/FaultyFileSystem.ts";
 import { agentPath, append, collect, nextOwner, testDirectory, testLog, textsOf } from "../support/fixture.ts";
-import { TestClock } from "../support/TestClock.ts";
+import { SleptClock } from "../support/TestClock.ts";
 
 const leaseMs = 15_000;
 const storing = ["write", "fdatasync", "readdir"];
 /** Another `.alive`, a look for `.stop`, and for a higher generation. */
 const renewing = ["create", "write", "close", "rename", "readFile", "readdir"];
-
-/** The clock of a process that slept: time went by, and no timer fired. */
-class SleptClock extends TestClock {
-  override after(): () => void {
-    return () => {};
-  }
-}
 
 async function sleptOwner(sleptMs: number) {
   const directory = await testDirectory();

@@ -39,3 +39,10 @@ export class HastyClock extends TestClock {
     return () => {};
   }
 }
+
+/** The clock of a process that slept: time went by, and no timer fired. */
+export class SleptClock extends TestClock {
+  override after(): () => void {
+    return () => {};
+  }
+}
