@@ -219,12 +219,13 @@ function defineAgent<Input, Output>(
   const graph = new StrategyGraph(config.strategy ?? defaultStrategy());
   const tools = toolsByName(config.tools ?? []);
   const { id: agentId = defaultAgentId, maxIterations = defaultMaxIterations } = config;
+  const { toolTimeoutMs = Number.POSITIVE_INFINITY } = config;
   assertNewAgentId(agentId);
   const identity = JSON.stringify([graph.name, config.systemPrompt ?? "", [...tools.keys()].toSorted()]);
   return {
     graph,
     tools,
-    pipeline: new Pipeline({ agentId, hasDefaultId: config.id === undefined, identity, graph, tools }),
+    pipeline: new Pipeline({ agentId, hasDefaultId: config.id === undefined, identity, graph, tools, toolTimeoutMs }),
     promptExecutor: config.promptExecutor,
     settings: frozenCopy({
       model: config.llmModel,
@@ -239,7 +240,7 @@ function defineAgent<Input, Output>(
       acceptCutAnswers: config.acceptCutAnswers ?? false,
       maxToolCallsPerAnswer: config.maxToolCallsPerAnswer ?? 1_000,
     },
-    toolTimeoutMs: config.toolTimeoutMs ?? Number.POSITIVE_INFINITY,
+    toolTimeoutMs,
     feature,
   };
 }
@@ -278,7 +279,9 @@ export interface AIAgentConfig<Input, Output> {
    * with ModelTimeoutError. `Infinity` for no limit. Defaults to 600,000 (ten minutes).
    */
   readonly modelTimeoutMs?: number | undefined;
-  /** The timeout in milliseconds of calls to tools without a `timeoutMs`. Defaults to no limit. */
+  /**
+   * The timeout in milliseconds of calls to tools without a `timeoutMs`, and of inverses. Defaults to no limit.
+   */
   readonly toolTimeoutMs?: number | undefined;
   /**
    * Accepts model responses that were cut off at their maximum length (finish reason `length`). Defaults to `false`: a

@@ -79,6 +79,8 @@ export interface FeaturePipeline extends PipelineListeners, PipelineWrappers {
   readonly identity: string;
   readonly graph: StrategyGraph;
   readonly tools: ReadonlyMap<string, AnyTool>;
+  /** The time limit in milliseconds of calls to tools without `timeoutMs`. `Infinity` for no limit. */
+  readonly toolTimeoutMs: number;
 
   /**
    * Declares the options that this feature implements. Unclaimed options are rejected with FeatureNotInstalledError.

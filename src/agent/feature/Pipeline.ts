@@ -62,7 +62,9 @@ export class Pipeline {
     inputRequest: [],
   };
 
-  constructor(agent: Pick<FeaturePipeline, "agentId" | "hasDefaultId" | "identity" | "graph" | "tools">) {
+  constructor(
+    agent: Pick<FeaturePipeline, "agentId" | "hasDefaultId" | "identity" | "graph" | "tools" | "toolTimeoutMs">,
+  ) {
     this.hooks = {
       ...agent,
       ...(registrars("on", this.#listeners) as unknown as PipelineListeners),

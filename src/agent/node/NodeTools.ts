@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { AssistantMessage, ContentPart, ToolMessage } from "../../checkpoint/messages/Message.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
-import { ToolFailedError, ToolNotStartedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
+import { ToolFailedError, ToolNotStartedError } from "../../errors/toolCallErrors.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchema, checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
@@ -13,6 +13,7 @@ import { isRunFailure } from "../feature/Pipeline.ts";
 import { subAgentOf } from "../feature/AgentDefinition.ts";
 import { assertMessage } from "../model/checkedResponse.ts";
 import { type AnyTool, type ApprovalVerdict, isToolFailure, toldToModel, type Tool, toolSchema } from "../tool/Tool.ts";
+import { timeoutFailure } from "../tool/timeoutFailure.ts";
 import { replaceToolCallIds } from "../tool/withToolCallIds.ts";
 import type { CallScope, ScopeCall } from "./CallScope.ts";
 import { onAbort } from "../../internal/abortable.ts";
@@ -249,7 +250,7 @@ async function executeInTime(call: LimitedCall, execute: (signal: AbortSignal) =
   const { tool, toolCallId, timeoutMs, signal, grace, onLate, onBegun } = call;
   const controller = new AbortController();
   const unlisten = onAbort(signal, () => controller.abort(signal.reason));
-  const failure = failureOf(tool, toolCallId, timeoutMs);
+  const failure = timeoutFailure(tool, toolCallId, timeoutMs);
   let leave: (reason: unknown) => void = () => undefined;
   const left = new Promise<never>((_resolve, reject) => (leave = reject));
   let cancel = grace.clock.after(timeoutMs, () => {
@@ -268,10 +269,4 @@ async function executeInTime(call: LimitedCall, execute: (signal: AbortSignal) =
     cancel();
     unlisten();
   }
-}
-
-function failureOf({ name, effect }: AnyTool, toolCallId: string, timeoutMs: number) {
-  return effect === "none" || effect === "idempotent"
-    ? new ToolFailedError(name, toolCallId, `it did not end within ${timeoutMs} ms`)
-    : new ToolOutcomeUnknownError(name, toolCallId, timeoutMs);
 }

@@ -1,6 +1,7 @@
 import { subAgentOf } from "../../agent/feature/AgentDefinition.ts";
 import { callOf, endsOf } from "../../agent/feature/ContextBinding.ts";
 import type { ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
+import { lateFailures } from "../../agent/tool/timeoutFailure.ts";
 import { isToolFailure } from "../../agent/tool/Tool.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import type { IntentRecord } from "../../checkpoint/records/callRecords.ts";
@@ -139,11 +140,6 @@ function nameOf({ cause, errorName }: ToolFailedError): string | undefined {
   return cause.name === "Error" ? undefined : String(cause.name);
 }
 
-/** Only the failure of a call at its time limit has no cause. */
-function wasLate(error: ToolFailedError): boolean {
-  return !("cause" in error) && error.errorName === undefined && error.failedCalls === undefined;
-}
-
 /** Records no outcome for a call that an abort interrupted, because it may have taken effect. */
 function recordError(recorder: RunRecorder, { facts, event: { input }, again }: Performance, error: unknown): void {
   if (error instanceof ToolFailedError) {
@@ -153,7 +149,7 @@ function recordError(recorder: RunRecorder, { facts, event: { input }, again }: 
     const end = {
       error: { message: reason, ...(name !== undefined && { name }) },
       ...(failedCalls.length > 0 && { failedCalls }),
-      ...(facts.effect !== "none" && wasLate(error) && { late: true as const }),
+      ...(facts.effect !== "none" && lateFailures.has(error) && { late: true as const }),
     };
     recordEnd(recorder, facts, end, { input, status: "failed", error: reason });
   }

@@ -1,5 +1,6 @@
 import type { AnyTool } from "../../agent/tool/Tool.ts";
-import { ToolFailedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
+import { timeoutFailure } from "../../agent/tool/timeoutFailure.ts";
+import { ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 import { onAbort } from "../../internal/abortable.ts";
 import { pause } from "../../internal/Clock.ts";
 import type { Rollback } from "./RollbackReport.ts";
@@ -11,7 +12,7 @@ type InverseAttempt =
 export interface Attempted {
   readonly name: string;
   readonly toolCallId: string;
-  /** Defaults to no limit. */
+  /** Defaults to the `toolTimeoutMs` of the agent. */
   readonly timeoutMs: AnyTool["timeoutMs"];
   readonly effect: AnyTool["effect"];
 }
@@ -55,7 +56,9 @@ async function inTime(
     cancel = clock.after(setup.abortGraceMs, () => leave(reason));
   };
   const unlisten = onAbort(signal, () => stop(signal.reason));
-  if (called.timeoutMs !== undefined) cancel = clock.after(called.timeoutMs, () => stop(lateError(called)));
+  const { timeoutMs = setup.pipeline.toolTimeoutMs } = called;
+  if (timeoutMs < Infinity)
+    cancel = clock.after(timeoutMs, () => stop(timeoutFailure(called, called.toolCallId, timeoutMs)));
   try {
     return await Promise.race([action(controller.signal), left]);
   } catch (error) {
@@ -65,10 +68,4 @@ async function inTime(
     cancel();
     unlisten();
   }
-}
-
-function lateError({ name, toolCallId, effect, timeoutMs = 0 }: Attempted): Error {
-  return effect === "none" || effect === "idempotent"
-    ? new ToolFailedError(name, toolCallId, `it did not end within ${timeoutMs} ms`)
-    : new ToolOutcomeUnknownError(name, toolCallId, timeoutMs);
 }

@@ -132,7 +132,8 @@ async function resolveDoubts(
   { setup, journal, signal }: Rollback,
 ): Promise<readonly OutcomeRecord[]> {
   const records: OutcomeRecord[] = [];
-  for (const call of [...revert, ...inDoubt].filter((one) => !one.outcome && !isRepeatable(one, setup))) {
+  const isAsked = (call: LoggedCall) => (!call.outcome || call.outcome.late) && !isRepeatable(call, setup);
+  for (const call of [...revert, ...inDoubt].filter(isAsked)) {
     const { onToolCallInDoubt: choice } = setup.at(call.agentPath) ?? setup;
     const asked = { tool: setup.at(call.agentPath)?.toolNamed(call.tool), choice, signal };
     const { settlement, by } = await askWhatHappened(toolCallInDoubt(journal.agentId, call), asked);

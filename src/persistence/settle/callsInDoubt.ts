@@ -44,7 +44,7 @@ export function toolCallInDoubt(agentId: string, call: LoggedCall): ToolCallInDo
     nodeId: call.node,
     effect: call.effect as ToolEffect,
     ...inputOf(call),
-    ...(outcome && { settled: outcome.retry ? ("retry" as const) : ("unknown" as const) }),
+    ...(outcome && !outcome.late && { settled: outcome.retry ? ("retry" as const) : ("unknown" as const) }),
   };
 }
 
@@ -136,7 +136,9 @@ function laneFor({ index }: AgentLog, { call, lane }: LoggedCall): number {
 
 function findInDoubt(agentId: string, log: AgentLog, toolCallId: string): LoggedCall {
   const inDoubt = callsInDoubt(log);
-  const found = inDoubt.find(({ call }) => call === toolCallId);
+  // A rollback can ask about a call that failed at its time limit.
+  const late = ownCalls(log).filter(({ outcome }) => outcome?.late);
+  const found = [...inDoubt, ...late].find(({ call }) => call === toolCallId);
   if (found) return found;
   const named = inDoubt.map(({ call, tool }) => ({ toolCallId: call, toolName: tool }));
   throw new ToolCallNotInDoubtError(agentId, toolCallId, log.index.ended.has(toolCallId), named);

@@ -29,8 +29,8 @@ export class ReplayDefinitions {
   of(definition: AgentDefinition): AgentDefinition {
     const known = this.#known.get(definition);
     if (known) return known;
-    const { agentId, hasDefaultId, identity, graph, tools } = definition.pipeline.hooks;
-    const pipeline = new Pipeline({ agentId, hasDefaultId, identity, graph, tools });
+    const { agentId, hasDefaultId, identity, graph, tools, toolTimeoutMs } = definition.pipeline.hooks;
+    const pipeline = new Pipeline({ agentId, hasDefaultId, identity, graph, tools, toolTimeoutMs });
     const { hooks } = pipeline;
     hooks.claim("resume", "runId", "history", "unfinished", "whenBusy", "requestInput");
     hooks.limitAborts({ ms: 0, clock: systemClock });

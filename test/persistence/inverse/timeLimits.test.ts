@@ -13,7 +13,7 @@ import { durableAgent } from "../support/durableAgent.ts";
 import { logStorages } from "../support/storages.ts";
 
 describe.each(logStorages)("$name: an inverse that hangs", ({ open }) => {
-  async function hanging(effect: ToolEffect, timeoutMs?: number) {
+  async function hanging(effect: ToolEffect, { timeoutMs, ...limits }: { timeoutMs?: number; toolTimeoutMs?: number }) {
     let tries = 0;
     let begin: () => void = () => undefined;
     const begun = new Promise<void>((resolve) => (begin = resolve));
@@ -40,6 +40,7 @@ describe.each(logStorages)("$name: an inverse that hangs", ({ open }) => {
     const registry = new RollbackToolRegistry().registerRollback(add, undo);
     const opened = await open();
     const agent = durableAgent(built, opened(), {
+      ...limits,
       tools: [add, undo],
       registry,
       clock: impatientClock(),
@@ -53,7 +54,16 @@ describe.each(logStorages)("$name: an inverse that hangs", ({ open }) => {
   }
 
   it("fails at its time limit and is tried again if it is safe to repeat", async () => {
-    const { rollBack, tries } = await hanging("idempotent", 1_000);
+    const { rollBack, tries } = await hanging("idempotent", { timeoutMs: 1_000 });
+    await expect(rollBack()).rejects.toMatchObject({
+      code: "rollback_incomplete",
+      failed: [{ toolName: "add", error: { code: "tool_failed" } }],
+    });
+    expect(tries()).toBe(2);
+  });
+
+  it("fails at the time limit of its agent if it has no limit of its own", async () => {
+    const { rollBack, tries } = await hanging("idempotent", { toolTimeoutMs: 1_000 });
     await expect(rollBack()).rejects.toMatchObject({
       code: "rollback_incomplete",
       failed: [{ toolName: "add", error: { code: "tool_failed" } }],
@@ -62,7 +72,7 @@ describe.each(logStorages)("$name: an inverse that hangs", ({ open }) => {
   });
 
   it("is in doubt at its time limit if it is not safe to repeat", async () => {
-    const { durable, rollBack, tries } = await hanging("irreversible", 1_000);
+    const { durable, rollBack, tries } = await hanging("irreversible", { timeoutMs: 1_000 });
     await expect(rollBack()).rejects.toMatchObject({
       code: "rollback_incomplete",
       failed: [{ toolName: "add", error: { code: "tool_call_in_doubt" } }],

@@ -29,6 +29,7 @@ export interface DurableOptions {
   readonly automatic?: boolean;
   readonly systemPrompt?: string;
   readonly maxIterations?: number;
+  readonly toolTimeoutMs?: number;
   /** Default: one that stands still, of its own. */
   readonly clock?: Clock;
   readonly triggers?: readonly CheckpointTrigger[];
@@ -73,6 +74,7 @@ export function durableAgent(
     tools,
     ...(systemPrompt !== undefined && { systemPrompt }),
     ...(maxIterations !== undefined && { maxIterations }),
+    ...(options.toolTimeoutMs !== undefined && { toolTimeoutMs: options.toolTimeoutMs }),
   }).install(Persistence, {
     storage,
     enableAutomaticPersistence: automatic,

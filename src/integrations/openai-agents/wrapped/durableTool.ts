@@ -10,7 +10,8 @@ import {
   prepareFunctionToolInput,
 } from "@openai/agents-core/utils/internal";
 import { InvalidInputError } from "../../../errors/agentErrors.ts";
-import { ToolFailedError, ToolOutcomeUnknownError } from "../../../errors/toolCallErrors.ts";
+import { ToolFailedError } from "../../../errors/toolCallErrors.ts";
+import { timeoutFailure } from "../../../agent/tool/timeoutFailure.ts";
 import { isToolFailure, toldToModel } from "../../../agent/tool/Tool.ts";
 import { reasonOf } from "../../../internal/reasonOf.ts";
 import type { PerformOptions } from "../../hosted/HostedLoop.ts";
@@ -168,13 +169,11 @@ async function perform(run: DurableRun, performance: Performance, options: Perfo
     if (!failed) return output;
     options.abortSignal.throwIfAborted();
     shown.output = output;
-    const reason = reasonOf(output);
-    // Without a cause, the call would count as one that exceeded its time limit.
-    throw new ToolFailedError(tool.name, options.toolCallId, reason, { cause: new Error(reason) });
+    throw new ToolFailedError(tool.name, options.toolCallId, reasonOf(output));
   } catch (error) {
     if (!(error instanceof ToolTimeoutError) || error.toolName !== tool.name) throw error;
     await showTimeout(performance, error);
-    throw timeoutFailure(run, performance, options.toolCallId);
+    throw shownTimeout(run, performance, options.toolCallId);
   }
 }
 
@@ -198,10 +197,9 @@ async function showTimeout({ tool, runContext, details, shown }: Performance, er
     }
 }
 
-function timeoutFailure(run: DurableRun, { tool, shown }: Performance, id: string): Error {
-  const { effect } = run.knownTools.named(tool.name).tool;
-  if (effect !== "none" && effect !== "idempotent") return new ToolOutcomeUnknownError(tool.name, id, tool.timeoutMs);
-  return new ToolFailedError(tool.name, id, reasonOf("output" in shown ? shown.output : shown.thrown));
+function shownTimeout(run: DurableRun, { tool, shown }: Performance, id: string): Error {
+  const reason = reasonOf("output" in shown ? shown.output : shown.thrown);
+  return timeoutFailure(run.knownTools.named(tool.name).tool, id, tool.timeoutMs, reason);
 }
 
 /** The details of a call have more fields at runtime than in the SDK's types. */
