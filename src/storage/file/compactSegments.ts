@@ -3,7 +3,7 @@ import { Pace } from "../../internal/nextTurn.ts";
 import type { Disk } from "../../nodejs/Disk.ts";
 import { parseBlobReference } from "../blobs.ts";
 import { type FileBackend, newClaim } from "./owner/FileBackend.ts";
-import { type AgentFolder, removeFiles } from "./layout/AgentFolder.ts";
+import { type AgentFolder, isOfEarlierOwner, removeFiles } from "./layout/AgentFolder.ts";
 import { SegmentScan } from "./layout/SegmentScan.ts";
 import { droppedSegment, wholeSegment } from "./layout/controlLine.ts";
 import { publishReplacement } from "./owner/OwnedSegment.ts";
@@ -79,7 +79,8 @@ export async function sweepBlobs(
 
 /**
  * Deletes an agent. One new empty segment replaces all others, so a crash leaves the agent either complete or deleted.
- * The bytes of the log are removed from the disk.
+ * The bytes of the log are removed from the disk. A later owner may already use the directories of the agent, so only
+ * blobs listed before the deletion are removed.
  */
 export async function dropSegments(
   backend: FileBackend,
@@ -87,8 +88,12 @@ export async function dropSegments(
   taken: Held,
   end: ChainLink,
 ): Promise<Held> {
+  const { disk, sha256 } = backend;
   const claim = newClaim(backend, folder.agentId, taken.claim.generation + 1, taken.claim.nonce);
-  const segment = await publishReplacement(backend, folder, claim, droppedSegment(claim, end, backend.sha256));
-  for (const path of [folder.blobs, folder.owners, folder.temporary]) await removeFiles(backend.disk, path);
+  const blobs = (await disk.readdir(folder.blobs)) ?? [];
+  const segment = await publishReplacement(backend, folder, claim, droppedSegment(claim, end, sha256));
+  for (const name of blobs) await disk.unlink(join(folder.blobs, name));
+  const isEarlier = isOfEarlierOwner(claim.generation + 1);
+  for (const path of [folder.owners, folder.temporary]) await removeFiles(disk, path, isEarlier);
   return { segment, claim, end: { position: end.position, checksum: "" } };
 }

@@ -2,6 +2,7 @@ import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import { AgentBusyError, OwnershipLostError, StorageError } from "../../../errors/storageErrors.ts";
 import type { TornTail } from "../../../checkpoint/records/Entry.ts";
 import type { AgentSummary, LogOwner } from "../../RecordLog.ts";
+import { parseBlobReference } from "../../blobs.ts";
 import { type FileBackend, newClaim } from "../owner/FileBackend.ts";
 import type { Disk } from "../../../nodejs/Disk.ts";
 import type { StoredSummary } from "../layout/stateJson.ts";
@@ -199,7 +200,12 @@ async function removeLeftovers(
   for (const name of found.owners.filter(isEarlier)) await disk.unlink(join(folder.owners, name));
   // An owner that closed the log left no temporary files. Others may have, which is rare.
   if (!found.isClosed || generation % sweepEvery === 0) await removeFiles(disk, folder.temporary, isEarlier);
-  if (found.dropped) await removeFiles(disk, folder.blobs);
+  if (found.dropped) await removeFiles(disk, folder.blobs, (name) => isEarlierBlob(name, generation));
+}
+
+/** A later owner may already have stored blobs. */
+function isEarlierBlob(name: string, generation: number): boolean {
+  return (parseBlobReference(`blob://${name}`)?.generation ?? 0) < generation;
 }
 
 function lastSummaryOf({ parts }: LoadedLog, scan: SegmentScan, agentId: string): AgentSummary | undefined {
