@@ -54,8 +54,9 @@ export class OwnerLease {
     return this.#renewal.refresh();
   }
 
-  /** Continues the lease under another generation of the same owner. */
+  /** Continues the lease under another generation of the same owner. A stop request may name the earlier one. */
   async moved(from: number): Promise<void> {
+    await this.checkStop(from).catch(() => {});
     await this.removeFiles(from).catch(() => {});
     await this.#renewal.now();
   }
@@ -67,8 +68,8 @@ export class OwnerLease {
     await this.#backend.disk.unlink(this.#folder.stop(generation));
   }
 
-  async checkStop(): Promise<void> {
-    const stop = await this.#backend.disk.readFile(this.#folder.stop(this.#segment().generation));
+  async checkStop(generation: number = this.#segment().generation): Promise<void> {
+    const stop = await this.#backend.disk.readFile(this.#folder.stop(generation));
     if (stop !== undefined) this.lose(new StopRequestedError(this.#folder.agentId, stop.toString().trimEnd()));
   }
 
