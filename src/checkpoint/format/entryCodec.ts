@@ -19,7 +19,8 @@ const generatedId = /^([1-9][0-9]{0,14})-[0-9]+$/;
 const deepestRecords = 4 * maximumDepth;
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const encoder = new TextEncoder();
-const statedGeneration = encoder.encode('],{"generation":');
+/** The texts that JSON with a key "generation" contains. The second one begins an escaped letter. */
+const statedGeneration = ['"generation"', "\\u"].map((text) => encoder.encode(text));
 const unknownChecksum = "-".repeat(checksumLength);
 /** A buffer for all encodings, which only grows. Allocating a buffer costs more than encoding an append. */
 let scratch = new Uint8Array(64 * 1024);
@@ -119,11 +120,11 @@ export function verifiedLinkOf(
 }
 
 /**
- * Returns the generation of an encoded append, or `undefined` if it is invalid. Parses it only if the generation is
- * not part of the id.
+ * Returns the generation of an encoded append, or `undefined` if it is invalid. Parses it only if it may state
+ * the generation outside the id.
  */
 export function generationOfAppend(encoded: Uint8Array, sha256: Sha256): number | undefined {
-  const isStated = includesText(encoded, statedGeneration);
+  const isStated = statedGeneration.some((text) => includesText(encoded, text));
   const digits = isStated ? undefined : impliedGeneration.exec(decoder.decode(encoded.subarray(0, longestPlace)))?.[1];
   if (digits !== undefined) return Number(digits);
   const decoded = decodeEntry(encoded, sha256);

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import {
   decodeEntry,
   encodeEntry,
+  generationOfAppend,
   linkOf,
   snapshotMark,
   verifiedLinkOf,
@@ -142,5 +143,27 @@ describe("the stored form of an append", () => {
     ["extras that are not an object", '"",1,"1-1",[],7]'],
   ])("refuses %s even with a correct checksum", (_name, body) => {
     expect(decodeEntry(`["${sha256.base64url(body)}",${body}`, sha256)).toEqual({ ok: false, defect: "malformed" });
+  });
+});
+
+describe("the generation of an append", () => {
+  const withExtras = (extras: string) => {
+    const body = `"",1,"1-1",[{"kind":"message","text":"x"}]${extras}]`;
+    return bytesOf(`["${sha256.base64url(bytesOf(body))}",${body}`);
+  };
+
+  it.each([
+    "",
+    ',{"summary":{"a":1}}',
+    ',{"generation":9}',
+    ',{"summary":{"a":1},"generation":9}',
+    String.raw`,{"summary":{"a":1},"gener\u0061tion":9}`,
+    ',{"summary":{"generation":9}}',
+    ', {"generation":9}',
+    ',{"generation":9},[1]',
+  ])("is the decoded one with %j at its end", (extras) => {
+    const line = withExtras(extras);
+    const decoded = decodeEntry(line, sha256);
+    expect(generationOfAppend(line, sha256)).toBe(decoded.ok ? decoded.entry.generation : "undecodable");
   });
 });
