@@ -235,7 +235,10 @@ export class FileRecordLog implements RecordLog {
     if (judgement === undefined || judgement.state === "free") return;
     const { generation } = judgement;
     const request = Buffer.from(`${reason}\n`);
-    await replaceAtomically(this.#backend.disk, folder, folder.stop(generation), generation, request, false);
+    const { disk } = this.#backend;
+    // The file proves that the segment exists, which must then survive a power loss.
+    await disk.fsyncDir(folder.checkpoints);
+    await replaceAtomically(disk, folder, folder.stop(generation), generation, request, false);
     // Notifies an owner in this process before its next renewal.
     for (const owned of this.#owned) if (owned.agentId === agentId) await owned.checkStop();
   }

@@ -144,8 +144,15 @@ class OwnerSightings {
     const isSame = found?.seen === seen && found.bootId === bootId && found.timeNamespace === timeNamespace;
     if (isSame && found.atMs <= atMs) return atMs - found.atMs;
     const sighting: Sighting = { seen, atMs, bootId, timeNamespace };
-    const line = Buffer.from(encodeControl("seen", sighting, sha256));
-    if (isNew) await replaceAtomically(disk, folder, folder.seen(generation), generation, line, false);
+    if (isNew) await this.#write(folder, generation, sighting, bytes === undefined);
     return 0;
+  }
+
+  async #write(folder: AgentFolder, generation: number, sighting: Sighting, isFirst: boolean): Promise<void> {
+    const { disk, sha256 } = this.#surroundings;
+    const line = Buffer.from(encodeControl("seen", sighting, sha256));
+    // The file proves that the segment exists, which must then survive a power loss.
+    if (isFirst) await disk.fsyncDir(folder.checkpoints);
+    await replaceAtomically(disk, folder, folder.seen(generation), generation, line, false);
   }
 }
