@@ -180,7 +180,7 @@ export interface LogWatch {
 
 /** The stored appends of a log, for {@link RecordLog.receive}. */
 export interface StoredAppends {
-  /** The appends in the format of {@link RecordLog.encodedAppends}, oldest first, at least one. */
+  /** The appends in the format of {@link RecordLog.encodedAppends}, oldest first, at least one. Do not change them. */
   readonly appends: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
   /** The generation of the last append, which is the highest one. At most 2^40. */
   readonly generation: number;
@@ -224,8 +224,8 @@ export interface RecordLog {
   /**
    * Reads the encoded appends of an agent, oldest first. Each one is the UTF-8 text that its checksum covers, without a
    * line break. Positions that a stored `pruned` record removes are skipped. Each append has a separate buffer that
-   * never changes. Requires no ownership and does not write. Yields no appends for an unknown agent. If the method is missing,
-   * agents of this storage can neither be forked nor moved.
+   * never changes, and the caller must not change it. Requires no ownership and does not write. Yields no appends for an
+   * unknown agent. If the method is missing, agents of this storage can neither be forked nor moved.
    *
    * @param options.upTo - the last position to read, inclusive. Defaults to the last position when reading starts.
    * @throws CorruptLogError in place of an append whose stored bytes were changed.
