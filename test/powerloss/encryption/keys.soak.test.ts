@@ -126,7 +126,7 @@ describe("the keys of an encrypted storage, after every crash", () => {
     };
     const open = (...given: Parameters<typeof start>) => start(...given).storage;
     await fill(open(fileSystem));
-    const crashes = new Crashes({ ...agentThoroughness, stride: thoroughness.stride });
+    const crashes = new Crashes({ ...agentThoroughness, stride: thoroughness.stride ?? 1 });
     for (const state of crashes.statesOf(fileSystem, 0, false)) {
       const restarted = crashes.restart(state, "");
       if (restarted === undefined) continue;
