@@ -218,6 +218,7 @@ describe("a vault", () => {
         execute: async () => ({ message: { role: "assistant", content: secretText } }),
         stream: async (_request, onDelta) => {
           onDelta({ type: "text-delta", text: secretText });
+          await kept;
           return { message: { role: "assistant", content: secretText } };
         },
       },
@@ -225,15 +226,15 @@ describe("a vault", () => {
     })
       .install(Persistence, { storage, redact })
       .install(Streams, { store, batchDelayMs: 0 });
-    const kept: unknown[] = [];
     const append = store.append.bind(store);
-    store.append = async (...given) => {
-      kept.push(given);
-      await append(...given);
-    };
+    const kept = new Promise<unknown>((resolve) => {
+      store.append = async (...given) => {
+        await append(...given);
+        resolve(given);
+      };
+    });
     await agent.run("go", { agentId: "a" });
-    expect(kept.length).toBeGreaterThan(0);
-    expect(JSON.stringify(kept)).not.toContain(secretText);
+    expect(JSON.stringify(await kept)).not.toContain(secretText);
   });
 
   it("encrypts streams with its keys", async () => {
