@@ -297,7 +297,7 @@ export interface AIAgentConfig<Input, Output> {
   readonly maxIterations?: number | undefined;
 }
 
-export const agentConfigSchema: z.ZodType = strictOptions(() => ({
+const agentConfigSchema: z.ZodType = strictOptions(() => ({
   // assertAgentId validates this value.
   id: z.unknown().optional(),
   promptExecutor: objectWithMethods<PromptExecutor>("execute"),

@@ -59,7 +59,7 @@ type SignedParts = Pick<CheckedApproval, "agentId" | "requestId" | "askedAt" | "
 };
 
 /** Returns the bytes that the person signs: the request, its digest, the answer, the person and the time. */
-export function approvalBytes(
+function approvalBytes(
   { agentId, requestId, askedAt, digest, reason }: SignedParts,
   { by, at }: Pick<ApprovalSignature, "by" | "at">,
 ): Uint8Array {
@@ -78,7 +78,7 @@ export function approvalBytes(
   return utf8(JSON.stringify(signed));
 }
 
-export function encodeApprovalSignature({ by, at, signature }: ApprovalSignature): string {
+function encodeApprovalSignature({ by, at, signature }: ApprovalSignature): string {
   return `${toBase64Url(utf8(JSON.stringify([by, at])))}.${toBase64Url(signature)}`;
 }
 

@@ -225,7 +225,7 @@ const packBytes = 4 * 1024 * 1024;
 /**
  * Packs contents into as few blobs as the size limit allows, because syncing costs the same for small and large blobs.
  */
-export function packsOf(
+function packsOf(
   contents: readonly (readonly [hash: string, bytes: Uint8Array])[],
 ): readonly { readonly bytes: Uint8Array; readonly contents: readonly (readonly [hash: string, bytes: number])[] }[] {
   const groups: (readonly [hash: string, bytes: Uint8Array])[][] = [];

@@ -131,7 +131,7 @@ export function generationOfAppend(encoded: Uint8Array, sha256: Sha256): number 
   return decoded.ok ? decoded.entry.generation : undefined;
 }
 
-export function generationOfId(id: string): number | undefined {
+function generationOfId(id: string): number | undefined {
   const digits = generatedId.exec(id)?.[1];
   return digits === undefined ? undefined : Number(digits);
 }

@@ -34,7 +34,7 @@ export async function readIndex(log: RecordLog, agentId: string): Promise<AgentI
 }
 
 /** Adds new entries to an index. @returns `false` if the log must be read again. */
-export async function readOn(log: RecordLog, index: AgentIndex): Promise<boolean> {
+async function readOn(log: RecordLog, index: AgentIndex): Promise<boolean> {
   const { position, checksum } = index.end;
   if (position === 0 || index.shape !== "agent" || index.damage.length > 0) return false;
   const read = await readLean(log, index.agentId, { after: position - 1 });

@@ -98,7 +98,7 @@ interface CallFailure {
 }
 
 /** Converts any error of a model call to an error with a stable code. */
-export function requestErrorOf(model: AiSdkLanguageModel, cause: unknown): ModelRequestError {
+function requestErrorOf(model: AiSdkLanguageModel, cause: unknown): ModelRequestError {
   const failure: CallFailure = typeof cause === "object" && cause !== null ? cause : {};
   const retryAfterMs = retryAfterMsOf(failure.responseHeaders ?? {});
   return new ModelRequestError({
@@ -127,7 +127,7 @@ export type AiSdkModels = AiSdkLanguageModel | ((name: string) => AiSdkLanguageM
 
 const versions: readonly string[] = ["v2", "v3", "v4"] satisfies AiSdkLanguageModel["specificationVersion"][];
 
-export async function modelNamed(models: AiSdkModels, name: string): Promise<AiSdkLanguageModel> {
+async function modelNamed(models: AiSdkModels, name: string): Promise<AiSdkLanguageModel> {
   const model: Partial<AiSdkLanguageModel> | undefined =
     typeof models === "function" ? await made(models, name) : models;
   if (model === undefined || model === null)

@@ -65,7 +65,7 @@ interface ToolCall {
  *
  * @param refuse throws an error for content that a message cannot hold
  */
-export function assistantMessageOf(
+function assistantMessageOf(
   content: readonly { readonly type: string }[],
   refuse: (found: string) => never,
 ): AssistantMessage {

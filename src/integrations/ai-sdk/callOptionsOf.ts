@@ -75,7 +75,7 @@ const callParameters = z.strictObject({
 });
 
 /** Validates the model parameters of an agent, which use the names of AI SDK call options. */
-export function callParametersOf(
+function callParametersOf(
   parameters: Readonly<Record<string, unknown>> = {},
 ): Readonly<Record<string, unknown>> {
   const checked = callParameters.safeParse(parameters);

@@ -83,13 +83,13 @@ function partOf<Data>(part: ContentPart, { providerIds, fileDataOf }: Conversion
   }
 }
 
-export function toolOutputOf(output: unknown, isError: boolean): AiSdkToolOutput {
+function toolOutputOf(output: unknown, isError: boolean): AiSdkToolOutput {
   if (typeof output === "string") return { type: isError ? "error-text" : "text", value: output };
   return { type: isError ? "error-json" : "json", value: jsonValueOf(output) };
 }
 
 /** Maps the library's call ids to the provider's ids, because a tool result may not carry the provider's id. */
-export function providerToolCallIds(messages: readonly Message[]): ReadonlyMap<string, string> {
+function providerToolCallIds(messages: readonly Message[]): ReadonlyMap<string, string> {
   const ids = new Map<string, string>();
   for (const { role, content } of messages) {
     if (role !== "assistant" || typeof content === "string") continue;

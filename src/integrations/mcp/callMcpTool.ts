@@ -3,7 +3,7 @@ import { ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 import type { McpClient, McpToolResult } from "./McpClient.ts";
 
 /** The key of `_meta` that carries the id of the call. A server can use it as an idempotency key. */
-export const toolCallIdKey = "agent-persistence/toolCallId";
+const toolCallIdKey = "agent-persistence/toolCallId";
 
 /** The agent enforces the time limit. This is the longest time that JavaScript timers accept. */
 const noTimeoutMs = 2 ** 31 - 1;

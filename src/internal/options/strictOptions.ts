@@ -29,7 +29,7 @@ function unknownOption(key: string, names: readonly string[]): string {
 }
 
 /** Returns the name with the smallest Levenshtein distance, if at most a third of its characters differ. */
-export function nearestName(wrong: string, names: readonly string[]): string | undefined {
+function nearestName(wrong: string, names: readonly string[]): string | undefined {
   const most = Math.max(1, Math.ceil(wrong.length / 3));
   const ranked = names
     .map((name) => ({ name, edits: editDistance(wrong.toLowerCase(), name.toLowerCase()) }))

@@ -99,7 +99,7 @@ interface SettledDecision {
 /** Records the answers of a resume. Ends the requests of the unfinished run only if the call can continue that run. */
 async function settledDecision(call: DurableCall): Promise<SettledDecision> {
   const { options } = call.request;
-  const settling = () => import("./settleRequests.ts");
+  const settling = () => import("./endRequests.ts");
   if ("answers" in options && options.answers) await (await settling()).recordAnswers(call, options.answers);
   const stored = storedState(call.journal);
   const decision = decide(call, stored);

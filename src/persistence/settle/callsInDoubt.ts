@@ -25,7 +25,7 @@ export function inversesInDoubt(log: AgentLog): readonly LoggedCall[] {
 }
 
 /** Returns the calls whose inverse may be settled: it is in doubt, blocks a rollback, or was settled before. */
-export function inversesToSettle(log: AgentLog): readonly LoggedCall[] {
+function inversesToSettle(log: AgentLog): readonly LoggedCall[] {
   const { index } = log;
   const open = new Set([...(index.rollback?.calls ?? []), ...index.inverting, ...index.left.keys()]);
   return ownCalls(log).filter(({ call }) => open.has(call) && !index.reverted.has(call));

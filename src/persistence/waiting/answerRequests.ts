@@ -155,6 +155,6 @@ export function requestState(
   return { kind: isOpenRequest(index, state, known) ? "open" : "unknown" };
 }
 
-export function isPast(expiresAt: number | undefined, now: number): boolean {
+function isPast(expiresAt: number | undefined, now: number): boolean {
   return expiresAt !== undefined && expiresAt <= now;
 }

@@ -43,7 +43,7 @@ export async function bytesOfToken(keys: DataKeys, token: string, ofAgent: strin
 }
 
 /** Returns the agent whose key encrypted a token. */
-export function agentOfToken(token: string): string {
+function agentOfToken(token: string): string {
   return partsOf(token)[0];
 }
 

@@ -59,7 +59,7 @@ const references = /blob:\/\/[0-9a-f]{64}-[0-9]+(?:\.gz)?/g;
  *
  * @param lines - all lines of the log.
  */
-export async function sweepBlobs(
+async function sweepBlobs(
   disk: Disk,
   folder: AgentFolder,
   lines: readonly Buffer[],

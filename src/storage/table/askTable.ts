@@ -37,7 +37,7 @@ function reach(name: string): string {
 }
 
 /** Whether a failed call was possibly executed and may be retried. */
-export function isUncertain(error: unknown): boolean {
+function isUncertain(error: unknown): boolean {
   return error instanceof StorageError && error.reason === "unavailable";
 }
 

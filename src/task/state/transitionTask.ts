@@ -20,7 +20,7 @@ export interface TaskTransition<Status extends TaskStatus> {
 const status = z.enum(TaskStatus);
 
 /** The fields of a task that decide its possible transitions. */
-export const taskStatusSchema: z.ZodObject = z.object({ status, data: z.looseObject({}) });
+const taskStatusSchema: z.ZodObject = z.object({ status, data: z.looseObject({}) });
 
 const taskSchema = taskStatusSchema.extend({ taskId: z.string() });
 
@@ -66,7 +66,7 @@ const paths = z.custom<readonly string[]>(
   "a list of paths",
 );
 
-export const stateDataSchemas: { readonly [Status in TaskStatus]: z.ZodType<StateData[Status]> } = {
+const stateDataSchemas: { readonly [Status in TaskStatus]: z.ZodType<StateData[Status]> } = {
   queued: z.strictObject({
     taskId: z.string(),
     createdAt: time,

@@ -62,7 +62,7 @@ export class RecordedTree {
 }
 
 /** Describes the undone mutations for people, including the stored sectors of writes. */
-export function describeLoss(mutations: readonly Mutation[], fates: readonly WriteOutcome[]): string {
+function describeLoss(mutations: readonly Mutation[], fates: readonly WriteOutcome[]): string {
   const undone = mutations.flatMap(({ kind, path }, index) => {
     const fate = fates[index] ?? "kept";
     if (fate === "kept") return [];
@@ -79,7 +79,7 @@ const defaults = {
 } as const;
 
 /** Yields the possible outcomes of mutations that were not durable, in order. */
-export function* powerLossOutcomes(
+function* powerLossOutcomes(
   mutations: readonly Mutation[],
   options: CrashOptions,
 ): Generator<{ readonly model: CrashModel; readonly fates: readonly WriteOutcome[] }> {
@@ -121,7 +121,7 @@ const recent = 8;
 type Choose = () => boolean;
 
 /** Yields outcomes with any combination of stored parts. Yields all combinations if there are few, or else samples. */
-export function* adversarialOutcomes(
+function* adversarialOutcomes(
   mutations: readonly Mutation[],
   { exhaustiveUpTo, samples, seed }: { exhaustiveUpTo: number; samples: number; seed: number },
 ): Generator<readonly WriteOutcome[]> {

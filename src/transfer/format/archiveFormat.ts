@@ -41,7 +41,7 @@ export const longestHeadBytes = 16 * 1024;
 const encoder = new TextEncoder();
 const lineBreak = encoder.encode("\n");
 
-export function headOfPart(part: ArchivePart): string {
+function headOfPart(part: ArchivePart): string {
   return part.kind === "line" ? `line ${part.bytes.length}\n` : `blob ${part.bytes.length} ${part.reference}\n`;
 }
 

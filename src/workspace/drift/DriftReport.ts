@@ -41,7 +41,7 @@ export interface DriftReport {
  */
 export type DriftSeverity = "none" | "low" | "medium" | "high";
 
-export const severitySchema: z.ZodType<DriftSeverity> = z.enum(["none", "low", "medium", "high"]);
+const severitySchema: z.ZodType<DriftSeverity> = z.enum(["none", "low", "medium", "high"]);
 
 /** The changes of both sides to one file, in lines of the last common version. */
 export interface CommonFile {
@@ -50,7 +50,7 @@ export interface CommonFile {
   readonly theirs: readonly Hunk[];
 }
 
-export function isConflicting({ ours, theirs }: CommonFile): boolean {
+function isConflicting({ ours, theirs }: CommonFile): boolean {
   return ours.some((own) => theirs.some((other) => meet(own, other)));
 }
 

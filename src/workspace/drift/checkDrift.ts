@@ -230,7 +230,7 @@ async function notLeftByWorkspace(
 export type LeftFiles = ReadonlyMap<string, FileState | undefined>;
 
 /** Returns whether the agent made the change of a file: the file is as the workspace left it. */
-export async function isLeftByWorkspace(
+async function isLeftByWorkspace(
   path: string,
   left: LeftFiles | undefined,
   files: WorkspaceFiles,

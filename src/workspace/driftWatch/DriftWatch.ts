@@ -120,7 +120,7 @@ const configSchema = strictOptions(() => ({
 );
 
 /** The answers to a run that waits because of drift. */
-export const driftAnswerSchema: z.ZodEnum<{ user_handled: "user_handled"; ignored: "ignored" }> = z.enum([
+const driftAnswerSchema: z.ZodEnum<{ user_handled: "user_handled"; ignored: "ignored" }> = z.enum([
   "user_handled",
   "ignored",
 ]);

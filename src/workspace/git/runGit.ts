@@ -105,7 +105,7 @@ export function gitEnvironment(
 }
 
 /** Settings that override the repository's settings for the few commands that read them. */
-export const safeSettings: readonly string[] = [
+const safeSettings: readonly string[] = [
   `core.hooksPath=${devNull}`,
   "core.fsmonitor=false",
   `core.attributesFile=${devNull}`,

@@ -93,7 +93,7 @@ const shape = {
 };
 
 /** Checks the options of a rebase in a run. The run supplies the other options. */
-export const rebaseInRunSchema: z.ZodType = strictOptions(() => shape);
+const rebaseInRunSchema: z.ZodType = strictOptions(() => shape);
 
 const optionsSchema = strictOptions(() => ({
   ...shape,

@@ -176,7 +176,7 @@ const unreadable: LockEntry = {
  * Encodes a lock file. The `owner`, `operation`, `acquired_at` and `expires_at` of the first holder are at the top
  * level, where other tools expect them. The file of a free path has none of these keys.
  */
-export function encodeLock({ path, holders, waiting }: LockState): string {
+function encodeLock({ path, holders, waiting }: LockState): string {
   const [first, ...others] = holders.map(encodeEntry);
   return `${JSON.stringify({ path, ...first, also_held_by: others, waiting: waiting.map(encodeEntry) })}\n`;
 }
@@ -184,7 +184,7 @@ export function encodeLock({ path, holders, waiting }: LockState): string {
 /**
  * Decodes a lock file. An unreadable file counts as reserved for writing until it was unchanged for the default expiry.
  */
-export function decodeLock(path: string, text: string): LockState {
+function decodeLock(path: string, text: string): LockState {
   try {
     const value: unknown = JSON.parse(text);
     const { also_held_by, waiting } = listsSchema.parse(value);

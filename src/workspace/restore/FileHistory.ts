@@ -127,7 +127,7 @@ interface NotedChange extends FileChange {
  * @param notes oldest first
  * @throws UnreadableValueError, PathNotAllowedError
  */
-export function notedChanges(notes: readonly Note[]): readonly NotedChange[] {
+function notedChanges(notes: readonly Note[]): readonly NotedChange[] {
   const read = notes.map((note) => ({ ...note, files: fileNoteOf(note.value) }));
   const intents = new Map(
     read.flatMap(({ toolCallId, files }, at) =>

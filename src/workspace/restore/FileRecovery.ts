@@ -148,7 +148,7 @@ const defaultMode = 0o644;
  * @param required the content at the checkpoint. If omitted, the file is not required, and the state after the agent's
  * last change is needed.
  */
-export function fileToRecover(
+function fileToRecover(
   path: string,
   found: FoundFile,
   {
@@ -170,7 +170,7 @@ export function fileToRecover(
   return withoutUndefined({ path, found, needed, base });
 }
 
-export async function optionsForFile(
+async function optionsForFile(
   { found, needed, base }: FileToRecover,
   content: (hash: string) => Promise<Uint8Array | undefined>,
 ): Promise<readonly RecoveryOption[]> {

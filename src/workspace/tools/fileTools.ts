@@ -146,7 +146,7 @@ export interface DecidedChanges {
  *
  * @returns the changes, which a repeated call returns again
  */
-export async function changeFiles(
+async function changeFiles(
   files: WorkspaceFiles,
   { context, abortSignal }: { readonly context: AgentContext; readonly abortSignal: AbortSignal },
   decide: () => Promise<DecidedChanges>,
@@ -231,7 +231,7 @@ async function foldersFor(files: WorkspaceFiles, changes: readonly FileChange[])
  *
  * @throws FileAccessError
  */
-export async function writeOf(
+async function writeOf(
   files: WorkspaceFiles,
   path: string,
   content: Uint8Array,
@@ -268,7 +268,7 @@ export async function editOf(
   return writeOf(files, path, Buffer.from(pieces.join(newText)));
 }
 
-export async function deletionOf(files: WorkspaceFiles, path: string): Promise<DecidedChanges> {
+async function deletionOf(files: WorkspaceFiles, path: string): Promise<DecidedChanges> {
   const found = presentIn(await files.read(path), path);
   return { changes: [{ path, before: found.state }], contents: contentsOf(found) };
 }

@@ -58,7 +58,7 @@ function addSegment(found: ListSegment[], item: Item, place: number | undefined)
   else found.push(number);
 }
 
-export function isRange(segment: ListSegment | undefined): segment is { readonly r: readonly [a: number, b: number] } {
+function isRange(segment: ListSegment | undefined): segment is { readonly r: readonly [a: number, b: number] } {
   return typeof segment === "object" && "r" in segment;
 }
 

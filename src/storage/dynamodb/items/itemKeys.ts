@@ -20,7 +20,7 @@ const [headKind, summaryKind, slotKind, partKind, blobKind, stagedKind] = [1, 2,
 /** The kinds of items in a list of due times. */
 const [dueMarkKind, dueKind] = [1, 2];
 
-export function partitionOf(agentId: string): string {
+function partitionOf(agentId: string): string {
   return `agent ${agentId}`;
 }
 

@@ -4,7 +4,7 @@ import type { DynamoDBConnection, FoundItem } from "./DynamoDBConnection.ts";
 import { type ItemKey, partKey, partRange } from "./itemKeys.ts";
 
 /** The maximum number of content bytes in one item. DynamoDB limits an item to 400 KB. */
-export const inlineBytes = 380 * 1024;
+const inlineBytes = 380 * 1024;
 
 export interface PartsOwner {
   readonly agentId: string;

@@ -153,7 +153,7 @@ export interface Settling {
   readonly obsolete: readonly Picture[];
 }
 
-export function notNewer({ generation, step }: Pick<Pictures, "generation" | "step">): Condition {
+function notNewer({ generation, step }: Pick<Pictures, "generation" | "step">): Condition {
   return {
     if: "attribute_not_exists(#pk) OR #gen < :g OR (#gen = :g AND #step <= :s)",
     values: { ":g": generation, ":s": step },

@@ -50,7 +50,7 @@ export function stateAttributes({ offset, start, snapshot, pruned, taken }: Slot
   };
 }
 
-export function slotStateOf(slot: number, item: Attributes): SlotState {
+function slotStateOf(slot: number, item: Attributes): SlotState {
   const number = (name: string) => Number(item[name] ?? 0);
   return {
     slot,
@@ -62,7 +62,7 @@ export function slotStateOf(slot: number, item: Attributes): SlotState {
   };
 }
 
-export const slotStateFields: readonly string[] = ["offset", "start", "snapshot", "pruned", "takenBy", "takenEnd"];
+const slotStateFields: readonly string[] = ["offset", "start", "snapshot", "pruned", "takenBy", "takenEnd"];
 
 export interface LastSlot {
   readonly generation: number;

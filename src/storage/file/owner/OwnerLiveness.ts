@@ -93,7 +93,7 @@ export function releaseGeneration(segment: string, nonce: string): void {
   finished.add(`${nonce} ${segment}`);
 }
 
-export function isReleasedGeneration(segment: string, nonce: string): boolean {
+function isReleasedGeneration(segment: string, nonce: string): boolean {
   return finished.has(`${nonce} ${segment}`);
 }
 

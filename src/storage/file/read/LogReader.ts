@@ -226,7 +226,7 @@ export function* snapshotLinesBackwards({ segment: { bytes }, start, end }: LogP
 }
 
 /** Yields the lines that contain a text, from last to first. */
-export function* linesWithBackwards({ segment: { bytes }, start, end }: LogPart, text: Buffer): Generator<LineRange> {
+function* linesWithBackwards({ segment: { bytes }, start, end }: LogPart, text: Buffer): Generator<LineRange> {
   for (let at = bytes.lastIndexOf(text, end - text.length); at >= start;) {
     const lineStart = Math.max(start, bytes.lastIndexOf(lineBreak, at) + 1);
     const found = bytes.indexOf(lineBreak, at);
@@ -239,7 +239,7 @@ export function* linesWithBackwards({ segment: { bytes }, start, end }: LogPart,
  * Returns the start of the lines after a position, without verification. `undefined` if the part contains no line up to
  * it.
  */
-export function startAfter(part: LogPart, position: number): number | undefined {
+function startAfter(part: LogPart, position: number): number | undefined {
   for (const line of linesBackwards(part.segment.bytes, part)) {
     const found = linkOf(part.segment.bytes.subarray(line.start, line.end));
     if (found && found.position <= position) return line.end + 1;
