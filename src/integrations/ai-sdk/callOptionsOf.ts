@@ -75,9 +75,7 @@ const callParameters = z.strictObject({
 });
 
 /** Validates the model parameters of an agent, which use the names of AI SDK call options. */
-function callParametersOf(
-  parameters: Readonly<Record<string, unknown>> = {},
-): Readonly<Record<string, unknown>> {
+function callParametersOf(parameters: Readonly<Record<string, unknown>> = {}): Readonly<Record<string, unknown>> {
   const checked = callParameters.safeParse(parameters);
   if (!checked.success) {
     throw new InvalidModelParametersError(checked.error.issues.map(problemOf), Object.keys(callParameters.shape));

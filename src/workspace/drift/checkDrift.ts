@@ -230,11 +230,7 @@ async function notLeftByWorkspace(
 export type LeftFiles = ReadonlyMap<string, FileState | undefined>;
 
 /** Returns whether the agent made the change of a file: the file is as the workspace left it. */
-async function isLeftByWorkspace(
-  path: string,
-  left: LeftFiles | undefined,
-  files: WorkspaceFiles,
-): Promise<boolean> {
+async function isLeftByWorkspace(path: string, left: LeftFiles | undefined, files: WorkspaceFiles): Promise<boolean> {
   if (!left?.has(path)) return false;
   const found = await files.read(path).catch(() => undefined);
   if (found === undefined || found.kind === "other") return false;
