@@ -28,6 +28,14 @@ import { joinOrRun } from "./joinOrRun.ts";
 import { finishOpenRollback, withEffects, openForRun } from "./openForRun.ts";
 import { comparedInput, recordedResult, waitingResult } from "./recordedResult.ts";
 
+const loadResumes = () => import("./resumeStored.ts");
+let resumes: Awaited<ReturnType<typeof loadResumes>> | undefined;
+
+/** Loads the code of resumes once, because a loader hook of the process takes a millisecond for each import. */
+async function resuming() {
+  return (resumes ??= await loadResumes());
+}
+
 /** Executes a `run` or `resume`, and owns the agent meanwhile. Joins a call in this process with the same `runId`. */
 export function runOrResume(
   setup: PersistenceSetup,
@@ -80,7 +88,7 @@ async function execute(call: DurableCall): Promise<RunResult<unknown>> {
     case "abandon":
       return abandonFirst(call, decision.keep);
     case "finish_first": {
-      const { resumed } = await import("./resumeStored.ts");
+      const { resumed } = await resuming();
       const first = await start(call, await resumed(call, stored));
       if (first.status !== "completed") throw new UnfinishedRunError(agentId, first.runId, true);
       return beginAfterOther(call, decision.keep);
@@ -120,7 +128,7 @@ async function resume(
   received?: readonly string[],
 ): Promise<RunResult<unknown>> {
   const options = call.request.options as RunOptions;
-  const { resumed } = await import("./resumeStored.ts");
+  const { resumed } = await resuming();
   let recorder: RunRecorder;
   try {
     recorder = await resumed(call, stored);
@@ -171,7 +179,7 @@ function factsOf(
 }
 
 async function branch(call: DurableCall, checkpointId: string): Promise<RunResult<unknown>> {
-  const { branched } = await import("./resumeStored.ts");
+  const { branched } = await resuming();
   const begun = await branched(call, checkpointId);
   if (!begun) return resume(call, storedState(call.journal));
   const { recorder, effects } = begun;

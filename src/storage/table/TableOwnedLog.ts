@@ -62,6 +62,8 @@ export class TableOwnedLog implements OwnedLog {
   #expectedEnd: ChainLink;
   #ended: Error | undefined;
   #generation: number;
+  /** Whether the last summary of this owner belongs to a run that has ended, so that no worker waits for a release. */
+  #isOver = false;
   /** Set while the generation changes, because the state of the previous generation in the table is then irrelevant. */
   #moving = false;
 
@@ -173,7 +175,7 @@ export class TableOwnedLog implements OwnedLog {
       const release = () => this.#backend.table.release(this.agentId, this.generation);
       // If the release fails, other processes see a silent owner, and this process treats it as finished.
       await this.#askOnce("release", release).catch(() => this.#backend.owners.finish(this.#session));
-      this.#backend.watchers.tell();
+      if (!this.#isOver) this.#backend.watchers.tell();
     });
   }
 
@@ -186,6 +188,7 @@ export class TableOwnedLog implements OwnedLog {
       await this.#renewal.refresh();
     });
     this.#end = end;
+    if (row.summary) this.#isOver = row.summary.status === "completed";
     return end.position;
   }
 

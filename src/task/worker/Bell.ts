@@ -1,19 +1,29 @@
 /** Wakes a waiting caller. A ring without a waiting caller wakes the next one. */
 export class Bell {
   #rang = false;
+  #hasNews = false;
   #wake = (): void => {};
 
   readonly ring = (): void => {
+    this.#hasNews = true;
+    this.ringWithoutNews();
+  };
+
+  /** Rings for a caller that already knows the tasks that it may start. */
+  ringWithoutNews(): void {
     this.#rang = true;
     this.#wake();
-  };
+  }
 
   get rang(): boolean {
     return this.#rang;
   }
 
-  reset(): void {
-    this.#rang = false;
+  /** Returns whether a ring since the last reset may be about an unknown task. */
+  reset(): boolean {
+    const hadNews = this.#hasNews;
+    this.#rang = this.#hasNews = false;
+    return hadNews;
   }
 
   /** Resolves at the next ring, or immediately if the bell rang since the last reset. */

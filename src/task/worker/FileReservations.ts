@@ -5,6 +5,8 @@ import { type FileHolder, FileReservedError } from "../../errors/workspaceErrors
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
+import { warn } from "../../internal/warn.ts";
 import { reservationsSchema } from "../state/Task.ts";
 import { excludes, type CanonicalReservation, canonicalReservation } from "../state/findOverlaps.ts";
 
@@ -71,5 +73,14 @@ export class InProcessReservations implements FileReservations {
     const taken = wanted.map((file) => ({ ...file, owner, expiresAt: "" }));
     this.#held = [...this.#held, ...taken];
     return { release: async () => void (this.#held = this.#held.filter((held) => !taken.includes(held))) };
+  }
+}
+
+/** A failed release does not change the outcome of the task. Its files become free when the reservation expires. */
+export async function releaseHeld(taskId: string, held: HeldReservation): Promise<void> {
+  try {
+    await held.release();
+  } catch (error) {
+    warn("release_failed", `The files of task ${JSON.stringify(taskId)} could not be released: ${reasonOf(error)}`);
   }
 }

@@ -4,11 +4,9 @@ import { StorageError } from "../../errors/storageErrors.ts";
 import { OtherStorageError, TooManyAttemptsError } from "../../errors/taskErrors.ts";
 import { FileReservedError } from "../../errors/workspaceErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { reasonOf } from "../../internal/reasonOf.ts";
-import { warn } from "../../internal/warn.ts";
 import type { QueueRefusal, QueueTurn } from "../queue/QueueTurns.ts";
 import { type ClaimableTask, isUnreadable } from "../queue/claimableTasks.ts";
-import { type FileReservations, type HeldReservation, InProcessReservations } from "./FileReservations.ts";
+import { type FileReservations, type HeldReservation, InProcessReservations, releaseHeld } from "./FileReservations.ts";
 import {
   claimedTask,
   type TaskOutcome,
@@ -22,6 +20,7 @@ import {
 import { isOvertaken, TaskBackoff } from "./TaskBackoff.ts";
 import { Bell } from "./Bell.ts";
 import { StorageWatch } from "./StorageWatch.ts";
+import { TaskLists } from "./TaskLists.ts";
 import { ScheduleTicker } from "./ScheduleTicker.ts";
 import { type AttemptLimits, isExpired, judgeAttempts } from "./judgeAttempts.ts";
 import { runTask, stopTask } from "./runTask.ts";
@@ -72,8 +71,7 @@ export class TaskWorker implements AsyncDisposable {
   /** Reported tasks whose names have no agent here. */
   readonly #skipped = new Set<string>();
   readonly #disposed = new AbortController();
-  /** The last served keys, by queue. */
-  readonly #turns = new Map<string | undefined, Map<string, string>>();
+  readonly #lists: TaskLists;
   #takes = 0;
 
   /** @throws InvalidInputError. FeatureNotInstalledError for an agent without Persistence. */
@@ -83,6 +81,7 @@ export class TaskWorker implements AsyncDisposable {
     const { concurrency = 1, maxAttempts = 5, attemptDelayMs = 1_000 } = options;
     this.#options = options;
     this.#ticker = new ScheduleTicker(options.tasks);
+    this.#lists = new TaskLists(options.tasks);
     this.#concurrency = concurrency;
     this.#limits = { maxAttempts, attemptDelayMs };
     this.#reservations = options.reservations ?? new InProcessReservations();
@@ -121,6 +120,7 @@ export class TaskWorker implements AsyncDisposable {
         await this.#change(bell, lookMs);
       }
     } finally {
+      await this.#lists.clear();
       await shift.watch.close();
     }
   }
@@ -129,7 +129,7 @@ export class TaskWorker implements AsyncDisposable {
   async #poll(shift: Shift, pollMs: number): Promise<void> {
     const { clock } = this.#options.tasks;
     // A later ring causes another poll.
-    shift.bell.reset();
+    if (shift.bell.reset()) await this.#lists.clear();
     try {
       if (pollMs === Infinity) await shift.watch.start();
       else void this.#watchWhilePolling(shift, pollMs);
@@ -175,16 +175,19 @@ export class TaskWorker implements AsyncDisposable {
 
   async #takeFrom(queue: string | undefined, shift: Shift): Promise<void> {
     const fullKeys = new Set<string>();
-    const turns = this.#turns.get(queue) ?? new Map<string, string>();
-    this.#turns.set(queue, turns);
+    // A task that did not start may be able to start as soon as another one ends.
+    let mustRead = this.#options.queues?.[queue ?? ""] !== undefined;
     if (!this.#takesMore(shift)) return;
-    for await (const task of this.#options.tasks.claimable({ queue, fullKeys, turns })) {
-      if (!this.#takesMore(shift)) return;
+    await this.#lists.offer(queue, fullKeys, async (task) => {
+      if (!this.#takesMore(shift)) return "stop";
       const full = fullKeys.has(task.key ?? "") ? undefined : await this.#offer(task, shift);
       if (full === "key_full") fullKeys.add(task.key ?? "");
       // The next task of the list would take the turn of its key.
-      if (full === "queue_full" || !this.#takesMore(shift)) return;
-    }
+      if (full === "queue_full") return "stop";
+      mustRead ||= !this.#running.has(task.taskId);
+      if (this.#takesMore(shift)) return "next";
+      return mustRead ? "stop" : "keep";
+    });
   }
 
   /** Starts a task if this worker may. Returns the limit that it must wait for. */
@@ -209,11 +212,11 @@ export class TaskWorker implements AsyncDisposable {
     const files = await this.#reserve(task, shift);
     if (!files) return undefined;
     const turn = await this.#takeTurn(task).catch(async (error: unknown) => {
-      await this.#release(task.taskId, files);
+      await releaseHeld(task.taskId, files);
       throw error;
     });
     if (turn && turn.kind !== "granted") {
-      await this.#release(task.taskId, files);
+      await releaseHeld(task.taskId, files);
       shift.waitMs = Math.min(turn.waitMs ?? Infinity, shift.waitMs ?? Infinity);
       return turn.kind;
     }
@@ -222,10 +225,9 @@ export class TaskWorker implements AsyncDisposable {
   }
 
   /** Returns `undefined` for a task without a queue, or without limits. */
-  async #takeTurn({ queue, key }: ClaimableTask): Promise<QueueTurn | QueueRefusal | undefined> {
-    const limits = queue === undefined ? undefined : this.#options.queues?.[queue];
-    if (queue === undefined || limits === undefined) return undefined;
-    return this.#options.tasks.takeTurn({ queue, key }, limits);
+  async #takeTurn({ queue = "", key }: ClaimableTask): Promise<QueueTurn | QueueRefusal | undefined> {
+    const limits = this.#options.queues?.[queue];
+    return limits && this.#options.tasks.takeTurn({ queue, key }, limits);
   }
 
   /** Returns whether a task may start now. Fails a task with too many attempts, and cancels an expired task. */
@@ -257,24 +259,17 @@ export class TaskWorker implements AsyncDisposable {
     const { taskId } = begun.task;
     const work = this.#work(begun, shift)
       .catch((error: unknown) => void this.#failures.push(error))
-      .then(async () => {
-        for (const held of begun.held) await this.#release(taskId, held);
-      })
-      .then(() => void this.#running.delete(taskId))
-      .then(shift.bell.ring);
+      .then(async (isCompleted) => {
+        for (const held of begun.held) await releaseHeld(taskId, held);
+        this.#running.delete(taskId);
+        if (isCompleted === true) shift.bell.ringWithoutNews();
+        else shift.bell.ring();
+      });
     this.#running.set(taskId, work);
   }
 
-  /** A failed release does not change the outcome of the task. Its files become free when the reservation expires. */
-  async #release(taskId: string, held: HeldReservation): Promise<void> {
-    try {
-      await held.release();
-    } catch (error) {
-      warn("release_failed", `The files of task ${JSON.stringify(taskId)} could not be released: ${reasonOf(error)}`);
-    }
-  }
-
-  async #work({ task, agent, lost }: BegunTask, shift: Shift): Promise<void> {
+  /** Returns whether the task completed, so that no list can have it again. */
+  async #work({ task, agent, lost }: BegunTask, shift: Shift): Promise<boolean> {
     const { tasks, verify } = this.#options;
     try {
       const outcome = await runTask({
@@ -286,11 +281,13 @@ export class TaskWorker implements AsyncDisposable {
         ...(verify && { verify }),
       });
       await this.#settle(task, outcome, shift);
+      return outcome.outcome === "completed";
     } catch (error) {
       if (!isOvertaken(error)) throw error;
       if (error instanceof StatusChangedError && error.status === undefined) await this.#assertGone(task);
       // Another process claimed or changed the task first. A lagging list may show the old state for a while.
       shift.left.add(task.taskId, error, [task]);
+      return false;
     }
   }
 

@@ -1,0 +1,66 @@
+import type { ClaimableTask } from "../queue/claimableTasks.ts";
+import type { TaskManager } from "../queue/TaskManager.ts";
+
+/** How long a worker takes tasks from a list before it reads the list again, in milliseconds. */
+const longestUseMs = 250;
+
+interface KeptList {
+  readonly tasks: AsyncGenerator<ClaimableTask>;
+  readonly readAtMs: number;
+}
+
+type OfferTask = (task: ClaimableTask) => Promise<"next" | "keep" | "stop">;
+
+/** The rests of the lists that a worker has read, by queue. A busy worker takes its next task from them without a poll. */
+export class TaskLists {
+  readonly #manager: Pick<TaskManager, "claimable" | "clock">;
+  readonly #kept = new Map<string | undefined, KeptList>();
+  /** The last served keys, by queue. */
+  readonly #turns = new Map<string | undefined, Map<string, string>>();
+
+  constructor(manager: Pick<TaskManager, "claimable" | "clock">) {
+    this.#manager = manager;
+  }
+
+  /**
+   * Offers the tasks of a queue until `offer` returns `stop` or no task is left. `keep` also stops, but the next call
+   * continues after this task, unless it is too late for that.
+   */
+  async offer(queue: string | undefined, fullKeys: ReadonlySet<string>, offer: OfferTask): Promise<void> {
+    const kept = this.#kept.get(queue);
+    this.#kept.delete(queue);
+    if (kept && !this.#isOld(kept) && (await this.#offerFrom(kept, queue, offer))) return;
+    if (kept) await close(kept);
+    const turns = this.#turns.get(queue) ?? new Map<string, string>();
+    this.#turns.set(queue, turns);
+    const tasks = this.#manager.claimable({ queue, fullKeys, turns });
+    await this.#offerFrom({ tasks, readAtMs: this.#manager.clock.monotonic() }, queue, offer);
+  }
+
+  /** Forgets all lists, because they possibly lack a task. */
+  async clear(): Promise<void> {
+    const kept = [...this.#kept.values()];
+    this.#kept.clear();
+    for (const list of kept) await close(list);
+  }
+
+  /** Returns whether `offer` stopped before the end of the list. */
+  async #offerFrom(list: KeptList, queue: string | undefined, offer: OfferTask): Promise<boolean> {
+    for (let next = await list.tasks.next(); !next.done; next = await list.tasks.next()) {
+      const then = await offer(next.value);
+      if (then === "next") continue;
+      if (then === "keep") this.#kept.set(queue, list);
+      else await close(list);
+      return true;
+    }
+    return false;
+  }
+
+  #isOld({ readAtMs }: KeptList): boolean {
+    return this.#manager.clock.monotonic() - readAtMs > longestUseMs;
+  }
+}
+
+async function close({ tasks }: KeptList): Promise<void> {
+  await tasks.return(undefined);
+}
