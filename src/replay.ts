@@ -9,7 +9,7 @@ export type { ReplayedRun, ReplayReport } from "./replay/batch/replayRuns.ts";
 export { createFixture, type FixtureOptions } from "./replay/fixture/createFixture.ts";
 export { replayFixture, type ReplayFixtureOptions } from "./replay/fixture/replayFixture.ts";
 export type { RunFixture } from "./replay/fixture/RunFixture.ts";
-export { type MatcherResult, toMatchRecording } from "./replay/fixture/toMatchRecording.ts";
+export { type MatcherResult, toMatchRecording } from "./replay/fixture/replayFixture.ts";
 export type { CallSimulator, Candidate, UnrecordedCall } from "./replay/run/Candidate.ts";
 export type { Divergence, MessageDifference } from "./replay/results/Divergence.ts";
 export { replayRun, type ReplayRunOptions } from "./replay/run/replayRun.ts";

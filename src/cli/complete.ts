@@ -4,7 +4,7 @@ import type { PersistenceStorageProvider } from "../storage/PersistenceStoragePr
 import { unmarked } from "./ids/dashedIds.ts";
 import { findAgent } from "./ids/findLog.ts";
 import { newestCheckpoints } from "./ids/findCheckpointId.ts";
-import { filterableStatuses } from "./reading/filterableStatuses.ts";
+import { agentStatuses } from "../inspect/show/listedAgent.ts";
 import { type CommonOptions, Session } from "./session/Session.ts";
 import { visibleText } from "./terminal/visibleText.ts";
 
@@ -79,7 +79,7 @@ async function candidates(before: Before, last: string, ids: FindIds): Promise<r
 
 /** The parser accepts any status, because `list` reports an invalid one with a better message. */
 function statusesOf({ long }: Option): readonly string[] {
-  return long === "--status" ? filterableStatuses : [];
+  return long === "--status" ? agentStatuses : [];
 }
 
 function argumentAt({ registeredArguments }: Command, place: number): Argument | undefined {

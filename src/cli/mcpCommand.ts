@@ -5,8 +5,8 @@ import { z } from "zod";
 import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
 import type { AgentRequest } from "../index.ts";
 import { type AgentInspector, inspect, type ListedAgent } from "../inspect.ts";
+import { agentStatuses } from "../inspect/show/listedAgent.ts";
 import { assertFound } from "./ids/findLog.ts";
-import { filterableStatuses } from "./reading/filterableStatuses.ts";
 import type { Session } from "./session/Session.ts";
 import { type AgentOptions, storedAgents, type StoredAgents } from "./session/storedAgents.ts";
 import { loadFrom } from "./storage/loadDriver.ts";
@@ -115,7 +115,7 @@ function replyOf(given: z.output<typeof answerSchema>): Reply {
   throw new CommandFailure("usage", "Pass exactly one of answer, approved and reason.");
 }
 
-const statuses = z.enum([...filterableStatuses, "unknown"]);
+const statuses = z.enum([...agentStatuses, "unknown"]);
 const annotations = { readOnlyHint: true, openWorldHint: false };
 const agentId = z.string().describe("The id of the agent.");
 const checkpointId = z.string().describe("The id of a checkpoint of the agent.");

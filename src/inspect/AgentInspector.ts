@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
+import type { CheckpointPoint } from "../checkpoint/records/CheckpointRecord.ts";
 import { platformSha256 } from "../internal/sha256/platformSha256.ts";
 import { findCheckpoint, findRollbackGoal } from "../journal/findCheckpoint.ts";
 import { PackedContents } from "../journal/PackedContents.ts";

@@ -1,8 +1,7 @@
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import type { LastPruning } from "../checkpoint/records/SnapshotRecord.ts";
 import type { CustodyRecord, RunRecord, TaskRecord } from "../checkpoint/records/runRecords.ts";
-import type { StatusEntry, StatusState } from "../checkpoint/state/StatusState.ts";
-import { retryAt } from "../checkpoint/state/retryAt.ts";
+import { type StatusEntry, type StatusState, retryAt } from "../checkpoint/state/StatusState.ts";
 import { stateDataOf } from "../checkpoint/state/stateDataOf.ts";
 import type { AgentSummary } from "../storage/RecordLog.ts";
 

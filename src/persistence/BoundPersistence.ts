@@ -1,10 +1,10 @@
 import { toJSONSchema } from "zod";
 import type { AgentContext } from "../agent/context/AgentContext.ts";
 import type { AgentRun } from "../agent/feature/AgentRun.ts";
-import { callOf, nodeInputOf, runOf, visitOf } from "../agent/feature/ContextBinding.ts";
+import { nodeInputOf, runOf, visitIn, visitOf, withinOf } from "../agent/feature/ContextBinding.ts";
 import { runMoved, type RunMoved } from "../agent/context/RunMoved.ts";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
-import { lanesOfLine } from "../checkpoint/lines/openLaneOf.ts";
+import { lanesOfLine } from "../checkpoint/lines/linesTo.ts";
 import { CheckpointNotPossibleError } from "../errors/checkpointErrors.ts";
 import { InvalidInputError } from "../errors/agentErrors.ts";
 import { checkSchema, checkSchemaAsync } from "../internal/options/checkSchema.ts";
@@ -48,7 +48,7 @@ export class BoundPersistence implements RunPersistence {
     const beginning = options.nodeId === undefined;
     const { node, input } = await this.#pointOf(context, run, options);
     const visit = visitOf(context);
-    const again = recorder.named.takeAgain(options, node, [visit.base, visit.ordinal]);
+    const again = recorder.named.takeAgain(options, node, visitIn(visit));
     const recorded =
       again !== undefined && (await this.getCheckpoints()).find((stored) => stored.checkpointId === again);
     if (recorded) return recorded;
@@ -69,7 +69,7 @@ export class BoundPersistence implements RunPersistence {
     const first = recorder.head === undefined;
     const { endedCalls: toolCalls, changedFiles: fileChanges } = recorder;
     const record = beginning
-      ? await recorder.saveBeginning(run, [visit.base, visit.ordinal], plan)
+      ? await recorder.saveBeginning(run, visitIn(visit), plan)
       : await recorder.saveWithin(run, plan);
     return liveCheckpointData(recorder, run, record, { input, parentId, first, toolCalls, fileChanges, beginning });
   }
@@ -98,7 +98,7 @@ export class BoundPersistence implements RunPersistence {
 
   note(note: NewNote): void {
     checkSchema(newNoteSchema, note, "note");
-    this.#at(this.#context).recorder.note(note, callOf(this.#context)?.toolCallId);
+    this.#at(this.#context).recorder.note(note, withinOf(this.#context));
   }
 
   durable(): Promise<void> {
@@ -106,7 +106,7 @@ export class BoundPersistence implements RunPersistence {
   }
 
   recordedNotes(key: string): readonly unknown[] {
-    const call = callOf(this.#context)?.toolCallId;
+    const call = withinOf(this.#context);
     const { recording } = this.#at(this.#context).recorder;
     return call === undefined ? [] : (recording?.notesOf(call, key) ?? []);
   }
@@ -210,7 +210,7 @@ export class BoundPersistence implements RunPersistence {
     ) => Promise<{ readonly recorder: RunRecorder; readonly report: Report }>,
   ): Promise<Report> {
     const own = this.#at(context);
-    const asking = callOf(context)?.toolCallId;
+    const asking = withinOf(context);
     let report: Report | undefined;
     const except = [...(asking === undefined ? [] : [asking]), ...callsTo(own.run, run)];
     await run.move({ except, signal: context.signal }, async (unended) => {

@@ -1,11 +1,10 @@
 import type { AgentFeature, FeaturePipeline } from "../agent/feature/FeaturePipeline.ts";
 import type { AgentContext } from "../agent/context/AgentContext.ts";
 import { AIAgent } from "../agent/AIAgent.ts";
-import { runOf, visitOf } from "../agent/feature/ContextBinding.ts";
+import { runOf, visitIn, visitOf } from "../agent/feature/ContextBinding.ts";
 import { InvalidInputError } from "../errors/agentErrors.ts";
 import { eventLine } from "../listeners/eventEmitter.ts";
-import { beginAgentCall } from "./nestedLines/beginAgentCall.ts";
-import { beginBranch } from "./nestedLines/beginBranch.ts";
+import { beginBranch, beginAgentCall } from "./nestedLines/beginNested.ts";
 import { dueBetween } from "./record/saveIfDue.ts";
 import { runOrResume } from "./run/runOrResume.ts";
 import { journalInputRequest } from "./waiting/journalInputRequest.ts";
@@ -160,10 +159,9 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, record
     if (recorder) expectEnds(recorder, context);
   });
   pipeline.onNodeCompleted(async ({ run, next, nodeId, context }) => {
-    const { base, ordinal } = visitOf(context);
     const recorder = recorders.find(run);
     if (!recorder) return;
-    assertReplayComplete(recorder, nodeId, [base, ordinal]);
+    assertReplayComplete(recorder, nodeId, visitIn(visitOf(context)));
     if (setup.trimming) await (await import("./trimming/trimHistory.ts")).trimHistory(recorder.setup, run);
     if (setup.environment) await noteEnvironment(setup.environment, run.state);
     const due =

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isRepeatable } from "../agent/tool/recordedCall.ts";
 import { subAgentOf } from "../agent/feature/AgentDefinition.ts";
 import type { FeaturePipeline } from "../agent/feature/FeaturePipeline.ts";
 import type { AnyTool } from "../agent/tool/Tool.ts";
@@ -193,7 +194,7 @@ export class StorageRedaction implements Redactor {
 function whyNeeded(tool: AnyTool, inverses: RedactedOptions["rollbackToolRegistry"]): string | undefined {
   if (inverses?.has(tool.name)) return "the inverse of the tool needs them";
   if (subAgentOf(tool)) return "the agent of the tool needs them when it resumes";
-  if (tool.effect !== "none" && tool.effect !== "idempotent")
+  if (!isRepeatable(tool.effect))
     return 'a call in doubt can need them, because the effect of the tool is neither "none" nor "idempotent"';
   return undefined;
 }

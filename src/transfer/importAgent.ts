@@ -4,7 +4,7 @@ import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
 import { CorruptLogError, InvalidArchiveError, UnreadableValueError } from "../errors/storedDataErrors.ts";
 import { systemClock } from "../internal/Clock.ts";
 import { InvalidInputError } from "../errors/agentErrors.ts";
-import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
+import type { CheckpointPoint } from "../checkpoint/records/CheckpointRecord.ts";
 import type { CustodyRecord } from "../checkpoint/records/runRecords.ts";
 import { statusAfter } from "../checkpoint/state/StatusState.ts";
 import { statusWithoutApprovals, type ImportedEnd, ImportedLog } from "./ImportedLog.ts";

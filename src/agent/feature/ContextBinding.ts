@@ -1,3 +1,4 @@
+import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
 import type { AgentRun } from "./AgentRun.ts";
 import type { EndOrder } from "./EndOrder.ts";
@@ -44,6 +45,15 @@ export function nodeInputOf(context: AgentContext): unknown {
 /** Returns the tool call that a context was made for, or `undefined` for the context of a node. */
 export function callOf(context: AgentContext): { readonly toolCallId: string } | undefined {
   return bindingOf(context).call;
+}
+
+/** Returns the id of the tool call around a request. `undefined` if the node makes the request. */
+export function withinOf(context: AgentContext): string | undefined {
+  return bindingOf(context).call?.toolCallId;
+}
+
+export function visitIn({ base, ordinal }: NodeVisit): Visit {
+  return [base, ordinal];
 }
 
 export function callsAround(context: AgentContext): readonly string[] {

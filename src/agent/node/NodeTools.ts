@@ -13,7 +13,7 @@ import { isRunFailure } from "../feature/Pipeline.ts";
 import { subAgentOf } from "../feature/AgentDefinition.ts";
 import { assertMessage } from "../model/checkedResponse.ts";
 import { type AnyTool, type ApprovalVerdict, isToolFailure, toldToModel, type Tool, toolSchema } from "../tool/Tool.ts";
-import { timeoutFailure } from "../tool/timeoutFailure.ts";
+import { timeoutFailure } from "../tool/recordedCall.ts";
 import { replaceToolCallIds } from "../tool/withToolCallIds.ts";
 import type { CallScope, ScopeCall } from "./CallScope.ts";
 import { onAbort } from "../../internal/abortable.ts";

@@ -1,12 +1,11 @@
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { type AgentState, visitAt } from "../state/AgentState.ts";
 import { stateAt } from "../state/foldTo.ts";
-import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
+import type { CheckpointRecord, CheckpointPoint } from "../records/CheckpointRecord.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import { type BlobTexts, ValueReader } from "../state/ValueReader.ts";
 import { formatVersion } from "../records/Entry.ts";
 import type { Message } from "../messages/Message.ts";
-import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import type { AgentCheckpointData, CheckpointBranch } from "./AgentCheckpointData.ts";
 import { type FileChanges, fileChangesIn, fileNoteKey, summarizeFileChanges } from "./FileChange.ts";
 import { linePath } from "./linePath.ts";

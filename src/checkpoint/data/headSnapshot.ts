@@ -3,7 +3,7 @@ import { type StructureRecord, structureKey } from "../records/lineRecords.ts";
 import type { SnapshotEntry, SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { AgentState } from "../state/AgentState.ts";
 import { joinedBranches } from "../state/BranchChanges.ts";
-import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
+import type { CheckpointPoint } from "../records/CheckpointRecord.ts";
 import { foldTo } from "../state/foldTo.ts";
 import { byValue } from "../state/leanState.ts";
 import type { LogProjection, OrderedRecord } from "../state/LogProjection.ts";

@@ -5,7 +5,7 @@ import type { AgentCheckpointData, CheckpointDecision } from "./AgentCheckpointD
 import { emptyState, firstVisitOf, visitAt, type AgentState } from "../state/AgentState.ts";
 import { foldTo } from "../state/foldTo.ts";
 import { historyRecords, storageRecords } from "../format/changeRecords.ts";
-import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
+import type { CheckpointPoint } from "../records/CheckpointRecord.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import { MessageHistory } from "../messages/MessageHistory.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";

@@ -1,7 +1,7 @@
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { LanePlace } from "../records/lineRecords.ts";
-import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
-import { contentsOn } from "../state/LaneContents.ts";
+import type { CheckpointPoint } from "../records/CheckpointRecord.ts";
+import { contentsOn } from "../state/lineValue.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
 export interface LinePath {

@@ -7,7 +7,7 @@ import type { EarlierLane } from "../records/SnapshotRecord.ts";
 import { lanesTo } from "../lines/linesTo.ts";
 import { type AgentState, answerRecord, emptyState, visitAt } from "../state/AgentState.ts";
 import { BranchChanges } from "../state/BranchChanges.ts";
-import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
+import type { CheckpointPoint } from "../records/CheckpointRecord.ts";
 import { foldTo } from "../state/foldTo.ts";
 import { byValue } from "../state/leanState.ts";
 import { lineValue } from "../state/lineValue.ts";

@@ -2,6 +2,8 @@ import type { LaneStart } from "../records/lineRecords.ts";
 import type { EarlierLane } from "../records/SnapshotRecord.ts";
 import type { OriginRecord } from "../records/runRecords.ts";
 import type { RunLine } from "../ids/toolCallId.ts";
+import type { LaneTree } from "./lineage.ts";
+import type { Lines } from "./Lines.ts";
 
 interface LaneOrigins {
   readonly lanes: ReadonlyMap<number, LaneStart>;
@@ -45,4 +47,26 @@ function isFirst({ record }: LaneStart): boolean {
 
 function ownerOf({ origins }: LaneOrigins, lane: number): string | undefined {
   return origins.find(({ record }) => lane < record.nextLane)?.record.agentId;
+}
+
+/** Returns the newest lane of a line, even if the line was restarted. `undefined` if the line is closed. */
+export function openLaneOf(index: LaneTree & { readonly lines: Lines }, lane: number): number | undefined {
+  const { lines } = index;
+  const newest = lines.nestedLine(lane)?.lane ?? lines.mainLane;
+  if (lines.isOpen(newest)) return newest;
+  return lines.openLanes.find((open) => lanesOfLine(index, open).has(lane));
+}
+
+/**
+ * Returns a lane and the earlier lanes of its line. After a fork, or another move that restarts several lines, the
+ * earlier lanes are nested in earlier lanes of the enclosing line.
+ */
+export function lanesOfLine({ lanes, checkpoints }: LaneTree, lane: number): ReadonlySet<number> {
+  const found = new Set([lane]);
+  for (const at of found) {
+    const from = lanes.get(at)?.record.from;
+    const before = from === undefined ? undefined : checkpoints.get(from);
+    if (before) found.add(before.record.lane);
+  }
+  return found;
 }

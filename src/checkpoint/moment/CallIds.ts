@@ -1,6 +1,6 @@
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { ContentPart, Message } from "../messages/Message.ts";
-import type { Visit } from "../records/Visit.ts";
+import { isSameVisit, type Visit } from "../records/Visit.ts";
 import type { RequestRecord } from "../records/requestRecords.ts";
 import { isOver } from "../records/callRecords.ts";
 import { type AgentState, nextVisitOf, refusedCalls } from "../state/AgentState.ts";
@@ -144,9 +144,9 @@ export class CallIds {
    * Returns the calls of a visit that can contain a waiting call. A call without effect has no intent, so its id is
    * taken from the records of its inner calls.
    */
-  #callsIn([base, ordinal]: Visit): ReadonlySet<string> {
+  #callsIn(of: Visit): ReadonlySet<string> {
     const { calls, answers, requests } = this.#from.state;
-    const isIn = ({ visit }: { readonly visit: Visit }) => visit[0] === base && visit[1] === ordinal;
+    const isIn = ({ visit }: { readonly visit: Visit }) => isSameVisit(visit, of);
     const made = [...calls.values()].filter(isIn);
     const asked = [...requests.values()].map(({ record }) => record).filter(isIn);
     const around = [...made.map(({ intent, outcome }) => intent ?? outcome), ...[...answers.values()].filter(isIn)];

@@ -1,4 +1,4 @@
-import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
+import type { CheckpointPoint } from "../records/CheckpointRecord.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
 /**

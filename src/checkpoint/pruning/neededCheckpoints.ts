@@ -1,7 +1,7 @@
 import type { NestedLine } from "../lines/Lines.ts";
 import { parallelStartOf } from "../records/lineRecords.ts";
 import { visitAt } from "../state/AgentState.ts";
-import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
+import type { CheckpointPoint } from "../records/CheckpointRecord.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
 /**

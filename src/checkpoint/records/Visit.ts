@@ -8,6 +8,11 @@ export function answerKey(visit: Visit, ordinal: number, within?: string | null)
   return `${visit[0]}.${visit[1]}.${ordinal}${within ? `.${within}` : ""}`;
 }
 
+/** Returns the key of a failed model request. @param place The key of the response to a later request. */
+export function failureKey(place: string, number: number): string {
+  return `${place} ${number}`;
+}
+
 export function answerKeyOf([base, ordinal, request, within]: AnswerReference): string {
   return answerKey([base, ordinal], request, within);
 }

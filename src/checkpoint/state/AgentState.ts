@@ -1,4 +1,4 @@
-import type { CheckpointPoint } from "./CheckpointPoint.ts";
+import type { CheckpointPoint } from "../records/CheckpointRecord.ts";
 import type { StoredMessage } from "../messages/LinkedHistory.ts";
 import type { NoteRecord } from "../records/AgentRecord.ts";
 import type { Visit } from "../records/Visit.ts";

@@ -5,13 +5,12 @@ import { type AgentState, baseOfSnapshot, type ProjectionBase } from "./AgentSta
 import { isOver, type OutcomeRecord } from "../records/callRecords.ts";
 import { isMerged, type AgentRecord, type PrunedRecord, isOfRollback } from "../records/AgentRecord.ts";
 import { LineRequests } from "../lines/LineRequests.ts";
-import type { CheckpointPoint } from "./CheckpointPoint.ts";
+import type { CheckpointRecord, CheckpointPoint } from "../records/CheckpointRecord.ts";
 import { notesAfter, runsLeft, runsRejoined } from "../lines/afterRollback.ts";
 import { Lines } from "../lines/Lines.ts";
 import { lanesTo } from "../lines/linesTo.ts";
 import { LogFacts } from "./LogFacts.ts";
 import type { EarlierLane, LastPruning, SnapshotEntry, SnapshotRecord } from "../records/SnapshotRecord.ts";
-import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import {
   type EditRecord,
   parallelStartOf,

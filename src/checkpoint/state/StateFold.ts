@@ -1,6 +1,6 @@
 import { HistoryFold } from "../messages/LinkedHistory.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
-import { answerKey } from "../records/Visit.ts";
+import { answerKey, isSameVisit } from "../records/Visit.ts";
 import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callRecords.ts";
 import type { LaneRecord, Renames } from "../records/lineRecords.ts";
 import {
@@ -96,9 +96,8 @@ const applierOf = new Map(Object.entries(appliers)) as ReadonlyMap<string, Apply
  */
 function addAnswer({ answers, calls }: Folded, record: AnswerRecord, order: number): void {
   const key = answerKey(record.visit, record.ordinal, record.within);
-  const [base, ordinal] = record.visit;
   if (answers.has(key))
-    for (const { call, visit } of calls.values()) if (visit[0] === base && visit[1] === ordinal) calls.delete(call);
+    for (const { call, visit } of calls.values()) if (isSameVisit(visit, record.visit)) calls.delete(call);
   answers.set(key, { ...record, order });
 }
 

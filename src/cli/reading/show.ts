@@ -15,7 +15,8 @@ import type { CommonOptions, Session } from "../session/Session.ts";
 import type { Output } from "../terminal/Output.ts";
 import { counted } from "../terminal/shortTexts.ts";
 import { type Part, painted, type Paint } from "../terminal/painted.ts";
-import { isRepeated, shown, statusOf, messageText, fileLines, dueText, warnOfDamage } from "./shown.ts";
+import { isRepeated } from "../../inspect/show/listedAgent.ts";
+import { shown, statusOf, messageText, fileLines, dueText, warnOfDamage } from "./shown.ts";
 import { findCheckpointId } from "../ids/findCheckpointId.ts";
 
 const paints: Readonly<Record<CallView["state"], Paint>> = {

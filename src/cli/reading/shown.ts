@@ -1,11 +1,4 @@
-import type {
-  CallView,
-  ShownValue,
-  MessageView,
-  FileChangeView,
-  FileStateView,
-  AgentInspector,
-} from "../../inspect.ts";
+import type { ShownValue, MessageView, FileChangeView, FileStateView, AgentInspector } from "../../inspect.ts";
 import type { Session } from "../session/Session.ts";
 import type { ExitReason } from "../terminal/CommandFailure.ts";
 import type { Output } from "../terminal/Output.ts";
@@ -61,11 +54,6 @@ function partText(part: unknown): string {
   if (type === "tool-call") return `→ ${shortValue(toolName, 100)} ${shortValue(input, longest)}`;
   if (type === "tool-result") return `← ${shortValue(toolName, 100)} ${shortValue(output, longest)}`;
   return shortValue(part, longest);
-}
-
-/** Whether a resume executes an interrupted call again without a decision. */
-export function isRepeated({ state, effect }: Pick<CallView, "state" | "effect">): boolean {
-  return state === "to_repeat" || (state === "in_doubt" && effect === "idempotent");
 }
 
 export function statusOf(status: string): Painted {

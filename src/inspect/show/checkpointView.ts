@@ -1,6 +1,6 @@
 import { joinsIn } from "../../checkpoint/data/checkpointTree.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
-import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { CheckpointView, CheckpointsPage } from "../view/CheckpointView.ts";

@@ -55,7 +55,7 @@ export function withStuck(listed: ListedAgent, agent: AgentView): ListedAgent {
 }
 
 /** Whether a resume executes an interrupted call again without a decision. */
-function isRepeated({ state, effect }: CallView): boolean {
+export function isRepeated({ state, effect }: Pick<CallView, "state" | "effect">): boolean {
   return state === "to_repeat" || (state === "in_doubt" && effect === "idempotent");
 }
 

@@ -1,5 +1,5 @@
 import type { OrderedRecord } from "../../checkpoint/state/LogProjection.ts";
-import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { EventRecord, Ownership, PlacedRecord } from "../log/AgentIndex.ts";
 import type { AnswerView, StepView, VisitStep } from "../view/StepView.ts";

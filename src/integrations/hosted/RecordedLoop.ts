@@ -1,10 +1,9 @@
+import { replayedOutput } from "../../agent/tool/recordedCall.ts";
 import { unexplainedRejection } from "../../agent/tool/Tool.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import { isOver, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import { toolCallIdAt } from "../../checkpoint/ids/toolCallId.ts";
-import { NotSerializableError, UnreadableValueError } from "../../errors/storedDataErrors.ts";
-import { ToolFailedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
-import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { HostedPieces, type PieceSource } from "./HostedPieces.ts";
 import { hostedResponse, ResponseCalls } from "./responseMessage.ts";
@@ -181,9 +180,6 @@ export class RecordedLoop implements HostedLoop {
 }
 
 function outputOf({ record, log }: HeldRecord<OutcomeRecord>, toolName: string): unknown {
-  const { call, error, unknown, lost } = record;
-  if (error) throw new ToolFailedError(toolName, call, error.message, withoutUndefined({ errorName: error.name }));
-  if (unknown) throw new ToolOutcomeUnknownError(toolName, call);
-  if (lost) throw new NotSerializableError(`the output of tool "${toolName}"`, lost.path, lost.reason);
-  return record.output === undefined ? undefined : log.readValue(record.output);
+  const output = record.output === undefined ? undefined : log.readValue(record.output);
+  return replayedOutput(toolName, record.call, { ...record, output });
 }

@@ -36,7 +36,6 @@ import { checkedThreadId, invalid, requiredThread, threadConfig } from "./saver/
 import type { StoredPut } from "./thread/Checkpoints.ts";
 import type { ThreadState } from "./thread/ThreadState.ts";
 import { CallJournal } from "./tools/CallJournal.ts";
-import { keepJournal } from "./tools/callJournals.ts";
 import { lettingThrough } from "./tools/letThrough.ts";
 import { PutsInFlight } from "./tools/PutsInFlight.ts";
 import { RefusedTasks } from "./tools/RefusedTasks.ts";
@@ -110,7 +109,6 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
       onToolCallInDoubt,
       telemetry,
     });
-    keepJournal(this.#calls);
   }
 
   /**

@@ -1,11 +1,11 @@
 import { DuplicateNameError } from "../../errors/strategyErrors.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
+import { isRepeatable } from "../../agent/tool/recordedCall.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { kindOf } from "../../internal/options/optionSchemas.ts";
 import { hostedTool } from "../hosted/HostedTool.ts";
 import type { PersistenceSaver } from "./PersistenceSaver.ts";
-import type { CallJournal, MadeCall } from "./tools/CallJournal.ts";
-import { journalOf } from "./tools/callJournals.ts";
+import { type CallJournal, type MadeCall, journalOf } from "./tools/CallJournal.ts";
 import {
   type GraphTool,
   type GraphToolSettings,
@@ -17,9 +17,13 @@ import {
 } from "./tools/GraphTool.ts";
 import { ensureConfig } from "@langchain/core/runnables";
 import { ToolOutsideThreadError } from "../../errors/integrationErrors.ts";
-import { redactSecrets } from "./tools/redactSecrets.ts";
 import { letThrough } from "./tools/letThrough.ts";
 import { type CallPlace, idempotencyKey, TaskAttempts, type TaskPlace, taskPlace } from "./tools/TaskPlace.ts";
+import { NotSupportedError } from "../../errors/storageErrors.ts";
+import { quoted } from "../../errors/quoted.ts";
+import type { RedactedStorage, SecretTool } from "../../redaction/log/RedactedStorage.ts";
+import { secretPaths } from "../../redaction/secret.ts";
+import type { LogStorage } from "../../storage/LogStorage.ts";
 
 const ticketKey = Symbol("ticket");
 
@@ -177,7 +181,7 @@ function isToolCall(input: unknown): input is { readonly id: string; readonly ar
 function configFor(tool: GraphTool, config: TicketConfig, id: string, effect: string): ToolConfig {
   const { [ticketKey]: _ticket, signal, ...rest } = config;
   const configurable = { ...config.configurable, [idempotencyKey]: id };
-  const isCutOff = "func" in tool && effect !== "none" && effect !== "idempotent";
+  const isCutOff = "func" in tool && !isRepeatable(effect);
   return { ...rest, configurable, ...(signal && !isCutOff && { signal }) };
 }
 
@@ -193,4 +197,30 @@ async function lastOf(output: unknown, run: ToolRun | undefined): Promise<unknow
 
 function isGenerator(output: unknown): output is AsyncGenerator {
   return Object.prototype.toString.call(output) === "[object AsyncGenerator]";
+}
+
+/**
+ * Redacts the fields that `secret()` marks in the schemas of tools, if the storage is redacted.
+ *
+ * @throws NotSupportedError if another storage wraps the redacted one, because the marks could not match.
+ */
+function redactSecrets(
+  storage: LogStorage,
+  tools: readonly { readonly name: string; readonly schema?: unknown }[],
+): void {
+  if (!storage.log.capabilities.redacted) return;
+  const marked = tools.flatMap(({ name, schema }) => (hasSecrets(schema) ? [{ name, inputSchema: schema }] : []));
+  const [first] = marked;
+  if (!first) return;
+  const { redactInputsOf } = storage as Partial<RedactedStorage>;
+  if (redactInputsOf) return redactInputsOf(marked);
+  throw new NotSupportedError(
+    `secret() of the tool ${quoted(first.name)}`,
+    "the result of redact.storage() as storage",
+  );
+}
+
+function hasSecrets(schema: unknown): schema is SecretTool["inputSchema"] {
+  const { _zod: zod } = Object(schema) as { readonly _zod?: { readonly def?: unknown } };
+  return typeof zod?.def === "object" && secretPaths(schema as SecretTool["inputSchema"]).length > 0;
 }

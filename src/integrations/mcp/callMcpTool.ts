@@ -1,3 +1,4 @@
+import { isRepeatable } from "../../agent/tool/recordedCall.ts";
 import type { ToolCallOptions, ToolEffect } from "../../agent/tool/Tool.ts";
 import { ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 import type { McpClient, McpToolResult } from "./McpClient.ts";
@@ -28,7 +29,7 @@ export async function callMcpTool(call: McpCall, input: unknown, options: ToolCa
   try {
     result = await request(call, input, options);
   } catch (error) {
-    if (abortSignal.aborted || isHarmless(call.effect) || isWithoutEffect(error)) throw error;
+    if (abortSignal.aborted || isRepeatable(call.effect) || isWithoutEffect(error)) throw error;
     throw new ToolOutcomeUnknownError(call.toolName, toolCallId);
   }
   if (result.isError) throw new Error(textOf(result) ?? "The server reported an error without a text.");
@@ -45,10 +46,6 @@ async function request(
   // Version 1 takes a result schema before the options. That parameter has a default, so `length` does not count it.
   const rest = client.callTool.length < 2 ? [undefined, options] : [options];
   return client.callTool(params, ...(rest as never[]));
-}
-
-function isHarmless(effect: ToolEffect): boolean {
-  return effect === "none" || effect === "idempotent";
 }
 
 /** Texts of errors that the client throws after a response whose content does not match the tool's output schema. */

@@ -7,7 +7,7 @@ import type { Message } from "../../checkpoint/messages/Message.ts";
 import { linesAt } from "../../checkpoint/moment/linesAt.ts";
 import type { LineChange } from "../../checkpoint/moment/beginLine.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
-import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
 import { statusRecords } from "../../checkpoint/state/StatusState.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { encodeValue } from "../../checkpoint/values/valueCodec.ts";

@@ -1,7 +1,7 @@
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
 import { historyRecords } from "../../checkpoint/format/changeRecords.ts";
-import { openLaneOf } from "../../checkpoint/lines/openLaneOf.ts";
+import { openLaneOf } from "../../checkpoint/lines/linesTo.ts";
 import { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import { beginLine } from "../../checkpoint/moment/beginLine.ts";
 import { linesAt, type LinesAt } from "../../checkpoint/moment/linesAt.ts";
@@ -9,7 +9,7 @@ import { type NewLines, newLines, type NewLinesOptions } from "../../checkpoint/
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
-import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
 import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { statusRecords } from "../../checkpoint/state/StatusState.ts";

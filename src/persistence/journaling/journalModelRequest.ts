@@ -1,12 +1,11 @@
-import { callOf, endsOf, runOf } from "../../agent/feature/ContextBinding.ts";
+import { endsOf, runOf, visitIn, withinOf } from "../../agent/feature/ContextBinding.ts";
 import type { ModelRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
 import { ReplayedModelError } from "../../agent/model/ReplayedModelError.ts";
 import type { FailedRequest, ModelFailure } from "../../checkpoint/records/callRecords.ts";
-import { answerKey, type Visit } from "../../checkpoint/records/Visit.ts";
+import { answerKey, failureKey, type Visit } from "../../checkpoint/records/Visit.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
-import { failureKey } from "../replay/Replay.ts";
 import { discardReplay } from "../replay/discardReplay.ts";
 import type { AskedDigest } from "../../agent/model/RequestDigest.ts";
 import { describeError } from "../../journal/describeError.ts";
@@ -30,11 +29,11 @@ export async function journalModelRequest(
   event: ModelRequestEvent,
   next: Next,
 ): Promise<PromptAnswer> {
-  const within = callOf(event.context)?.toolCallId;
+  const within = withinOf(event.context);
   const asked = recorder.requests.of(event, within === undefined ? runOf(event.context).state.history : undefined);
   // These values must be read now, because a move closes the context while the model responds.
   const node = event.context.nodeId;
-  const request: PlacedRequest = { event, visit: [event.visit.base, event.visit.ordinal], within, node, asked };
+  const request: PlacedRequest = { event, visit: visitIn(event.visit), within, node, asked };
   const known = replayed(recorder, request);
   if (known && "error" in known) return fail(request, known.number, new ReplayedModelError(known.error));
   const answer = known ?? (await ask(recorder, request, next));

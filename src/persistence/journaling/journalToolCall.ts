@@ -1,22 +1,26 @@
 import { subAgentOf } from "../../agent/feature/AgentDefinition.ts";
-import { callOf, endsOf } from "../../agent/feature/ContextBinding.ts";
+import { endsOf, visitIn, withinOf } from "../../agent/feature/ContextBinding.ts";
 import type { ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
-import { lateFailures } from "../../agent/tool/timeoutFailure.ts";
+import {
+  decideRecorded,
+  lostOutput,
+  outputSubject,
+  replayedOutput,
+  lateFailures,
+} from "../../agent/tool/recordedCall.ts";
 import { isToolFailure } from "../../agent/tool/Tool.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
-import type { IntentRecord } from "../../checkpoint/records/callRecords.ts";
-import type { Visit } from "../../checkpoint/records/Visit.ts";
-import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
+import type { IntentRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import { NotSerializableError } from "../../errors/storedDataErrors.ts";
 import { ToolFailedError, ToolNotStartedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 import { frozenCopy, countParts, frozenCopyInTurns } from "../../internal/frozenCopy.ts";
-import { reasonOf } from "../../internal/reasonOf.ts";
-import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { saveIfDue } from "../record/saveIfDue.ts";
 import { recordedCall } from "../replay/discardReplay.ts";
 import type { CallEnd } from "../replay/EarlierCalls.ts";
-import { recordEnd, resolveOnReplay } from "./resolveOnReplay.ts";
+import type { CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
+import { settledOutcome, type ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";
+import { askWhatHappened } from "../../doubt/askWhatHappened.ts";
 
 /** The maximum number of fields and nested values in an output, because encoding blocks the event loop. */
 const maximumParts = 250_000;
@@ -46,8 +50,6 @@ export function journalToolCall(recorder: RunRecorder, event: ToolCallEvent, nex
 }
 
 async function replayOrPerform(recorder: RunRecorder, event: ToolCallEvent, next: Next): Promise<unknown> {
-  const effect = recorder.setup.effectOf(event.tool);
-  const repeatable = effect === "none" || effect === "idempotent";
   const recorded = recordedCall(recorder, event);
   if (!recorded) {
     await saveBefore(recorder, event);
@@ -56,20 +58,20 @@ async function replayOrPerform(recorder: RunRecorder, event: ToolCallEvent, next
     await begin(recorder, facts);
     return perform(recorder, { facts, event, next });
   }
-  const end = endOf(recorder, recorded) ?? (repeatable ? undefined : await resolveOnReplay(recorder, recorded, event));
-  if (end && !(end.outcome.lost && repeatable))
-    return endsOf(event.context).deliver(
-      recorded.call,
-      () => replay(recorder, recorded.call, end, event),
-      messageOf(event),
-    );
+  const { call, intent, outcome } = recorded;
+  const decision = decideRecorded(outcome, recorder.setup.effectOf(event.tool));
+  const end =
+    outcome && decision === "replay"
+      ? { outcome, output: recorder.recording?.outputOf(call) }
+      : intent && decision === "ask" && (await resolveOnReplay(recorder, intent, event));
+  if (end) return endsOf(event.context).deliver(call, () => replay(recorder, call, end, event), messageOf(event));
   await saveBefore(recorder, event);
-  const known = { ...event, toolCallId: recorded.call };
+  const known = { ...event, toolCallId: call };
   // The outcome belongs to the current lane. The line can have moved to another lane since the call started.
-  const before = recorded.intent ?? intentOf(recorder, known);
+  const before = intent ?? intentOf(recorder, known);
   const facts = { ...before, lane: recorder.lane };
   if (before.lane !== facts.lane) nameAgent(recorder, event, facts);
-  if (recorded.outcome?.retry) await begin(recorder, facts);
+  if (outcome?.retry) await begin(recorder, facts);
   else await recorder.answersDurable;
   return perform(recorder, { facts, event: known, next, again: true });
 }
@@ -186,39 +188,35 @@ function recordOutcome(
     if (given.parts > maximumParts)
       throw unsavedOutput(tool, "", `is circular or has more than ${maximumParts} fields and nested values`);
     const output = frozenCopy(given.output);
-    const slot = writer.value(output, outputOf(tool));
+    const slot = writer.value(output, outputSubject(tool.name));
     recordEnd(recorder, facts, { output: slot }, { input, status: "succeeded", output });
     writer.noteOutcome(facts.call, output, recorder.lane);
     return output;
   } catch (error) {
     if (recorder.journal.failed) throw error;
     // The tool has taken effect. This record allows a rollback and prevents a second call.
-    const { path, reason } =
-      error instanceof NotSerializableError ? error : { path: "", reason: `cannot be copied: ${reasonOf(error)}` };
+    const { path, reason } = lostOutput(error);
     const refusal = unsavedOutput(tool, path, reason);
     recordEnd(recorder, facts, { lost: { path: refusal.path, reason } }, { input, status: "lost" });
     throw refusal;
   }
 }
 
-function outputOf({ name }: ToolCallEvent["tool"]): string {
-  return `the output of tool "${name}"`;
-}
-
 /** The call has taken effect and is not repeated, so only a rollback leads past it. */
+const afterLost = " The call is not repeated. Change the tool, then roll back to a checkpoint before the call.";
+
 function unsavedOutput(tool: ToolCallEvent["tool"], path: string, reason: string): NotSerializableError {
-  const next = " The call is not repeated. Change the tool, then roll back to a checkpoint before the call.";
-  return new NotSerializableError(outputOf(tool), path, reason, next);
+  return new NotSerializableError(outputSubject(tool.name), path, reason, afterLost);
 }
 
 function intentOf(recorder: RunRecorder, event: ToolCallEvent): IntentRecord {
   const { writer } = recorder.journal;
   const { origin, tool, input, context } = event;
-  const within = callOf(context)?.toolCallId;
+  const within = withinOf(context);
   return {
     kind: "intent",
     lane: recorder.lane,
-    visit: visitOf(event),
+    visit: visitIn(event.visit),
     call: event.toolCallId,
     tool: tool.name,
     effect: recorder.setup.effectOf(tool),
@@ -238,10 +236,6 @@ function isInAnswer({ origin, toolCallId, tool, input }: ToolCallEvent, writer: 
   return part.toolCallId === toolCallId && part.toolName === tool.name && part.input === input;
 }
 
-function endOf({ recording }: RunRecorder, { call, outcome }: RecordedCall): CallEnd | undefined {
-  return outcome && !outcome.retry ? { outcome, output: recording?.outputOf(call) } : undefined;
-}
-
 function replay(recorder: RunRecorder, call: string, end: CallEnd, { tool }: ToolCallEvent): unknown {
   const output = outputOfEnd(call, end, tool);
   recorder.journal.writer.noteOutcome(call, output, recorder.lane);
@@ -250,16 +244,7 @@ function replay(recorder: RunRecorder, call: string, end: CallEnd, { tool }: Too
 
 /** @throws the recorded error of a call without an output. */
 function outputOfEnd(call: string, { outcome, output }: CallEnd, tool: ToolCallEvent["tool"]): unknown {
-  const { error, failedCalls } = outcome;
-  if (error)
-    throw new ToolFailedError(tool.name, call, error.message, withoutUndefined({ failedCalls, errorName: error.name }));
-  if (outcome.unknown) throw new ToolOutcomeUnknownError(tool.name, call);
-  if (outcome.lost) throw unsavedOutput(tool, outcome.lost.path, outcome.lost.reason);
-  return output;
-}
-
-function visitOf({ visit }: ToolCallEvent): Visit {
-  return [visit.base, visit.ordinal];
+  return replayedOutput(tool.name, call, { ...outcome, output }, afterLost);
 }
 
 /** Groups the calls of one message, because a node awaits them together. */
@@ -290,4 +275,56 @@ function causesOf(error: unknown): readonly unknown[] {
   } catch {
     return [];
   }
+}
+
+/**
+ * Returns the outcome of a call that started before a crash and has no recorded outcome. Returns `undefined` if the
+ * call is to be repeated.
+ *
+ * @throws ToolCallInDoubtError if a person must decide.
+ */
+async function resolveOnReplay(
+  recorder: RunRecorder,
+  intent: IntentRecord,
+  { tool, input, context }: ToolCallEvent,
+): Promise<CallEnd | undefined> {
+  const { setup, journal, lane } = recorder;
+  const { agentId, nodeId, signal } = context;
+  const asked = { agentId, toolCallId: intent.call, toolName: tool.name, nodeId, effect: setup.effectOf(tool), input };
+  const answer = await askWhatHappened(asked, { tool, choice: setup.onToolCallInDoubt, signal });
+  if (answer.settlement === "retry" || answer.settlement === "not-done") return undefined;
+  const settlement = frozenCopy(answer.settlement);
+  const end = settledOutcome(settlement, answer.by, intent.tool, journal.writer);
+  const shown = shownEnd(settlement);
+  recordEnd(recorder, { ...intent, lane }, end, { input, ...shown });
+  const { visit, call } = intent;
+  return {
+    outcome: { kind: "outcome", lane, visit, call, ...end },
+    ...("output" in shown && { output: shown.output }),
+  };
+}
+
+function shownEnd(
+  settlement: Exclude<ToolCallSettlement, "retry">,
+): Pick<CheckpointToolCall, "status" | "output" | "error"> {
+  if (settlement === "unknown") return { status: "unknown" };
+  if ("error" in settlement) return { status: "failed", error: settlement.error };
+  return { status: "succeeded", output: settlement.output };
+}
+
+/** Appends the outcome of a call. Without an effect there is no intent, so the outcome contains its fields. */
+function recordEnd(
+  recorder: RunRecorder,
+  facts: IntentRecord,
+  end: Partial<OutcomeRecord>,
+  shown?: Pick<CheckpointToolCall, "input" | "status" | "output" | "error">,
+): void {
+  if (recorder.calls.hasMoved(facts.call)) return;
+  const { kind: _kind, ...fields } = facts;
+  const { lane, visit, call, tool, effect } = facts;
+  recorder.journal.append([
+    effect === "none" ? { ...fields, kind: "outcome", ...end } : { kind: "outcome", lane, visit, call, ...end },
+  ]);
+  recorder.ends?.add(call);
+  if (shown) recorder.endedCalls.push({ toolCallId: call, toolName: tool, effect, ...shown });
 }

@@ -1,4 +1,4 @@
-import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointRecord, CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { RunStart, BranchResult } from "../../agent/feature/RunRequest.ts";
 import type { RunStateSeed } from "../../agent/state/RunState.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
@@ -10,7 +10,6 @@ import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { linesTo } from "../../checkpoint/lines/linesTo.ts";
 import { joinedBranches } from "../../checkpoint/state/BranchChanges.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
-import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
@@ -26,7 +25,7 @@ import { LineCalls } from "../record/LineCalls.ts";
 import { NamedCheckpoints } from "../record/CreateCheckpointOptions.ts";
 import { RunRecorder } from "../record/RunRecorder.ts";
 import type { RecordedLine, RecorderStart } from "../record/RecorderStart.ts";
-import { seedOf, storedResult } from "./storedResult.ts";
+import { seedOf, storedResult } from "../../agent/feature/storedResult.ts";
 import { structureRecord, structureReference } from "../record/strategyRecord.ts";
 import type { ContentPart, Message, ToolMessage } from "../../checkpoint/messages/Message.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
@@ -225,7 +224,7 @@ function joinedAt(
   const { settings = { model: "", tools: [] }, requirements = {} } = seed;
   const joined = new Map<string, BranchResult>();
   for (const [key, branch] of branches) {
-    const result = storedResult(log, branch, { settings, requirements });
+    const result = storedResult((slot) => log.readValue(slot), branch, { settings, requirements });
     if (!result) continue;
     journal.writer.noteJoined(branch.lanes, result.added);
     joined.set(key, result);

@@ -2,8 +2,8 @@ import { z } from "zod";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import type { Node } from "../../agent/strategy/Strategy.ts";
 import { placesUpTo } from "../../checkpoint/lines/lineage.ts";
-import type { Visit } from "../../checkpoint/records/Visit.ts";
-import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import { isSameVisit, type Visit } from "../../checkpoint/records/Visit.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { customSchema, zodSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
@@ -83,11 +83,11 @@ export class NamedCheckpoints {
   takeAgain(
     { checkpointId, version = 0 }: Pick<CreateCheckpointOptions<never>, "checkpointId" | "version">,
     node: string,
-    [base, ordinal]: Visit,
+    visit: Visit,
   ): string | undefined {
     const at = this.#recorded.findIndex(({ id, record }) => {
       const named = checkpointId === undefined ? record.version === version : id === checkpointId;
-      return named && record.node === node && record.visit?.[0] === base && record.visit[1] === ordinal;
+      return named && record.node === node && isSameVisit(record.visit, visit);
     });
     return at < 0 ? undefined : this.#recorded.splice(at, 1)[0]?.id;
   }

@@ -1,6 +1,6 @@
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
-import { nodeInputOf, runOf, visitOf } from "../../agent/feature/ContextBinding.ts";
+import { nodeInputOf, runOf, visitIn, visitOf } from "../../agent/feature/ContextBinding.ts";
 import type { NextStep } from "../../agent/strategy/StrategyGraph.ts";
 import { eventLine } from "../../listeners/eventEmitter.ts";
 import type { PersistenceEvent } from "../../listeners/PersistenceEvent.ts";
@@ -73,9 +73,8 @@ export async function saveIfDue(recorder: RunRecorder, context: AgentContext, ha
     // A resume continues from a later checkpoint that the log already contains.
     return tellSkipped(recorder, run, { nodeId, trigger: trigger.name, reason: "superseded" });
   }
-  const { base, ordinal } = visitOf(context);
   const plan = { node: nodeId, input: nodeInputOf(context), trigger: trigger.name };
-  const saved = recorder.saveBeginning(run, [base, ordinal], plan);
+  const saved = recorder.saveBeginning(run, visitIn(visitOf(context)), plan);
   if (trigger.priority !== "normal") await saved;
   // A failed write makes the next append fail with the same error.
   else saved.catch(() => undefined);

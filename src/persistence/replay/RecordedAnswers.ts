@@ -1,8 +1,8 @@
-import { callOf } from "../../agent/feature/ContextBinding.ts";
+import { visitIn, withinOf } from "../../agent/feature/ContextBinding.ts";
 import { approvalDigest, questionDigest } from "../../agent/context/InputRequest.ts";
 import type { ApprovalVerdict } from "../../agent/tool/Tool.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
-import type { Visit } from "../../checkpoint/records/Visit.ts";
+import { isSameVisit, type Visit } from "../../checkpoint/records/Visit.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
 import { nextVisitOf, type AgentState, type RecordedRequest } from "../../checkpoint/state/AgentState.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
@@ -107,25 +107,22 @@ export class RecordedAnswers {
     const asked = this.#askedBefore(event);
     if (asked) return asked.problems;
     const { id, within } = requestPlace(event);
-    const { base, ordinal } = event.visit;
     const isLeft = ({ visit, reply, ...other }: AskedBefore) =>
-      visit[0] === base && visit[1] === ordinal && other.id === id && other.within === within && isGiven(reply);
+      isSameVisit(visit, visitIn(event.visit)) && other.id === id && other.within === within && isGiven(reply);
     return [...this.#byPlace.values()].some((other) => !this.#used.has(other) && isLeft(other))
       ? otherQuestion
       : undefined;
   }
 
   #askedBefore(event: InputRequestEvent): AskedBefore | undefined {
-    const { base, ordinal } = event.visit;
-    return this.#byPlace.get(placeOf([base, ordinal], requestPlace(event), event.approval !== undefined));
+    return this.#byPlace.get(placeOf(visitIn(event.visit), requestPlace(event), event.approval !== undefined));
   }
 }
 
 type InputRequestPlace = { readonly [Key in "id" | "ordinal" | "within" | "question"]: RequestRecord[Key] | undefined };
 
 export function requestPlace({ request: { id }, question, ordinal, context }: InputRequestEvent): InputRequestPlace {
-  const within = callOf(context)?.toolCallId;
-  return { id, question, ordinal, within: id === undefined ? within : undefined };
+  return { id, question, ordinal, within: id === undefined ? withinOf(context) : undefined };
 }
 
 /** @param isApproval Separates approvals, because an answer to a request for input must not approve a call. */

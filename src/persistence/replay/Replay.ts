@@ -1,14 +1,15 @@
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
-import { endsOf, visitOf } from "../../agent/feature/ContextBinding.ts";
+import { endsOf, visitIn, visitOf } from "../../agent/feature/ContextBinding.ts";
 import type { EndOrder } from "../../agent/feature/EndOrder.ts";
 import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
+import { decideRecorded } from "../../agent/tool/recordedCall.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import type { NoteRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { type FailedRequest, isOver, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import { isRefusal } from "../../checkpoint/records/requestRecords.ts";
-import { answerKey, isSameVisit, type Visit } from "../../checkpoint/records/Visit.ts";
+import { answerKey, failureKey, isSameVisit, type Visit } from "../../checkpoint/records/Visit.ts";
 import type { AgentState, RecordedAnswer, RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
@@ -176,9 +177,8 @@ export function expectEnds(
   recorder: { readonly recording: Replay | undefined; ends: EndOrder | undefined },
   context: AgentContext,
 ): void {
-  const { base, ordinal } = visitOf(context);
   recorder.ends = endsOf(context);
-  for (const key of recorder.recording?.endsOf([base, ordinal]) ?? []) recorder.ends.add(key);
+  for (const key of recorder.recording?.endsOf(visitIn(visitOf(context))) ?? []) recorder.ends.add(key);
 }
 
 type Recorded = Pick<AgentState, "answers" | "calls" | "requests">;
@@ -192,21 +192,18 @@ interface End {
 }
 
 /** Returns the keys of the recorded results of a visit, in log order, without those within a finished call. */
-function recordedEnds(recorded: Recorded, [base, ordinal]: Visit): readonly string[] {
+function recordedEnds(recorded: Recorded, of: Visit): readonly string[] {
   const { calls } = recorded;
   const isFinished = (call = ""): boolean => {
     const known = calls.get(call);
     return known !== undefined && (hasEnded(known) || isFinished(withinOf(known)));
   };
-  const isOwn = ({ visit, around }: End) => visit[0] === base && visit[1] === ordinal && !around.some(isFinished);
+  const isOwn = ({ visit, around }: End) => isSameVisit(visit, of) && !around.some(isFinished);
   const own = allEnds(recorded).filter(isOwn);
   const keys = own.sort((a, b) => a.order - b.order).map(({ key }) => key);
   for (const { key } of own) addFailures(keys, key, recorded.answers.get(key));
   return keys;
 }
-
-/** The key of a failed model request. Its response, to a later request, has the key `place`. */
-export const failureKey = (place: string, number: number): string => `${place} ${number}`;
 
 /** Adds the failed requests before a response. A failed request that was repeated is skipped, because its response is known. */
 function addFailures(keys: string[], place: string, response: RecordedAnswer | undefined): void {
@@ -238,5 +235,5 @@ function withinOf({ intent, outcome }: RecordedCall): string | undefined {
 /** Returns whether a replay returns the recorded outcome of a call. */
 function hasEnded(call: RecordedCall): boolean {
   const { outcome } = call;
-  return isOver(outcome) && !(outcome.lost && ["none", "idempotent"].includes(callFacts(call).effect));
+  return isOver(outcome) && decideRecorded(outcome, callFacts(call).effect) === "replay";
 }

@@ -1,5 +1,5 @@
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
-import { callOf } from "../../agent/feature/ContextBinding.ts";
+import { visitIn, withinOf } from "../../agent/feature/ContextBinding.ts";
 import type { EndOrder } from "../../agent/feature/EndOrder.ts";
 import type { CallOrigin, ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";
@@ -62,11 +62,11 @@ function shown(call: RecordedCall): ReplayDivergedError["effects"][number] {
 export function recordedCall(recorder: Replaying, event: ToolCallEvent): RecordedCall | undefined {
   const { recording } = recorder;
   const { origin, tool, context, input, visit: at } = event;
-  const visit = [at.base, at.ordinal] as const;
+  const visit = visitIn(at);
   const recorded =
     origin.kind === "model"
       ? recording?.call(event.toolCallId)
-      : recording?.callAt(visit, origin.ordinal, callOf(context)?.toolCallId);
+      : recording?.callAt(visit, origin.ordinal, withinOf(context));
   const made = { tool: tool.name, input, asked: origin.kind === "model" ? inputAskedFor(origin) : input };
   if (!recorded || recording?.isSame(recorded, made)) return recorded;
   const before = callFacts(recorded).tool;

@@ -6,7 +6,7 @@ import type { AgentRecord, PrunedRecord, RestatedEntry } from "../../checkpoint/
 import { addAllBlobs } from "../../checkpoint/records/blobReferences.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import type { LaneRecord } from "../../checkpoint/records/lineRecords.ts";
-import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
 import { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { BlobTexts } from "../../checkpoint/state/ValueReader.ts";
 import { estimateBytes } from "../../checkpoint/values/estimateBytes.ts";

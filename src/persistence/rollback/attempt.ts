@@ -1,5 +1,5 @@
 import type { AnyTool } from "../../agent/tool/Tool.ts";
-import { timeoutFailure } from "../../agent/tool/timeoutFailure.ts";
+import { timeoutFailure } from "../../agent/tool/recordedCall.ts";
 import { ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 import { onAbort } from "../../internal/abortable.ts";
 import { pause } from "../../internal/Clock.ts";

@@ -7,6 +7,7 @@ import {
   type InputRequest,
   type ReceiveOptions,
 } from "../../agent/context/InputRequest.ts";
+import { lostOutput, outputSubject } from "../../agent/tool/recordedCall.ts";
 import type { AnyTool, ToolCallOptions } from "../../agent/tool/Tool.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
@@ -15,11 +16,9 @@ import { foldLine } from "../../checkpoint/state/foldTo.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { ExecutionMovedError } from "../../errors/runErrors.ts";
 import { RequestNotOpenError, RequestRejectedError } from "../../errors/requestErrors.ts";
-import { NotSerializableError } from "../../errors/storedDataErrors.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchema, checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { pause } from "../../internal/Clock.ts";
-import { reasonOf } from "../../internal/reasonOf.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { LoggedCall } from "../../journal/loggedCalls.ts";
 import { attempt } from "./attempt.ts";
@@ -178,11 +177,9 @@ function endOf(
   if (given === unanswered) return { outcome: { ...ended, suspended: true } };
   try {
     const output = frozenCopy(given);
-    return { outcome: { ...ended, output: writer.value(output, `the output of tool "${tool}"`) }, output };
+    return { outcome: { ...ended, output: writer.value(output, outputSubject(tool)) }, output };
   } catch (error) {
-    const { path, reason } =
-      error instanceof NotSerializableError ? error : { path: "", reason: `cannot be copied: ${reasonOf(error)}` };
-    return { outcome: { ...ended, lost: { path, reason } } };
+    return { outcome: { ...ended, lost: lostOutput(error) } };
   }
 }
 

@@ -1,3 +1,4 @@
+import { isRepeatable } from "../../agent/tool/recordedCall.ts";
 import type { AnyTool } from "../../agent/tool/Tool.ts";
 import type { PlannedSteps, RollbackRecord } from "../../checkpoint/records/rollbackRecords.ts";
 import { RollbackIncompleteError } from "../../errors/checkpointErrors.ts";
@@ -107,7 +108,7 @@ function leftUnreverted(call: LoggedCall, reason: string, { setup, journal }: Ro
 /** Resolves an inverse in doubt like a call. Returns `undefined` if the inverse runs again. */
 async function settle(call: LoggedCall, inverse: Inverse, rollback: Rollback): Promise<InverseEnd | undefined> {
   const { setup, journal, signal } = rollback;
-  if (inverse.effect === "none" || inverse.effect === "idempotent") return undefined;
+  if (isRepeatable(inverse.effect)) return undefined;
   const asked = { tool: toolOf(inverse), choice: setup.onToolCallInDoubt, signal, declaration: declarationOf(inverse) };
   try {
     const { settlement, by } = await askWhatHappened(inverseInDoubt(call, inverse, journal), asked);

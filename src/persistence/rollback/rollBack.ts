@@ -1,3 +1,4 @@
+import { isRepeatable } from "../../agent/tool/recordedCall.ts";
 import { runMoved } from "../../agent/context/RunMoved.ts";
 import type { TypedStorage } from "../../agent/state/TypedStorage.ts";
 import { storageRecords } from "../../checkpoint/format/changeRecords.ts";
@@ -5,7 +6,7 @@ import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import { changedStructure } from "../record/strategyRecord.ts";
-import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { RollbackRecord } from "../../checkpoint/records/rollbackRecords.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
@@ -132,7 +133,7 @@ async function resolveDoubts(
   { setup, journal, signal }: Rollback,
 ): Promise<readonly OutcomeRecord[]> {
   const records: OutcomeRecord[] = [];
-  const isAsked = (call: LoggedCall) => (!call.outcome || call.outcome.late) && !isRepeatable(call, setup);
+  const isAsked = (call: LoggedCall) => (!call.outcome || call.outcome.late) && !mayRepeat(call, setup);
   for (const call of [...revert, ...inDoubt].filter(isAsked)) {
     const { onToolCallInDoubt: choice } = setup.at(call.agentPath) ?? setup;
     const asked = { tool: setup.at(call.agentPath)?.toolNamed(call.tool), choice, signal };
@@ -148,11 +149,10 @@ async function resolveDoubts(
 }
 
 /** Returns whether a call can be repeated, by the current declaration of the tool, else by the recorded one. */
-function isRepeatable({ tool, effect, agentPath }: LoggedCall, setup: PersistenceSetup): boolean {
+function mayRepeat({ tool, effect, agentPath }: LoggedCall, setup: PersistenceSetup): boolean {
   const own = setup.at(agentPath);
   const known = own?.toolNamed(tool);
-  const now = own && known ? own.effectOf(known) : effect;
-  return now === "none" || now === "idempotent";
+  return isRepeatable(own && known ? own.effectOf(known) : effect);
 }
 
 /** Reopens the runs that finished after the target. A redo also finishes those up to the target again. */

@@ -2,7 +2,12 @@ import { RunNotOpenError } from "../../errors/runErrors.ts";
 import { stopAndOpen } from "../../journal/openWithRetry.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
-import { endUnfinished } from "./endUnfinished.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import { endRecords } from "../../journal/runRecords.ts";
+import type { StoredState } from "../nestedLines/startRecorder.ts";
+import { giveBackEvents } from "../waiting/giveBackEvents.ts";
+import { type DurableCall, storedState } from "./DurableCall.ts";
+import { answerRequests, expireRequests, receiveEvents } from "../waiting/answerRequests.ts";
 
 /** Ends an unfinished run as cancelled. @throws RunNotOpenError, AgentBusyError */
 export async function cancelRun(
@@ -21,4 +26,37 @@ export async function cancelRun(
   if (!log.index.unfinished) throw new RunNotOpenError("nothing_to_cancel", agentId, "its last run has ended");
   await endUnfinished(setup, journal, { log, state }, reason);
   await journal.durable();
+}
+
+/** Ends the unfinished run as cancelled. @param received Requests that received an event that the run has not read. */
+export async function endUnfinished(
+  setup: PersistenceSetup,
+  journal: Journal,
+  stored: StoredState,
+  reason: string | undefined,
+  received?: readonly string[],
+): Promise<void> {
+  await giveBackEvents(setup, stored, received);
+  journal.append(endRecords(journal, stored, { status: "cancelled", ...(reason !== undefined && { reason }) }));
+}
+
+/** Records the answers of a resume. */
+export async function recordAnswers(
+  { setup, journal }: DurableCall,
+  answers: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const given = Object.entries(answers).map(([requestId, answer]) => [requestId, { answer }] as const);
+  const action = () => answerRequests(setup, journal, storedState(journal), new Map(given));
+  await (setup.telemetry ? setup.telemetry.answer(journal.agentId, Object.keys(answers), action) : action());
+  await journal.readHead();
+}
+
+/** Receives events and expires requests before the run continues. Returns the requests that received an event. */
+export async function endRequests({ setup, journal }: DurableCall): Promise<readonly string[]> {
+  const stored = storedState(journal);
+  const received = stored ? await receiveEvents(setup, journal, stored) : [];
+  if (received.length > 0) await journal.readHead();
+  const left = storedState(journal);
+  if (left && (await expireRequests(journal, left))) await journal.readHead();
+  return received;
 }

@@ -107,7 +107,7 @@ interface SettledDecision {
 /** Records the answers of a resume. Ends the requests of the unfinished run only if the call can continue that run. */
 async function settledDecision(call: DurableCall): Promise<SettledDecision> {
   const { options } = call.request;
-  const settling = () => import("./endRequests.ts");
+  const settling = () => import("./cancelRun.ts");
   if ("answers" in options && options.answers) await (await settling()).recordAnswers(call, options.answers);
   const stored = storedState(call.journal);
   const decision = decide(call, stored);
@@ -195,7 +195,7 @@ async function abandonFirst(
 ): Promise<RunResult<unknown>> {
   const { setup, journal } = call;
   const stored = storedState(journal);
-  const { endUnfinished } = await import("./endUnfinished.ts");
+  const { endUnfinished } = await import("./cancelRun.ts");
   if (stored) await endUnfinished(setup, journal, stored, "abandoned for another run", received);
   return beginAfterOther(call, keep);
 }

@@ -1,5 +1,5 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
-import { callOf, callsAround, runOf } from "../../agent/feature/ContextBinding.ts";
+import { callsAround, runOf, withinOf } from "../../agent/feature/ContextBinding.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
@@ -253,7 +253,7 @@ export class LiveRequests implements Disposable {
 function waitingCalls(run: AgentRun, events: readonly InputRequestEvent[]): readonly string[] {
   return events.flatMap(({ context }) => {
     let at = runOf(context);
-    if (at === run) return [callOf(context)?.toolCallId ?? [], callsAround(context)].flat();
+    if (at === run) return [withinOf(context) ?? [], callsAround(context)].flat();
     while (at.parent && at.parent !== run) at = at.parent;
     return at.call ?? [];
   });

@@ -1,5 +1,5 @@
 import { askedQuestion } from "../../agent/context/InputRequest.ts";
-import { callsAround, runOf } from "../../agent/feature/ContextBinding.ts";
+import { callsAround, runOf, visitIn } from "../../agent/feature/ContextBinding.ts";
 import type { ApprovalEvent, InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { type PendingRequest, pendingRequest } from "../../agent/feature/RunResult.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
@@ -72,7 +72,7 @@ export function requestRecord(
   return {
     kind: "request",
     lane,
-    visit: [visit.base, visit.ordinal],
+    visit: visitIn(visit),
     request: requestId,
     node: nodeId,
     at,

@@ -1,13 +1,13 @@
 import type { BranchResult } from "../../agent/feature/RunRequest.ts";
+import { storedResult } from "../../agent/feature/storedResult.ts";
 import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
 import { linesTo } from "../../checkpoint/lines/linesTo.ts";
-import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { LineAt } from "../../checkpoint/moment/linesAt.ts";
 import type { LanePlace } from "../../checkpoint/records/lineRecords.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
-import { type AgentState, firstVisitOf, nextVisitOf } from "../../checkpoint/state/AgentState.ts";
+import { nextVisitOf } from "../../checkpoint/state/AgentState.ts";
 import { BranchChanges, joinedBranches } from "../../checkpoint/state/BranchChanges.ts";
-import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
 import { foldTo, stateAt } from "../../checkpoint/state/foldTo.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
@@ -41,27 +41,11 @@ function positionOf(log: AgentLog, { lane, point }: LineAt): LinePosition | unde
   const place = index.lanes.get(lane)?.record.place;
   const { node: nodeId, unresolved, ended } = state.checkpoint?.record ?? point.record;
   const input = log.reader(state).read(state.checkpoint?.record.input);
-  const own = withoutUndefined({
-    lane,
-    place,
-    line,
-    visit: visitOf(state),
-    nodeId,
-    unresolved,
-    state: recordedStateAt(log, point),
-  });
+  const recorded = recordedStateAt(log, point);
   const nested = index.lines.nestedLine(lane);
-  const joined = joinedAt(log, point, own.state);
-  return {
-    ...own,
-    input,
-    ...(joined && { joined }),
-    ...(ended && nested && { ended: resultOf(log, new BranchChanges(index, nested), own.state) }),
-  };
-}
-
-function visitOf(state: AgentState): Visit {
-  return state.checkpoint ? nextVisitOf(state) : firstVisitOf(state.lane);
+  const result = ended && nested && resultOf(log, new BranchChanges(index, nested), recorded);
+  const own = { lane, place, line, visit: nextVisitOf(state), nodeId, unresolved, state: recorded };
+  return { ...withoutUndefined({ ...own, joined: joinedAt(log, point, recorded), ended: result }), input };
 }
 
 function joinedAt(
@@ -70,27 +54,12 @@ function joinedAt(
   state: RecordedState,
 ): ReadonlyMap<string, BranchResult> | undefined {
   const branches = joinedBranches(log.index, point);
-  return branches && new Map([...branches].map(([key, branch]) => [key, resultOf(log, branch, state)]));
+  const results = [...(branches ?? [])].map(([key, branch]) => [key, resultOf(log, branch, state)] as const);
+  return branches && new Map(results.flatMap(([key, result]) => (result ? [[key, result] as const] : [])));
 }
 
-function resultOf(log: AgentLog, branch: BranchChanges, { model = "", tools = [] }: RecordedState): BranchResult {
-  const read = ({ number, message }: (typeof branch.messages)[number]) => ({
-    number,
-    message: log.readValue(message) as Message,
-  });
-  const { history, settings } = branch;
-  return {
-    output: log.readValue(branch.output),
-    added: branch.messages.map(read),
-    ...(history && { history: history.map(read) }),
-    storage: new Map(
-      [...branch.storage].map(([key, change]) => [key, change && { value: log.readValue(change.value) }]),
-    ),
-    settings: { model: settings?.model ?? model, tools: settings?.tools ?? tools },
-    decisions: branch.decisions.map(({ decision, reason }) => withoutUndefined({ decision, reason })),
-    requirements: {},
-    iterations: branch.iterations,
-  };
+function resultOf(log: AgentLog, branch: BranchChanges, { model = "", tools = [] }: RecordedState) {
+  return storedResult((slot) => log.readValue(slot), branch, { settings: { model, tools }, requirements: {} });
 }
 
 export function recordedStateAt(log: AgentLog, point: CheckpointPoint): RecordedState {

@@ -1,4 +1,4 @@
-import { answerKey, type Visit } from "../../checkpoint/records/Visit.ts";
+import { answerKey, failureKey, type Visit } from "../../checkpoint/records/Visit.ts";
 import type { RecordedInput, LineRecording, RecordedResponse, RecordedToolCall } from "../recording/Recording.ts";
 
 interface End {
@@ -94,7 +94,7 @@ export class LineRecords {
     const indexOf = (key: string) => ends.findIndex((end) => end.key === key);
     for (const [number, { after }] of failed.entries()) {
       const at = after === undefined ? 0 : indexOf(after) + 1 || indexOf(place);
-      ends.splice(at, 0, { key: failedRequestKey(place, number), order });
+      ends.splice(at, 0, { key: failureKey(place, number), order });
     }
   }
 
@@ -115,11 +115,6 @@ export class LineRecords {
     if (isApproval && isRefused) this.#refused.add(approval);
     if (reply && within === undefined && (!isApproval || isRefused)) add(this.#ends, visit, { key, order });
   }
-}
-
-/** Returns the key of the end of a failed request. `place` is the key of its response. */
-export function failedRequestKey(place: string, number: number): string {
-  return `${place} ${number}`;
 }
 
 function add<Item>(items: Map<string, Item[]>, visit: Visit, item: Item): void {

@@ -1,4 +1,4 @@
-import { endsOf, runOf, visitOf } from "../../agent/feature/ContextBinding.ts";
+import { endsOf, runOf, visitIn, visitOf } from "../../agent/feature/ContextBinding.ts";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
@@ -22,7 +22,6 @@ import { LineReplay } from "./LineReplay.ts";
 import { allLines, LinesAtRest, ReplayedLine } from "./LinesAtRest.ts";
 import type { PersistenceAnswers } from "./ReplayedPersistence.ts";
 import { sameValue } from "../results/sameValue.ts";
-import { visitIn } from "../results/recordedOutcome.ts";
 
 type Place = Pick<NextStep, "nodeId" | "input">;
 

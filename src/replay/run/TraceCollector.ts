@@ -1,5 +1,5 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
-import { callOf, runOf } from "../../agent/feature/ContextBinding.ts";
+import { withinOf, runOf } from "../../agent/feature/ContextBinding.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type { InputRequestEvent, PipelineEvents, ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
@@ -119,7 +119,7 @@ export class TraceCollector {
     const { context, message: response, model, usage, finishReason: finish } = event;
     const run = runOf(context);
     const visit = this.#open.get(run);
-    const within = callOf(context)?.toolCallId;
+    const within = withinOf(context);
     const newMessages = Math.max(0, run.state.history.length - (visit?.before.length ?? 0));
     const failures = visit?.failures.get(within) ?? [];
     visit?.failures.delete(within);
@@ -130,7 +130,7 @@ export class TraceCollector {
 
   #addFailure({ context, error }: PipelineEvents["modelRequestFailed"]): void {
     const failures = this.#open.get(runOf(context))?.failures;
-    const within = callOf(context)?.toolCallId;
+    const within = withinOf(context);
     const { code, ...failure } = errorOf(error);
     // A replay gives this code to recorded failures without a code.
     const found = code === undefined || code === "model_request_failed" ? failure : { ...failure, code };
@@ -142,7 +142,7 @@ export class TraceCollector {
     end: Pick<TraceCall, "state"> & { readonly output?: unknown; readonly error?: string },
   ): void {
     const { name, effect = "irreversible" } = tool;
-    const within = callOf(context)?.toolCallId;
+    const within = withinOf(context);
     const call = withoutUndefined({ toolCallId, tool: name, effect, input, within });
     this.#open.get(runOf(context))?.calls.push({ ...call, ...end });
   }

@@ -1,6 +1,6 @@
 import type { AIAgent } from "../../agent/AIAgent.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
-import { endsOf, runOf } from "../../agent/feature/ContextBinding.ts";
+import { endsOf, runOf, visitIn, withinOf } from "../../agent/feature/ContextBinding.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
@@ -10,15 +10,13 @@ import { IterationLimitError } from "../../errors/strategyErrors.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import type { Recording, RecordedInput, RecordedEnd } from "../recording/Recording.ts";
 import { type Divergence, type FoundDifference, shownError } from "../results/Divergence.ts";
-import { visitIn, withinOf } from "../results/recordedOutcome.ts";
 import { repliedTo, unaskedApproval } from "../results/repliedTo.ts";
 import { sameValue } from "../results/sameValue.ts";
 import type { RunTrace } from "../trace/RunTrace.ts";
 import { ExactReplay } from "./ExactReplay.ts";
 import { definitionOf, ReplayDefinitions } from "./replayDefinition.ts";
 import { ReplayedPersistence } from "./ReplayedPersistence.ts";
-import { replayModelRequest } from "./replayModelRequest.ts";
-import { replayToolCall, callInRecording } from "./replayToolCall.ts";
+import { replayModelRequest, replayToolCall, callInRecording } from "./replayRequests.ts";
 import { TraceCollector, withTrace } from "./TraceCollector.ts";
 
 /** The result of a replay. */

@@ -1,5 +1,5 @@
 import { placesUpTo } from "../../checkpoint/lines/lineage.ts";
-import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { AgentIndex } from "../../inspect/log/AgentIndex.ts";
 import { type StepEvent, stepEvents } from "../../inspect/log/stepEvents.ts";

@@ -6,7 +6,7 @@ import { TaskNotFoundError, TransitionNotAllowedError } from "../../errors/taskE
 import { custodyError } from "../../journal/assertCustody.ts";
 import { isOwned } from "../../storage/summaries.ts";
 import type { NewTask, Task } from "../state/Task.ts";
-import { retryAt } from "../../checkpoint/state/retryAt.ts";
+import { retryAt } from "../../checkpoint/state/StatusState.ts";
 import { isUnreadable } from "./claimableTasks.ts";
 import type { TaskCreator } from "./TaskCreator.ts";
 import type { TaskLogs } from "./TaskLogs.ts";

@@ -1,12 +1,11 @@
 import type { AgentRecord } from "../../../src/checkpoint/records/AgentRecord.ts";
-import type { CheckpointRecord } from "../../../src/checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointRecord, CheckpointPoint } from "../../../src/checkpoint/records/CheckpointRecord.ts";
 import type { LanePlace, LaneRecord } from "../../../src/checkpoint/records/lineRecords.ts";
 import type { Entry } from "../../../src/checkpoint/records/Entry.ts";
 import { placesBelow, placesOnWay } from "../../../src/checkpoint/lines/lineage.ts";
 import { headsOf, mergedAt } from "../../../src/checkpoint/pruning/neededCheckpoints.ts";
 import { type AgentState, nextVisitOf } from "../../../src/checkpoint/state/AgentState.ts";
 import { branchesOf } from "../../../src/checkpoint/state/BranchChanges.ts";
-import type { CheckpointPoint } from "../../../src/checkpoint/state/CheckpointPoint.ts";
 import { callsOf, foldLine } from "../../../src/checkpoint/state/foldTo.ts";
 import { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import { checkpoint, extended, lane, run } from "./projection.ts";

@@ -16,6 +16,7 @@ import { nextTurn } from "../../../internal/nextTurn.ts";
 import { reasonOf } from "../../../internal/reasonOf.ts";
 import type { LogStorage } from "../../../storage/LogStorage.ts";
 import { type Telemetry, traced } from "../../../telemetry/Telemetry.ts";
+import { outputSubject } from "../../../agent/tool/recordedCall.ts";
 import type { ToolCode, ToolEffect } from "../../../agent/tool/Tool.ts";
 import { hostedTool } from "../../hosted/HostedTool.ts";
 import type { OwnedThread, StoredThreads } from "../saver/StoredThreads.ts";
@@ -24,10 +25,9 @@ import type { StoredCallEnd, CallRecord } from "../thread/GraphRecord.ts";
 import type { StoredCall } from "../thread/ThreadCalls.ts";
 import type { Json } from "../values/Json.ts";
 import type { ValueCoder } from "../write/ValueCoder.ts";
-import { type CallDecision, isInDoubt } from "./decideCall.ts";
+import { type CallDecision, isInDoubt, placeCall } from "./decideCall.ts";
 import type { GraphToolSettings } from "./GraphTool.ts";
 import { isLetThrough, letThrough } from "./letThrough.ts";
-import { placeCall } from "./placeCall.ts";
 import type { PutsInFlight } from "./PutsInFlight.ts";
 import type { RefusedTasks } from "./RefusedTasks.ts";
 import { capturedOutput, callEndOf, recordedOutput } from "./storedOutput.ts";
@@ -69,6 +69,9 @@ interface Performance {
   readonly recorded: StoredCall | undefined;
 }
 
+/** The journals by checkpointer. */
+const journals = new WeakMap<object, CallJournal>();
+
 /** Records the tool calls of nodes in the log of their thread and replays recorded calls. */
 export class CallJournal {
   readonly #options: CallJournalOptions;
@@ -80,6 +83,7 @@ export class CallJournal {
 
   constructor(options: CallJournalOptions) {
     this.#options = options;
+    journals.set(options.checkpointer, this);
   }
 
   get storage(): LogStorage {
@@ -229,7 +233,7 @@ export class CallJournal {
   async #performed(performance: Performance): Promise<CallCompletion> {
     const { thread, made, facts } = performance;
     const { open } = made.place.attempt;
-    const subject = `the output of tool "${made.tool}"`;
+    const subject = outputSubject(made.tool);
     open.add(facts.call);
     let output: unknown;
     try {
@@ -251,7 +255,7 @@ export class CallJournal {
   async #replayed({ thread, facts }: Performance, end: StoredCallEnd): Promise<CallCompletion> {
     if (end.error !== undefined) return { thrown: new Error(end.error) };
     if (end.unknown) return { thrown: new Error(new ToolOutcomeUnknownError(facts.tool, facts.call).reason) };
-    if (end.lost) throw new NotSerializableError(`the output of tool "${facts.tool}"`, end.lost.path, end.lost.reason);
+    if (end.lost) throw new NotSerializableError(outputSubject(facts.tool), end.lost.path, end.lost.reason);
     return { output: await recordedOutput({ coder: this.#options.coder, thread }, end) };
   }
 
@@ -338,4 +342,8 @@ function isBubbleUp(error: unknown): boolean {
 function endWithoutOutput(settlement: ToolCallSettlement): StoredCallEnd {
   if (settlement === "unknown") return { unknown: true };
   return typeof settlement === "object" && "error" in settlement ? { error: settlement.error } : {};
+}
+
+export function journalOf(checkpointer: unknown): CallJournal | undefined {
+  return journals.get(Object(checkpointer) as object);
 }

@@ -1,6 +1,8 @@
 import type { ToolEffect } from "../../../agent/tool/Tool.ts";
+import { decideRecorded } from "../../../agent/tool/recordedCall.ts";
 import { isMadeAgain } from "../thread/GraphRecord.ts";
 import type { StoredCall } from "../thread/ThreadCalls.ts";
+import type { CallPlace } from "./TaskPlace.ts";
 
 export interface CallAttempt {
   readonly tool: string;
@@ -21,12 +23,10 @@ export function decideCall(recorded: StoredCall | undefined, attempt: CallAttemp
   if (!recorded) return "perform";
   if (!isSameCall(recorded, attempt)) return hadEffect(recorded) ? "diverged" : "perform";
   const { end } = recorded;
-  const isRepeatable = attempt.effect === "none" || attempt.effect === "idempotent";
-  if (!end) return isRepeatable ? "repeat" : "ask";
-  if (isMadeAgain(end)) return "perform";
+  if (end && isMadeAgain(end)) return "perform";
   // The node failed after this call and is being retried.
-  if (end.error !== undefined && attempt.attempt > 1) return "perform";
-  return end.lost && isRepeatable ? "repeat" : "replay";
+  if (end?.error !== undefined && attempt.attempt > 1) return "perform";
+  return decideRecorded(end, attempt.effect);
 }
 
 export function isInDoubt({ effect, end }: StoredCall): boolean {
@@ -39,4 +39,44 @@ export function isSameCall(recorded: StoredCall, { tool, digest }: CallAttempt):
 
 export function hadEffect({ effect, end }: StoredCall): boolean {
   return effect !== "none" && end?.error === undefined && !(end && isMadeAgain(end));
+}
+
+interface PlacedCall {
+  readonly at: string;
+  /** The record of this call, or the record that the call contradicts. */
+  readonly recorded: StoredCall | undefined;
+  readonly decision: CallDecision;
+}
+
+/**
+ * Finds the record of a call. A model that is asked again gives its calls new ids, so the first equal call that the
+ * attempt has not made yet counts as the same call. A new call is refused while the attempt has not made a recorded
+ * call of the tool, because it may replace that call.
+ *
+ * @param calls the recorded calls of the task
+ */
+export function placeCall(
+  calls: readonly StoredCall[],
+  { attempt, within, at }: CallPlace,
+  call: CallAttempt,
+): PlacedCall {
+  const { used } = attempt;
+  const left = calls.filter((each) => each.at.startsWith(within) && !used.has(each.at));
+  const recorded = left.find((each) => each.at === at) ?? left.find((each) => isSameCall(each, call));
+  if (recorded) {
+    used.add(recorded.at);
+    return { at: recorded.at, recorded, decision: decideCall(recorded, call) };
+  }
+  const replaced = left.find((each) => each.tool === call.tool && hadEffect(each));
+  if (replaced) return { at, recorded: replaced, decision: "diverged" };
+  const free = freePlace(at, used);
+  used.add(free);
+  return { at: free, recorded: undefined, decision: "perform" };
+}
+
+/** The position is in use if an equal call with another id took its record. */
+function freePlace(at: string, used: ReadonlySet<string>): string {
+  let free = at;
+  while (used.has(free)) free += "+";
+  return free;
 }

@@ -1,10 +1,9 @@
 import { placesBelow, placesOnWay } from "../../../../src/checkpoint/lines/lineage.ts";
 import type { AgentRecord } from "../../../../src/checkpoint/records/AgentRecord.ts";
-import type { CheckpointRecord } from "../../../../src/checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointRecord, CheckpointPoint } from "../../../../src/checkpoint/records/CheckpointRecord.ts";
 import type { LanePlace } from "../../../../src/checkpoint/records/lineRecords.ts";
 import { type AgentState, visitAt } from "../../../../src/checkpoint/state/AgentState.ts";
 import { branchesOf } from "../../../../src/checkpoint/state/BranchChanges.ts";
-import type { CheckpointPoint } from "../../../../src/checkpoint/state/CheckpointPoint.ts";
 import { callsOf, foldLine } from "../../../../src/checkpoint/state/foldTo.ts";
 import type { LogProjection } from "../../../../src/checkpoint/state/LogProjection.ts";
 import { extended, projectionOf, run } from "../../support/projection.ts";

@@ -1,15 +1,16 @@
 import type { AskedDigest } from "../../agent/model/RequestDigest.ts";
-import { endsOf, runOf } from "../../agent/feature/ContextBinding.ts";
-import type { ModelRequestEvent } from "../../agent/feature/PipelineEvents.ts";
+import { endsOf, runOf, visitIn, withinOf } from "../../agent/feature/ContextBinding.ts";
+import type { ModelRequestEvent, ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
 import { ReplayedModelError } from "../../agent/model/ReplayedModelError.ts";
-import { answerKey } from "../../checkpoint/records/Visit.ts";
+import { answerKey, failureKey } from "../../checkpoint/records/Visit.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { RecordedFailure, RecordedResponse } from "../recording/Recording.ts";
+import type { RecordedFailure, RecordedResponse, RecordedToolCall } from "../recording/Recording.ts";
 import type { ExactReplay } from "./ExactReplay.ts";
-import { visitIn, withinOf } from "../results/recordedOutcome.ts";
-import { failedRequestKey } from "../results/LineRecords.ts";
-import { messageDifferences } from "../results/Divergence.ts";
+import { messageDifferences, shownCall } from "../results/Divergence.ts";
+import { replayedOutput } from "../../agent/tool/recordedCall.ts";
+import type { ReplayDefinitions } from "./replayDefinition.ts";
+import { sameValue } from "../results/sameValue.ts";
 
 const unknown =
   "The log has no response to this request. The recorded code did not make it, or it failed and the node caught the failure.";
@@ -27,7 +28,7 @@ export async function replayModelRequest(replay: ExactReplay, event: ModelReques
   const failed = failedAttempt(replay, event, recorded);
   const failure = recorded.failed[failed];
   if (failure)
-    return ends.deliver(failedRequestKey(key, failed), () => Promise.reject(new ReplayedModelError(failure.error)));
+    return ends.deliver(failureKey(key, failed), () => Promise.reject(new ReplayedModelError(failure.error)));
   const { message, usage, finishReason } = recorded;
   return ends.deliver(key, () => withoutUndefined({ message, usage, finishReason }));
 }
@@ -65,4 +66,47 @@ function isOf({ asked: recorded }: RecordedFailure, asked: AskedDigest): boolean
 
 function shownRequest({ model, parameters, tools, messages }: ModelRequestEvent): unknown {
   return withoutUndefined({ model, parameters, tools: tools.map(({ name }) => name), messages });
+}
+
+/** Returns the recorded outcome of a call. Executes no tool. The strategy of a sub-agent runs again. */
+export async function replayToolCall(
+  replay: ExactReplay,
+  definitions: ReplayDefinitions,
+  event: ToolCallEvent,
+  next: (event: ToolCallEvent) => Promise<unknown>,
+): Promise<unknown> {
+  const { context, tool, input, origin } = event;
+  const actual = shownCall({ toolName: tool.name, input });
+  const recorded = callInRecording(replay, event);
+  if (!recorded) return replay.unrecorded(context, { what: "call", actual });
+  if (recorded.toolName !== tool.name || !sameValue(recorded.input, input))
+    replay.diverge(runOf(context), context.nodeId, { what: "call", expected: shownCall(recorded), actual });
+  const { outcome, toolCallId } = recorded;
+  const line = replay.of(runOf(context));
+  const agent = outcome?.error || !line.agent(toolCallId) ? undefined : definitions.subAgent(tool);
+  if (agent) await replayAgent(replay, { ...event, tool: agent, toolCallId }, recorded, next);
+  if (!outcome) return replay.leave(context);
+  const group = origin.kind === "model" ? origin.message : undefined;
+  return endsOf(context).deliver(toolCallId, () => replayedOutput(tool.name, toolCallId, outcome), group);
+}
+
+async function replayAgent(
+  replay: ExactReplay,
+  event: ToolCallEvent,
+  { outcome }: RecordedToolCall,
+  next: (event: ToolCallEvent) => Promise<unknown>,
+): Promise<void> {
+  const { context } = event;
+  const output = await next(event);
+  if (outcome && !sameValue(output, outcome.output))
+    replay.diverge(runOf(context), context.nodeId, { what: "output", expected: outcome.output, actual: output });
+}
+
+export function callInRecording(
+  replay: ExactReplay,
+  { origin, context, visit, toolCallId }: Pick<ToolCallEvent, "origin" | "context" | "visit" | "toolCallId">,
+): RecordedToolCall | undefined {
+  const { records } = replay.of(runOf(context));
+  if (origin.kind === "model") return records.call(toolCallId);
+  return records.callAt(visitIn(visit), origin.ordinal, withinOf(context)) ?? records.call(toolCallId);
 }

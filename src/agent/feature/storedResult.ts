@@ -1,19 +1,21 @@
-import type { BranchResult } from "../../agent/feature/RunRequest.ts";
-import type { RecordedRequirements, RunSettings, RunStateSeed } from "../../agent/state/RunState.ts";
+import type { BranchResult } from "./RunRequest.ts";
+import type { RecordedRequirements, RunSettings, RunStateSeed } from "../state/RunState.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { NumberedMessage, MessageNumbers } from "../../checkpoint/messages/MessageHistory.ts";
 import type { StoredMessage } from "../../checkpoint/messages/LinkedHistory.ts";
 import type { BranchChanges as StoredBranch } from "../../checkpoint/state/BranchChanges.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { RequirementsRecord, SettingsRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { freezeInPlace } from "../../internal/frozenCopy.ts";
 
+type ReadValue = (slot: StoredValue) => unknown;
+
+/** Returns the result of a finished branch. `undefined` if the branch has not finished. */
 export function storedResult(
-  log: AgentLog,
+  readValue: ReadValue,
   branch: StoredBranch,
   fork: { readonly settings: RunSettings; readonly requirements: RecordedRequirements },
 ): BranchResult | undefined {
@@ -21,16 +23,14 @@ export function storedResult(
   const { settings, requirements, history, decisions } = branch;
   const read = ({ number, message }: StoredMessage): NumberedMessage => ({
     number,
-    message: log.readValue(message) as Message,
+    message: readValue(message) as Message,
   });
   return {
-    output: log.readValue(branch.output),
+    output: readValue(branch.output),
     added: branch.messages.map(read),
     ...(history && { history: history.map(read) }),
-    storage: new Map(
-      [...branch.storage].map(([key, change]) => [key, change && { value: log.readValue(change.value) }]),
-    ),
-    settings: settings ? settingsOf(settings, (slot) => log.readValue(slot)) : fork.settings,
+    storage: new Map([...branch.storage].map(([key, change]) => [key, change && { value: readValue(change.value) }])),
+    settings: settings ? settingsOf(settings, readValue) : fork.settings,
     decisions: decisions.map(({ decision, reason }) => withoutUndefined({ decision, reason })),
     requirements: requirements ? requirementsOf(requirements) : fork.requirements,
     iterations: branch.iterations,
@@ -54,7 +54,7 @@ export function seedOf(state: AgentState, reader: ValueReader, numbers: MessageN
   };
 }
 
-function settingsOf({ model, tools, parameters }: SettingsRecord, read: (slot: StoredValue) => unknown): RunSettings {
+function settingsOf({ model, tools, parameters }: SettingsRecord, read: ReadValue): RunSettings {
   if (parameters === undefined) return { model, tools };
   return { model, tools, parameters: read(parameters) as Record<string, unknown> };
 }

@@ -1,0 +1,134 @@
+import type {
+  BranchBeginning,
+  BranchEvent,
+  AgentCallBeginning,
+  AgentCallEvent,
+} from "../../agent/feature/PipelineEvents.ts";
+import type { RunStart } from "../../agent/feature/RunRequest.ts";
+import type { LanePlace, LaneRecord } from "../../checkpoint/records/lineRecords.ts";
+import { BranchChanges as StoredBranch } from "../../checkpoint/state/BranchChanges.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
+import { LineCalls } from "../record/LineCalls.ts";
+import type { RunRecorder } from "../record/RunRecorder.ts";
+import type { RunRecorders } from "../record/RunRecorders.ts";
+import { newLine, restoredLine } from "./startRecorder.ts";
+import { storedResult } from "../../agent/feature/storedResult.ts";
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import { lineValue } from "../../checkpoint/state/lineValue.ts";
+import { FeatureNotInstalledError, UnknownToolError } from "../../errors/agentErrors.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import { structureRecord, structureReference } from "../record/strategyRecord.ts";
+
+type Next<Event, Beginning> = (event: Event) => Promise<Beginning>;
+
+/** Starts a branch on a new lane, or continues it from the log. A finished branch does not run again. */
+export async function beginBranch(
+  recorders: RunRecorders,
+  event: BranchEvent,
+  next: Next<BranchEvent, BranchBeginning>,
+): Promise<BranchBeginning> {
+  const beginning = await next(event);
+  if ("result" in beginning) return beginning;
+  const { key, run } = event;
+  const parent = recorders.of(run);
+  const place = { parent: parent.lane, fork: parent.forks.version ?? 0, branch: key };
+  const stored = storedBranch(parent, place);
+  const result = stored && storedResult((slot) => stored.log.readValue(slot), stored.branch, run.state);
+  if (result) {
+    parent.forks.addBranch(key, stored.branch.lanes);
+    return { result };
+  }
+  const recorder = stored ? restored(parent, stored) : begunBranch(parent, place, beginning.start);
+  parent.forks.addBranch(key, recorder.line.lanes);
+  recorders.add(recorder);
+  return { start: recorder.start };
+}
+
+interface StoredIn {
+  readonly log: AgentLog;
+  readonly branch: StoredBranch;
+}
+
+function storedBranch({ stored: log }: RunRecorder, place: LanePlace): StoredIn | undefined {
+  const line = log?.index.lines.lineOf(place);
+  return log && line && { log, branch: new StoredBranch(log.index, line) };
+}
+
+function restored(parent: RunRecorder, { log, branch: { line, lanes } }: StoredIn): RunRecorder {
+  const { lane, place } = line;
+  const recorder = restoredLine(parent, parent.setup, { what: "a branch", log, lane, place, lanes: [...lanes] });
+  recorder.newSettings = parent.newSettings;
+  return recorder;
+}
+
+function begunBranch(parent: RunRecorder, place: LanePlace, start: RunStart): RunRecorder {
+  const { setup, structure, decisions } = parent;
+  const { isRefusedCall } = parent.start;
+  const keep = start.state.messages ? "all" : "state";
+  const calls = new LineCalls(parent.calls.earlier, parent.calls);
+  const begins: RunStart = {
+    ...start,
+    isRecordedCall: (call) => calls.isKnown(call),
+    findCalls: (message) => calls.earlier?.find(message),
+    ...(isRefusedCall && { isRefusedCall }),
+  };
+  const opening = (lane: number): readonly LaneRecord[] => [{ kind: "lane", lane, place, keep }];
+  return newLine(parent, setup, begins, { place, structure, restored: decisions, calls, opening });
+}
+
+/**
+ * Starts an agent for a tool call of a durable run on a new lane, or continues it from the log. A finished agent does
+ * not run again.
+ *
+ * @throws FeatureNotInstalledError if the agent has no Persistence.
+ * @throws UnknownToolError if the agent is not a tool of its caller.
+ */
+export async function beginAgentCall(
+  recorders: RunRecorders,
+  event: AgentCallEvent,
+  next: Next<AgentCallEvent, AgentCallBeginning>,
+): Promise<AgentCallBeginning> {
+  const beginning = await next(event);
+  if ("output" in beginning) return beginning;
+  const { callee, toolName, toolCallId } = event;
+  const parent = recorders.of(event.run);
+  const setup = parent.setup.nested(callee);
+  if (!setup) {
+    const advice = "Add .install(Persistence); it needs no storage.";
+    throw new FeatureNotInstalledError("Persistence", `The agent that tool "${toolName}" calls`, advice);
+  }
+  // A resume or a rollback finds the agent by the name of its tool.
+  if (parent.setup.at([toolName]) !== setup) throw new UnknownToolError(toolName, [...parent.setup.tools.keys()]);
+  const place = { parent: parent.lane, call: toolCallId };
+  const { stored: log } = parent;
+  const line = log?.index.lines.lineOf(place);
+  const ended = log && line && outputOf(log, line.lane);
+  if (ended) return ended;
+  const recorder =
+    log && line
+      ? restoredLine(parent, setup, {
+          what: "an agent",
+          log,
+          lane: line.lane,
+          place,
+          lanes: line.lanes.map(([lane]) => lane),
+        })
+      : begunAgent(parent, setup, place, beginning.start);
+  recorders.add(recorder);
+  return { start: recorder.start };
+}
+
+function outputOf(log: AgentLog, lane: number): { readonly output: unknown } | undefined {
+  const { record, order } = log.index.latestOf(lane) ?? {};
+  return record?.ended ? { output: log.readValue(lineValue(log.index, lane, record.input, order)) } : undefined;
+}
+
+function begunAgent(parent: RunRecorder, setup: PersistenceSetup, place: LanePlace, start: RunStart): RunRecorder {
+  const { journal } = parent;
+  const structure = structureRecord(setup, 0, journal);
+  const opening = (lane: number): readonly AgentRecord[] => [
+    { kind: "lane", lane, place, keep: "nothing" },
+    structureReference({ ...structure, lane }, journal),
+  ];
+  return newLine(parent, setup, start, { place, structure, opening });
+}
