@@ -120,15 +120,9 @@ function joinedBranch(index: LogProjection, lane: number): string | undefined {
 function headsOf(index: LogProjection, lane: number | undefined): readonly CheckpointPoint[] {
   // During a run, an open rollback belongs to another line. This line rolls back after that rollback.
   if (index.rollback && lane === undefined) return [index.checkpoints.get(index.rollback.target) ?? []].flat();
-  const lanes = lane === undefined ? index.lines.openLanes.filter((each) => !isSettled(index, each)) : [lane];
+  const lanes = lane === undefined ? index.lines.openLanes.filter((each) => !index.isEndedAgent(each)) : [lane];
   const heads = lanes.flatMap((each) => index.latestOf(each) ?? []);
   return heads.length > 0 || lane !== undefined ? heads : [index.latest ?? []].flat();
-}
-
-/** Returns whether a lane belongs to a finished sub-agent. The caller could already have used its output. */
-function isSettled(index: LogProjection, lane: number): boolean {
-  const place = index.lines.nestedLine(lane)?.place;
-  return place !== undefined && "call" in place && index.latestOf(lane)?.record.ended === true;
 }
 
 /** Returns the first checkpoint of the last run in the history of the head, or of an open rollback's target. */

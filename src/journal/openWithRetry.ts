@@ -16,13 +16,9 @@ export async function openWithRetry(
   opener: Opener,
   agentId: string,
   timeoutMs: number,
-  onBusy: () => Promise<void> = async () => {},
+  onBusy?: () => Promise<void>,
 ): Promise<Journal> {
-  const journal = await openUnless(opener, agentId, timeoutMs, async () => {
-    await onBusy();
-    return false;
-  });
-  return journal as Journal;
+  return (await openUnless(opener, agentId, timeoutMs, onBusy)) as Journal;
 }
 
 /**
@@ -35,7 +31,7 @@ export function openUnless(
   opener: Opener,
   agentId: string,
   timeoutMs: number,
-  isDone: () => Promise<boolean>,
+  isDone?: () => Promise<unknown>,
 ): Promise<Journal | undefined> {
   return whileBusy(() => opener.openJournal(agentId), { clock: opener.clock, timeoutMs }, isDone);
 }

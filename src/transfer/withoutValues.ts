@@ -1,7 +1,7 @@
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
 import type { LogRecord } from "../checkpoint/records/Entry.ts";
-import { envelopeKeyOf, type StoredResult, type StoredValue } from "../checkpoint/values/valueCodec.ts";
+import { envelopeKeyOf, resultsIn, type StoredValue } from "../checkpoint/values/valueCodec.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Lean<Kind extends AgentRecord["kind"]> = (record: Extract<AgentRecord, { kind: Kind }>) => Fields;
@@ -69,9 +69,8 @@ function leanValue(value: StoredValue): StoredValue {
   const key = envelopeKeyOf(value);
   if (key === "$blob" || key === "$message" || key === "$answer") return value;
   if (key !== "$outcomes") return value === undefined ? undefined : noValue;
-  const results = (value as { readonly $outcomes: readonly StoredResult[] }).$outcomes;
   return {
-    $outcomes: results.map(({ part, ...result }) => ({
+    $outcomes: resultsIn(value).map(({ part, ...result }) => ({
       part: { toolCallId: part["toolCallId"] },
       ...("output" in result && { output: leanValue(result.output) }),
     })),

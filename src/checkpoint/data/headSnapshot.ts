@@ -29,7 +29,7 @@ export function headSnapshot(index: LogProjection): SnapshotRecord | undefined {
   const start = visitStart(index, lines.mainLane);
   const state = start && foldTo(index, start);
   if (!state?.run || !start || !isSteady(index)) return undefined;
-  const nested = lines.openLanes.slice(1).filter((lane) => !isOver(index, lane));
+  const nested = lines.openLanes.slice(1).filter((lane) => !index.isEndedAgent(lane));
   const restated = nested.map((lane) => restatedLine(index, lane));
   if (restated.includes(undefined)) return undefined;
   const repeated = repeatedRecords(index, start, state);
@@ -61,12 +61,6 @@ function isSteady(index: LogProjection): boolean {
     const latest = index.latestOf(lane);
     return latest !== undefined && joinedBranches(index, latest) === undefined;
   });
-}
-
-/** A sub-agent with a recorded outcome has finished, so its line is never read again. */
-function isOver(index: LogProjection, lane: number): boolean {
-  const place = index.lines.nestedLine(lane)?.place;
-  return place !== undefined && "call" in place && index.latestOf(lane)?.record.ended === true;
 }
 
 function mainLine(

@@ -3,11 +3,11 @@ import { callFacts } from "../data/toolCalls.ts";
 import type { Pace } from "../../internal/nextTurn.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import { headsOf } from "./neededCheckpoints.ts";
-import { answerKey, answerKeyOf } from "../records/Visit.ts";
+import { answerIn, answerKey } from "../records/Visit.ts";
 import { type RecordedCall, visitAt } from "../state/AgentState.ts";
 import { callsOf } from "../state/foldTo.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
-import { type AnswerReference, envelopeKeyOf, type StoredResult, type StoredValue } from "../values/valueCodec.ts";
+import { callOfResult, resultsIn, type StoredValue } from "../values/valueCodec.ts";
 
 /** The cost of a record: reading this number of bytes takes as long. */
 const bytesOfRecord = 128;
@@ -106,9 +106,7 @@ function referringSlots(record: AgentRecord): readonly StoredValue[] {
 }
 
 function addReferences(slot: StoredValue, answers: Set<string>, calls: Set<string>): void {
-  const key = envelopeKeyOf(slot);
-  if (key === "$answer") answers.add(answerKeyOf((slot as { readonly $answer: AnswerReference }).$answer));
-  if (key !== "$outcomes") return;
-  for (const result of (slot as { readonly $outcomes: readonly StoredResult[] }).$outcomes)
-    if (!("output" in result)) calls.add(String(result.part["toolCallId"]));
+  const answer = answerIn(slot);
+  if (answer !== undefined) answers.add(answer);
+  for (const result of resultsIn(slot)) if (!("output" in result)) calls.add(callOfResult(result));
 }

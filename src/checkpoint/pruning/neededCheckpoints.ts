@@ -1,6 +1,7 @@
 import type { NestedLine } from "../lines/Lines.ts";
 import { parallelStartOf } from "../records/lineRecords.ts";
 import { visitAt } from "../state/AgentState.ts";
+import { mergedAt } from "../state/BranchChanges.ts";
 import type { CheckpointPoint } from "../records/CheckpointRecord.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
@@ -15,10 +16,6 @@ export function neededCheckpoints(index: LogProjection, wanted: Iterable<number>
 
 export function headsOf(index: LogProjection): readonly CheckpointPoint[] {
   return index.lines.openLanes.flatMap((lane) => index.latestOf(lane) ?? []);
-}
-
-export function mergedAt({ checkpoints }: LogProjection, point: CheckpointPoint): number | undefined {
-  return point.record.joined ?? checkpoints.get(visitAt(point)[0])?.record.joined;
 }
 
 class Needed {

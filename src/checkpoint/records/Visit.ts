@@ -1,4 +1,4 @@
-import type { AnswerReference } from "../values/valueCodec.ts";
+import { type AnswerReference, envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
 
 /** Identifies a visit: the version of the preceding checkpoint, and the number of visits since then. */
 export type Visit = readonly [base: number, ordinal: number];
@@ -15,6 +15,12 @@ export function failureKey(place: string, number: number): string {
 
 export function answerKeyOf([base, ordinal, request, within]: AnswerReference): string {
   return answerKey([base, ordinal], request, within);
+}
+
+/** Returns the key of the model response that a value refers to. `undefined` for other values. */
+export function answerIn(slot: StoredValue): string | undefined {
+  if (envelopeKeyOf(slot) !== "$answer") return undefined;
+  return answerKeyOf((slot as { readonly $answer: AnswerReference }).$answer);
 }
 
 export function isSameVisit(a: Visit | undefined, b: Visit | undefined): boolean {

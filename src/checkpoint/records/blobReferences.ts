@@ -2,7 +2,7 @@ import type { AgentRecord } from "./AgentRecord.ts";
 import type { SnapshotRecord } from "./SnapshotRecord.ts";
 import { type BlobCell, isBlobCell, type Pack } from "../values/BlobCell.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";
-import { envelopeKeyOf, type StoredResult, type StoredValue } from "../values/valueCodec.ts";
+import { envelopeKeyOf, resultsIn, type StoredValue } from "../values/valueCodec.ts";
 
 const none: readonly BlobCell[] = [];
 
@@ -37,10 +37,7 @@ export function blobCellsOf(slot: StoredValue): readonly BlobCell[] {
     const cell = (slot as { readonly $blob: unknown }).$blob;
     return isBlobCell(cell) ? [cell] : none;
   }
-  if (key !== "$outcomes") return none;
-  return (slot as { readonly $outcomes: readonly StoredResult[] }).$outcomes.flatMap(({ output }) =>
-    blobCellsOf(output),
-  );
+  return key === "$outcomes" ? resultsIn(slot).flatMap(({ output }) => blobCellsOf(output)) : none;
 }
 
 /** Adds every blob that a record needs, including packs, to a map from reference to length in bytes. */

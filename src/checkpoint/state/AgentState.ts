@@ -78,7 +78,7 @@ export const emptyState: AgentState = {
   notes: [],
 };
 
-export function visitAt(checkpoint: CheckpointPoint): Visit {
+export function visitAt(checkpoint: Pick<CheckpointPoint, "version" | "record">): Visit {
   return checkpoint.record.visit ?? [checkpoint.version, 0];
 }
 

@@ -152,6 +152,14 @@ function changesWhatWasThere({ record }: OrderedRecord): boolean {
   return record.kind === "edit" || (record.kind === "lane" && record.from !== undefined && record.keep !== "all");
 }
 
+/** Returns the fork whose branches a checkpoint joined, or the visit around the checkpoint. */
+export function mergedAt(
+  { checkpoints }: Pick<LogProjection, "checkpoints">,
+  point: Pick<CheckpointPoint, "version" | "record">,
+): number | undefined {
+  return point.record.joined ?? checkpoints.get(visitAt(point)[0])?.record.joined;
+}
+
 /**
  * Returns the branches that a checkpoint joined, or that the visit around a checkpoint joined, by key in start order.
  * `undefined` without a join.
@@ -160,7 +168,7 @@ export function joinedBranches(
   index: LogProjection,
   point: CheckpointPoint,
 ): ReadonlyMap<string, BranchChanges> | undefined {
-  const parallelStart = point.record.joined ?? index.checkpoints.get(visitAt(point)[0])?.record.joined;
+  const parallelStart = mergedAt(index, point);
   return parallelStart === undefined ? undefined : branchesOf(index, parallelStart);
 }
 

@@ -155,6 +155,12 @@ export class LogProjection extends LogFacts {
     return this.checkpoints.get(this.#lastOfLane.get(lane) ?? -1);
   }
 
+  /** Returns whether a lane belongs to a finished sub-agent. The caller could already have used its output. */
+  isEndedAgent(lane: number): boolean {
+    const place = this.lines.nestedLine(lane)?.place;
+    return place !== undefined && "call" in place && this.latestOf(lane)?.record.ended === true;
+  }
+
   get askedFor(): readonly CheckpointPoint[] {
     return [...this.#askedFor].flatMap((version) => this.checkpoints.get(version) ?? []);
   }

@@ -8,6 +8,7 @@ import {
   type AnswerReference,
   decodeValue,
   envelopeKeyOf,
+  resultsIn,
   type StoredResult,
   type StoredValue,
 } from "../values/valueCodec.ts";
@@ -126,6 +127,5 @@ export class ValueReader {
 
 function refersToState(slot: object): boolean {
   const key = envelopeKeyOf(slot);
-  if (key !== "$outcomes") return key === "$message" || key === "$answer";
-  return (slot as { readonly $outcomes: readonly StoredResult[] }).$outcomes.some((result) => !("output" in result));
+  return key === "$message" || key === "$answer" || resultsIn(slot).some((result) => !("output" in result));
 }

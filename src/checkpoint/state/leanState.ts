@@ -1,5 +1,5 @@
-import { answerKeyOf, type Visit } from "../records/Visit.ts";
-import { type AnswerReference, envelopeKeyOf, type StoredResult, type StoredValue } from "../values/valueCodec.ts";
+import { answerIn, type Visit } from "../records/Visit.ts";
+import { callOfResult, envelopeKeyOf, resultsIn, type StoredValue, withOutputs } from "../values/valueCodec.ts";
 import { nextVisitOf, type AgentState } from "./AgentState.ts";
 
 /**
@@ -15,7 +15,7 @@ export function leanState(state: AgentState, known?: AgentState): AgentState {
     visit[0] === base || named.has(id);
   const namedAnswers = answersOfInput(state);
   const since = Math.min(...[...namedAnswers].map((key) => state.answers.get(key)?.order ?? Infinity));
-  const namedCalls = new Set(resultsIn(input).map(callOf));
+  const namedCalls = new Set(resultsIn(input).map(callOfResult));
   const calls = new Map([...state.calls].filter(([id, call]) => isNeeded(id, call, namedCalls) || call.order > since));
   return {
     ...state,
@@ -35,7 +35,7 @@ export function answersOfInput({ answers, checkpoint, history }: AgentState): Re
   const input = checkpoint?.record.input;
   const number = envelopeKeyOf(input) === "$message" ? (input as { readonly $message: unknown }).$message : undefined;
   const slot = number === undefined ? input : history.findLast((entry) => entry.number === number)?.message;
-  const [named] = answerIn(slot);
+  const named = answerIn(slot);
   if (named !== undefined) return new Set(answers.has(named) ? [named] : []);
   // In a lean state, the message is the value of the response.
   const isSame = typeof slot === "object" && slot !== null;
@@ -49,27 +49,7 @@ type References = { readonly [Name in "answers" | "calls"]: Pick<AgentState[Name
  * history contains the messages.
  */
 export function byValue(slot: StoredValue, { answers, calls }: References): StoredValue {
-  const [answer] = answerIn(slot);
+  const answer = answerIn(slot);
   if (answer !== undefined) return answers.get(answer)?.message ?? slot;
-  const results = resultsIn(slot);
-  if (results.every((result) => "output" in result)) return slot;
-  return {
-    $outcomes: results.map((result): StoredResult => {
-      const outcome = "output" in result ? undefined : calls.get(callOf(result))?.outcome;
-      return outcome ? { ...result, output: outcome.output } : result;
-    }),
-  };
-}
-
-function answerIn(slot: StoredValue): readonly string[] {
-  if (envelopeKeyOf(slot) !== "$answer") return [];
-  return [answerKeyOf((slot as { readonly $answer: AnswerReference }).$answer)];
-}
-
-function resultsIn(slot: StoredValue): readonly StoredResult[] {
-  return envelopeKeyOf(slot) === "$outcomes" ? (slot as { readonly $outcomes: readonly StoredResult[] }).$outcomes : [];
-}
-
-function callOf({ part }: StoredResult): string {
-  return String(part["toolCallId"]);
+  return withOutputs(slot, (call) => calls.get(call)?.outcome);
 }

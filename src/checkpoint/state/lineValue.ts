@@ -4,8 +4,8 @@ import {
   type AnswerReference,
   envelopeKeyOf,
   type MessageReference,
-  type StoredResult,
   type StoredValue,
+  withOutputs,
 } from "../values/valueCodec.ts";
 import type { AgentState } from "./AgentState.ts";
 import type { LogProjection, OrderedRecord } from "./LogProjection.ts";
@@ -32,7 +32,11 @@ export function lineValue(index: LogProjection, lane: number, slot: StoredValue,
 }
 
 function resolved(index: LogProjection, { value, ...at }: Found, left: number): StoredValue {
-  if (envelopeKeyOf(value) === "$outcomes") return withOutputs(index, value, at);
+  if (envelopeKeyOf(value) === "$outcomes")
+    return withOutputs(value, (call) => {
+      const found = find(index, { kind: "outcome", key: call }, at);
+      return found && { output: found.value };
+    });
   const reference = referenceIn(value, at.lane);
   if (!reference) return value;
   const found = find(index, reference, reference.lane === at.lane ? at : { lane: reference.lane, upTo: Infinity });
@@ -49,19 +53,6 @@ function referenceIn(slot: StoredValue, own: number): (ContentKey & { readonly l
   const { $message: reference } = slot as { readonly $message: MessageReference };
   const [number, lane] = typeof reference === "number" ? [reference, own] : reference;
   return { kind: "message", key: number, lane };
-}
-
-function withOutputs(index: LogProjection, slot: StoredValue, at: LinePlace): StoredValue {
-  const results = resultsOf(slot);
-  if (results.every((result) => "output" in result)) return slot;
-  return { $outcomes: results.map((result) => withOutput(index, result, at)) };
-}
-
-function withOutput(index: LogProjection, result: StoredResult, at: LinePlace): StoredResult {
-  if ("output" in result) return result;
-  const { part } = result;
-  const found = find(index, { kind: "outcome", key: String(part["toolCallId"]) }, at);
-  return found ? { part, output: found.value } : result;
 }
 
 function find(index: LogProjection, key: ContentKey, from: LinePlace): Found | undefined {
@@ -90,10 +81,6 @@ function inState({ history, answers, calls }: AgentState, { kind, key }: Content
   const record = kind === "answer" ? answers.get(String(key)) : calls.get(String(key))?.outcome;
   if (!record) return undefined;
   return { ...at, value: record.kind === "answer" ? record.message : record.output };
-}
-
-function resultsOf(slot: StoredValue): readonly StoredResult[] {
-  return (slot as { readonly $outcomes: readonly StoredResult[] }).$outcomes;
 }
 
 interface Content {

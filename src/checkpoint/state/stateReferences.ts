@@ -1,8 +1,9 @@
 import type { BlobCell, BlobCells } from "../values/BlobCell.ts";
 import { addBlobReference } from "../records/blobReferences.ts";
-import { answerKeyOf, type Visit } from "../records/Visit.ts";
-import { type AnswerReference, envelopeKeyOf, type StoredResult, type StoredValue } from "../values/valueCodec.ts";
+import type { Visit } from "../records/Visit.ts";
+import type { StoredValue } from "../values/valueCodec.ts";
 import { nextVisitOf, type AgentState } from "./AgentState.ts";
+import { byValue } from "./leanState.ts";
 
 /**
  * Returns the blobs that a run needs to continue from a state: in history, storage, settings, and the next visit.
@@ -14,8 +15,7 @@ export function stateReferences(state: AgentState, known?: AgentState): BlobCell
   const { history, storage, settings, structure, checkpoint, run } = state;
   const own = [settings?.parameters, structure?.structure, checkpoint?.record.input, run?.input];
   const messages = history.filter((entry, at) => entry !== known?.history[at]).map(({ message }) => message);
-  for (const slot of [...messages, ...storage.values(), ...own])
-    for (const resolved of resolve(slot, state)) addBlobReference(resolved, references);
+  for (const slot of [...messages, ...storage.values(), ...own]) addBlobReference(byValue(slot, state), references);
   for (const slot of slotsOfVisit(state, nextVisitOf(state)[0])) addBlobReference(slot, references);
   return references;
 }
@@ -32,17 +32,4 @@ function slotsOfVisit({ answers, calls, requests, notes }: AgentState, base: num
       .flatMap(({ record, reply }) => [record.prompt, record.schema, record.approval?.input, reply?.answer]),
     ...notes.filter(({ call = "" }) => calls.get(call)?.visit[0] === base).map(({ value }) => value),
   ];
-}
-
-/**
- * Returns the values that a slot refers to on its lane. A `$message` reference adds no bytes, because the history
- * contains the message.
- */
-function resolve(slot: StoredValue, { answers, calls }: AgentState): readonly StoredValue[] {
-  const key = envelopeKeyOf(slot);
-  if (key === "$answer")
-    return [answers.get(answerKeyOf((slot as { readonly $answer: AnswerReference }).$answer))?.message];
-  if (key !== "$outcomes") return [slot];
-  const results = (slot as { readonly $outcomes: readonly StoredResult[] }).$outcomes;
-  return results.map(({ part, output }) => output ?? calls.get(String(part["toolCallId"]))?.outcome?.output);
 }

@@ -138,6 +138,30 @@ function refuse({ subject, path }: Walk, reason: string): never {
   throw new NotSerializableError(subject, place, reason);
 }
 
+/** Returns the results of a tool message. Empty for other values. */
+export function resultsIn(slot: StoredValue): readonly StoredResult[] {
+  return envelopeKeyOf(slot) === "$outcomes" ? (slot as { readonly $outcomes: readonly StoredResult[] }).$outcomes : [];
+}
+
+export function callOfResult({ part }: StoredResult): string {
+  return String(part["toolCallId"]);
+}
+
+/** Returns a tool message with the outputs that it refers to. @param outputOf Returns `undefined` for a missing outcome. */
+export function withOutputs(
+  slot: StoredValue,
+  outputOf: (call: string) => { readonly output?: StoredValue } | undefined,
+): StoredValue {
+  const results = resultsIn(slot);
+  if (results.every((result) => "output" in result)) return slot;
+  return {
+    $outcomes: results.map((result): StoredResult => {
+      const outcome = "output" in result ? undefined : outputOf(callOfResult(result));
+      return outcome ? { ...result, output: outcome.output } : result;
+    }),
+  };
+}
+
 export function refersToLane(slot: StoredValue): boolean {
   const key = envelopeKeyOf(slot);
   if (key === "$answer") return (slot as { readonly $answer: AnswerReference }).$answer[4] !== undefined;

@@ -6,7 +6,7 @@ import { emptyState } from "../../checkpoint/state/AgentState.ts";
 import { lineValue } from "../../checkpoint/state/lineValue.ts";
 import { type BlobTexts, ValueReader } from "../../checkpoint/state/ValueReader.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
-import { envelopeKeyOf, type StoredResult, type StoredValue } from "../../checkpoint/values/valueCodec.ts";
+import { envelopeKeyOf, resultsIn, type StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { fetchBlobs } from "../../storage/blobs.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
@@ -129,17 +129,16 @@ export class ValueLoader {
       throw new UnreadableValueError("the append with the value cannot be read");
     }
     if (envelopeKeyOf(at) !== "$outcomes") return at;
-    const results = (at as { readonly $outcomes: readonly StoredResult[] }).$outcomes;
     const outputOf = (output: StoredValue) => (output instanceof StoredAt ? this.#slotOf(output, isMissing) : output);
-    return { $outcomes: results.map((each) => ("output" in each ? { ...each, output: outputOf(each.output) } : each)) };
+    return {
+      $outcomes: resultsIn(at).map((each) => ("output" in each ? { ...each, output: outputOf(each.output) } : each)),
+    };
   }
 }
 
 function storedIn(slot: StoredValue): readonly StoredAt[] {
   if (slot instanceof StoredAt) return [slot];
-  if (envelopeKeyOf(slot) !== "$outcomes") return [];
-  const { $outcomes: results } = slot as { readonly $outcomes: readonly StoredResult[] };
-  return results.flatMap(({ output }) => (output instanceof StoredAt ? [output] : []));
+  return resultsIn(slot).flatMap(({ output }) => (output instanceof StoredAt ? [output] : []));
 }
 
 /** Groups sorted positions into inclusive ranges, which include small gaps. */

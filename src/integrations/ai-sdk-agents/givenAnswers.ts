@@ -29,7 +29,7 @@ export async function givenAnswers(
   const answers: Record<string, unknown> = {};
   for (const { toolCallId, approved, reason } of given) {
     const open = requests.find((each) => each.kind === "approval" && each.toolCallId === toolCallId);
-    const request = records.exists ? records.request(toolCallId) : undefined;
+    const request = records.exists ? records.request(toolCallId)?.record : undefined;
     if (open) answers[open.requestId] = approved || reason === undefined ? { approved } : { approved, reason };
     else if (request) assertDecided(request, approved, records, openIds);
     else throw new RequestNotOpenError("request_not_found", agentId, toolCallId, undefined, openIds);

@@ -1,14 +1,14 @@
 import { replayedOutput } from "../../agent/tool/recordedCall.ts";
 import { unexplainedRejection } from "../../agent/tool/Tool.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
-import { isOver, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import { isOver } from "../../checkpoint/records/callRecords.ts";
 import { toolCallIdAt } from "../../checkpoint/ids/toolCallId.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { HostedPieces, type PieceSource } from "./HostedPieces.ts";
 import { hostedResponse, ResponseCalls } from "./responseMessage.ts";
 import type { ApprovableCall, GivenHostedResponse, HostedApproval, HostedCall, HostedLoop } from "./HostedLoop.ts";
-import type { HeldRecord, RunRecords } from "./RunRecords.ts";
+import type { RunRecords } from "./RunRecords.ts";
 
 /** Sees the requests of a loop before they get their recorded results. An error that it throws ends the loop. */
 export interface LoopObserver {
@@ -76,8 +76,8 @@ export class RecordedLoop implements HostedLoop {
   async answer(): Promise<GivenHostedResponse> {
     const ordinal = this.#answers++;
     this.#observe((observer) => observer.requesting(ordinal));
-    const { record, log } = await this.#found(() => this.#records.answer(ordinal));
-    const message = log.readValue(record.message) as AssistantMessage;
+    const record = await this.#found(() => this.#records.answer(ordinal));
+    const message = this.#records.readValue(record.message) as AssistantMessage;
     const shown = this.#withIds(message, ordinal);
     this.#calls.add(shown);
     return hostedResponse({ message: shown, usage: record.usage, finishReason: record.finish }, { replayed: true });
@@ -103,12 +103,13 @@ export class RecordedLoop implements HostedLoop {
     return Promise.all(
       calls.map(async (call): Promise<HostedApproval> => {
         const ids = this.#ids.get(call.toolCallId) ?? [call.toolCallId];
-        const isRecorded = this.#records.approval(ids) !== undefined;
+        const reply = () => this.#records.request(...ids)?.reply;
+        const isRecorded = reply() !== undefined;
         this.#observe((observer) => observer.approving(call, isRecorded));
-        const { record, log } = await this.#found(() => this.#records.approval(ids));
+        const record = await this.#found(reply);
         if (record.expired) return { approved: false, reason: "it was not approved in time" };
         if (record.rejected !== undefined) return { approved: false, reason: record.rejected };
-        const { approved, reason = unexplainedRejection } = Object(log.readValue(record.answer ?? null)) as {
+        const { approved, reason = unexplainedRejection } = Object(this.#records.readValue(record.answer ?? null)) as {
           readonly approved?: unknown;
           readonly reason?: string;
         };
@@ -123,11 +124,12 @@ export class RecordedLoop implements HostedLoop {
 
   async #outcome(ids: readonly string[], { tool: { tool }, input }: HostedCall): Promise<unknown> {
     this.#observe((observer) => observer.calling(ids, { toolName: tool.name, input }));
-    const found = await this.#found(() => {
+    const end = await this.#found(() => {
       const outcome = this.#records.outcome(ids);
-      return outcome && isOver(outcome.record) ? outcome : undefined;
+      return isOver(outcome) ? outcome : undefined;
     });
-    return outputOf(found, tool.name);
+    const output = end.output === undefined ? undefined : this.#records.readValue(end.output);
+    return replayedOutput(tool.name, end.call, { ...end, output });
   }
 
   #observe(see: (observer: LoopObserver) => void): void {
@@ -158,7 +160,7 @@ export class RecordedLoop implements HostedLoop {
     const content = message.content.map((part, index) => {
       if (part.type !== "tool-call") return part;
       const ids = [...this.#idsAt("m", ordinal, index), part.toolCallId];
-      const toolCallId = this.#records.outcome(ids)?.record.call ?? part.toolCallId;
+      const toolCallId = this.#records.outcome(ids)?.call ?? part.toolCallId;
       this.#ids.set(toolCallId, ids);
       return { ...part, toolCallId };
     });
@@ -177,9 +179,4 @@ export class RecordedLoop implements HostedLoop {
       `run ${this.runId} of agent "${this.agentId}" lacks a record that its loop needs, possibly because the record was pruned`,
     );
   }
-}
-
-function outputOf({ record, log }: HeldRecord<OutcomeRecord>, toolName: string): unknown {
-  const output = record.output === undefined ? undefined : log.readValue(record.output);
-  return replayedOutput(toolName, record.call, { ...record, output });
 }

@@ -1,80 +1,36 @@
-import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import { validateRecord } from "../../checkpoint/format/validateRecord.ts";
+import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
+import type { LineRequest } from "../../checkpoint/lines/LineRequests.ts";
+import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import { liveEntries } from "../../checkpoint/pruning/liveEntries.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { addValueReferences } from "../../checkpoint/records/blobReferences.ts";
 import type { AnswerRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
-import type { ReplyRecord, RequestRecord } from "../../checkpoint/records/requestRecords.ts";
 import type { RunRecord, StatusRecord } from "../../checkpoint/records/runRecords.ts";
 import { answerKey, type Visit } from "../../checkpoint/records/Visit.ts";
-import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
+import { type AgentState, emptyState } from "../../checkpoint/state/AgentState.ts";
+import { foldLine } from "../../checkpoint/state/foldTo.ts";
+import { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import type { StatusState } from "../../checkpoint/state/StatusState.ts";
+import type { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
+import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
+import type { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
+import { fetchBlobs } from "../../storage/blobs.ts";
 import { readPaced } from "../../storage/readEntries.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import { toolCallsIn, type ToolCallPart } from "./responseMessage.ts";
-
-export interface HeldRecord<Kind> {
-  readonly record: Kind;
-  readonly log: AgentLog;
-}
-
-export type RecordedStatus = StatusRecord["status"] | "completed" | "cancelled";
-
-/** The records of one run. A later record of the same position replaces the earlier one. */
-class RunFacts {
-  readonly answers = new Map<string, HeldRecord<AnswerRecord>>();
-  readonly outcomes = new Map<string, HeldRecord<OutcomeRecord>>();
-  readonly requests = new Map<string, RequestRecord>();
-  readonly replies = new Map<string, HeldRecord<ReplyRecord>>();
-  readonly lanes: number[] = [];
-  visit: Visit | undefined;
-  status: RecordedStatus = "in_progress";
-  error: StatusRecord["error"];
-
-  constructor(readonly run: HeldRecord<RunRecord>) {}
-
-  add(record: AgentRecord, log: AgentLog): void {
-    switch (record.kind) {
-      case "lane":
-        if (!record.place) this.lanes.push(record.lane);
-        return;
-      case "answer":
-        this.visit = record.visit;
-        this.answers.set(answerKey(record.visit, record.ordinal, record.within), { record, log });
-        return;
-      case "outcome":
-        this.outcomes.set(record.call, { record, log });
-        return;
-      case "request":
-        this.requests.set(record.request, record);
-        this.replies.delete(record.request);
-        return;
-      case "reply":
-        this.replies.set(record.request, { record, log });
-        return;
-      case "status":
-        this.status = record.status;
-        this.error = record.error;
-        return;
-      case "checkpoint":
-      case "ended":
-        this.status = record.status ?? this.status;
-        return;
-      default:
-    }
-  }
-}
 
 /** Reads the records of a single-node run from the log without owning the agent. */
 export class RunRecords {
   readonly #log: RecordLog;
   readonly #runId: string | undefined;
-  #position = 0;
-  #facts: RunFacts | undefined;
-  /** The run of the following records, or `undefined` if they belong to another run. */
-  #current: RunFacts | undefined;
+  readonly #index = new LogProjection();
+  readonly #blobs = new Map<string, string | AgentPersistenceError>();
+  readonly #values: AgentLog;
+  #state: AgentState | undefined;
 
   /** @param runId defaults to the last run */
   constructor(
@@ -84,78 +40,84 @@ export class RunRecords {
   ) {
     this.#log = log;
     this.#runId = runId;
+    this.#values = new AgentLog(agentId, this.#index, this.#blobs);
   }
 
   get exists(): boolean {
-    return this.#facts !== undefined;
+    return this.#run !== undefined;
   }
 
   /** @throws UnreadableValueError if the log does not contain the run */
   get runId(): string {
-    return this.#found.run.record.run;
+    return this.#found.run;
   }
 
   /** @throws UnreadableValueError if the log does not contain the run */
   get input(): unknown {
-    const { record, log } = this.#found.run;
-    return log.readValue(record.input);
+    return this.readValue(this.#found.input);
   }
 
-  get status(): RecordedStatus {
-    return this.#found.status;
+  get status(): TaskStatus {
+    return this.#status?.status ?? (this.#index.cancelled.has(this.runId) ? "cancelled" : "completed");
   }
 
   get error(): StatusRecord["error"] {
-    return this.#found.error;
+    return this.#status?.record?.error;
   }
 
   /** The node visit of the newest response, or `undefined` without responses. */
   get visit(): Visit | undefined {
-    return this.#found.visit;
+    return [...this.#line.answers.values()].toSorted((a, b) => a.order - b.order).at(-1)?.visit;
   }
 
   /** The lines of the run, newest first. A call may belong to any of them. */
   get lines(): readonly RunLine[] {
     const { runId, agentId } = this;
-    return this.#found.lanes.toReversed().map((lane) => ({ agentId, runId, lane }));
+    return this.#lanes.toReversed().map((lane) => ({ agentId, runId, lane }));
   }
 
   /** Reads the records that were appended since the last call. @throws CorruptLogError, UnreadableValueError */
   async read(): Promise<void> {
-    const stored = await readPaced(this.#log, this.agentId, { after: this.#position });
+    const { position } = this.#index;
+    const stored = await readPaced(this.#log, this.agentId, { after: position });
     const defect = stored.map((entry) => validateRecord(entry)).find((found) => found !== undefined);
     if (defect !== undefined) throw new UnreadableValueError(defect);
-    const entries = this.#position === 0 ? liveEntries(stored) : stored;
-    const records = entries.flatMap((entry) => entry.records as readonly AgentRecord[]);
-    this.#position = stored.at(-1)?.position ?? this.#position;
+    const entries = position === 0 ? liveEntries(stored) : stored;
     const references = new Map<string, BlobCell>();
-    for (const record of records) addValueReferences(record, references);
-    const log = await AgentLog.ofValues(this.#log, this.agentId, references);
-    for (const record of records) this.#add(record, log);
+    for (const record of entries.flatMap(({ records }) => records as readonly AgentRecord[]))
+      addValueReferences(record, references);
+    for (const [reference, text] of await fetchBlobs(this.#log, this.agentId, references))
+      this.#blobs.set(reference, text);
+    for (const entry of entries) this.#index.add(entry);
+    this.#state = undefined;
+  }
+
+  readValue(slot: StoredValue): unknown {
+    return this.#values.readValue(slot);
   }
 
   /** Returns the newest response with this number that was requested outside of tool calls. */
-  answer(ordinal: number): HeldRecord<AnswerRecord> | undefined {
-    const { visit, answers } = this.#found;
-    return visit && answers.get(answerKey(visit, ordinal));
+  answer(ordinal: number): AnswerRecord | undefined {
+    const { visit } = this;
+    return visit && this.#line.answers.get(answerKey(visit, ordinal));
   }
 
   /** Returns the outcome of a call under the first id that has one. */
-  outcome(ids: readonly string[]): HeldRecord<OutcomeRecord> | undefined {
-    const { outcomes } = this.#found;
-    const id = ids.find((each) => outcomes.has(each));
-    return id === undefined ? undefined : outcomes.get(id);
+  outcome(ids: readonly string[]): OutcomeRecord | undefined {
+    return ids.map((id) => this.#line.calls.get(id)?.outcome).find((outcome) => outcome !== undefined);
   }
 
   /** The calls that the responses of the run request. */
   get calls(): readonly ToolCallPart[] {
-    const messages = [...this.#found.answers.values()].map(({ record, log }) => log.readValue(record.message));
+    const messages = [...this.#line.answers.values()].map(({ message }) => this.readValue(message));
     return messages.flatMap((message) => toolCallsIn(message as AssistantMessage).map(({ part }) => part));
   }
 
-  /** Returns the newest request for the approval of a call. */
-  request(call: string): RequestRecord | undefined {
-    return [...this.#found.requests.values()].findLast(({ approval }) => approval?.call === call);
+  /** Returns the newest request for the approval of one of these calls, also if a rollback has dropped it. */
+  request(...calls: readonly string[]): LineRequest | undefined {
+    const lanes = this.#lanes;
+    const requests = [...this.#index.requests.all()].filter(({ lane }) => lanes.includes(lane));
+    return requests.findLast(({ record: { approval } }) => approval && calls.includes(approval.call));
   }
 
   /** Returns the library's id of the call that a response of the run requests under an id of the provider. */
@@ -165,31 +127,38 @@ export class RunRecords {
 
   /** Returns whether a response of the run requests a call, by the library's id. */
   hasCall(id: string): boolean {
-    const { outcomes } = this.#found;
-    return outcomes.has(id) || this.request(id) !== undefined || this.calls.some(({ toolCallId }) => toolCallId === id);
+    const isRecorded = this.outcome([id]) !== undefined || this.request(id) !== undefined;
+    return isRecorded || this.calls.some(({ toolCallId }) => toolCallId === id);
   }
 
-  approval(ids: readonly string[]): HeldRecord<ReplyRecord> | undefined {
-    const { requests, replies } = this.#found;
-    const request = [...requests.values()].findLast(({ approval }) => approval && ids.includes(approval.call));
-    return request && replies.get(request.request);
+  get #run(): RunRecord | undefined {
+    const { run, runRecords } = this.#index;
+    return this.#runId === undefined ? run : runRecords.get(this.#runId);
   }
 
-  get #found(): RunFacts {
-    if (!this.#facts)
-      throw new UnreadableValueError(
-        `the records of ${this.#runId === undefined ? "a run" : `run ${this.#runId}`} are not in the log of agent "${this.agentId}"`,
-      );
-    return this.#facts;
+  get #found(): RunRecord {
+    const run = this.#run;
+    if (run) return run;
+    const name = this.#runId === undefined ? "a run" : `run ${this.#runId}`;
+    throw new UnreadableValueError(`the records of ${name} are not in the log of agent "${this.agentId}"`);
   }
 
-  #add(record: AgentRecord, log: AgentLog): void {
-    if (record.kind !== "run") return this.#current?.add(record, log);
-    this.#current = undefined;
-    if (this.#runId !== undefined && record.run !== this.#runId) return;
-    // A rollback may reopen a finished run.
-    if (this.#facts?.run.record.run !== record.run) this.#facts = new RunFacts({ record, log });
-    this.#facts.status = "in_progress";
-    this.#current = this.#facts;
+  /** The current status of the run. `undefined` for an earlier run, which has ended. */
+  get #status(): StatusState["current"] {
+    const { run, statusState } = this.#index;
+    return this.runId === run?.run ? statusState.current : undefined;
+  }
+
+  get #lanes(): readonly number[] {
+    const { runId } = this;
+    return [...this.#index.lanes.values()].flatMap(({ runId: of, record: { lane, place } }) =>
+      of === runId && !place ? lane : [],
+    );
+  }
+
+  /** The state of the main line of the run. */
+  get #line(): AgentState {
+    const lane = this.#lanes.at(-1);
+    return (this.#state ??= (lane === undefined ? undefined : foldLine(this.#index, lane)) ?? emptyState);
   }
 }

@@ -10,7 +10,7 @@ export function assertDecided(
   open: readonly string[],
 ): void {
   const { agentId } = records;
-  const reply = approval && records.approval([approval.call])?.record;
+  const reply = approval && records.request(approval.call)?.reply;
   if (!reply) throw new RequestNotOpenError("request_not_found", agentId, request, undefined, open);
   if (approved !== isRefusal(reply)) return;
   if (!reply.expired) throw new RequestNotOpenError("request_answered", agentId, request);

@@ -122,11 +122,9 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
     await this.#ending.get(id);
     const open = () => ShapedLog.open(this.#shape, { storage, id, clock });
     const logId = logIdOf(this.#shape, id);
-    const log = await whileBusy(open, { clock, timeoutMs, pauseMs }, async () => {
-      // The request is repeated at each attempt, because another process can take the log in the meantime.
-      await storage.log.requestStop(logId, stopReason);
-      return false;
-    });
+    // The request is repeated at each attempt, because another process can take the log in the meantime.
+    const onBusy = () => storage.log.requestStop(logId, stopReason);
+    const log = await whileBusy(open, { clock, timeoutMs, pauseMs }, onBusy);
     return log as ShapedLog<Rec, State>;
   }
 }

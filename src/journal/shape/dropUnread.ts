@@ -15,12 +15,8 @@ const waitMs = 30_000;
  */
 export async function dropUnread(log: RecordLog, agentId: string): Promise<void> {
   if (!(await exists(log, agentId))) return;
-  const wait = { clock: systemClock, timeoutMs: waitMs };
-  const owned = await whileBusy(
-    () => log.open(agentId, processOwner()),
-    wait,
-    async () => false,
-  );
+  const open = () => log.open(agentId, processOwner());
+  const owned = await whileBusy(open, { clock: systemClock, timeoutMs: waitMs });
   try {
     await owned?.drop();
   } finally {

@@ -15,14 +15,14 @@ export interface BusyWait {
 /**
  * Opens a log, and tries again while the log has another owner.
  *
- * @param isDone Called while the log is busy. True ends the wait.
+ * @param isDone Called while the log is busy. A truthy result ends the wait. Defaults to no end.
  * @returns `undefined` if `isDone` ended the wait.
  * @throws AgentBusyError if the log is busy for longer.
  */
 export async function whileBusy<Opened>(
   open: () => Promise<Opened>,
   { clock, timeoutMs, pauseMs: longest = longestPauseMs, signal }: BusyWait,
-  isDone: () => Promise<boolean>,
+  isDone: () => Promise<unknown> = async () => false,
 ): Promise<Opened | undefined> {
   const until = clock.monotonic() + timeoutMs;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longest)) {

@@ -1,5 +1,6 @@
 import { liveEntries, pruningIn, prunedRanges } from "../../checkpoint/pruning/liveEntries.ts";
-import { headsOf, mergedAt, neededCheckpoints } from "../../checkpoint/pruning/neededCheckpoints.ts";
+import { headsOf, neededCheckpoints } from "../../checkpoint/pruning/neededCheckpoints.ts";
+import { mergedAt } from "../../checkpoint/state/BranchChanges.ts";
 import { neededContents } from "../../checkpoint/pruning/neededContents.ts";
 import { rewriteKept, withoutPacks } from "../../checkpoint/pruning/rewriteKept.ts";
 import type { AgentRecord, PrunedRecord, RestatedEntry } from "../../checkpoint/records/AgentRecord.ts";

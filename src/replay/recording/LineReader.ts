@@ -6,6 +6,7 @@ import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord, CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { SettingsRecord, LaneRecord } from "../../checkpoint/records/lineRecords.ts";
 import { visitAt } from "../../checkpoint/state/AgentState.ts";
+import { mergedAt } from "../../checkpoint/state/BranchChanges.ts";
 import { foldUpTo } from "../../checkpoint/state/foldTo.ts";
 import { byValue } from "../../checkpoint/state/leanState.ts";
 import { lineValue } from "../../checkpoint/state/lineValue.ts";
@@ -141,8 +142,8 @@ export class LineReader {
 
   #startAt(record: CheckpointRecord, own: Omit<RecordedStart, "move" | "visit">): RecordedStart {
     const { move = "branch", version } = record;
-    const visit = visitAt(pointOf(version, record));
-    const joined = record.joined ?? this.#log.index.checkpoints.get(visit[0])?.record.joined;
+    const visit = visitAt({ version, record });
+    const joined = mergedAt(this.#log.index, { version, record });
     const isKept = this.#last && !this.#isChanged && this.#isSamePoint(record, this.#last, own.input);
     const state = isKept ? undefined : this.#stateAt(version);
     return { ...own, ...withoutUndefined({ move, joined, visit, state }) };
@@ -214,10 +215,6 @@ function placeOf(
     ...(within && trigger !== "asked_for" && { triggered: true }),
     ...(joined !== undefined && { joined: true }),
   };
-}
-
-function pointOf(version: number, record: CheckpointRecord): Parameters<typeof visitAt>[0] {
-  return { version, record } as Parameters<typeof visitAt>[0];
 }
 
 /** A lane of a line, with the records up to an order. */

@@ -3,7 +3,8 @@ import type { CheckpointRecord, CheckpointPoint } from "../../../src/checkpoint/
 import type { LanePlace, LaneRecord } from "../../../src/checkpoint/records/lineRecords.ts";
 import type { Entry } from "../../../src/checkpoint/records/Entry.ts";
 import { placesBelow, placesOnWay } from "../../../src/checkpoint/lines/lineage.ts";
-import { headsOf, mergedAt } from "../../../src/checkpoint/pruning/neededCheckpoints.ts";
+import { headsOf } from "../../../src/checkpoint/pruning/neededCheckpoints.ts";
+import { mergedAt } from "../../../src/checkpoint/state/BranchChanges.ts";
 import { type AgentState, nextVisitOf } from "../../../src/checkpoint/state/AgentState.ts";
 import { branchesOf } from "../../../src/checkpoint/state/BranchChanges.ts";
 import { callsOf, foldLine } from "../../../src/checkpoint/state/foldTo.ts";

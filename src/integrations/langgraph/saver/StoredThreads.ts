@@ -1,10 +1,9 @@
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
 import { dropUnread } from "../../../journal/shape/dropUnread.ts";
 import { KeptLogs } from "../../../journal/shape/KeptLogs.ts";
-import { listShape } from "../../../journal/shape/readShape.ts";
+import { listShape, ShapeViews } from "../../../journal/shape/readShape.ts";
 import { logIdOf } from "../../../journal/shape/ShapeDefinition.ts";
 import type { ShapedLog } from "../../../journal/shape/ShapedLog.ts";
-import { ShapeViews } from "../../../journal/shape/ShapeViews.ts";
 import type { LogStorage } from "../../../storage/LogStorage.ts";
 import { isAboutOneAgent } from "../../../storage/summaries.ts";
 import { type GraphRecord, isMadeAgain, valuesOfRecord, withRecordValues } from "../thread/GraphRecord.ts";

@@ -37,7 +37,7 @@ export function decisionsIn(state: AnyState, records: RunRecords, requests: read
   const answers: Record<string, Decision> = {};
   for (const item of state.getInterruptions()) {
     const callId = callIn(records, item.rawItem);
-    const request = callId === undefined ? undefined : records.request(callId);
+    const request = callId === undefined ? undefined : records.request(callId)?.record;
     if (!request) throw otherRun(records);
     const decision = decisionOf(state, item);
     if (!decision) continue;
