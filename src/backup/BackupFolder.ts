@@ -22,6 +22,8 @@ export interface BackedUpLog {
   /** The position of the last append in the archive, and the generation of its owner. */
   readonly position: number;
   readonly generation: number;
+  /** The checksum of the last append. `undefined` in archives of earlier versions. */
+  readonly checksum: string | undefined;
   /** The id of the key that encrypted the archive. `undefined` for a plain archive. */
   readonly keyId: string | undefined;
   readonly file: string;
@@ -34,6 +36,7 @@ const headerSchema = z.lazy(() =>
     agentId: z.string(),
     position: z.int().positive(),
     generation: z.int().positive(),
+    checksum: z.string().optional(),
     shape: z.string().optional(),
     keyId: z.string().optional(),
   }),
@@ -123,8 +126,8 @@ export class BackupFolder {
       const file = join(this.#logs, name);
       const header = headerSchema.safeParse(parsedJson(await firstLine(file))).data;
       if (header && name === nameOf(header.agentId)) {
-        const { agentId: logId, position, generation, shape, keyId } = header;
-        archives.set(logId, { logId, shape, position, generation, keyId, file });
+        const { agentId: logId, position, generation, checksum, shape, keyId } = header;
+        archives.set(logId, { logId, shape, position, generation, checksum, keyId, file });
       } else damaged.push(file);
     }
     return { archives, damaged };

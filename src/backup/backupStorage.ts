@@ -11,6 +11,7 @@ import {
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { abortSignalSchema, functionSchema, nonEmptyString } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
+import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import type { KeySource } from "../storage/KeySource.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { shapeOfStatus, unreadable, isAboutOneAgent } from "../storage/summaries.ts";
@@ -193,11 +194,11 @@ async function finishDeleted({ folder, keys, removeDeleted }: CopiedStorage, ear
 /** Returns whether the log still ends with the last append of the archive. */
 async function endsWith(
   { log }: TransferStorage<"encodedAppends">,
-  { logId, position, generation }: BackedUpLog,
+  { logId, position, checksum }: BackedUpLog,
 ): Promise<boolean> {
   let isSame = false;
   for await (const entry of log.read(logId, { after: position - 1 })) {
-    if (isSame || entry.position !== position || entry.generation !== generation) return false;
+    if (isSame || entry.position !== position || entry.checksum !== checksum) return false;
     isSame = true;
   }
   return isSame;
@@ -219,11 +220,11 @@ const omitted: readonly LogShapeName[] = ["rate", "schedule"];
  */
 async function encryptAgain(folder: BackupFolder, archive: BackedUpLog, keys: KeySource): Promise<void> {
   const stored = folder.bytesOf(archive.file);
-  const { logId: agentId, position, generation, shape } = archive;
+  const { logId: agentId, position, generation, checksum, shape } = archive;
   try {
     const plain = await decryptedArchive(new ByteReader(stored), { source: keys, isRequired: true });
-    const header = { agentId, position, generation, ...(shape !== undefined && { shape }) };
-    await folder.store(agentId, encryptedArchive(plain.rest(), header, keys));
+    const facts = withoutUndefined({ agentId, position, generation, checksum, shape });
+    await folder.store(agentId, encryptedArchive(plain.rest(), facts, keys));
   } finally {
     await stored.return(undefined);
   }

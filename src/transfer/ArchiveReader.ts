@@ -28,6 +28,7 @@ const headerSchema = z.strictObject({
   agentId: z.string(),
   position: z.int().positive(),
   generation: z.int().positive(),
+  checksum: z.string().optional(),
   checkpoint: count.optional(),
   move: z.string().min(1).max(100).optional(),
   shape: z.string().optional(),

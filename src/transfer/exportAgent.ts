@@ -133,7 +133,8 @@ export async function exportLog(
   if (survey.last === undefined || survey.custody?.state === "moved") return undefined;
   assertExported(logId, survey);
   const shape = survey.firstRecords.find(isShapeRecord)?.shape;
-  const header: ArchiveHeader = { ...factsOf(logId, survey), ...(shape !== undefined && { shape }) };
+  const { checksum } = survey.last;
+  const header: ArchiveHeader = { ...factsOf(logId, survey), checksum, ...(shape !== undefined && { shape }) };
   const bytes = inLargeParts(archiveOf({ source: source.log, log, sha256 }, header, survey), yieldedBytes);
   return keys ? encryptedArchive(bytes, header, keys) : bytes;
 }
@@ -147,7 +148,7 @@ function assertExported(logId: string, { firstRecords }: LogSurvey): void {
   throw new InvalidInputError("storage of a backup", [{ path: "", expected }]);
 }
 
-function factsOf(agentId: string, survey: LogSurvey): Omit<ArchiveHeader, "checkpoint" | "move"> {
+function factsOf(agentId: string, survey: LogSurvey): Omit<ArchiveHeader, "checksum" | "checkpoint" | "move"> {
   const { position, generation } = lastOf(agentId, survey);
   return { archive: 1, format: formatVersion, library: "agent-persistence", agentId, position, generation };
 }

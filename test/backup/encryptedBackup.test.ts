@@ -46,6 +46,19 @@ describe("an encrypted backup", () => {
     expect(await target.getLatestCheckpoint("waiting")).toEqual(await source.getLatestCheckpoint("waiting"));
   });
 
+  it("writes a log again that another log with the same id replaced", async () => {
+    const [source, other, directory] = [await open(), encrypted(await open(), { keys }), await newDirectory()];
+    await waitingPayer(source, "a");
+    await waitingPayer(other, "a");
+    await backupStorage(source, { directory, keys });
+    expect((await backupStorage(other, { directory, keys })).written).toEqual(["a"]);
+    expect((await backupStorage(other, { directory, keys })).unchanged).toEqual(["a"]);
+    const [target, read] = [await open(), encrypted(await open(), { keys })];
+    for (const storage of [target, read]) await restoreBackup(storage, { directory, keys });
+    expect(await target.getLatestCheckpoint("a")).toEqual(await other.getLatestCheckpoint("a"));
+    expect(await read.getLatestCheckpoint("a")).toEqual(await other.getLatestCheckpoint("a"));
+  });
+
   it("is the default of an encrypted storage", async () => {
     const [source, directory] = [encrypted(await open(), { keys }), await newDirectory()];
     await twoAgents(source);

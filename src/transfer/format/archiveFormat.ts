@@ -10,6 +10,8 @@ export interface ArchiveHeader {
   readonly agentId: string;
   readonly position: number;
   readonly generation: number;
+  /** The checksum of the last append. Only archives of backups have it. */
+  readonly checksum?: string;
   /** The version of the checkpoint at which the imported agent starts. `undefined` for the head. */
   readonly checkpoint?: number;
   /** The id of the move. `undefined` if the archive is a copy. */

@@ -2,6 +2,7 @@ import { encryptWith, importKey } from "../../encryption/keys/aesGcm.ts";
 import { keyBytes, wrapKey } from "../../encryption/keys/wrapKey.ts";
 import { utf8 } from "../../internal/bytes.ts";
 import { randomId } from "../../internal/randomId.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { KeySource } from "../../storage/KeySource.ts";
 import {
   chunkBytes,
@@ -19,12 +20,12 @@ import {
  */
 export async function* encryptedArchive(
   bytes: AsyncIterable<Uint8Array>,
-  { agentId, position, generation, shape }: ReadableFacts,
+  { agentId, position, generation, checksum, shape }: ReadableFacts,
   keys: KeySource,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const dataKey = globalThis.crypto.getRandomValues(new Uint8Array(keyBytes));
   const id = randomId();
-  const facts = { agentId, position, generation, ...(shape !== undefined && { shape }) };
+  const facts = withoutUndefined({ agentId, position, generation, checksum, shape });
   const wrapped = await wrapKey(keys, dataKey, { agentId, context: keyContextOf({ agentId, id }) });
   const header: EncryptedHeader = { encrypted: 1, library: "agent-persistence", ...facts, id, ...wrapped };
   yield utf8(`${JSON.stringify(header)}\n`);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ArchiveHeader } from "./archiveFormat.ts";
 
 /** The facts of an archive that stay readable. A repeated backup compares them with the log. */
-export type ReadableFacts = Pick<ArchiveHeader, "agentId" | "position" | "generation" | "shape">;
+export type ReadableFacts = Pick<ArchiveHeader, "agentId" | "position" | "generation" | "checksum" | "shape">;
 
 /** The first line of an encrypted archive. All other bytes are encrypted chunks. */
 export interface EncryptedHeader extends ReadableFacts {
@@ -23,6 +23,7 @@ export const encryptedHeaderSchema = z.strictObject({
   agentId: z.string(),
   position: z.int().positive(),
   generation: z.int().positive(),
+  checksum: z.string().optional(),
   shape: z.string().optional(),
   id: z.string().min(1),
   keyId: z.string().min(1),
@@ -49,6 +50,7 @@ export function chunkContextOf(
   index: number,
   isLast: boolean,
 ): string {
-  const { agentId, position, generation, shape = null, id } = header;
-  return JSON.stringify(["agent-persistence archive", 1, agentId, position, generation, shape, id, index, isLast]);
+  const { agentId, position, generation, checksum, shape = null, id } = header;
+  const facts = [agentId, position, generation, shape, id, index, isLast];
+  return JSON.stringify(["agent-persistence archive", 1, ...facts, ...(checksum === undefined ? [] : [checksum])]);
 }
