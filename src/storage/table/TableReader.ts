@@ -40,10 +40,17 @@ export class TableReader {
     this.#sha256 = sha256;
   }
 
-  /** Yields entries, oldest first, after checking each entry and its link to the previous one. */
-  async *read({ after = 0, upTo = Infinity, sinceSnapshot }: ReadOptions): AsyncGenerator<Entry> {
+  /**
+   * Yields entries, oldest first, after checking each entry and its link to the previous one.
+   *
+   * @param whole - the first and only append of the log, if it is known.
+   */
+  async *read(
+    { after = 0, upTo = Infinity, sinceSnapshot }: ReadOptions,
+    whole?: Omit<Collected, "gaps">,
+  ): AsyncGenerator<Entry> {
     const range = { after, ...(upTo < Infinity && { upTo }), sinceSnapshot };
-    const collected = await this.#collect(range);
+    const collected = whole ? { ...whole, gaps: [] } : await this.#collect(range);
     const chain = this.#chainOf(range, collected);
     let before: number | undefined;
     for (const row of collected.rows) {

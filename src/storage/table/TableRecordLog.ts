@@ -26,7 +26,7 @@ import type {
 import { askAgain, askTableAgain, type RetriedTable, askTable } from "./askTable.ts";
 import { createAgents } from "./createAgents.ts";
 import { fits, listTable, listedSummary } from "./listTable.ts";
-import type { LogTable, TableClaimed, TableListed, TableSighting, TableBlobs } from "./LogTable.ts";
+import type { LogTable, TableClaimed, TableListed, TableSighting, TableBlobs, TablePage } from "./LogTable.ts";
 import { type TableBackend, TableOwnedLog } from "./TableOwnedLog.ts";
 import { longestLeaseMs, TableOwners } from "./TableOwners.ts";
 import { type TableLogEnd, TableReader } from "./TableReader.ts";
@@ -107,6 +107,8 @@ export class TableRecordLog implements RecordLog {
   readonly #retried: Omit<TableBackend, "sha256"> & RetriedTable;
   readonly #sha256: () => Promise<Sha256>;
   readonly #owned = new Set<TableOwnedLog>();
+  /** The logs with one append that an open has read, until the first read. */
+  readonly #whole = new Map<string, { readonly owned: TableOwnedLog; readonly page: TablePage }>();
   readonly #watchers = new Watchers();
   /** Aborts the retries of calls without an owner. */
   readonly #closing = new AbortController();
@@ -143,7 +145,7 @@ export class TableRecordLog implements RecordLog {
 
   async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
     checkSchema(logArguments.read, options, "options of read()");
-    yield* (await this.#reader(agentId)).read(options);
+    yield* (await this.#reader(agentId)).read(options, this.#takeWhole(agentId, options));
   }
 
   async *list({ limit = Infinity, ...selection }: ListOptions = {}): AsyncGenerator<AgentSummary> {
@@ -224,14 +226,24 @@ export class TableRecordLog implements RecordLog {
     const claimed = await askAgain(this.#retried, () => this.#claim(agentId, { ...owner }));
     const { generation, session, since } = claimed;
     const end = await this.#endOf(agentId, claimed, backend.sha256);
-    const owned: TableOwnedLog = new TableOwnedLog(backend, { agentId, generation, session, since, ...end }, () =>
-      this.#owned.delete(owned),
-    );
+    const owned: TableOwnedLog = new TableOwnedLog(backend, { agentId, generation, session, since, ...end }, () => {
+      this.#owned.delete(owned);
+      this.#whole.delete(agentId);
+    });
     this.#owned.add(owned);
+    if (claimed.last && isWhole(claimed.last)) this.#whole.set(agentId, { owned, page: claimed.last });
     // The log was closed during the open, so `close` did not know this owner.
     if (this.#closing.signal.aborted) await owned.release();
     this.#assertOpen();
     return owned;
+  }
+
+  /** Returns the log of an owned agent if its open has read all of it. Nobody else can append to this log. */
+  #takeWhole(agentId: string, { after = 0, upTo }: ReadOptions): TablePage | undefined {
+    const { owned, page } = this.#whole.get(agentId) ?? {};
+    if (!page || owned?.position !== page.end || after > page.start || upTo !== undefined) return undefined;
+    this.#whole.delete(agentId);
+    return page;
   }
 
   /** Claims a free agent. Otherwise checks whether its owner is alive. */
@@ -293,6 +305,10 @@ export class TableRecordLog implements RecordLog {
   #assertOpen(): void {
     if (this.#closing.signal.aborted) throw new StorageClosedError(`The log in ${this.table.name}`);
   }
+}
+
+function isWhole({ start, rows: [row], end }: TablePage): boolean {
+  return row?.position === start + 1 && row.position === end;
 }
 
 function busy(

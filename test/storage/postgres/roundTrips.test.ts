@@ -65,6 +65,27 @@ it("an append takes one round trip, opening one, and a page of a log has 2,000 a
   await log.close();
 });
 
+it("an open reads an agent with one append, so that its first read takes no round trip", async () => {
+  const { storage, count } = await counting();
+  const { log } = storage;
+  for (const agentId of ["a", "b"]) {
+    const owned = await log.open(agentId, processOwner());
+    await appendText(owned, "1");
+    await owned.release();
+  }
+  const read = async (agentId: string) => (await collect(log.read(agentId))).map(({ position }) => position);
+  const first = await log.open("a", processOwner());
+  expect(await count(async () => expect(await read("a")).toEqual([1]))).toBe(0);
+  expect(await count(async () => expect(await read("a")).toEqual([1]))).toBe(1);
+  const other = await log.open("b", processOwner());
+  await appendText(other, "2");
+  expect(await count(async () => expect(await read("b")).toEqual([1, 2]))).toBe(1);
+  await first.release();
+  await log.open("a", processOwner()).then((owned) => owned.release());
+  expect(await count(() => read("a"))).toBe(1);
+  await log.close();
+});
+
 it("a search for tasks among 2,000 that run or wait takes four round trips, even if some are free", async () => {
   const { storage, count, database, schema } = await counting();
   await fillQueue(database, schema, { running: 1_500, waiting: 500 });
