@@ -65,9 +65,10 @@ function cutTo(cell: Cell, width: number): Cell {
 
 /** Returns the longest prefix of a text within the width. */
 function beginning(text: string, width: number): string {
-  const { index } = truncatedWidth(text, { limit: width });
-  // The library may leave half of a surrogate pair.
-  return text.slice(0, index).replace(/\p{Surrogate}$/u, "");
+  let { index } = truncatedWidth(text, { limit: width });
+  // The library may leave half of a surrogate pair, and counts some emoji late.
+  while (index > 0 && (textWidth(text.slice(0, index)) > width || /\p{Surrogate}$/u.test(text.slice(0, index)))) index--;
+  return text.slice(0, index);
 }
 
 function textWidth(text: string): number {

@@ -52,6 +52,12 @@ describe("a table", () => {
     expect(textTable(cells("ID", "WHY"), rows, 80).split("\n")).toHaveLength(130_001);
   });
 
+  it("cuts emoji after wide characters to the width of their column", () => {
+    const rows = [cells("𖿢...𖿠...⺀", "", ""), cells("", ".⺀가.⭐🈂㉿🏠.", "....🈀.𖿢⏩")];
+    for (const line of textTable(cells("A", "B", "C"), rows, 40).split("\n"))
+      expect(textWidth(line).width).toBeLessThanOrEqual(40);
+  });
+
   it("fits the requested width for any content", () => {
     const row = fc.array(fc.string({ maxLength: 40, unit: "grapheme" }), { minLength: 3, maxLength: 3 });
     fc.assert(
