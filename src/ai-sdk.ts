@@ -21,12 +21,8 @@ export { durableRun } from "./integrations/ai-sdk-agents/durableRun.ts";
 export type { DurableRunOptions } from "./integrations/ai-sdk-agents/durableRun.ts";
 export type { AnyAgent } from "./integrations/ai-sdk-agents/AgentRunner.ts";
 export type { BoundAgentOf, ResumeAgentOptions } from "./integrations/ai-sdk-agents/durableAgent.ts";
-export type {
-  Durable,
-  AiSdkTools,
-  AiSdkToolSettings,
-  AiSdkToolsSettings,
-} from "./integrations/ai-sdk-agents/Durable.ts";
+export type { Durable, AiSdkTools, AiSdkToolsSettings } from "./integrations/ai-sdk-agents/Durable.ts";
+export type { HostedToolSettings as AiSdkToolSettings } from "./integrations/hosted/HostedTool.ts";
 export type { BoundAgentOptions, DurableAgentOptions } from "./integrations/ai-sdk-agents/DurableAgentOptions.ts";
 export type { HostedReplay, HostedReplayOptions } from "./integrations/hosted/HostedAgents.ts";
 export type { HostedProbe, HostedRollback } from "./integrations/hosted/HostedTool.ts";

@@ -1,32 +1,17 @@
-const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+export function toBase64(bytes: Uint8Array): string {
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary);
+}
 
 /** Encodes bytes as base64url without padding (RFC 4648, section 5). */
 export function toBase64Url(bytes: Uint8Array): string {
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 3) {
-    const left = bytes.length - at;
-    const group = ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0);
-    text += alphabet.charAt(group >> 18) + alphabet.charAt((group >> 12) & 63);
-    if (left > 1) text += alphabet.charAt((group >> 6) & 63);
-    if (left > 2) text += alphabet.charAt(group & 63);
-  }
-  return text;
+  return toBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
 export function fromBase64Url(text: string): Uint8Array | undefined {
   if (!/^[A-Za-z0-9_-]*$/.test(text) || text.length % 4 === 1) return undefined;
-  const bytes = new Uint8Array(Math.floor((text.length * 3) / 4));
-  let group = 0;
-  let bits = 0;
-  let at = 0;
-  for (const char of text) {
-    group = ((group << 6) | alphabet.indexOf(char)) & 0xffffff;
-    bits += 6;
-    if (bits < 8) continue;
-    bits -= 8;
-    bytes[at++] = (group >> bits) & 0xff;
-  }
-  return bytes;
+  return Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));
 }
 
 const encoder = /* @__PURE__ */ new TextEncoder();

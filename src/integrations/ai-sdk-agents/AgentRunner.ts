@@ -10,11 +10,10 @@ import type {
 import type { HostedLoop } from "../hosted/HostedLoop.ts";
 import type { HostedTool } from "../hosted/HostedTool.ts";
 import type { RunRecords } from "../hosted/RunRecords.ts";
-import { answersOf, givenAnswers } from "./givenAnswers.ts";
-import { type CallInput, runLegs } from "./runLegs.ts";
+import { answersOf, givenAnswers, type CallInput, runLegs } from "./runLegs.ts";
 import { type Durable, DurableDefinition } from "./Durable.ts";
 import type { BoundAgentOptions, DurableAgentOptions } from "./DurableAgentOptions.ts";
-import type { ProviderMessage, ProviderPart } from "./model/ProviderModel.ts";
+import type { ProviderMessage, ProviderPart } from "../ai-sdk/ProviderModel.ts";
 import { StreamLegs, type StreamResult } from "./StreamLegs.ts";
 import { pause, systemClock } from "../../internal/Clock.ts";
 import { AgentBusyError } from "../../errors/storageErrors.ts";

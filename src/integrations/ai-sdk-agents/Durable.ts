@@ -8,15 +8,13 @@ import {
   hostedTool,
   type HostedToolSettings,
   hostedToolSettingsSchema,
-  type HostedProbe,
-  type HostedRollback,
 } from "../hosted/HostedTool.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { DurableModel } from "./model/DurableModel.ts";
 import { durableTool } from "./durableTool.ts";
-import type { ProviderModel } from "./model/ProviderModel.ts";
+import type { ProviderModel } from "../ai-sdk/ProviderModel.ts";
 import type { Redactor } from "../../redaction/Redactor.ts";
-import type { AnyTool, ToolCode, ToolEffect, ToolProbeAnswer } from "../../agent/tool/Tool.ts";
+import type { AnyTool, ToolCode } from "../../agent/tool/Tool.ts";
 import { ModelNotAvailableError } from "../../errors/modelErrors.ts";
 
 /** Tools of the AI SDK, by name. */
@@ -39,28 +37,9 @@ type Settled<Output> =
       : Awaited<Exclude<Output, AsyncIterable<unknown>>> | Item
     : Awaited<Output>;
 
-/** Defines how crash recovery and rollbacks treat the calls of an AI SDK tool. */
-export interface AiSdkToolSettings<in Input = never, in Output = never> {
-  /**
-   * The side effect of a call. Interrupted calls with the effect `none` or `idempotent` are repeated. For other calls,
-   * the outcome must be determined. Defaults to `reversible` if `rollback` is given, otherwise `irreversible`.
-   */
-  readonly effect?: ToolEffect | undefined;
-  /**
-   * Undoes a call during a rollback. Receives the input and, in `call`, the output. An error stops the rollback, which
-   * can be continued later. Without this function, a rollback reports the call as not undone.
-   */
-  readonly rollback?: ((input: Input, call: HostedRollback<Output>) => unknown) | undefined;
-  /**
-   * Determines whether an interrupted call took effect. Not called if the effect is `none` or `idempotent`. An error
-   * counts as `unknown`, and so does a missing probe.
-   */
-  readonly probe?: ((input: Input, call: HostedProbe) => ToolProbeAnswer | PromiseLike<ToolProbeAnswer>) | undefined;
-}
-
 /** Settings of tools, by name. */
 export type AiSdkToolsSettings<Tools> = {
-  readonly [Name in keyof Tools]?: AiSdkToolSettings<InputOf<Tools[Name]>, OutputOf<Tools[Name]>> | undefined;
+  readonly [Name in keyof Tools]?: HostedToolSettings<InputOf<Tools[Name]>, OutputOf<Tools[Name]>> | undefined;
 };
 
 /** Wraps the models and tools of one run. */

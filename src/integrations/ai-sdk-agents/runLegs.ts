@@ -1,6 +1,9 @@
 import type { HostedApproval, HostedLoop } from "../hosted/HostedLoop.ts";
 import { type HostedTool, hostedTool } from "../hosted/HostedTool.ts";
-import type { ProviderMessage } from "./model/ProviderModel.ts";
+import type { ProviderMessage } from "../ai-sdk/ProviderModel.ts";
+import { RequestNotOpenError } from "../../errors/requestErrors.ts";
+import { assertDecided } from "../hosted/assertDecided.ts";
+import type { HostedAgents } from "../hosted/HostedAgents.ts";
 
 export interface CallInput {
   readonly prompt?: string | readonly ProviderMessage[];
@@ -66,12 +69,6 @@ interface WantedApproval {
   readonly input: unknown;
 }
 
-export interface GivenApproval {
-  readonly toolCallId: string;
-  readonly approved: boolean;
-  readonly reason?: string | undefined;
-}
-
 /** Returns the calls that wait for an approval. Excludes calls that the provider executes. */
 function approvalsWanted(messages: readonly ProviderMessage[]): readonly WantedApproval[] {
   const parts = partsOf(messages);
@@ -93,7 +90,9 @@ function approvalsWanted(messages: readonly ProviderMessage[]): readonly WantedA
 }
 
 /** Returns the approvals in the last message for calls that have no result in the messages. */
-export function approvalsGiven(messages: readonly ProviderMessage[]): readonly GivenApproval[] {
+export function approvalsGiven(
+  messages: readonly ProviderMessage[],
+): readonly { readonly toolCallId: string; readonly approved: boolean; readonly reason?: string | undefined }[] {
   const requested = new Map(approvalsWanted(messages).map(({ approvalId, toolCallId }) => [approvalId, toolCallId]));
   const last = messages.at(-1);
   if (last?.role !== "tool") return [];
@@ -107,4 +106,42 @@ export function approvalsGiven(messages: readonly ProviderMessage[]): readonly G
 
 function partsOf(messages: readonly ProviderMessage[]) {
   return messages.flatMap(({ content }) => (typeof content === "string" ? [] : content));
+}
+
+interface GivenAnswers {
+  /** The library's ids of the calls. */
+  readonly ids: readonly string[];
+  /** The answers by request. Omitted if all approvals are recorded. */
+  readonly answers?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Returns the approvals in a client's messages, and the answers for those whose requests are open. The other
+ * approvals must be recorded, so that a client may send its messages again. `undefined` without approvals.
+ *
+ * @throws RequestNotOpenError if an approval has no request, or differs from the recorded decision
+ */
+export async function givenAnswers(
+  hosted: HostedAgents,
+  agentId: string,
+  input: CallInput,
+): Promise<GivenAnswers | undefined> {
+  const given = approvalsGiven(promptMessages(input));
+  if (given.length === 0) return undefined;
+  const requests = await hosted.agent(agentId).getRequests();
+  const records = await hosted.records(agentId);
+  const openIds = requests.map(({ requestId }) => requestId);
+  const answers: Record<string, unknown> = {};
+  for (const { toolCallId, approved, reason } of given) {
+    const open = requests.find((each) => each.kind === "approval" && each.toolCallId === toolCallId);
+    const request = records.exists ? records.request(toolCallId)?.record : undefined;
+    if (open) answers[open.requestId] = approved || reason === undefined ? { approved } : { approved, reason };
+    else if (request) assertDecided(request, approved, records, openIds);
+    else throw new RequestNotOpenError("request_not_found", agentId, toolCallId, undefined, openIds);
+  }
+  return { ids: given.map(({ toolCallId }) => toolCallId), ...(Object.keys(answers).length > 0 && { answers }) };
+}
+
+export function answersOf({ answers }: GivenAnswers): Pick<GivenAnswers, "answers"> {
+  return answers ? { answers } : {};
 }

@@ -4,11 +4,17 @@ import { ModelNotAvailableError, ModelRequestError } from "../../errors/modelErr
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { customSchema, functionSchema, objectWithMethods } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import { type AiSdkGeneration, type AiSdkLanguageModel, generationSchema } from "./AiSdkLanguageModel.ts";
+import {
+  type AiSdkGeneration,
+  type AiSdkLanguageModel,
+  type AiSdkStream,
+  generationSchema,
+} from "./AiSdkLanguageModel.ts";
 import { type AiSdkAnswer, aiSdkResponse } from "./aiSdkResponse.ts";
 import { assertResponseShape } from "../../agent/model/checkedResponse.ts";
 import { callOptionsOf } from "./callOptionsOf.ts";
-import { streamedGeneration } from "./streamedGeneration.ts";
+import type { ProviderPart } from "./ProviderModel.ts";
+import { leftOut, StreamedGeneration } from "./StreamedGeneration.ts";
 
 /** Options of {@link aiSdkExecutor}. */
 export interface AiSdkExecutorOptions {
@@ -68,9 +74,29 @@ export function aiSdkExecutor(models: AiSdkModels, options: AiSdkExecutorOptions
     execute: (request) => answer(request, (model, callOptions) => model.doGenerate(callOptions)),
     stream: (request, onDelta) =>
       answer(request, async (model, callOptions) =>
-        model.doStream ? streamedGeneration(await model.doStream(callOptions), onDelta) : model.doGenerate(callOptions),
+        model.doStream
+          ? generationIn(await model.doStream(callOptions), model.modelId, onDelta)
+          : model.doGenerate(callOptions),
       ),
   };
+}
+
+/** Reads a stream to its end and reports its deltas. @throws the error that the stream contains */
+async function generationIn(
+  { stream }: AiSdkStream,
+  modelId: string,
+  onDelta: (delta: ModelDelta) => void,
+): Promise<AiSdkGeneration> {
+  const streamed = new StreamedGeneration(modelId);
+  for await (const part of stream as unknown as AsyncIterable<ProviderPart>) {
+    if (part.type === "error") throw part["error"];
+    streamed.add(part);
+    const { type, delta = "" } = part;
+    if ((type === "text-delta" || type === "reasoning-delta") && delta !== "") onDelta({ type, text: String(delta) });
+  }
+  const { generation } = streamed;
+  const content = generation.content.filter(({ type }) => type !== leftOut);
+  return { ...(generation as AiSdkGeneration), content };
 }
 
 type Generate = (model: AiSdkLanguageModel, callOptions: never) => PromiseLike<AiSdkGeneration>;

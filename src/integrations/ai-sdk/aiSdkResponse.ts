@@ -18,7 +18,9 @@ export interface AiSdkAnswer extends PromptAnswer {
 
 /** Converts a complete response. Throws a `ModelAnswer…` error for an incomplete one. */
 export function aiSdkResponse({ modelId, provider }: AiSdkLanguageModel, generation: AiSdkGeneration): AiSdkAnswer {
-  const { unified, raw } = finishReasonOf(generation);
+  const { finishReason } = generation;
+  const given: AiSdkFinishReason = typeof finishReason === "string" ? { unified: finishReason } : finishReason;
+  const { unified, raw } = given;
   const usage = usageOf(generation.usage);
   const refuse = (code: UnusableModelAnswerError["code"], detail?: string): never => {
     throw new UnusableModelAnswerError(code, modelId, provider, detail, usage);
@@ -28,10 +30,6 @@ export function aiSdkResponse({ modelId, provider }: AiSdkLanguageModel, generat
   const message = assistantMessageOf(generation.content, (found) => refuse("unsupported_model_answer", found));
   if (!saysSomething(message)) refuse("model_answer_empty", unified);
   return withoutUndefined({ message, finishReason: unified, rawFinishReason: raw, usage });
-}
-
-function finishReasonOf({ finishReason }: AiSdkGeneration): AiSdkFinishReason {
-  return typeof finishReason === "string" ? { unified: finishReason } : finishReason;
 }
 
 /** Part types that do not form a response on their own. */

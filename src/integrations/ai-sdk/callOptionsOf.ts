@@ -2,8 +2,7 @@ import type { PromptRequest } from "../../agent/model/PromptExecutor.ts";
 import type { AnyTool } from "../../agent/tool/Tool.ts";
 import { InvalidModelParametersError, ToolSchemaError } from "../../errors/modelErrors.ts";
 import type { AiSdkLanguageModel } from "./AiSdkLanguageModel.ts";
-import { fileDataOf, taggedFileDataOf } from "./AiSdkPrompt.ts";
-import { promptOf } from "./promptOf.ts";
+import { fileDataOf, taggedFileDataOf, promptOf } from "./AiSdkPrompt.ts";
 import { z } from "zod";
 
 export function callOptionsOf(version: AiSdkLanguageModel["specificationVersion"], request: PromptRequest) {

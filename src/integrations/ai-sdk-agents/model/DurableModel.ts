@@ -7,16 +7,15 @@ import { objectWithMethods } from "../../../internal/options/optionSchemas.ts";
 import { generationSchema } from "../../ai-sdk/AiSdkLanguageModel.ts";
 import type { GivenHostedResponse, HostedResponse, HostedLoop, HostedPlace } from "../../hosted/HostedLoop.ts";
 import type { ResponsePieces, HostedPiece, HostedPieces } from "../../hosted/HostedPieces.ts";
-import type { ProviderCall, ProviderGeneration, ProviderModel, ProviderPart, ProviderStream } from "./ProviderModel.ts";
-import {
-  hostedResponseOf,
-  generationOf,
-  identified,
-  isOwnCall,
-  withCallId,
-  promptWithProviderIds,
-} from "./providerResponse.ts";
-import { StreamedGeneration } from "./StreamedGeneration.ts";
+import type {
+  ProviderCall,
+  ProviderGeneration,
+  ProviderModel,
+  ProviderPart,
+  ProviderStream,
+} from "../../ai-sdk/ProviderModel.ts";
+import { hostedResponseOf, generationOf, identified, withCallId, promptWithProviderIds } from "./providerResponse.ts";
+import { isOwnCall, StreamedGeneration } from "../../ai-sdk/StreamedGeneration.ts";
 
 const streamSchema = z.looseObject({ stream: objectWithMethods<ReadableStream>("getReader") });
 
@@ -74,16 +73,16 @@ export class DurableModel implements ProviderModel {
         assertResponseShape(streamSchema, streaming, this.modelId, this.provider);
         const { stream, ...rest } = streaming;
         shown = place.pieces;
-        const streamed = new StreamedGeneration((index) => place.toolCallId(index), this.modelId);
+        const streamed = new StreamedGeneration(this.modelId);
         const incomplete = new UnusableModelAnswerError("model_answer_incomplete", this.modelId, this.provider);
         return new Promise<HostedResponse>((whole, cut) => {
           resolve({
             ...rest,
-            stream: recordedStream(stream, { streamed, whole, cut, recorded: () => recorded, incomplete, shown }),
+            stream: recordedStream(stream, { streamed, place, whole, cut, recorded: () => recorded, incomplete }),
           });
         });
       }).then(async (given) => {
-        if (given.replayed) resolve({ stream: replayedStream(generationOf(given)) });
+        if (given.replayed) resolve({ stream: streamOf(replayedParts(generationOf(given), this.#run.loop.agentId)) });
         else await this.#run.loop.durable();
         void shown?.remove();
       });
@@ -107,13 +106,12 @@ export class DurableModel implements ProviderModel {
 
 interface Recording {
   readonly streamed: StreamedGeneration;
+  readonly place: HostedPlace;
   readonly whole: (answer: HostedResponse) => void;
   readonly cut: (error: unknown) => void;
   readonly recorded: () => Promise<void>;
   /** The error of the run if the stream has no finish part. */
   readonly incomplete: Error;
-  /** Shows the response to other processes. */
-  readonly shown: ResponsePieces | undefined;
 }
 
 /**
@@ -124,12 +122,12 @@ interface Recording {
  */
 function recordedStream(
   stream: ReadableStream<ProviderPart>,
-  { streamed, whole, cut, recorded, incomplete, shown }: Recording,
+  { streamed, place, whole, cut, recorded, incomplete }: Recording,
 ): ReadableStream<ProviderPart> {
   const reader = stream.getReader();
   const end = async (controller: ReadableStreamDefaultController<ProviderPart>, part: ProviderPart) => {
-    const generation = streamed.whole;
-    if (!generation) return controller.enqueue(part);
+    if (streamed.hasFailed) return controller.enqueue(part);
+    const { generation } = streamed;
     controller.enqueue({ type: "response-metadata", ...generation.response });
     whole(hostedResponseOf(generation));
     controller.enqueue(part);
@@ -144,8 +142,7 @@ function recordedStream(
           if (!streamed.hasEnded) throw incomplete;
           return controller.close();
         }
-        const part = streamed.add(value);
-        show(streamed, part, shown);
+        const part = ownPart(value, streamed, place);
         if (part.type === "error") cut(part["error"]);
         if (part.type === "finish") return await end(controller, part);
         controller.enqueue(part);
@@ -161,28 +158,22 @@ function recordedStream(
   });
 }
 
+/** Adds a part to the response and shows its text to other processes. The returned part has the library's call id. */
+function ownPart(part: ProviderPart, streamed: StreamedGeneration, { pieces, toolCallId }: HostedPlace): ProviderPart {
+  const index = streamed.add(part);
+  if (part.type === "response-metadata") return { ...part, ...streamed.generation.response };
+  if (index === undefined) return part;
+  if (part.type === "tool-call") return withCallId(part, { own: toolCallId(index), provided: part["toolCallId"] });
+  if (part.type.startsWith("tool-input-")) return { ...part, id: toolCallId(index) };
+  const kind = part.type === "text-delta" ? "text" : part.type === "reasoning-delta" && "reasoning";
+  if (kind) pieces?.add({ kind, index, text: String(part["delta"]) });
+  return part;
+}
+
 function withIds(content: readonly ProviderPart[], recorded: readonly ProviderPart[]): readonly ProviderPart[] {
   return content.map((part, index) =>
     isOwnCall(part) ? withCallId(part, { own: recorded[index]?.["toolCallId"], provided: part["toolCallId"] }) : part,
   );
-}
-
-function show(streamed: StreamedGeneration, part: ProviderPart, shown: ResponsePieces | undefined): void {
-  const index = shown && streamed.textPlace(part);
-  if (index === undefined) return;
-  shown?.add({ kind: part.type === "text-delta" ? "text" : "reasoning", index, text: String(part["delta"]) });
-}
-
-/** Streams a recorded response, each part in one piece. */
-function replayedStream(generation: ProviderGeneration): ReadableStream<ProviderPart> {
-  const parts = [...replayedParts(generation)];
-  return new ReadableStream({
-    pull(controller) {
-      const part = parts.shift();
-      if (part) controller.enqueue(part);
-      else controller.close();
-    },
-  });
 }
 
 function streamOf(parts: AsyncGenerator<ProviderPart>): ReadableStream<ProviderPart> {
@@ -250,12 +241,9 @@ function* shown({ kind, index, text }: HostedPiece, texts: HostedPiece[]): Gener
 }
 
 /** Yields the parts of a recorded response, each in one piece. */
-function* replayedParts(generation: ProviderGeneration): Generator<ProviderPart> {
-  const { content, warnings = [], response, finishReason, usage, providerMetadata } = generation;
-  yield { type: "stream-start", warnings };
-  yield { type: "response-metadata", ...response };
-  for (const [index, part] of content.entries()) yield* piecesOf(part, String(index));
-  yield { type: "finish", finishReason, usage, ...(providerMetadata !== undefined && { providerMetadata }) };
+async function* replayedParts(generation: ProviderGeneration, agentId: string): AsyncGenerator<ProviderPart> {
+  yield { type: "stream-start", warnings: generation.warnings ?? [] };
+  yield* restOf(generation, [], agentId);
 }
 
 /** Yields one part of the content. @param shown the start of its text that was yielded before */

@@ -2,13 +2,11 @@ import type { ContentPart } from "../../../checkpoint/messages/Message.ts";
 import { randomId } from "../../../internal/randomId.ts";
 import type { HostedResponse } from "../../hosted/HostedLoop.ts";
 import { usageOf } from "../../ai-sdk/aiSdkResponse.ts";
-import type { ProviderGeneration, ProviderPart, ProviderMessage } from "./ProviderModel.ts";
+import type { ProviderGeneration, ProviderPart, ProviderMessage } from "../../ai-sdk/ProviderModel.ts";
+import { isOwnCall, leftOut } from "../../ai-sdk/StreamedGeneration.ts";
 
 /** The metadata key of the provider's call id, which later runs read from the messages. */
 const key = "agent-persistence";
-
-/** The type of a placeholder for a call that started but was never made. */
-export const leftOut = "left-out";
 
 /** An empty text part. Its options carry a response part for which the log has no type. */
 interface CarriedPart {
@@ -65,10 +63,6 @@ export function generationOf({ message, opaque }: HostedResponse): ProviderGener
   return { warnings: [], ...rest, content, response: { id, timestamp: new Date(at), modelId } };
 }
 
-export function isOwnCall(part: ProviderPart): boolean {
-  return part.type === "tool-call" && part["providerExecuted"] !== true;
-}
-
 function storedPart(part: ProviderPart): ContentPart {
   const known = part.type === "text" || part.type === "reasoning" || isOwnCall(part);
   if (!known) return { type: "text", text: "", part: withoutUndefinedDeep(part) } as CarriedPart;
@@ -80,7 +74,10 @@ function providerPart(part: ContentPart): ProviderPart {
   if ("part" in part) return (part as CarriedPart).part;
   if (part.type !== "tool-call") return { ...part };
   const { providerToolCallId: provided = part.toolCallId, input, ...call } = part;
-  return withCallId({ ...call, input: textOfInput(input) }, { own: part.toolCallId, provided });
+  return withCallId(
+    { ...call, input: typeof input === "string" ? input : JSON.stringify(input) },
+    { own: part.toolCallId, provided },
+  );
 }
 
 /** Parses the input, so that it is stored only once with the call. Text that is not a JSON object stays text. */
@@ -92,10 +89,6 @@ function parsedInput(text: unknown): unknown {
   } catch {
     return text;
   }
-}
-
-function textOfInput(input: unknown): string {
-  return typeof input === "string" ? input : JSON.stringify(input);
 }
 
 function wordOf(finishReason: unknown): string | undefined {

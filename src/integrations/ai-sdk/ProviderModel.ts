@@ -1,4 +1,4 @@
-import type { AiSdkLanguageModel } from "../../ai-sdk/AiSdkLanguageModel.ts";
+import type { AiSdkLanguageModel } from "./AiSdkLanguageModel.ts";
 
 export interface ProviderPart {
   readonly type: string;

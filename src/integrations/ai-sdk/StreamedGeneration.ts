@@ -1,0 +1,90 @@
+import { randomId } from "../../internal/randomId.ts";
+import type { ProviderGeneration, ProviderPart, ProviderResponse } from "./ProviderModel.ts";
+
+/** The type of a placeholder for a call that started but was never made. */
+export const leftOut = "left-out";
+
+const ignored: ReadonlySet<string> = new Set(["raw", "ping"]);
+
+/** Returns whether the provider does not execute this call itself. */
+export function isOwnCall(part: ProviderPart): boolean {
+  return part.type === "tool-call" && part["providerExecuted"] !== true;
+}
+
+/** Assembles the parts of a stream into a response. The first piece of a part determines the position of the part. */
+export class StreamedGeneration {
+  readonly #content: ProviderPart[] = [];
+  /** The positions of parts by the type and id of their pieces. */
+  readonly #places = new Map<string, number>();
+  /** Whether the model reported an error. */
+  hasFailed = false;
+  #warnings: readonly unknown[] = [];
+  #response: ProviderResponse;
+  #end: Pick<ProviderGeneration, "finishReason" | "usage" | "providerMetadata"> | undefined;
+
+  constructor(modelId: string) {
+    this.#response = { id: randomId(), timestamp: new Date(), modelId };
+  }
+
+  get hasEnded(): boolean {
+    return this.#end !== undefined;
+  }
+
+  /** The response so far. Its metadata has generated values for missing fields. */
+  get generation(): ProviderGeneration {
+    // A call that started but was never made keeps its position.
+    const content = this.#content.map((part) => (part.type === "tool-input-start" ? { type: leftOut } : part));
+    const end = this.#end ?? { finishReason: "interrupted" };
+    return { ...end, content, warnings: this.#warnings, response: this.#response };
+  }
+
+  /** Adds a part. Returns the index of the text, reasoning or call that it belongs to. `undefined` for other parts. */
+  add(part: ProviderPart): number | undefined {
+    const [, kind = "", piece] = /^(text|reasoning|tool-input)-(start|delta|end)$/.exec(part.type) ?? [];
+    if (kind === "tool-input") return piece === "start" ? this.#startCall(part) : this.#placeOf(kind, part["id"]);
+    if (kind !== "") return this.#grow(kind, part);
+    if (isOwnCall(part)) return this.#call(part);
+    if (part.type === "stream-start") this.#warnings = (part["warnings"] as readonly unknown[] | undefined) ?? [];
+    else if (part.type === "response-metadata") this.#identify(part as ProviderResponse);
+    else if (part.type === "finish") this.#end = part as unknown as ProviderGeneration;
+    else if (part.type === "error") this.hasFailed = true;
+    else if (!ignored.has(part.type)) this.#content.push(part);
+    return undefined;
+  }
+
+  #identify({ id, timestamp, modelId }: ProviderResponse): void {
+    const { id: ownId, timestamp: ownTime, modelId: ownModel } = this.#response;
+    this.#response = { id: id ?? ownId, timestamp: timestamp ?? ownTime, modelId: modelId ?? ownModel };
+  }
+
+  #grow(kind: string, { id, type: _type, delta = "", ...fields }: ProviderPart): number {
+    const place = this.#placeOf(kind, id) ?? this.#begin(kind, id, { type: kind, text: "" });
+    const before = this.#content[place];
+    // The last metadata wins, because signatures arrive at the end.
+    const set = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+    this.#content[place] = { type: kind, ...before, ...set, text: String(before?.["text"]) + String(delta) };
+    return place;
+  }
+
+  #startCall(part: ProviderPart): number | undefined {
+    if (part["providerExecuted"] === true) return undefined;
+    return this.#placeOf("tool-input", part["id"]) ?? this.#begin("tool-input", part["id"], part);
+  }
+
+  #call(part: ProviderPart): number {
+    const id = part["toolCallId"];
+    const place = this.#placeOf("tool-input", id) ?? this.#begin("tool-input", id, part);
+    this.#content[place] = part;
+    this.#places.delete(`tool-input ${String(id)}`);
+    return place;
+  }
+
+  #placeOf(kind: string, id: unknown): number | undefined {
+    return this.#places.get(`${kind} ${String(id)}`);
+  }
+
+  #begin(kind: string, id: unknown, part: ProviderPart): number {
+    this.#places.set(`${kind} ${String(id)}`, this.#content.length);
+    return this.#content.push(part) - 1;
+  }
+}
