@@ -30,8 +30,7 @@ export type {
   NodeStructure,
   ParallelStructure,
 } from "./agent/strategy/GraphStructure.ts";
-export type { Crossing, NextStep } from "./agent/strategy/StrategyGraph.ts";
-export type { StrategyGraph } from "./agent/strategy/StrategyGraph.ts";
+export type { Crossing, NextStep, StrategyGraph } from "./agent/strategy/StrategyGraph.ts";
 export type { RunLine } from "./checkpoint/ids/toolCallId.ts";
 export { RunSuspendedError, StopRequestedError } from "./errors/runErrors.ts";
 export { ToolNotStartedError } from "./errors/toolCallErrors.ts";

@@ -1,5 +1,4 @@
-export { comparisonPage } from "./timeline/comparisonPage.ts";
-export { timelinePage } from "./timeline/timelinePage.ts";
+export { comparisonPage, timelinePage } from "./timeline/timelinePage.ts";
 export { serveTimeline, type ServeTimelineOptions, type TimelineServer } from "./timeline/serveTimeline.ts";
 export type { HiddenValues } from "./timeline/options/Redaction.ts";
 export type { TimelineOptions, TokenPrice, TokenPrices } from "./timeline/options/TimelineOptions.ts";

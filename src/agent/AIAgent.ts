@@ -1,7 +1,7 @@
 import { DuplicateNameError } from "../errors/strategyErrors.ts";
 import { FeatureNotInstalledError } from "../errors/agentErrors.ts";
 import { frozenCopy } from "../internal/frozenCopy.ts";
-import { assertNewAgentId } from "../internal/options/assertNewAgentId.ts";
+import { assertNewAgentId } from "../internal/options/assertAgentId.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import {
   customSchema,

@@ -15,11 +15,14 @@ import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import type { KeySource } from "../storage/KeySource.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { shapeOfStatus, unreadable, isAboutOneAgent } from "../storage/summaries.ts";
-import { writingKeys, writingKeysSchema } from "../transfer/archiveKeys.ts";
+import {
+  writingKeys,
+  writingKeysSchema,
+  decryptedArchive,
+  encryptedArchive,
+} from "../transfer/format/encryptedArchive.ts";
 import { exportLog } from "../transfer/exportAgent.ts";
 import { ByteReader } from "../transfer/format/ByteReader.ts";
-import { decryptedArchive } from "../transfer/format/decryptedArchive.ts";
-import { encryptedArchive } from "../transfer/format/encryptedArchive.ts";
 import { exportedStorage, type TransferStorage } from "../transfer/logOf.ts";
 import { BackupFolder, type BackedUpLog } from "./BackupFolder.ts";
 

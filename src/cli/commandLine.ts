@@ -3,7 +3,6 @@ import { CommandFailure, type ExitReason } from "./terminal/CommandFailure.ts";
 import { unmarked } from "./ids/dashedIds.ts";
 import { Session, type WritingOptions } from "./session/Session.ts";
 import type { CommandIo } from "./terminal/CommandIo.ts";
-import { withArchiveKeys } from "./withArchiveKeys.ts";
 import { visibleLines } from "./terminal/visibleText.ts";
 
 const itsCode = "the agent's code; its storage is used";
@@ -47,7 +46,9 @@ export function commandLine(io: CommandIo, isForPrograms: boolean, onEnd: (reaso
     });
   readingCommands(program, lazily);
   runCommands(program, lazily);
-  writingCommands(program, lazily);
+  agentCommands(program, lazily);
+  dataCommands(program, lazily);
+  taskCommands(program, lazily);
   absentCommands(program);
   completionCommands(program, lazily);
   projectCommands(program, lazily);
@@ -69,7 +70,7 @@ function completionCommands(program: Command, lazily: Lazily): void {
     .command("completion")
     .description("print the script that completes commands, options and ids in a shell")
     .addArgument(new Argument("<shell>").choices(["bash", "zsh", "fish"]))
-    .action(lazily(async () => (await import("./completion.ts")).completion));
+    .action(lazily(async () => (await import("./complete.ts")).completion));
   program
     .command("complete", { hidden: true })
     .argument("[words...]")
@@ -98,28 +99,24 @@ function readingCommands(program: Command, lazily: Lazily): void {
     .option("--limit <number>", "the most agents to list; 0: all", count, 100)
     .option("--after <cursor>", "only agents behind this one, by the cursor that --json shows")
     .action(lazily(async () => (await import("./reading/list.ts")).list));
-  common(program.command("show"))
+  common(program.command("show <agent>"))
     .description("show an agent, or one of its checkpoints with messages, input and storage")
-    .argument("<agent>")
     .argument("[checkpoint]", "its id, the beginning of it, or its name")
     .option("--messages <number>", "the most messages of a checkpoint; 0: all", count, 20)
     .action(lazily(async () => (await import("./reading/show.ts")).show));
-  common(program.command("tree"))
+  common(program.command("tree <agent>"))
     .description("show the checkpoints as a tree, with branches and moves")
-    .argument("<agent>")
     .option("--last <number>", "only the newest checkpoints; 0: all", count, 50)
     .action(lazily(async () => (await import("./reading/tree.ts")).tree));
-  common(program.command("log"))
+  common(program.command("log <agent>"))
     .description("show the records as they are stored, oldest first")
-    .argument("<agent>")
     .option("--after <position>", "only records behind this position", count, 0)
     .option("--limit <number>", "the most records to show; 0: all", count, 0)
     .option("--kind <kind...>", "only records of these kinds")
     .option("-f, --follow", "continue with new records until you stop it")
     .action(lazily(async () => (await import("./reading/log.ts")).log));
-  common(program.command("diff"))
+  common(program.command("diff <agent>"))
     .description("show what differs between two checkpoints")
-    .argument("<agent>")
     .argument("<from>", "a checkpoint")
     .argument("[to]", "another checkpoint; default: the newest")
     .action(lazily(async () => (await import("./reading/diff.ts")).diff));
@@ -159,17 +156,15 @@ function runCommands(program: Command, lazily: Lazily): void {
     )
     .option("-o, --out <file>", "write a web page with both runs, too; a page that is there is replaced")
     .action(lazily(async () => (await import("./reading/replay.ts")).replay));
-  common(program.command("fixture"))
+  common(program.command("fixture <agent>"))
     .description("write a run to a file for tests, with secrets hidden")
-    .argument("<agent>")
     .option("--run <run>", "the run; default: the newest")
     .option("-o, --out <file>", "the file; one that is there is replaced")
     .option("--redact <path...>", "hide what is at these paths, such as user.email")
     .option("--show-secrets", "keep what looks like a secret")
     .action(lazily(async () => (await import("./reading/fixture.ts")).fixture));
-  common(program.command("compare"))
+  common(program.command("compare <agent>"))
     .description("show what differs between two runs: steps, calls, messages, tokens, time")
-    .argument("<agent>")
     .argument("[other]", "another agent; default: the same, with --other-run")
     .option("--run <run>", "the run of <agent>; default: its newest")
     .option("--other-run <run>", "the run of [other]; default: its newest")
@@ -178,38 +173,26 @@ function runCommands(program: Command, lazily: Lazily): void {
     .action(lazily(async () => (await import("./reading/compare.ts")).compare));
 }
 
-function writingCommands(program: Command, lazily: Lazily): void {
-  agentCommands(program, lazily);
-  dataCommands(program, lazily);
-  taskCommands(program, lazily);
-}
-
 function agentCommands(program: Command, lazily: Lazily): void {
-  withAgent(writing(program.command("rollback")), itsCode)
+  withAgent(writing(program.command("rollback <agent> <checkpoint>")), itsCode)
     .description("take an agent back to a checkpoint: messages, effects of tools, files")
-    .argument("<agent>")
-    .argument("<checkpoint>")
     .option("--preview", "only show what would be reverted; needs no --agent")
     .option("--leave", "go on where an inverse fails, and leave that effect")
     .action(lazily(async () => (await import("./writing/rollbackCommand.ts")).rollback));
-  withAgent(writing(program.command("resume")), itsCode)
+  withAgent(writing(program.command("resume <agent>")), itsCode)
     .description("run an agent to its end, or until it waits")
-    .argument("<agent>")
     .option("--checkpoint <checkpoint>", "begin a branch at this checkpoint")
     .option("--take-over", "run an agent that was imported as a copy")
     .action(lazily(async () => (await import("./writing/resumeCommand.ts")).resume));
-  withAgent(writing(program.command("settle")), optional)
+  withAgent(writing(program.command("settle <agent> [call]")), optional)
     .description("say what a tool call in doubt did; without a call, list them")
-    .argument("<agent>")
-    .argument("[call]")
     .option("--output <json>", "it succeeded, and returned this")
     .option("--error <message>", "it failed without effect")
     .option("--retry", "it is made again")
     .option("--unknown", "the run goes on without knowing")
     .action(lazily(async () => (await import("./writing/settleCommand.ts")).settle));
-  withAgent(writing(program.command("answer")), optional)
+  withAgent(writing(program.command("answer [request]")), optional)
     .description("answer what an agent asks; without a request, list them")
-    .argument("[request]")
     .argument("[answer]", "as JSON")
     .option("--approve", "approve the tool call")
     .option("--reject <reason>", "reject it")
@@ -220,26 +203,22 @@ function agentCommands(program: Command, lazily: Lazily): void {
     .argument("[agent]", "default: every agent")
     .option("--dry-run", "only show what would be deleted")
     .action(lazily(async () => (await import("./writing/pruneCommand.ts")).prune));
-  withAgent(writing(program.command("fork")), optional)
+  withAgent(writing(program.command("fork <agent> <new-agent>")), optional)
     .description("make an independent copy of an agent under another id")
-    .argument("<agent>")
-    .argument("<new-agent>")
     .option("--checkpoint <checkpoint>", "the checkpoint to begin at; default: now")
     .action(lazily(async () => (await import("./writing/forkCommand.ts")).fork));
 }
 
 function dataCommands(program: Command, lazily: Lazily): void {
-  withArchiveKeys(writing(program.command("export")), "writes")
+  withArchiveKeys(writing(program.command("export <agent>")), "writes")
     .description("write an agent to a file")
-    .argument("<agent>")
     .option("-o, --out <file>", "the file, which must not be there yet")
     .option("--checkpoint <checkpoint>", "the checkpoint to end with; default: all")
     .option("--gzip", "compress it")
     .option("--move", "move the agent: it runs here no more")
     .action(lazily(async () => (await import("./writing/exportCommand.ts")).exportCommand));
-  withArchiveKeys(writing(program.command("import")), "reads")
+  withArchiveKeys(writing(program.command("import <file>")), "reads")
     .description("make an agent of a file that export wrote")
-    .argument("<file>")
     .option("--as <agent>", "another id, which makes it a fork")
     .option("--receipt <file>", "write the receipt for move finish")
     .option("--trust-approvals", "let approvals in the file count; default: the agent asks for them again")
@@ -258,21 +237,18 @@ function dataCommands(program: Command, lazily: Lazily): void {
     .description("mark all agents as copies, after a restore with other tools")
     .action(lazily(async () => (await import("./writing/backupCommands.ts")).markAllRestored));
   const move = program.command("move").description("end a move that export --move began");
-  writing(move.command("finish"))
+  writing(move.command("finish <agent>"))
     .description("the agent has arrived elsewhere")
-    .argument("<agent>")
     .argument("<receipt>", "the file that import --receipt wrote")
     .action(lazily(async () => (await import("./writing/moveCommand.ts")).moveFinish));
-  writing(move.command("cancel"))
+  writing(move.command("cancel <agent>"))
     .description("the agent has not arrived, and runs here again")
-    .argument("<agent>")
     .action(lazily(async () => (await import("./writing/moveCommand.ts")).moveCancel));
   writing(program.command("reencrypt"))
     .description("encrypt the data keys of all agents with the current key of --keys")
     .action(lazily(async () => (await import("./writing/reencryptCommand.ts")).reencryptCommand));
-  writing(program.command("salvage"))
+  writing(program.command("salvage <agent>"))
     .description("copy what is intact of a damaged agent in files into another folder")
-    .argument("<agent>")
     .option("--to <folder>", "the folder to copy into")
     .action(lazily(async () => (await import("./writing/salvageCommand.ts")).salvage));
 }
@@ -286,9 +262,8 @@ function taskCommands(program: Command, lazily: Lazily): void {
     .option("--limit <number>", "the most tasks to list", count, 100)
     .action(lazily(async () => (await load()).listTasks));
   const change = (name: "pause" | "resume" | "cancel" | "retry", description: string): Command =>
-    withAgent(writing(tasks.command(name)), optional)
+    withAgent(writing(tasks.command(`${name} <task>`)), optional)
       .description(description)
-      .argument("<task>")
       .action(lazily(async () => (await load()).changeTask(name)));
   change("pause", "pause a task until it is resumed").option("--reason <reason>", "why");
   change("resume", "let a paused or waiting task go on");
@@ -323,4 +298,13 @@ function withAgent(command: Command, what: string): Command {
 function count(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("Expected a whole number from 0 to 999999999.");
+}
+
+const encrypts = "encrypt with these keys; default: --keys";
+const decrypts = "the keys of encrypted files, which must be encrypted then; default: --keys";
+
+/** Adds the options for the keys of archives that a command writes or reads. */
+function withArchiveKeys(command: Command, does: "writes" | "reads"): Command {
+  command.option("--archive-keys <module#export>", does === "writes" ? encrypts : decrypts);
+  return does === "writes" ? command.option("--plain", "do not encrypt, although the storage is encrypted") : command;
 }

@@ -67,7 +67,8 @@ export interface CommandCircumstances {
 
 export function failureReport(error: unknown, { isForPrograms, isStopped }: CommandCircumstances): FailureReport {
   if (error instanceof CommanderError) return parserReport(error, isForPrograms);
-  if (isStopped && isAbort(error)) return { reason: "stopped", code: "stopped", message: "The command was stopped." };
+  if (isStopped && error instanceof Error && error.name === "AbortError")
+    return { reason: "stopped", code: "stopped", message: "The command was stopped." };
   if (error instanceof CommandFailure) return { reason: error.reason, code: error.reason, message: error.message };
   if (AgentPersistenceError.isInstance(error)) {
     const hint = hints[error.code];
@@ -79,10 +80,6 @@ export function failureReport(error: unknown, { isForPrograms, isStopped }: Comm
     };
   }
   return { reason: "failed", code: "failed", message: error instanceof Error ? error.message : String(error) };
-}
-
-function isAbort(error: unknown): boolean {
-  return error instanceof Error && error.name === "AbortError";
 }
 
 /** The message of a driver or of the file system is more precise than the error of the storage. */

@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { NotSupportedError } from "../errors/storageErrors.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
 import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
-import { type LogStorage, offersLog } from "../storage/LogStorage.ts";
+import { withLog } from "../storage/LogStorage.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";
 import { DataKeys } from "./keys/DataKeys.ts";
 import { KeyLog } from "./keys/KeyLog.ts";
@@ -54,15 +53,10 @@ export function encrypted(
   checkSchema(providerSchema, storage, "storage of encrypted()");
   checkSchema(optionsSchema, options, "options of encrypted()");
   const { keys, plain = defaultPlainFields, keyStorage = storage } = options;
-  const [stored, ofKeys] = [withLog(storage), withLog(keyStorage)];
+  const [stored, ofKeys] = [withLog(storage, "encrypted()"), withLog(keyStorage, "encrypted()")];
   const sha256 = () => stored.sha256();
   const dataKeys = new DataKeys(new KeyLog(ofKeys.log, sha256), keys);
   const log = new EncryptedRecordLog(stored.log, { keys: dataKeys, plain, sha256 });
   const { inlineThresholdBytes, compressThresholdBytes } = stored;
   return new LogPersistenceStorageProvider(log, { inlineThresholdBytes, compressThresholdBytes });
-}
-
-function withLog(storage: PersistenceStorageProvider): LogStorage {
-  if (offersLog(storage) && storage.log.capabilities.keeps === undefined) return storage;
-  throw new NotSupportedError("encrypted()", "a log of all records");
 }

@@ -18,7 +18,7 @@ import type { GivenReply } from "./waiting/givenReply.ts";
 import { executionPointOf, executionPointSchema } from "./executionPoint/executionPoint.ts";
 import type { CheckpointValidation } from "../environment/CheckpointValidation.ts";
 import { messagesOf } from "../journal/messagesOf.ts";
-import { assertNewAgentId } from "../internal/options/assertNewAgentId.ts";
+import { assertNewAgentId } from "../internal/options/assertAgentId.ts";
 import type { EditedCheckpoint, EditOptions } from "./edit/editCheckpoint.ts";
 import { openUnless } from "../journal/openWithRetry.ts";
 import { inAnswerTurn } from "./waiting/inAnswerTurn.ts";

@@ -14,7 +14,7 @@ import { strictOptions } from "../internal/options/strictOptions.ts";
 import { pathText, type RedactedPath, redactedPath } from "../internal/redactedPath.ts";
 import { type KeySource, keySourceSchema } from "../storage/KeySource.ts";
 import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
-import { type LogStorage, offersLog } from "../storage/LogStorage.ts";
+import { withLog } from "../storage/LogStorage.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";
 import { Telemetry } from "../telemetry/Telemetry.ts";
 import type { TelemetryFacts, TelemetryOperation, TelemetrySpan } from "../telemetry/TelemetryOperation.ts";
@@ -165,7 +165,7 @@ export class StorageRedaction implements Redactor {
     storage: PersistenceStorageProvider,
     { keys, keyStorage = storage }: Vault,
   ): LogPersistenceStorageProvider {
-    const [stored, ofKeys] = [withLog(storage), withLog(keyStorage)];
+    const [stored, ofKeys] = [withLog(storage, "redaction()"), withLog(keyStorage, "redaction()")];
     const sha256 = () => stored.sha256();
     const dataKeys = new DataKeys(new KeyLog(ofKeys.log, sha256), keys);
     const log = new RedactedRecordLog(stored.log, {
@@ -208,11 +208,6 @@ function toolsWithin(tools: ReadonlyMap<string, AnyTool>, found: Set<AnyTool> = 
     if (agent) toolsWithin(agent.definition.tools, found);
   }
   return found;
-}
-
-function withLog(storage: PersistenceStorageProvider): LogStorage {
-  if (offersLog(storage) && storage.log.capabilities.keeps === undefined) return storage;
-  throw new NotSupportedError("redaction()", "a log of all records");
 }
 
 /** Shows operations without redacted values. */

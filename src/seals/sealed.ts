@@ -1,10 +1,9 @@
 import type { z } from "zod";
-import { NotSupportedError } from "../errors/storageErrors.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { functionSchema, integerFrom, objectWithMethods } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
 import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
-import { offersLog } from "../storage/LogStorage.ts";
+import { withLog } from "../storage/LogStorage.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";
 import type { SealKeeper, Sign, Verify } from "./log/SealKeys.ts";
 import { SealingRecordLog } from "./log/SealingRecordLog.ts";
@@ -57,10 +56,9 @@ const optionsSchema = strictOptions(() => ({
 export function sealed(storage: PersistenceStorageProvider, options: SealOptions): LogPersistenceStorageProvider {
   checkSchema(providerSchema, storage, "storage of sealed()");
   checkSchema(optionsSchema, options, "options of sealed()");
-  if (!offersLog(storage) || storage.log.capabilities.keeps !== undefined)
-    throw new NotSupportedError("sealed()", "a log of all records");
+  const stored = withLog(storage, "sealed()");
   const { sign, verify, keepAt, every = defaultEvery } = options;
-  const log = new SealingRecordLog(storage.log, { sign, verify, keepAt, every, sha256: () => storage.sha256() });
-  const { inlineThresholdBytes, compressThresholdBytes } = storage;
+  const log = new SealingRecordLog(stored.log, { sign, verify, keepAt, every, sha256: () => stored.sha256() });
+  const { inlineThresholdBytes, compressThresholdBytes } = stored;
   return new LogPersistenceStorageProvider(log, { inlineThresholdBytes, compressThresholdBytes });
 }

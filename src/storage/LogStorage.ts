@@ -1,5 +1,6 @@
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
+import { NotSupportedError } from "../errors/storageErrors.ts";
 import type { CheckpointFilter, PersistenceStorageProvider } from "./PersistenceStorageProvider.ts";
 import type { RecordLog } from "./RecordLog.ts";
 
@@ -26,4 +27,10 @@ export function offersLog<Provider extends PersistenceStorageProvider>(
 ): provider is Provider & LogStorage {
   const { log, sha256 }: Partial<LogStorage> = provider as Partial<LogStorage>;
   return typeof log?.open === "function" && typeof sha256 === "function";
+}
+
+/** Returns a storage that keeps all records. @throws NotSupportedError for any other storage */
+export function withLog(storage: PersistenceStorageProvider, operation: string): LogStorage {
+  if (offersLog(storage) && storage.log.capabilities.keeps === undefined) return storage;
+  throw new NotSupportedError(operation, "a log of all records");
 }

@@ -103,6 +103,14 @@ export async function readPaced(log: ReadableLog, agentId: string, options?: Rea
   return entries;
 }
 
+/** Returns the records that were appended after a position, without pruned records. @throws UnreadableValueError */
+export async function readAdded(log: ReadableLog, agentId: string, after: number): Promise<readonly Entry[]> {
+  const stored = await readPaced(log, agentId, { after });
+  const defect = stored.map((entry) => validateRecord(entry)).find((found) => found !== undefined);
+  if (defect !== undefined) throw new UnreadableValueError(defect);
+  return after === 0 ? liveEntries(stored) : stored;
+}
+
 /** @throws WrongShapeError if the entry belongs to another kind of log than an agent. */
 export function assertOfAgent(agentId: string, { records }: Pick<Entry, "records">): void {
   const found = records.find(isShapeRecord);
@@ -161,7 +169,8 @@ async function indexed(entries: readonly Entry[], index: LogProjection, visit?: 
   return { index, checksums, end, generation: end?.generation };
 }
 
-function assertSound(entry: Entry, next?: NextNumbers): void {
+/** @throws UnsupportedRecordError, UnreadableValueError @param next the expected numbers. By default they are not checked. */
+export function assertSound(entry: Entry, next?: NextNumbers): void {
   const unknown = unknownKind(entry);
   if (unknown !== undefined) throw new UnsupportedRecordError(unknown, entry.position);
   const defect = validateRecord(entry, next);

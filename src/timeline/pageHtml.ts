@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { ComparisonData } from "./data/ComparisonData.ts";
+import type { ComparisonData } from "./data/comparedRuns.ts";
 import type { TimelineAgent, TimelineItem, ListedPage } from "./data/TimelineData.ts";
 import { readFile } from "node:fs/promises";
 
@@ -131,10 +131,8 @@ export function pageAssets(): Promise<PageAssets> {
 }
 
 async function readAssets(): Promise<PageAssets> {
-  const [script, style] = await Promise.all(["page.js", "page.css"].map(readBuilt));
+  const [script, style] = await Promise.all(
+    ["page.js", "page.css"].map((name) => readFile(new URL(`./timeline-page/${name}`, import.meta.url), "utf8")),
+  );
   return { script: script ?? "", style: style ?? "" };
-}
-
-function readBuilt(name: string): Promise<string> {
-  return readFile(new URL(`./timeline-page/${name}`, import.meta.url), "utf8");
 }

@@ -11,8 +11,7 @@ import { statusWithoutApprovals, type ImportedEnd, ImportedLog } from "./Importe
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { customSchema, numberFrom } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
-import { assertAgentId } from "../internal/options/assertAgentId.ts";
-import { assertNewAgentId } from "../internal/options/assertNewAgentId.ts";
+import { assertAgentId, assertNewAgentId } from "../internal/options/assertAgentId.ts";
 import { agentSummary } from "../journal/agentSummary.ts";
 import type { LogStorage } from "../storage/LogStorage.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
@@ -22,11 +21,11 @@ import type { LogAppend } from "../storage/RecordLog.ts";
 import { ArchiveReader } from "./ArchiveReader.ts";
 import { type ArchiveHeader, defaultMaxPartBytes } from "./format/archiveFormat.ts";
 import { forkAppend, type ForkedLog, recordsOfFork } from "./forkAppend.ts";
-import { readingKeys } from "./archiveKeys.ts";
+import { readingKeys } from "./format/encryptedArchive.ts";
 import { type KeySource, keySourceSchema } from "../storage/KeySource.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
 import { type MoveReceipt, receiptOf } from "./finishMove.ts";
-import { receivedLines } from "./receivedLines.ts";
+import { receivedLines } from "./transferredBlobs.ts";
 import { quoted } from "../errors/quoted.ts";
 
 /** The result of `importAgent`. */

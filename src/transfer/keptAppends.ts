@@ -12,7 +12,6 @@ import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { CustodyRecord } from "../checkpoint/records/runRecords.ts";
 import { initialStatus, statusAfter } from "../checkpoint/state/StatusState.ts";
 import { includesText, utf8 } from "../internal/bytes.ts";
-import { type KeptAppend, StoredForm } from "./StoredForm.ts";
 import { assertOfAgent } from "../storage/readEntries.ts";
 
 /** A line without these texts is not parsed. A search is fast for a text that starts with a rare character. */
@@ -151,12 +150,48 @@ function entryOf(line: Uint8Array, sha256: Sha256): Entry | undefined {
   return decoded.ok ? decoded.entry : undefined;
 }
 
-function isAboutMore(record: { readonly kind: string; readonly asksAgain?: true }): boolean {
-  return record.kind !== "custody" || record.asksAgain === true;
-}
-
 function custodyIn(marked: readonly Entry[]): CustodyRecord | undefined {
   const records = liveEntries(marked).flatMap((entry) => entry.records as readonly AgentRecord[]);
   const about = records.filter(({ kind }) => kind === "custody" || kind === "origin");
   return about.reduce((state, record) => statusAfter(state, record, 1), initialStatus).custody;
+}
+
+interface KeptAppend {
+  readonly line: Uint8Array;
+  readonly position: number;
+}
+
+type StoredLog = Pick<RecordLog, "read"> & Required<Pick<RecordLog, "encodedAppends">>;
+
+function isAboutMore(record: { readonly kind: string; readonly asksAgain?: true }): boolean {
+  return record.kind !== "custody" || record.asksAgain === true;
+}
+
+/** A log whose entries are read from its lines. */
+class StoredForm implements StoredLog {
+  readonly #log: StoredLog;
+  readonly #entryIn: (kept: KeptAppend) => Entry;
+
+  constructor(log: StoredLog, entryIn: (kept: KeptAppend) => Entry) {
+    this.#log = log;
+    this.#entryIn = entryIn;
+  }
+
+  encodedAppends(...given: Parameters<StoredLog["encodedAppends"]>): AsyncIterable<Uint8Array> {
+    return this.#log.encodedAppends(...given);
+  }
+
+  async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
+    let begin = 0;
+    if (options.sinceSnapshot)
+      for await (const { line, position } of this.#within(agentId, options)) if (hasSnapshot(line)) begin = position;
+    for await (const kept of this.#within(agentId, options)) if (kept.position >= begin) yield this.#entryIn(kept);
+  }
+
+  async *#within(agentId: string, { after = 0, upTo }: ReadOptions): AsyncGenerator<KeptAppend> {
+    for await (const line of this.#log.encodedAppends(agentId, upTo === undefined ? {} : { upTo })) {
+      const position = linkOf(line)?.position ?? 0;
+      if (position > after) yield { line, position };
+    }
+  }
 }

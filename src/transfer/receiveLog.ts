@@ -11,9 +11,9 @@ import { processOwner } from "../storage/ReleasableLog.ts";
 import type { AgentSummary, LogAppend } from "../storage/RecordLog.ts";
 import { ArchiveReader } from "./ArchiveReader.ts";
 import type { TransferStorage } from "./logOf.ts";
-import { readingKeys } from "./archiveKeys.ts";
+import { readingKeys } from "./format/encryptedArchive.ts";
 import { type ImportOptions, refusalOf } from "./importAgent.ts";
-import { receivedLines } from "./receivedLines.ts";
+import { receivedLines } from "./transferredBlobs.ts";
 
 const summaryMark = new TextEncoder().encode('"summary":{');
 

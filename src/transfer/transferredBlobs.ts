@@ -7,6 +7,8 @@ import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { type BlobStore, blobsAtOnce } from "../storage/BlobStore.ts";
 import type { ArchivePart } from "./format/archiveFormat.ts";
 import { includesText } from "../internal/bytes.ts";
+import { Pace } from "../internal/nextTurn.ts";
+import type { TransferStorage } from "./logOf.ts";
 import { parseBlobReference } from "../storage/blobs.ts";
 import { storedBlobsOf } from "../storage/storedBlobs.ts";
 
@@ -101,7 +103,7 @@ export function blobsNamedIn(line: Uint8Array): ReadonlySet<string> {
 const mostBytes = 8 * 1024 * 1024;
 
 /** Stores the blobs of an archive concurrently while more data arrives. */
-export class ReceivedBlobs {
+class ReceivedBlobs {
   readonly #blobs: BlobStore;
   readonly #agentId: string;
   readonly #storing = new Set<Promise<void>>();
@@ -151,5 +153,38 @@ export class ReceivedBlobs {
     const { generation = 1, encoding } = parseBlobReference(reference) ?? {};
     if ((await this.#blobs.put(this.#agentId, generation, bytes, encoding)) !== reference)
       throw new InvalidArchiveError(`the blob ${reference} has another content`);
+  }
+}
+
+/** Receives the lines and the names of the blobs of an archive, and can refuse them. */
+interface LineReceiver {
+  addLine(line: Uint8Array): void;
+  addBlob(reference: string): void;
+}
+
+/** Stores blobs before the line that refers to them. */
+export async function* receivedLines(
+  parts: AsyncIterable<ArchivePart>,
+  { log }: TransferStorage<"receive">,
+  agentId: string,
+  receiver: LineReceiver,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const pace = new Pace();
+  const blobs = new ReceivedBlobs(log.blobs, agentId);
+  try {
+    for await (const part of parts) {
+      await pace.after(part.bytes.length);
+      if (part.kind === "line") {
+        receiver.addLine(part.bytes);
+        await blobs.stored();
+        yield part.bytes;
+      } else {
+        receiver.addBlob(part.reference);
+        await blobs.put(part.reference, part.bytes);
+      }
+    }
+    await blobs.stored();
+  } finally {
+    await blobs.ended();
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { itemsIn } from "../../src/transfer/itemsIn.ts";
+import { itemsIn } from "../../src/transfer/ArchiveReader.ts";
 
 describe("itemsIn", () => {
   it.each([

@@ -32,15 +32,11 @@ const paints: Readonly<Record<CallView["state"], Paint>> = {
   to_repeat: "yellow",
 };
 
-export interface ShowCommandOptions extends CommonOptions {
-  readonly messages: number;
-}
-
 const mostRuns = 5;
 
 export async function show(
   session: Session,
-  { messages }: ShowCommandOptions,
+  { messages }: CommonOptions & { readonly messages: number },
   given: string,
   checkpoint?: string,
 ): Promise<ExitReason | void> {

@@ -1,5 +1,5 @@
 import type { DynamoDBClient } from "../../dynamodb.ts";
-import { readOnlyFileSystem } from "../../nodejs/readOnlyFileSystem.ts";
+import { readOnlyFileSystem } from "../../nodejs/FileSystem.ts";
 import type { PostgresClient } from "../../postgres.ts";
 import type { SqliteDatabase } from "../../sqlite.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";

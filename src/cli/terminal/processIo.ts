@@ -12,7 +12,7 @@ export function processIo(version: string, { stdin, stdout, stderr }: ProcessStr
   let stop: AbortController | undefined;
   const write = stdout.write.bind(stdout) as (bytes: Buffer, done: (error?: Error | null) => void) => boolean;
   return {
-    out: sinkOf(stdout, (error) => (isClosedPipe(error) ? new ClosedOutputError({ cause: error }) : error)),
+    out: sinkOf(stdout, (error) => (error.code === "EPIPE" ? new ClosedOutputError({ cause: error }) : error)),
     // Write errors are ignored, because messages are optional.
     err: sinkOf(stderr, () => undefined),
     canAsk: stdin.isTTY === true && stderr.isTTY === true,
@@ -44,10 +44,6 @@ export function processIo(version: string, { stdin, stdout, stderr }: ProcessStr
       stdout.write = stderr.write.bind(stderr) as typeof stdout.write;
     },
   };
-}
-
-function isClosedPipe(error: NodeJS.ErrnoException): boolean {
-  return error.code === "EPIPE";
 }
 
 /** @param failureOf maps a stream error to the error of a write. `undefined` ignores the error. */

@@ -67,7 +67,8 @@ function cutTo(cell: Cell, width: number): Cell {
 function beginning(text: string, width: number): string {
   let { index } = truncatedWidth(text, { limit: width });
   // The library may leave half of a surrogate pair, and counts some emoji late.
-  while (index > 0 && (textWidth(text.slice(0, index)) > width || /\p{Surrogate}$/u.test(text.slice(0, index)))) index--;
+  while (index > 0 && (textWidth(text.slice(0, index)) > width || /\p{Surrogate}$/u.test(text.slice(0, index))))
+    index--;
   return text.slice(0, index);
 }
 

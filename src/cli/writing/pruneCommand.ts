@@ -7,16 +7,12 @@ import { type Output, withProgress } from "../terminal/Output.ts";
 import { counted, bytesText } from "../terminal/shortTexts.ts";
 import { painted } from "../terminal/painted.ts";
 
-export interface PruneCommandOptions extends AgentOptions {
-  readonly dryRun?: boolean | undefined;
-}
-
 const why = "Pruning depends on the retention policy and the inverses of your agent.";
 
 /** `prune [agent]`: deletes data that the retention policy does not keep. */
 export async function prune(
   session: Session,
-  options: PruneCommandOptions,
+  options: AgentOptions & { readonly dryRun?: boolean | undefined },
   given?: string,
 ): Promise<ExitReason | void> {
   const { output } = session;

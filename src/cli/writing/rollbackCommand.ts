@@ -11,15 +11,10 @@ import type { Output } from "../terminal/Output.ts";
 import { type Paint, painted } from "../terminal/painted.ts";
 import { counted, shortValue } from "../terminal/shortTexts.ts";
 
-export interface RollbackCommandOptions extends AgentOptions {
-  readonly preview?: boolean | undefined;
-  readonly leave?: boolean | undefined;
-}
-
 /** `rollback <agent> <checkpoint>`: shows the changes, requests confirmation and rolls back. */
 export async function rollback(
   session: Session,
-  options: RollbackCommandOptions,
+  options: AgentOptions & { readonly preview?: boolean | undefined; readonly leave?: boolean | undefined },
   given: string,
   checkpoint: string,
 ): Promise<ExitReason | void> {

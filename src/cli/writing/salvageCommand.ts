@@ -5,14 +5,10 @@ import { findLog } from "../ids/findLog.ts";
 import type { Session, WritingOptions } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
 
-export interface SalvageCommandOptions extends WritingOptions {
-  readonly to?: string | undefined;
-}
-
 /** `salvage <agent> --to <folder>`: copies the intact part of a damaged agent. */
 export async function salvage(
   session: Session,
-  { to }: SalvageCommandOptions,
+  { to }: WritingOptions & { readonly to?: string | undefined },
   given: string,
 ): Promise<ExitReason | void> {
   const { output, io } = session;

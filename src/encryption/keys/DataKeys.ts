@@ -1,3 +1,4 @@
+import { deleteOldest } from "../../internal/deleteOldest.ts";
 import { AuthenticationFailedError, KeyMissingError } from "../../errors/encryptionErrors.ts";
 import { quoted } from "../../errors/quoted.ts";
 import { randomId } from "../../internal/randomId.ts";
@@ -128,10 +129,7 @@ export class DataKeys {
       if (this.#known.get(agentId) === loading) this.#known.delete(agentId);
     };
     loading.then((found) => (found ? this.#read.set(loading, found.key) : forget()), forget);
-    for (const oldest of this.#known.keys()) {
-      if (this.#known.size <= mostKeys) break;
-      this.#known.delete(oldest);
-    }
+    deleteOldest(this.#known, mostKeys);
     return loading;
   }
 

@@ -38,7 +38,9 @@ export type ModelAt = (lane: number, order: number) => string | undefined;
 export function modelFinder(log: LogProjection): ModelAt {
   const settings = new Map<number, readonly OrderedRecord[]>();
   const settingsOf = (lane: number): readonly OrderedRecord[] => {
-    const known = settings.get(lane) ?? (log.laneRecords.get(lane) ?? none).filter(({ record }) => namesModel(record));
+    const known =
+      settings.get(lane) ??
+      (log.laneRecords.get(lane) ?? none).filter(({ record }) => record.kind === "settings" && record.model !== "");
     settings.set(lane, known);
     return known;
   };
@@ -47,10 +49,6 @@ export function modelFinder(log: LogProjection): ModelAt {
       for (const { record } of newestFirst(settingsOf(at), upTo)) if (record.kind === "settings") return record.model;
     return undefined;
   };
-}
-
-function namesModel(record: OrderedRecord["record"]): boolean {
-  return record.kind === "settings" && record.model !== "";
 }
 
 function* newestFirst(records: readonly OrderedRecord[], upTo: number): Generator<OrderedRecord> {

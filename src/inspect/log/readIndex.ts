@@ -1,6 +1,5 @@
 import { isShapeRecord } from "../../checkpoint/format/ShapeRecord.ts";
 import { wholeRecords } from "../../checkpoint/format/leanRecords.ts";
-import { type NextNumbers, unknownKind, validateRecord } from "../../checkpoint/format/validateRecord.ts";
 import { liveEntries, pruningIn } from "../../checkpoint/pruning/liveEntries.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
@@ -13,10 +12,12 @@ import {
 import { estimateBytes } from "../../checkpoint/values/estimateBytes.ts";
 import { Pace } from "../../internal/nextTurn.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import { assertSound } from "../../storage/readEntries.ts";
 import type { ReadOptions, RecordLog } from "../../storage/RecordLog.ts";
 import type { Damage } from "../view/AgentView.ts";
 import { AgentIndex } from "./AgentIndex.ts";
 import { leanEntry } from "./leanRecord.ts";
+import { deleteOldest } from "../../internal/deleteOldest.ts";
 import { Mutex } from "../../internal/Mutex.ts";
 
 /** The number of cached agents. */
@@ -110,13 +111,6 @@ function noteEnd(index: AgentIndex, { entries, error }: LeanEntries): void {
   if (error !== undefined) index.damage.push(damageOf(index, error));
 }
 
-function assertSound(entry: Entry, next?: NextNumbers): void {
-  const unknown = unknownKind(entry);
-  if (unknown !== undefined) throw new UnsupportedRecordError(unknown, entry.position);
-  const defect = validateRecord(entry, next);
-  if (defect !== undefined) throw new UnreadableValueError(defect);
-}
-
 const damages = [CorruptLogError, UnsupportedFormatError, UnsupportedRecordError, UnreadableValueError];
 
 /** Whether an error concerns the stored data. Inconsistent records cause a `TypeError` or `RangeError`. */
@@ -158,7 +152,7 @@ export class OpenedLogs {
       this.#known.delete(agentId);
       const index = known && (await readOn(this.#log, known)) ? known : await readIndex(this.#log, agentId);
       this.#known.set(agentId, index);
-      for (const oldest of [...this.#known.keys()].slice(0, -most)) this.#known.delete(oldest);
+      deleteOldest(this.#known, most);
       return index;
     });
   }

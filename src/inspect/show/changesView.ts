@@ -45,13 +45,9 @@ export function changesView({ show }: Shown, records: readonly OrderedRecord[]):
   };
 }
 
-interface AddedMessage {
-  readonly number: number;
-  readonly message: unknown;
-  readonly before?: number;
-}
-
-function addedIn(record: AgentRecord): readonly AddedMessage[] {
+function addedIn(
+  record: AgentRecord,
+): readonly { readonly number: number; readonly message: unknown; readonly before?: number }[] {
   if (record.kind === "message") return [{ number: record.number, message: record.message }];
   if (record.kind !== "edit") return [];
   const { before } = record;

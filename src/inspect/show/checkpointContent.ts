@@ -5,7 +5,6 @@ import { stateAt } from "../../checkpoint/state/foldTo.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { recordsBetween } from "../log/laneRecords.ts";
 import type { CheckpointContent, ChangedValue, CheckpointDifference, MessageView } from "../view/CheckpointView.ts";
-import type { ShownValue } from "../view/viewParts.ts";
 import { callsBegunIn, callViews } from "./callView.ts";
 import { changesIn, fileChangeView, fileNotesIn, filesBetween } from "./changesView.ts";
 import { checkpointShower, isoTime, lineShower } from "./checkpointView.ts";
@@ -35,7 +34,7 @@ export function checkpointContent(shown: Shown, point: CheckpointPoint, options:
     input: show(record.input),
     inputType: record.inputType,
     ...historyPage(shown, state, options),
-    storage: shownStorage(shown, state),
+    storage: Object.fromEntries([...state.storage].map(([key, value]) => [key, shown.show(value)])),
     ...shownSettings(shown, state),
     decisions: decisions.map(({ decision, reason, at, node }) =>
       withoutUndefined({ decision, reason, at: isoTime(at), node }),
@@ -61,10 +60,6 @@ function shownSettings({ show }: Shown, { settings }: AgentState) {
   const { model, parameters, tools } = settings;
   // An imported checkpoint without a model is stored with an empty name.
   return { model: model || undefined, parameters: parameters === undefined ? undefined : show(parameters), tools };
-}
-
-function shownStorage({ show }: Shown, { storage }: AgentState): CheckpointContent["storage"] {
-  return Object.fromEntries([...storage].map(([key, value]): [string, ShownValue] => [key, show(value)]));
 }
 
 function sinceParent(shown: Shown, point: CheckpointPoint): Pick<CheckpointContent, "calls" | "files"> {

@@ -42,7 +42,7 @@ export function checkpointShower(log: LogProjection): ShowCheckpoint {
       summary: record.summary,
       usage: usageView(record.usage),
       isHead: heads.has(version),
-      isLeft: !isLiving(living, point),
+      isLeft: order > (living.get(record.lane) ?? -1),
     }) as CheckpointView;
   };
 }
@@ -92,10 +92,6 @@ function livingIn(log: LogProjection): Living {
       addWay(log, living, lane);
   }
   return living;
-}
-
-function isLiving(living: Living, { record, order }: CheckpointPoint): boolean {
-  return order <= (living.get(record.lane) ?? -1);
 }
 
 function addWay({ lanes, checkpoints }: LogProjection, living: Map<number, number>, lane: number): void {

@@ -19,17 +19,13 @@ export const agentStatuses = [
   "unreadable",
 ] as const satisfies readonly AgentStatus[];
 
-function agentStatus(status: string): AgentStatus {
-  return agentStatuses.find((known) => known === status) ?? "unknown";
-}
-
 export function listedAgent(summary: AgentSummary): ListedAgent {
   const { agentId, order, requestIds, runId, taskName, priority, dueAt, checkpoints, data } = summary;
   const isUnreadable = summary.status === unreadable;
   return withoutUndefined({
     agentId,
     shape: shapeOfStatus(summary.status),
-    status: agentStatus(summary.status),
+    status: agentStatuses.find((known) => known === summary.status) ?? "unknown",
     reason: isUnreadable ? undefined : reasonIn(data),
     problem: isUnreadable ? problemIn(data) : undefined,
     createdAt: isUnreadable ? undefined : summary.createdAt,

@@ -1,8 +1,6 @@
-import { validateRecord } from "../../checkpoint/format/validateRecord.ts";
 import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
 import type { LineRequest } from "../../checkpoint/lines/LineRequests.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
-import { liveEntries } from "../../checkpoint/pruning/liveEntries.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { addValueReferences } from "../../checkpoint/records/blobReferences.ts";
 import type { AnswerRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
@@ -19,7 +17,7 @@ import type { AgentPersistenceError } from "../../errors/AgentPersistenceError.t
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import { fetchBlobs } from "../../storage/blobs.ts";
-import { readPaced } from "../../storage/readEntries.ts";
+import { readAdded } from "../../storage/readEntries.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import { toolCallsIn, type ToolCallPart } from "./responseMessage.ts";
 
@@ -78,11 +76,7 @@ export class RunRecords {
 
   /** Reads the records that were appended since the last call. @throws CorruptLogError, UnreadableValueError */
   async read(): Promise<void> {
-    const { position } = this.#index;
-    const stored = await readPaced(this.#log, this.agentId, { after: position });
-    const defect = stored.map((entry) => validateRecord(entry)).find((found) => found !== undefined);
-    if (defect !== undefined) throw new UnreadableValueError(defect);
-    const entries = position === 0 ? liveEntries(stored) : stored;
+    const entries = await readAdded(this.#log, this.agentId, this.#index.position);
     const references = new Map<string, BlobCell>();
     for (const record of entries.flatMap(({ records }) => records as readonly AgentRecord[]))
       addValueReferences(record, references);

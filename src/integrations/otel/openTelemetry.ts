@@ -1,12 +1,31 @@
-import type { Meter, Tracer } from "@opentelemetry/api";
+import {
+  type Meter,
+  type Tracer,
+  context,
+  type Context,
+  isSpanContextValid,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type SpanContext,
+} from "@opentelemetry/api";
 import { z } from "zod";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString, objectWithMethods } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { Telemetry } from "../../telemetry/Telemetry.ts";
-import type { TelemetryKind, TelemetryOperation, TelemetrySpan } from "../../telemetry/TelemetryOperation.ts";
+import type {
+  TelemetryKind,
+  TelemetryOperation,
+  TelemetrySpan,
+  TelemetryFacts,
+  TelemetryFailure,
+} from "../../telemetry/TelemetryOperation.ts";
 import { Instruments } from "./Instruments.ts";
-import { OperationSpan, surroundingSpan } from "./OperationSpan.ts";
+import { attributesOf, contentAttributes } from "./attributesOf.ts";
+import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
+import { ToolFailedError } from "../../errors/toolCallErrors.ts";
 
 /** Options of {@link openTelemetry}. */
 export interface OpenTelemetryOptions {
@@ -78,4 +97,111 @@ class OpenTelemetry extends Telemetry {
     const started = operation.provider === undefined ? { ...operation, provider } : operation;
     return new OperationSpan(started, tracer, this.#instruments);
   }
+}
+
+class OperationSpan implements TelemetrySpan {
+  readonly #operation: TelemetryOperation;
+  readonly #span: Span | undefined;
+  readonly #context: Context;
+  readonly #instruments: Instruments | undefined;
+  readonly #startedAt = performance.now();
+
+  constructor(operation: TelemetryOperation, tracer: Tracer | undefined, instruments: Instruments | undefined) {
+    const parent = context.active();
+    this.#operation = operation;
+    this.#instruments = instruments;
+    this.#span = tracer?.startSpan(
+      spanNameOf(operation),
+      {
+        kind: operation.kind === "chat" ? SpanKind.CLIENT : SpanKind.INTERNAL,
+        attributes: attributesOf(operation.kind, operation),
+      },
+      parent,
+    );
+    this.#context = this.#span ? trace.setSpan(parent, this.#span) : parent;
+  }
+
+  get trace(): string | undefined {
+    const span = this.#span?.spanContext();
+    return span && isSpanContextValid(span) ? traceparentOf(span) : undefined;
+  }
+
+  run<Result>(action: () => Result): Result {
+    return context.with(this.#context, action);
+  }
+
+  end(facts: TelemetryFacts, failure?: TelemetryFailure): void {
+    const { kind } = this.#operation;
+    const errorType = failure && !isOnlyMoved(failure.error) ? errorTypeOf(failure.error) : undefined;
+    const all = { ...this.#operation, ...facts };
+    const seconds = (performance.now() - this.#startedAt) / 1_000;
+    this.#instruments?.record(kind, all, { seconds, errorType });
+    const span = this.#span;
+    if (!span) return;
+    span.setAttributes({ ...attributesOf(kind, facts), ...contentAttributes(kind, facts) });
+    const linked = parseTraceparent(facts.linkedTrace);
+    if (linked && linked.spanId !== span.spanContext().spanId) span.addLink({ context: linked });
+    if (errorType !== undefined) {
+      span.setAttribute("error.type", errorType);
+      span.setStatus({ code: SpanStatusCode.ERROR, message: errorType });
+    }
+    span.end();
+  }
+}
+
+/** Returns `error.type`: the code of a library error, otherwise the name of the error. Never the message. */
+function errorTypeOf(error: unknown): string {
+  // The error that the tool threw is more specific.
+  if (error instanceof ToolFailedError && error.cause instanceof Error) return errorTypeOf(error.cause);
+  if (AgentPersistenceError.isInstance(error)) return error.code;
+  return error instanceof Error ? error.name : "_OTHER";
+}
+
+/** Returns whether an operation ended only because its run moved or waits. */
+function isOnlyMoved(error: unknown): boolean {
+  return AgentPersistenceError.isInstance(error) && ["run_moved", "run_suspended"].includes(error.code);
+}
+
+/** Builds a span name of low cardinality, which contains models, tools and agent names but never ids. */
+function spanNameOf({ kind, model, agentName, toolName }: TelemetryOperation): string {
+  switch (kind) {
+    case "chat":
+      return named(kind, model);
+    case "invoke_agent":
+      return named(kind, agentName);
+    case "execute_tool":
+      return named(kind, toolName);
+    default:
+      return `agent_persistence.${kind}`;
+  }
+}
+
+function named(kind: string, name: string | undefined): string {
+  return name === undefined ? kind : `${kind} ${name}`;
+}
+
+/** W3C Trace Context, version 00. */
+const form = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+
+/** Formats a span context as the text that is stored with a run. */
+function traceparentOf({ traceId, spanId, traceFlags }: SpanContext): string {
+  return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
+}
+
+/** Returns `undefined` for invalid text, because a log may contain any value. */
+function parseTraceparent(text: string | undefined): SpanContext | undefined {
+  const [, traceId, spanId, flags] = form.exec(text ?? "") ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
+  const span = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+  return isSpanContextValid(span) ? span : undefined;
+}
+
+/** Returns the active span for an operation without one. A resumed run can link to this span. */
+function surroundingSpan(): TelemetrySpan {
+  const active = trace.getActiveSpan()?.spanContext();
+  return {
+    trace: active && isSpanContextValid(active) ? traceparentOf(active) : undefined,
+    run: (action) => action(),
+    end: () => {},
+  };
 }

@@ -1,3 +1,4 @@
+import { deleteOldest } from "../../internal/deleteOldest.ts";
 import { valueDigest } from "../../checkpoint/values/isSameValue.ts";
 import { EventKeyUsedError } from "../../errors/requestErrors.ts";
 import { NotSupportedError } from "../../errors/storageErrors.ts";
@@ -258,9 +259,6 @@ export class Inbox {
     const id = JSON.stringify([agentId, request]);
     this.#unreceived.delete(id);
     this.#unreceived.set(id, receipts);
-    for (const oldest of this.#unreceived.keys()) {
-      if (this.#unreceived.size <= mostUnreceived) break;
-      this.#unreceived.delete(oldest);
-    }
+    deleteOldest(this.#unreceived, mostUnreceived);
   }
 }

@@ -1,3 +1,4 @@
+import { deleteOldest } from "../../internal/deleteOldest.ts";
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
@@ -97,10 +98,7 @@ export class ShapeViews<Rec extends LogRecord, State extends ShapeState<Rec>> {
     this.#views.delete(id);
     const view = await readShape(this.#shape, { log: this.#log, id }, { known, whole });
     if (view.exists) this.#views.set(id, view);
-    for (const oldest of this.#views.keys()) {
-      if (this.#views.size <= this.#most) break;
-      this.#views.delete(oldest);
-    }
+    deleteOldest(this.#views, this.#most);
     return view;
   }
 

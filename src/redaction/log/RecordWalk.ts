@@ -1,3 +1,4 @@
+import { deleteOldest } from "../../internal/deleteOldest.ts";
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import { toolOf } from "../../internal/redactedPath.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
@@ -131,9 +132,10 @@ export class RecordWalk extends StoredValueWalk {
       if (isUnknownCall && key === "output") return [key, this.whole(item)];
       return [key, this.#field(record, key, item, tool)];
     });
-    if (restatesLog(record)) return Object.fromEntries([...fields.filter(notSecrets), ...this.#secrets(record)]);
+    if (restatesLog(record))
+      return Object.fromEntries([...fields.filter(([key]) => key !== "secrets"), ...this.#secrets(record)]);
     const isMarked = record["kind"] === "run" || isHiddenEvent(record, fields);
-    return Object.fromEntries(isMarked ? [...fields.filter(notMark), this.#mark()] : fields);
+    return Object.fromEntries(isMarked ? [...fields.filter(([key]) => key !== "vault"), this.#mark()] : fields);
   }
 
   /** A reader that begins at the record learns the secrets of the records before it. */
@@ -181,14 +183,6 @@ function hasText(value: unknown, isSearched: (text: string) => boolean): boolean
   return typeof value === "object" && value !== null && Object.values(value).some((item) => hasText(item, isSearched));
 }
 
-function notSecrets([key]: readonly [string, unknown]): boolean {
-  return key !== "secrets";
-}
-
-function notMark([key]: readonly [string, unknown]): boolean {
-  return key !== "vault";
-}
-
 /** A redacted value of an append. Becomes a token before it is stored. */
 export class HiddenValue {
   /** The value as JSON, copied because the caller may change the value. */
@@ -223,10 +217,7 @@ export class CallTools {
     const isOther = this.#tools.has(id) && this.#tools.get(id) !== name;
     this.#tools.delete(id);
     this.#tools.set(id, isOther ? undefined : name);
-    for (const oldest of this.#tools.keys()) {
-      if (this.#tools.size <= mostCalls) break;
-      this.#tools.delete(oldest);
-    }
+    deleteOldest(this.#tools, mostCalls);
   }
 
   of(call: unknown): string | undefined {

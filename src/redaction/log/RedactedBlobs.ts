@@ -1,3 +1,4 @@
+import { deleteOldest } from "../../internal/deleteOldest.ts";
 import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
 import { AuthenticationFailedError } from "../../errors/encryptionErrors.ts";
 import { fromUtf8, utf8 } from "../../internal/bytes.ts";
@@ -46,10 +47,7 @@ export class RedactedBlobs implements BlobStore {
     const reference = await this.#blobs.put(agentId, generation, utf8(JSON.stringify(token)), encoding);
     this.#context.valuesOf(agentId).add(reference, copy);
     this.#last.set(name, reference);
-    for (const oldest of this.#last.keys()) {
-      if (this.#last.size <= mostReferences) break;
-      this.#last.delete(oldest);
-    }
+    deleteOldest(this.#last, mostReferences);
     return reference;
   }
 

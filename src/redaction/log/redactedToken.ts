@@ -42,11 +42,6 @@ export async function bytesOfToken(keys: DataKeys, token: string, ofAgent: strin
   throw new AuthenticationFailedError(agentId, undefined, "a redacted value was changed, or has another key");
 }
 
-/** Returns the agent whose key encrypted a token. */
-function agentOfToken(token: string): string {
-  return partsOf(token)[0];
-}
-
 function partsOf(token: string): readonly [agentId: string, keyId: string, data: Uint8Array | undefined] {
   const [, agent = "", key = "", data = ""] = form.exec(token) ?? [];
   const text = (part: string) => fromUtf8(decodeBytes(part) ?? new Uint8Array());
@@ -91,7 +86,7 @@ export async function restoredValue<Value>(
 export function hasTokensOf(agentId: string, value: unknown): boolean {
   const tokens = new Set<string>();
   addTokens(value, tokens);
-  return [...tokens].some((token) => agentOfToken(token) === agentId);
+  return [...tokens].some((token) => partsOf(token)[0] === agentId);
 }
 
 /** Returns whether the value has the depth of a stored value. Does not recurse, because a forged value can be deep. */

@@ -1,3 +1,4 @@
+import { deleteOldest } from "../../internal/deleteOldest.ts";
 import { fromUtf8 } from "../../internal/bytes.ts";
 import { parsedJson } from "../../internal/parsedJson.ts";
 
@@ -54,14 +55,14 @@ export class BlobValues {
     }
     const expected = this.#expected.get(reference) ?? new Map<string, Learn>();
     this.#expected.set(reference, expected.set(place, learn));
-    deleteOldest(this.#expected);
+    deleteOldest(this.#expected, mostPlaces);
     return false;
   }
 
   #learn(bytes: Uint8Array, { name, learn }: { readonly name: string; readonly learn: Learn }): void {
     learnFrom(bytes, learn);
     this.#learned.add(name);
-    deleteOldest(this.#learned);
+    deleteOldest(this.#learned, mostPlaces);
   }
 
   #forget(reference: string): void {
@@ -72,13 +73,6 @@ export class BlobValues {
 
 function nameOf(reference: string, place: string): string {
   return `${reference} ${place}`;
-}
-
-function deleteOldest(names: Set<string> | Map<string, unknown>): void {
-  for (const oldest of names.keys()) {
-    if (names.size <= mostPlaces) return;
-    names.delete(oldest);
-  }
 }
 
 /** Other contents, such as compressed values and files, have no places of values. */

@@ -1,3 +1,4 @@
+import { deleteOldest } from "../../internal/deleteOldest.ts";
 import { BlobValues } from "./BlobValues.ts";
 
 /** Shorter secrets are redacted at their paths only, because they also occur in unrelated texts. */
@@ -97,10 +98,7 @@ export class SecretsOfAgents {
     const known = this.#agents.get(agentId) ?? new KnownSecrets();
     this.#agents.delete(agentId);
     this.#agents.set(agentId, known);
-    for (const oldest of this.#agents.keys()) {
-      if (this.#agents.size <= mostAgents) break;
-      this.#agents.delete(oldest);
-    }
+    deleteOldest(this.#agents, mostAgents);
     return known;
   }
 

@@ -3,7 +3,7 @@ import type { SealBrokenError } from "../../errors/sealErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { OwnedLogWrapper } from "../../storage/OwnedLogWrapper.ts";
 import type { LogAppend, OwnedLog } from "../../storage/RecordLog.ts";
-import type { FoundAppend } from "./compareDigests.ts";
+import type { FoundAppend } from "./checkSeals.ts";
 import type { KeptSeal } from "./SealKeys.ts";
 import { appendDigest, positionRanges, type Seal, type SealContent, sealHash, withSeal } from "./Seal.ts";
 

@@ -62,24 +62,13 @@ export class SealingRecordLog extends RecordLogWrapper {
   async *#encodedAppends(agentId: string, options: { readonly upTo?: number } = {}): AsyncGenerator<Uint8Array> {
     const sha256 = await this.options.sha256();
     const reading = new SealReading(sha256);
-    for await (const encoded of this.stored.encodedAppends?.(agentId, options) ?? []) {
-      const decoded = decodeEntry(encoded, sha256);
-      if (decoded.ok) reading.add(decoded.entry);
-      yield encoded;
-    }
+    yield* noted(this.stored.encodedAppends?.(agentId, options) ?? [], reading, sha256);
     await this.#assertUnchanged(agentId, reading, options);
   }
 
   async #receive(...[agentId, owner, received, last]: ReceiveArguments): Promise<OwnedLog> {
     const sha256 = await this.options.sha256();
     const reading = new SealReading(sha256);
-    async function* appends(): AsyncGenerator<Uint8Array> {
-      for await (const encoded of received.appends) {
-        const decoded = decodeEntry(encoded, sha256);
-        if (decoded.ok) reading.add(decoded.entry);
-        yield encoded;
-      }
-    }
     const sealedLast = async (end: { readonly generation: number; readonly position: number }): Promise<LogAppend> => {
       const given = await last(end);
       const append = JSON.parse(JSON.stringify(given)) as LogAppend;
@@ -97,7 +86,7 @@ export class SealingRecordLog extends RecordLogWrapper {
       return { ...append, records: withSeal(append.records, seal) };
     };
     let sealedEnd: SealedEnd | undefined;
-    const stored = { generation: received.generation, appends: appends() };
+    const stored = { generation: received.generation, appends: noted(received.appends, reading, sha256) };
     const owned = (await this.stored.receive?.(agentId, owner, stored, sealedLast)) as OwnedLog;
     const { position, hash } = sealedEnd as SealedEnd & { readonly hash: string };
     try {
@@ -162,11 +151,9 @@ export class SealingRecordLog extends RecordLogWrapper {
     const { sha256 } = this.options;
     const kept = owned.damage ? undefined : await this.#kept(agentId);
     if (!kept) return undefined;
-    const reading = new SealReading(await sha256());
     const { position } = kept;
-    if (!kept.dropped)
-      for await (const entry of this.stored.read(agentId, { after: position - 1, upTo: position })) reading.add(entry);
-    const seal = reading.appends[0]?.seal;
+    const [last] = kept.dropped ? [] : (await this.#reading(agentId, { after: position - 1, upTo: position })).appends;
+    const seal = last?.seal;
     if (seal && sealHash(await sha256(), agentId, seal) === kept.hash) return undefined;
     const { changes, newest, tail } = await this.#check(agentId, kept);
     const [change] = changes;
@@ -182,9 +169,7 @@ export class SealingRecordLog extends RecordLogWrapper {
   async #endAt(agentId: string, position: number): Promise<SealedEnd> {
     for (let size = this.options.every; ; size *= 4) {
       const after = Math.max(0, position - size);
-      const reading = new SealReading(await this.options.sha256());
-      for await (const entry of this.stored.read(agentId, { after })) reading.add(entry);
-      const { appends } = reading;
+      const { appends } = await this.#reading(agentId, { after });
       const { newest, tail } = await this.#compare(agentId, appends, after > 0 ? after + 1 : undefined);
       if (newest) return this.#noteEnd(agentId, appends, { hash: newest.hash, tail });
       if (after === 0) return { position, hash: undefined, digests: [] };
@@ -237,16 +222,19 @@ export class SealingRecordLog extends RecordLogWrapper {
 
   /** Reads the whole log. @throws SealBrokenError */
   async #checked(agentId: string): Promise<SealReading> {
-    const reading = new SealReading(await this.options.sha256());
-    for await (const entry of this.stored.read(agentId)) reading.add(entry);
+    const reading = await this.#reading(agentId);
     await this.#assertUnchanged(agentId, reading, {});
     return reading;
   }
 
   async #check(agentId: string, kept?: KeptSeal): Promise<SealCheck> {
+    return this.#checkOf(agentId, (await this.#reading(agentId)).appends, { kept });
+  }
+
+  async #reading(agentId: string, options?: ReadOptions): Promise<SealReading> {
     const reading = new SealReading(await this.options.sha256());
-    for await (const entry of this.stored.read(agentId)) reading.add(entry);
-    return this.#checkOf(agentId, reading.appends, { kept });
+    for await (const entry of this.stored.read(agentId, options)) reading.add(entry);
+    return reading;
   }
 
   async #checkOf(
@@ -256,6 +244,19 @@ export class SealingRecordLog extends RecordLogWrapper {
   ): Promise<SealCheck> {
     const { verify } = this.options;
     return checkSeals(appends, { agentId, sha256: await this.options.sha256(), verify, ...options });
+  }
+}
+
+/** Adds the appends to a reading while they are passed on. */
+async function* noted(
+  appends: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  reading: SealReading,
+  sha256: Sha256,
+): AsyncGenerator<Uint8Array> {
+  for await (const encoded of appends) {
+    const decoded = decodeEntry(encoded, sha256);
+    if (decoded.ok) reading.add(decoded.entry);
+    yield encoded;
   }
 }
 

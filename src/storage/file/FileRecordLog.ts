@@ -15,10 +15,9 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { Disk } from "../../nodejs/Disk.ts";
-import type { FileSystem } from "../../nodejs/FileSystem.ts";
+import { type FileSystem, readOnlyFileSystem } from "../../nodejs/FileSystem.ts";
 import type { ProcessIdentity } from "../../nodejs/ProcessIdentity.ts";
 import { nodeFileSystem } from "../../nodejs/nodeFileSystem.ts";
-import { readOnlyFileSystem } from "../../nodejs/readOnlyFileSystem.ts";
 import { nodeProcessIdentity } from "../../nodejs/nodeProcessIdentity.ts";
 import type { BlobStore } from "../BlobStore.ts";
 import type {
@@ -37,7 +36,6 @@ import { isOwned } from "../summaries.ts";
 import { logArguments } from "../lease/logArguments.ts";
 import { Watchers } from "../lease/Watchers.ts";
 import { AgentBlobs } from "./FileBlobStore.ts";
-import { AbsentFileLog } from "./AbsentFileLog.ts";
 import { FileOwnedLog } from "./FileOwnedLog.ts";
 import { StatusIndex } from "./index/StatusIndex.ts";
 import type { FileBackend } from "./owner/FileBackend.ts";
@@ -120,20 +118,19 @@ export class FileRecordLog implements RecordLog {
   constructor(options: FileRecordLogOptions = {}) {
     checkSchema(optionsSchema, options, "options of the file storage");
     const { directory = ".agent-persistence", leaseMs = 15_000, clock = systemClock, sha256 = nodeSha256 } = options;
-    const { reserveBytes = 256 * 1024 } = options;
-    const { fileSystem = nodeFileSystem } = options;
+    const { reserveBytes = 256 * 1024, fileSystem = nodeFileSystem } = options;
     const disk = new Disk(fileSystem, clock);
     const identity = options.processIdentity ?? nodeProcessIdentity();
     const folder = resolve(directory);
     this.#directory = folder;
     const machine = { disk, sha256, clock, identity, leaseMs, tasks: join(folder, "tasks") };
-    const [index, judge, publisher] = [
-      new StatusIndex(machine),
-      new OwnerLiveness(machine),
-      new SegmentPublisher(disk),
-    ];
-    const reserve = new DiskReserve(disk, join(folder, "reserve"), reserveBytes);
-    this.#backend = { ...machine, index, judge, publisher, reserve };
+    this.#backend = {
+      ...machine,
+      index: new StatusIndex(machine),
+      judge: new OwnerLiveness(machine),
+      publisher: new SegmentPublisher(disk),
+      reserve: new DiskReserve(disk, join(folder, "reserve"), reserveBytes),
+    };
     const reading = { ...machine, disk: new Disk(readOnlyFileSystem(fileSystem), clock) };
     this.#reading = { ...this.#backend, ...reading, index: new StatusIndex(reading) };
     this.blobs = new AgentBlobs(this.#backend);
@@ -146,8 +143,7 @@ export class FileRecordLog implements RecordLog {
 
   async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
     checkSchema(logArguments.owner, owner, "owner of a log");
-    if (owner.mustExist && !(await this.#backend.disk.stat(this.#folder(agentId).path)))
-      return new AbsentFileLog(agentId);
+    if (owner.mustExist && !(await this.#backend.disk.stat(this.#folder(agentId).path))) return absentLog(agentId);
     return this.#open(agentId, owner);
   }
 
@@ -309,4 +305,12 @@ export class FileRecordLog implements RecordLog {
   #assertOpen(): void {
     if (this.#closed) throw new StorageClosedError("The file storage");
   }
+}
+
+/** The log of an agent that must exist and does not. It has no owner and no files. */
+function absentLog(agentId: string): OwnedLog {
+  const error = new StorageClosedError(`The log of agent ${JSON.stringify(agentId)}, which does not exist,`);
+  const end = async () => {};
+  const { signal: lost } = new AbortController();
+  return { position: 0, generation: 0, lost, append: () => Promise.reject(error), prune: end, drop: end, release: end };
 }

@@ -1,7 +1,5 @@
 import { LinePaths } from "../../checkpoint/data/linePath.ts";
-import { validateRecord } from "../../checkpoint/format/validateRecord.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
-import { liveEntries } from "../../checkpoint/pruning/liveEntries.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { addValueReferences } from "../../checkpoint/records/blobReferences.ts";
@@ -10,9 +8,8 @@ import { answerKey } from "../../checkpoint/records/Visit.ts";
 import { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { initialStatus, statusAfter, statusAtSnapshot, type StatusState } from "../../checkpoint/state/StatusState.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
-import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
-import { readPaced } from "../../storage/readEntries.ts";
+import { readAdded } from "../../storage/readEntries.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { TextKind } from "./StreamCursor.ts";
 
@@ -62,15 +59,12 @@ export class StoredResponses {
 
   /** Reads the appends since the last call. @throws CorruptLogError, UnreadableValueError */
   async read(): Promise<void> {
-    const stored = await readPaced(this.#log, this.#agentId, { after: this.#position });
-    if (stored.length === 0) return;
-    const defect = stored.map((entry) => validateRecord(entry)).find((found) => found !== undefined);
-    if (defect !== undefined) throw new UnreadableValueError(defect);
-    const entries = this.#position === 0 ? liveEntries(stored) : stored;
+    const entries = await readAdded(this.#log, this.#agentId, this.#position);
+    if (entries.length === 0) return;
     const values = await this.#valuesIn(entries);
     for (const entry of entries) this.#add(entry, values);
-    this.#position = stored.at(-1)?.position ?? this.#position;
-    this.generation = stored.at(-1)?.generation ?? this.generation;
+    this.#position = entries.at(-1)?.position ?? this.#position;
+    this.generation = entries.at(-1)?.generation ?? this.generation;
   }
 
   #valuesIn(entries: readonly Entry[]): Promise<AgentLog> {

@@ -1,3 +1,4 @@
+import { deleteOldest } from "../../internal/deleteOldest.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import type { StreamPlace, StreamStore } from "../store/StreamStore.ts";
@@ -88,9 +89,6 @@ export class StreamWriters {
   #remember(agentId: string, place: StreamPlace): void {
     this.#places.delete(agentId);
     this.#places.set(agentId, place);
-    for (const oldest of this.#places.keys()) {
-      if (this.#places.size <= mostPlaces) return;
-      this.#places.delete(oldest);
-    }
+    deleteOldest(this.#places, mostPlaces);
   }
 }

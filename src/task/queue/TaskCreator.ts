@@ -8,7 +8,7 @@ import { CheckpointTooLargeError } from "../../errors/checkpointErrors.ts";
 import { AlreadyExistsError } from "../../errors/storageErrors.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
-import { assertNewAgentId } from "../../internal/options/assertNewAgentId.ts";
+import { assertNewAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { forEachAtOnce } from "../../internal/together.ts";

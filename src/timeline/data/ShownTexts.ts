@@ -88,7 +88,7 @@ export function valueText(value: unknown): string {
 }
 
 function print(value: unknown, level: number): string {
-  if (typeof value !== "object" || value === null) return scalarText(value);
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? String(value);
   const isList = Array.isArray(value);
   const [open, close] = isList ? ["[", "]"] : ["{", "}"];
   const parts = isList
@@ -105,10 +105,6 @@ function print(value: unknown, level: number): string {
 
 function keyText(key: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(key) ? key : JSON.stringify(key);
-}
-
-function scalarText(value: unknown): string {
-  return JSON.stringify(value) ?? String(value);
 }
 
 /** The raw records of a log as text, read along with its steps. */

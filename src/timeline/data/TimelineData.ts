@@ -166,8 +166,6 @@ export interface TimelineChanges {
   readonly input?: string;
   /** The new value of each changed key, or `null` for a removed key. */
   readonly storage: Readonly<Record<string, string | null>>;
-  /** Marks that the storage was reset, so that earlier values are gone. */
-  readonly storageAnew?: true;
   readonly settings?: string;
   readonly files: readonly TimelineFile[];
 }
@@ -226,7 +224,6 @@ export interface RevertedCall {
 export interface TimelineOwner extends Item {
   readonly kind: "owner";
   readonly generation: number;
-  readonly process?: string;
   readonly cut: boolean;
 }
 

@@ -2,9 +2,8 @@ import type { LogStep, OwnerStep, RollbackStep, RunStep, StatusStep } from "../.
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { EntryView } from "../../inspect/view/viewParts.ts";
 import type { ShownTexts } from "./ShownTexts.ts";
-import { timeOf } from "./timelineCall.ts";
+import { timeOf, keyOfCheckpoint } from "./timelineStep.ts";
 import type { RevertedCall, TimelineItem } from "./TimelineData.ts";
-import { keyOfCheckpoint } from "./timelineStep.ts";
 
 export type MarkView = RollbackStep | RunStep | StatusStep | OwnerStep | LogStep;
 

@@ -1,5 +1,4 @@
-import type { TimelineItem, TimelineStep } from "../data/TimelineData.ts";
-import { stepStates, type StepState } from "./stepState.ts";
+import type { TimelineItem, TimelineStep, TimelineCallState } from "../data/TimelineData.ts";
 
 /** The filter of the list. Empty parts match all items. */
 export interface TimelineFilter {
@@ -56,7 +55,7 @@ function wordsOf(item: TimelineItem): readonly string[] {
     case "rollback":
       return ["rollback", ...item.calls.flatMap(({ id, tool, reason = "" }) => [id, tool, reason])];
     case "owner":
-      return ["owner", item.process ?? ""];
+      return ["owner"];
     case "note":
       return [item.title, item.text ?? ""];
     case "damage":
@@ -88,4 +87,49 @@ function withShownParent(
   if (parent === step.parent) return step;
   const { parent: _, ...rest } = step;
   return parent === undefined ? rest : { ...rest, parent };
+}
+
+/** The state that a step displays: the most urgent state of its calls. */
+export type StepState = TimelineCallState | "kept" | "done";
+
+/** The states that need attention, most urgent first. */
+const urgency: readonly StepState[] = ["in_doubt", "waiting", "failed", "cut", "running"];
+
+export const stateNames: Readonly<Record<StepState, string>> = {
+  succeeded: "Succeeded",
+  failed: "Failed",
+  in_doubt: "In doubt",
+  waiting: "Waiting",
+  reverted: "Reverted",
+  kept: "Left, effects stay",
+  irreversible: "Irreversible",
+  running: "Running",
+  cut: "Cut off",
+  done: "Done",
+};
+
+/** Returns the states of a step's calls and requests. A step without them has the state `done`. */
+export function stepStates(item: TimelineItem): ReadonlySet<StepState> {
+  if (item.kind === "note") return new Set(item.failed ? ["failed"] : []);
+  if (item.kind === "rollback") return new Set(item.calls.map(({ result }) => stateOfResult[result]));
+  if (item.kind !== "step") return new Set();
+  const states = item.calls.flat().map(({ state }): StepState => state);
+  if (item.waits.some(({ state }) => state === "open")) states.push("waiting");
+  if (item.left !== undefined) states.push(item.left);
+  if (item.open !== undefined) states.push(item.open);
+  return new Set(states);
+}
+
+export const stateOfResult = {
+  reverted: "reverted",
+  failed: "failed",
+  irreversible: "irreversible",
+  skipped: "irreversible",
+  pending: "running",
+} as const;
+
+export function stepState(step: TimelineStep): StepState {
+  if (step.left !== undefined) return step.left;
+  const states = stepStates(step);
+  return urgency.find((state) => states.has(state)) ?? "done";
 }

@@ -30,7 +30,6 @@ export function stateAtStep(step: TimelineStep, steps: ReadonlyMap<string, Timel
   let settings = "";
   for (const { changes } of wayTo(step, steps)) {
     messages = withChanges(messages, changes);
-    if (changes.storageAnew) storage.clear();
     applyStorage(storage, changes.storage);
     for (const file of changes.files) files.set(file.path, merged(files.get(file.path), file));
     input = changes.input ?? input;

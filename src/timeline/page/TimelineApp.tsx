@@ -1,8 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { TimelineData, TimelineItem } from "../data/TimelineData.ts";
-import { shownItems, toolsIn, type TimelineFilter } from "../layout/shownItems.ts";
+import { shownItems, toolsIn, type TimelineFilter, stepStates } from "../layout/shownItems.ts";
 import { stepsByKey } from "../layout/stateAtStep.ts";
-import { stepStates } from "../layout/stepState.ts";
 import { StepComparison } from "./details/StepComparison.tsx";
 import { Details } from "./details/Details.tsx";
 import { MarkDetails } from "./details/MarkDetails.tsx";
@@ -99,9 +98,6 @@ function Help() {
 
 function changeTheme(): void {
   const root = document.documentElement;
-  root.dataset["theme"] = (root.dataset["theme"] ?? systemTheme()) === "dark" ? "light" : "dark";
-}
-
-function systemTheme(): string {
-  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  const systemTheme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  root.dataset["theme"] = (root.dataset["theme"] ?? systemTheme) === "dark" ? "light" : "dark";
 }

@@ -1,7 +1,6 @@
 import type { Cost, TimelineAgent } from "../data/TimelineData.ts";
-import type { TimelineFilter } from "../layout/shownItems.ts";
+import { type TimelineFilter, stateNames, type StepState } from "../layout/shownItems.ts";
 import { durationText, moneyText, dateText } from "../layout/durations.ts";
-import { stateNames, type StepState } from "../layout/stepState.ts";
 import { Glyph } from "./list/Glyph.tsx";
 
 interface ToolbarProps {

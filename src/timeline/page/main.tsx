@@ -1,6 +1,6 @@
 import { render } from "preact";
 import type { TimelineData, TimelineNews, ListedPage } from "../data/TimelineData.ts";
-import type { ComparisonData } from "../data/ComparisonData.ts";
+import type { ComparisonData } from "../data/comparedRuns.ts";
 import { ComparisonApp } from "./comparison/ComparisonApp.tsx";
 import { TimelineApp } from "./TimelineApp.tsx";
 import "./page.css";

@@ -7,9 +7,7 @@ import { blobCellsIn, packsIn } from "../../../src/checkpoint/records/blobRefere
 import type { AgentRecord } from "../../../src/checkpoint/records/AgentRecord.ts";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import type { ArchivePart } from "../../../src/transfer/format/archiveFormat.ts";
-import { ImportedLog, type ImportedLogOptions } from "../../../src/transfer/ImportedLog.ts";
-import { heapBytes } from "../../../src/transfer/heapBytes.ts";
-import { withoutValues } from "../../../src/transfer/withoutValues.ts";
+import { ImportedLog, type ImportedLogOptions, withoutValues, heapBytes } from "../../../src/transfer/ImportedLog.ts";
 import { collect } from "../../storage/file/support/fixture.ts";
 import { partsOf } from "../forgedArchives.ts";
 import { longArchive } from "../longArchive.ts";

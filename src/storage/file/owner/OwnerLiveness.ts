@@ -71,7 +71,7 @@ export class OwnerLiveness {
   }
 
   #isGone(claim: Claim, path: string): boolean {
-    return isReleasedGeneration(path, claim.nonce) || isSurelyGone(claim, this.#surroundings.identity);
+    return finished.has(`${claim.nonce} ${path}`) || isSurelyGone(claim, this.#surroundings.identity);
   }
 
   async #unchangedForMs(folder: AgentFolder, generation: number, claim: Claim | undefined): Promise<number> {
@@ -91,10 +91,6 @@ const finished = new Set<string>();
 /** @param segment - the path of the owner's segment, which may not exist if its creation failed. */
 export function releaseGeneration(segment: string, nonce: string): void {
   finished.add(`${nonce} ${segment}`);
-}
-
-function isReleasedGeneration(segment: string, nonce: string): boolean {
-  return finished.has(`${nonce} ${segment}`);
 }
 
 export interface Surroundings {

@@ -169,17 +169,15 @@ export class LogReader {
 
   /** Returns the gaps that `pruned` records name. Such a record follows its gap, so the loaded lines contain it. */
   gapsIn(parts: readonly LogPart[]): PrunedGap[] {
-    return parts.filter(mayPrune).flatMap((part) =>
-      [...linesWithBackwards(part, prunedText)].flatMap(({ start }) => {
-        const decoded = this.#scan.entryAt(part.segment, start);
-        return decoded.ok ? prunedGapsOf(decoded.entry.records) : [];
-      }),
-    );
+    return parts
+      .filter(({ segment: { bytes }, start, end }) => bytes.subarray(start, end).includes(prunedEnd))
+      .flatMap((part) =>
+        [...linesWithBackwards(part, prunedText)].flatMap(({ start }) => {
+          const decoded = this.#scan.entryAt(part.segment, start);
+          return decoded.ok ? prunedGapsOf(decoded.entry.records) : [];
+        }),
+      );
   }
-}
-
-function mayPrune({ segment: { bytes }, start, end }: LogPart): boolean {
-  return bytes.subarray(start, end).includes(prunedEnd);
 }
 
 /** Returns the last entry of a part with a summary. Does not verify later entries. */

@@ -200,12 +200,12 @@ async function removeLeftovers(
   for (const name of found.owners.filter(isEarlier)) await disk.unlink(join(folder.owners, name));
   // An owner that closed the log left no temporary files. Others may have, which is rare.
   if (!found.isClosed || generation % sweepEvery === 0) await removeFiles(disk, folder.temporary, isEarlier);
-  if (found.dropped) await removeFiles(disk, folder.blobs, (name) => isEarlierBlob(name, generation));
-}
-
-/** A later owner may already have stored blobs. */
-function isEarlierBlob(name: string, generation: number): boolean {
-  return (parseBlobReference(`blob://${name}`)?.generation ?? 0) < generation;
+  if (found.dropped)
+    await removeFiles(
+      disk,
+      folder.blobs,
+      (name) => (parseBlobReference(`blob://${name}`)?.generation ?? 0) < generation,
+    );
 }
 
 function lastSummaryOf({ parts }: LoadedLog, scan: SegmentScan, agentId: string): AgentSummary | undefined {

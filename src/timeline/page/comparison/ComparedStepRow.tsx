@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { ComparedRow, ComparedSide } from "../../data/ComparisonData.ts";
+import type { ComparedRow, ComparedSide } from "../../data/comparedRuns.ts";
 import { spentTexts } from "../../layout/durations.ts";
 import { MessageBlock } from "../details/Conversation.tsx";
 import { TextDifference } from "../details/StateParts.tsx";

@@ -1,5 +1,5 @@
 import { useRef } from "preact/hooks";
-import type { ComparedRun, ComparisonData } from "../../data/ComparisonData.ts";
+import type { ComparedRun, ComparisonData } from "../../data/comparedRuns.ts";
 import { durationText, moneyText } from "../../layout/durations.ts";
 import { TextDifference } from "../details/StateParts.tsx";
 import { ComparedStepRow } from "./ComparedStepRow.tsx";

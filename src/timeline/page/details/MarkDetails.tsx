@@ -1,5 +1,6 @@
 import type { TimelineItem, TimelineStep } from "../../data/TimelineData.ts";
 import { DetailsHead, Records } from "./Details.tsx";
+import { stateOfResult } from "../../layout/shownItems.ts";
 import { StateLabel } from "../list/Glyph.tsx";
 import { titleOfMark } from "../list/MarkRow.tsx";
 import { TextBlock } from "./TextBlock.tsx";
@@ -30,7 +31,9 @@ function MarkContent({ item }: Pick<MarkDetailsProps, "item">) {
         </>
       );
     case "owner":
-      return <p>{ownerText(item.generation, item.process, item.cut)}</p>;
+      return (
+        <p>{`Another process writes from here on, as generation ${item.generation}.${item.cut ? " The owner before had not ended its work." : ""}`}</p>
+      );
     case "note":
       return (
         <>
@@ -45,20 +48,6 @@ function MarkContent({ item }: Pick<MarkDetailsProps, "item">) {
   }
 }
 
-function ownerText(generation: number, process: string | undefined, cut: boolean): string {
-  const who = process === undefined ? "Another process" : `Process ${process}`;
-  const why = cut ? " The owner before had not ended its work." : "";
-  return `${who} writes from here on, as generation ${generation}.${why}`;
-}
-
-const states = {
-  reverted: "reverted",
-  failed: "failed",
-  irreversible: "irreversible",
-  skipped: "irreversible",
-  pending: "running",
-} as const;
-
 function RollbackContent({ item }: { readonly item: Extract<TimelineItem, { kind: "rollback" }> }) {
   return (
     <>
@@ -66,7 +55,7 @@ function RollbackContent({ item }: { readonly item: Extract<TimelineItem, { kind
       {item.calls.map(({ id, tool, result, reason }) => (
         <article class="call-block">
           <h4>
-            {result === "reverted" ? <s>{tool}</s> : tool} <StateLabel state={states[result]} />
+            {result === "reverted" ? <s>{tool}</s> : tool} <StateLabel state={stateOfResult[result]} />
           </h4>
           <p class="label">{[id, result === "skipped" && "its effect was left", reason].filter(Boolean).join(" · ")}</p>
         </article>

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { stateNames, type StepState } from "../../layout/stepState.ts";
+import { stateNames, type StepState } from "../../layout/shownItems.ts";
 
 /** The marks of the list other than states. */
 export type MarkName = "run" | "rollback" | "owner" | "crash" | "note" | "damage" | "move" | "end";

@@ -1,7 +1,7 @@
 import type { GraphLayout, GraphEdge } from "../../layout/laneColumns.ts";
 import type { RowOffsets } from "../../layout/RowOffsets.ts";
 import { heights, type TimelineRow } from "../../layout/timelineRows.ts";
-import { stepState, type StepState } from "../../layout/stepState.ts";
+import { stepState, type StepState } from "../../layout/shownItems.ts";
 import { GlyphMark, type MarkName } from "./Glyph.tsx";
 
 interface GraphDrawingProps {
@@ -31,7 +31,10 @@ export function GraphDrawing({ rows, graph, offsets, first, last, head }: GraphD
   return (
     <svg class="graph" width={width} height={height} style={{ top: `${top}px` }} aria-hidden="true">
       {seen.map((edge) => (
-        <path class={classOf(edge)} d={pathOf(edge, x, (row) => clamp(y(row), -40, height + 40))} />
+        <path
+          class={`edge ${edge.kind}${edge.reverted ? " reverted" : ""}`}
+          d={pathOf(edge, x, (row) => clamp(y(row), -40, height + 40))}
+        />
       ))}
       {seen.map(
         (edge) =>
@@ -42,10 +45,6 @@ export function GraphDrawing({ rows, graph, offsets, first, last, head }: GraphD
       ))}
     </svg>
   );
-}
-
-function classOf({ kind, reverted }: GraphEdge): string {
-  return `edge ${kind}${reverted ? " reverted" : ""}`;
 }
 
 /** Returns the position of a row's mark in pixels below its top. */

@@ -49,7 +49,7 @@ function textOfMark(item: MarkItem): string {
         item.finished,
       );
     case "owner":
-      return [`generation ${item.generation}`, item.process].filter(Boolean).join(", ");
+      return `generation ${item.generation}`;
     case "note":
       return oneLineValue(item.text ?? "");
     case "damage":

@@ -1,6 +1,6 @@
 import type { TimelineCall, TimelineStep, TimelineWait } from "../../data/TimelineData.ts";
 import { durationText, spentTexts, timeText } from "../../layout/durations.ts";
-import { stateNames } from "../../layout/stepState.ts";
+import { stateNames } from "../../layout/shownItems.ts";
 import { Glyph } from "./Glyph.tsx";
 
 interface StepRowProps {
