@@ -22,9 +22,8 @@ interface Work {
 export class PendingWork {
   readonly #pending = new Set<Work>();
   readonly #onDrop: (request: InputRequestEvent) => void;
-  /** Created with the first work, because most nodes start no work. */
-  #detached: Promise<never> | undefined;
-  #reject: (reason: unknown) => void = () => undefined;
+  /** Rejects the promises of {@link start} that have not settled. */
+  readonly #rejections = new Set<(reason: unknown) => void>();
   #started = 0;
   #isNodeOver = false;
   /** Resolves when work has settled or only waits. `undefined` if no code awaits it. */
@@ -47,17 +46,17 @@ export class PendingWork {
     const work: Work = { id, within, controller, ended, end, detached: false };
     this.#pending.add(work);
     this.#started++;
-    const result = run(controller.signal).finally(() => {
-      this.#pending.delete(work);
-      if (work.id !== undefined) this.dropRequests(work.id);
-      this.#changed();
+    return new Promise((resolve, reject) => {
+      this.#rejections.add(reject);
+      const result = run(controller.signal).finally(() => {
+        this.#pending.delete(work);
+        this.#rejections.delete(reject);
+        if (work.id !== undefined) this.dropRequests(work.id);
+        this.#changed();
+      });
+      result.then(end, end);
+      result.then(resolve, reject);
     });
-    result.then(end, end);
-    if (!this.#detached) {
-      this.#detached = new Promise<never>((_resolve, reject) => (this.#reject = reject));
-      this.#detached.catch(() => undefined);
-    }
-    return Promise.race([result, this.#detached]);
   }
 
   rename(id: string, renamed: string): void {
@@ -123,7 +122,8 @@ export class PendingWork {
   /** Rejects the promises that {@link start} returned. Aborted work is no longer awaited. */
   detach(reason: unknown): void {
     for (const work of this.#pending) work.detached = work.controller.signal.aborted;
-    this.#reject(reason);
+    for (const reject of this.#rejections) reject(reason);
+    this.#rejections.clear();
   }
 
   /** Waits for all other calls, at most for the grace period. Resolves to the ids of calls that did not settle. */

@@ -17,7 +17,7 @@ import { frozenCopy, countParts, frozenCopyInTurns } from "../../internal/frozen
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { saveIfDue } from "../record/saveIfDue.ts";
 import { recordedCall } from "../replay/discardReplay.ts";
-import type { CallEnd } from "../replay/EarlierCalls.ts";
+import type { CallEnd } from "../replay/countedCalls.ts";
 import type { CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { settledOutcome, type ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";
 import { askWhatHappened } from "../../doubt/askWhatHappened.ts";
@@ -34,14 +34,16 @@ type Next = (event: ToolCallEvent) => Promise<unknown>;
  * the log.
  */
 export function journalToolCall(recorder: RunRecorder, event: ToolCallEvent, next: Next): Promise<unknown> {
-  const { toolCallId } = event;
+  const { toolCallId, origin } = event;
+  if (origin.kind === "node") return replayOrPerform(recorder, event, next);
   // A message that is executed twice has the same call ids and gets the same outcomes.
   const known = recorder.calls.resultOf(toolCallId);
   if (known) return known;
-  const ended = event.origin.kind === "model" ? recorder.calls.earlier?.endOf(toolCallId) : undefined;
-  const performing = ended
-    ? ended.then((end) => outputOfEnd(toolCallId, end, event.tool))
-    : replayOrPerform(recorder, event, next);
+  const ended = recorder.calls.isForgotten(toolCallId)
+    ? import("../replay/findCalls.ts").then(({ readForgotten }) => readForgotten(recorder, toolCallId))
+    : recorder.calls.earlier?.endOf(toolCallId);
+  const make = () => replayOrPerform(recorder, event, next);
+  const performing = ended ? ended.then((end) => (end ? outputOfEnd(toolCallId, end, event.tool) : make())) : make();
   recorder.calls.performed.set(toolCallId, performing);
   performing.catch((error: unknown) => {
     if (!isToolFailure(error)) recorder.calls.performed.delete(toolCallId);

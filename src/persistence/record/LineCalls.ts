@@ -1,8 +1,13 @@
 import type { FailedRequest, IntentRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
+import { callIdsIn } from "../replay/countedCalls.ts";
 import type { EarlierCalls } from "../replay/EarlierCalls.ts";
 
 export class LineCalls {
   readonly performed = new Map<string, Promise<unknown>>();
+  /** Calls of earlier nodes whose results are only in the log. */
+  readonly #forgotten = new Set<string>();
+  #forgetAbove = 100;
   /** Failed model requests by visit and number, recorded with the later response of the same number. */
   readonly failedRequests = new Map<string, readonly FailedRequest[]>();
   readonly inFlight = new Map<string, IntentRecord>();
@@ -24,7 +29,25 @@ export class LineCalls {
   }
 
   isKnown(call: string): boolean {
-    return this.resultOf(call) !== undefined || this.earlier?.calls.has(call) === true;
+    return this.resultOf(call) !== undefined || this.isForgotten(call) || this.earlier?.calls.has(call) === true;
+  }
+
+  isForgotten(call: string): boolean {
+    return this.#forgotten.has(call) || this.before?.isForgotten(call) === true;
+  }
+
+  /** Frees the results of calls that are not in the history. Does this each time that the calls have doubled. */
+  forget(history: Pick<MessageHistory, "messages">): void {
+    if (this.performed.size < this.#forgetAbove) return;
+    const kept = new Set(
+      history.messages.flatMap((message) => (message.role === "assistant" ? callIdsIn(message) : [])),
+    );
+    for (const call of this.performed.keys()) {
+      if (kept.has(call) || this.inFlight.has(call)) continue;
+      this.performed.delete(call);
+      this.#forgotten.add(call);
+    }
+    this.#forgetAbove = 2 * this.performed.size + 100;
   }
 
   hasMoved(call: string): boolean {

@@ -1,6 +1,6 @@
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import { mayBeToolCallId } from "../../checkpoint/ids/toolCallId.ts";
-import { isOver, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import { isOver } from "../../checkpoint/records/callRecords.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import {
   type AgentState,
@@ -10,13 +10,8 @@ import {
 } from "../../checkpoint/state/AgentState.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import { callIdsIn, countedCalls } from "./countedCalls.ts";
+import { type CallEnd, callIdsIn, countedCalls } from "./countedCalls.ts";
 import type { KnownCalls } from "./findCalls.ts";
-
-export interface CallEnd {
-  readonly outcome: OutcomeRecord;
-  readonly output?: unknown;
-}
 
 /**
  * The calls that a line made before its next visit. A message can be executed again in a later visit, and its calls then

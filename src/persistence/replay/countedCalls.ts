@@ -1,6 +1,12 @@
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
+import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { AgentState, RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+
+export interface CallEnd {
+  readonly outcome: OutcomeRecord;
+  readonly output?: unknown;
+}
 
 export function callIdsIn({ content }: AssistantMessage): readonly string[] {
   if (typeof content === "string") return [];

@@ -1,13 +1,13 @@
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import { addBlobReference } from "../../checkpoint/records/blobReferences.ts";
-import { asksFor, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import { asksFor, isOver, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { AgentState, ProjectionBase, RecordedAnswer, RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import { foldLine } from "../../checkpoint/state/foldTo.ts";
 import { answersOfInput } from "../../checkpoint/state/leanState.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import { callIdsIn, countedCalls } from "./countedCalls.ts";
+import { type CallEnd, callIdsIn, countedCalls } from "./countedCalls.ts";
 
 export interface KnownCalls {
   readonly journal: Journal;
@@ -43,10 +43,17 @@ async function readWhole({ journal, lane, calls }: KnownCalls): Promise<void> {
   for (const [id, call] of countedCalls(index, state)) if (!calls.has(id)) calls.set(id, call);
 }
 
-export async function readEnd(
-  journal: Journal,
-  outcome: OutcomeRecord,
-): Promise<{ readonly outcome: OutcomeRecord; readonly output: unknown }> {
+/** Reads the outcome of a call that this process made in an earlier node. */
+export async function readForgotten(
+  { journal, lane }: Pick<KnownCalls, "journal" | "lane">,
+  call: string,
+): Promise<CallEnd | undefined> {
+  const { index } = await journal.readRecords();
+  const outcome = foldLine(index, lane)?.calls.get(call)?.outcome;
+  return isOver(outcome) ? readEnd(journal, outcome) : undefined;
+}
+
+export async function readEnd(journal: Journal, outcome: OutcomeRecord): Promise<CallEnd> {
   return { outcome, output: outcome.output === undefined ? undefined : await read(journal, outcome.output) };
 }
 

@@ -102,6 +102,23 @@ it.each(logStorages)("$name: after waits, a message executed again gets its firs
   }
 });
 
+it.each(logStorages)("$name: a message that left the history gets its first outcomes", async ({ open }) => {
+  for (const branch of [false, true]) {
+    const world = new World();
+    const items = Array.from({ length: 120 }, (_, at) => `item ${at}`);
+    const turn = { toolCalls: items.map((item) => ({ toolName: "pay", input: { item } })) };
+    const leave: Body = async (message, context) => {
+      context.llm.rewrite(([first]) => (first ? [first] : []));
+      return message;
+    };
+    const built = passing([execute, leave], output, branch);
+    const opened = await open();
+    const agent = durableAgent(built, opened(), { tools: [world.adder("pay", "irreversible")], turns: [turn] });
+    expect(await agent.run("go")).toMatchObject({ output: JSON.stringify(items.map((made) => ({ made }))) });
+    expect(world.done).toEqual(items.map((item) => `pay ${item}`));
+  }
+});
+
 it.each(logStorages)("$name: a call that was rolled back is made anew, not replayed from the log", async ({ open }) => {
   const world = new World();
   const fault = new Fault();
