@@ -49,7 +49,7 @@ export class FileOwnedLog implements OwnedLog {
     this.#backend = backend;
     this.#folder = folder;
     this.#state = new StateFile(backend, folder);
-    const writeStatus = () => void this.#inTurn(() => this.#state.writeStatus(this.#end)).catch(() => {});
+    const writeStatus = () => void this.#inTurn(() => this.#writeStatus()).catch(() => {});
     this.#lease = new OwnerLease(backend, folder, () => this.#taken.segment, writeStatus);
     this.#onEnd = onEnd;
     this.tornTail = taken.tornTail;
@@ -95,7 +95,8 @@ export class FileOwnedLog implements OwnedLog {
   /** Starts to renew the lease, and repairs an unsettled `state.json` of the previous owner. */
   async start(taken: Taken): Promise<void> {
     await this.#lease.start(taken.claimedAtMs);
-    this.#rebuilt = await this.#state.repair(this.generation, taken).catch(() => undefined);
+    const repair = () => this.#state.repair(this.generation, taken);
+    this.#rebuilt = await this.#writeState(repair).catch(() => undefined);
   }
 
   async checkStop(): Promise<void> {
@@ -141,8 +142,10 @@ export class FileOwnedLog implements OwnedLog {
     return this.#inTurn(async () => {
       const { segment } = this.#taken;
       this.#opened = undefined;
-      await this.#lease.stop();
       this.#taken = await this.#orEnd(async () => {
+        await this.#lease.assertHeld();
+        await this.#lease.stop();
+        await segment.check();
         await this.#state.remove();
         return dropSegments(this.#backend, this.#folder, this.#taken, this.#end);
       });
@@ -159,7 +162,7 @@ export class FileOwnedLog implements OwnedLog {
       if (this.#ended !== undefined) return;
       const closed = Buffer.from(encodeControl("closed", this.#end, this.#backend.sha256));
       this.#opened = undefined;
-      await this.#noteEnd().catch(() => {});
+      await this.#writeState(() => this.#state.noteEnd(this.#end)).catch(() => {});
       await this.#lease.stop();
       await this.#taken.segment.writeUnsynced(closed).catch(() => this.#finishSilently());
       await this.#lease.removeFiles(this.generation).catch(() => {});
@@ -167,15 +170,33 @@ export class FileOwnedLog implements OwnedLog {
     });
   }
 
-  /** Writes no end for a replaced owner, because the log of its successor may end elsewhere. */
-  async #noteEnd(): Promise<void> {
-    await this.#lease.refresh();
-    if (!(this.lost.reason instanceof OwnershipLostError)) await this.#state.noteEnd(this.#end);
+  #writeStatus(): Promise<void> {
+    return this.#writeState(() => this.#state.writeStatus(this.#end));
+  }
+
+  /** Writes `state.json` while this owner has the lease. */
+  async #writeState<Result>(write: () => Promise<Result>): Promise<Result> {
+    await this.#lease.assertHeld();
+    return this.#orWithdraw(async () => {
+      const result = await write();
+      await this.#lease.assertHeld();
+      return result;
+    });
+  }
+
+  /** Removes the `state.json` that a replaced owner wrote, because the log of its successor may end elsewhere. */
+  async #orWithdraw<Result>(action: () => Promise<Result>): Promise<Result> {
+    try {
+      return await action();
+    } catch (error) {
+      if (error instanceof OwnershipLostError) await this.#state.withdraw(this.generation);
+      throw error;
+    }
   }
 
   async #publishReceived({ file, claim, last: { end, summary } }: ReceivedSegment): Promise<Held> {
     if (file === undefined) throw new OwnershipLostError(this.#folder.agentId, this.generation);
-    await this.#lease.refresh();
+    await this.#lease.assertHeld();
     if (summary !== undefined) await this.#state.markChanging(summary, this.generation, this.#end);
     return { segment: await publishReplacement(this.#backend, this.#folder, claim, file), claim, end };
   }
@@ -192,14 +213,15 @@ export class FileOwnedLog implements OwnedLog {
     this.#opened = undefined;
     await this.#orEnd(async () => {
       // The caller may cause effects after this append resolves, so the lease must be fresh.
-      await this.#lease.refresh();
-      if (summary !== undefined) await this.#state.markChanging(summary, this.generation, this.#end);
-      await this.#taken.segment.store(encoded);
+      await this.#lease.assertHeld();
+      await this.#orWithdraw(async () => {
+        if (summary !== undefined) await this.#state.markChanging(summary, this.generation, this.#end);
+        await this.#taken.segment.store(encoded);
+      });
     });
     this.#end = end;
     // If this fails, the state stays `changing`, and lists read the log instead.
-    const settling =
-      summary === undefined ? this.#state.writeStatus(end) : this.#state.settle(summary, this.generation);
+    const settling = summary === undefined ? this.#writeStatus() : this.#state.settle(summary, this.generation);
     await settling.catch(() => {});
     return end.position;
   }

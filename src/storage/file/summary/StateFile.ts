@@ -73,6 +73,11 @@ export class StateFile {
     await this.#backend.disk.fsyncDir(this.#folder.path);
   }
 
+  /** Removes the file if it is of this generation. */
+  async withdraw(generation: number): Promise<void> {
+    if ((await readState(this.#backend, this.#name))?.generation === generation) await this.remove();
+  }
+
   async unmark(): Promise<void> {
     await this.#backend.index.markDropped(this.#name);
     if (this.#marked) await this.#backend.index.unmark(this.#name, this.#marked);

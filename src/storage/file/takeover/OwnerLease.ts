@@ -16,6 +16,8 @@ export class OwnerLease {
   readonly #renewal: LeaseRenewal;
   readonly #onRenewed: () => void;
   readonly #lost = new AbortController();
+  /** Set even if a stop request was the first reason to give up the agent. */
+  #replaced: OwnershipLostError | undefined;
   /** Whether files of this owner may exist. */
   #wrote = false;
 
@@ -32,6 +34,7 @@ export class OwnerLease {
   }
 
   lose(error: OwnershipLostError | StopRequestedError): void {
+    if (error instanceof OwnershipLostError) this.#replaced ??= error;
     this.#lost.abort(error);
   }
 
@@ -49,9 +52,13 @@ export class OwnerLease {
     return this.#renewal.stop();
   }
 
-  /** Refreshes the lease before a critical step, as described in {@link LeaseRenewal.refresh}. */
-  refresh(): Promise<void> {
-    return this.#renewal.refresh();
+  /**
+   * Refreshes the lease before a critical step, as described in {@link LeaseRenewal.refresh}. Rejects if a successor is
+   * known.
+   */
+  async assertHeld(): Promise<void> {
+    await this.#renewal.refresh();
+    if (this.#replaced) throw this.#replaced;
   }
 
   /** Continues the lease under another generation of the same owner. A stop request may name the earlier one. */
