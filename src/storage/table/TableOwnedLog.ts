@@ -10,7 +10,6 @@ import type { CorruptLogError } from "../../errors/storedDataErrors.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { Mutex } from "../../internal/Mutex.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import { encodeAppend } from "../lease/encodeAppend.ts";
 import type { Watchers } from "../lease/Watchers.ts";
 import { LeaseRenewal } from "../lease/LeaseRenewal.ts";
 import type { LogAppend, OwnedLog, StoredAppends, RecordLog } from "../RecordLog.ts";
@@ -21,7 +20,7 @@ import { type TableLogEnd, TableReader } from "./TableReader.ts";
 import { quoted } from "../../errors/quoted.ts";
 import { hasSnapshot } from "../../checkpoint/format/entryCodec.ts";
 import { ReceivedAppends } from "../../checkpoint/format/ReceivedAppends.ts";
-import { isSameBytes, rowOf } from "./rowOf.ts";
+import { encodeRow, isSameBytes } from "./encodeRow.ts";
 
 export interface TableBackend {
   readonly table: LogTable;
@@ -116,10 +115,9 @@ export class TableOwnedLog implements OwnedLog {
     if (expectedPosition !== this.#expectedEnd.position)
       return this.#inTurn(() => this.#acknowledgeAgain(entry.id, expectedPosition));
     // Encodes before the first await, because the caller may change the entry afterwards.
-    const encoded = encodeAppend(this.agentId, entry, this.generation, this.#expectedEnd, sha256);
-    const row = rowOf(entry, encoded, sha256);
-    this.#expectedEnd = encoded.end;
-    return this.#inTurn(() => this.#store(row, encoded.end));
+    const { row, end } = encodeRow(this.agentId, entry, this.generation, this.#expectedEnd, sha256);
+    this.#expectedEnd = end;
+    return this.#inTurn(() => this.#store(row, end));
   }
 
   /**
@@ -135,17 +133,16 @@ export class TableOwnedLog implements OwnedLog {
     );
     const generation = Math.max(this.generation, received.generation) + 1;
     const given = await last({ generation, position: end.position });
-    const encoded = encodeAppend(this.agentId, given, generation, end, sha256);
-    const append = rowOf(given, encoded, sha256);
+    const published = encodeRow(this.agentId, given, generation, end, sha256);
     this.#moving = true;
     try {
-      await this.#publish({ generation, start, append });
+      await this.#publish({ generation, start, append: published.row });
       this.#generation = generation;
     } finally {
       this.#moving = false;
     }
-    this.#end = encoded.end;
-    this.#expectedEnd = encoded.end;
+    this.#end = published.end;
+    this.#expectedEnd = published.end;
   }
 
   prune(): Promise<void> {

@@ -1,9 +1,8 @@
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import { encodeAppend } from "../lease/encodeAppend.ts";
 import type { NewAgent } from "../RecordLog.ts";
 import { askAgain, askTable, type RetriedTable } from "./askTable.ts";
 import type { LogTable, TableCreation } from "./LogTable.ts";
-import { isSameBytes, rowOf } from "./rowOf.ts";
+import { encodeRow, isSameBytes } from "./encodeRow.ts";
 import { TableReader } from "./TableReader.ts";
 
 const [firstGeneration, noEnd] = [1, { position: 0, checksum: "" }];
@@ -21,8 +20,8 @@ export async function createAgents(
   if (agents.length === 0) return [];
   const { table } = retried;
   const creations = agents.map(({ agentId, append }): TableCreation => {
-    const encoded = encodeAppend(agentId, append, firstGeneration, noEnd, sha256);
-    return { agentId, append: rowOf(append, encoded, sha256) };
+    const { row } = encodeRow(agentId, append, firstGeneration, noEnd, sha256);
+    return { agentId, append: row };
   });
   let lost: Error | undefined;
   const create = () => table.create?.(creations) ?? Promise.resolve([]);

@@ -51,16 +51,19 @@ export function fits(summary: AgentSummary, { after: _after, free: _free, ...sel
   return isSelected(summary, selection);
 }
 
-/** Returns a summary in table form, which is a checksum followed by JSON, and the list columns. */
+/**
+ * Returns a summary in table form, which is a checksum followed by JSON, and the list columns. The JSON omits the id and
+ * the order, which are separate columns, but the checksum covers them.
+ */
 export function tableSummary(summary: AgentSummary, sha256: Sha256): TableSummary {
-  const { status, order, dueAt, updatedAt } = summary;
-  const json = JSON.stringify(summary);
+  const { agentId, status, order, dueAt, updatedAt, ...rest } = summary;
+  const json = JSON.stringify({ status, dueAt, updatedAt, ...rest });
   return {
     status,
     order,
     ...(dueAt !== undefined && { dueAt: timeOf(dueAt) }),
     updatedAt: timeOf(updatedAt) ?? 0,
-    text: `${sha256.base64url(json)}${json}`,
+    text: `${checksumOf(json, { agentId, order }, sha256)}${json}`,
   };
 }
 
@@ -70,14 +73,19 @@ export function listedSummary(
   { name }: Pick<LogTable, "name">,
   sha256: Sha256,
 ): AgentSummary {
-  const json = text.slice(checksumLength);
-  if (sha256.base64url(json) === text.slice(0, checksumLength)) {
-    const summary = JSON.parse(json) as AgentSummary;
-    if (summary.agentId === agentId) return summary;
-  }
+  const [checksum, json] = [text.slice(0, checksumLength), text.slice(checksumLength)];
+  if (checksumOf(json, { agentId, order }, sha256) === checksum)
+    return { ...(JSON.parse(json) as AgentSummary), agentId, order };
+  // Earlier versions stored the whole summary.
+  const whole = sha256.base64url(json) === checksum ? (JSON.parse(json) as AgentSummary) : undefined;
+  if (whole?.agentId === agentId) return whole;
   const error = new CorruptLogError(agentId, { file: name }, "the summary or the id of the agent was changed");
   // Keeps the stored position, so that the next page starts after it.
   return { ...unreadableSummary(agentId, error), order };
+}
+
+function checksumOf(json: string, { agentId, order }: Pick<AgentSummary, "agentId" | "order">, sha256: Sha256): string {
+  return sha256.base64url(JSON.stringify([agentId, order]) + json);
 }
 
 /** Returns a time in milliseconds since 1970. `undefined` for an invalid time. */

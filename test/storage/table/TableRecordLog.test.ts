@@ -11,6 +11,7 @@ import {
 import { persistence } from "agent-persistence";
 import { SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
+import { platformSha256 } from "../../../src/internal/sha256/platformSha256.ts";
 import { nextTurn } from "../../../src/internal/nextTurn.ts";
 import { durableAgent } from "../../persistence/support/durableAgent.ts";
 import { oneNode } from "../../task/worker/oneNode.ts";
@@ -372,6 +373,20 @@ it("only an agent with a changed summary is listed as unreadable", async () => {
   const [first] = await collect(log.list({ limit: 1 }));
   const [second] = await collect(log.list({ limit: 1, after: first?.order ?? "" }));
   expect(second?.agentId).toBe("b");
+});
+
+it("a list reads the summaries of earlier versions, which contain the id and the order", async () => {
+  const { table, log } = made();
+  const summary = exampleSummary("a", "queued", { order: "order of a" });
+  await appendText(await log.open("a", me), "1", { summary });
+  const [now] = await collect(log.list());
+  expect(now).toMatchObject({ ...summary, position: 1 });
+  const json = JSON.stringify(now);
+  const agent = table.agent("a");
+  agent.summary = agent.summary && { ...agent.summary, text: `${(await platformSha256()).base64url(json)}${json}` };
+  expect(await collect(log.list())).toEqual([now]);
+  agent.summary = agent.summary && { ...agent.summary, text: agent.summary.text.replace("order of a", "order of b") };
+  expect(await collect(log.list())).toMatchObject([{ agentId: "a", status: "unreadable" }]);
 });
 
 it("a driver that responds immediately does not block the event loop", async () => {

@@ -1,0 +1,31 @@
+import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
+import { prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import { encodeAppend } from "../lease/encodeAppend.ts";
+import type { LogAppend } from "../RecordLog.ts";
+import { tableSummary } from "./listTable.ts";
+import type { TableAppend } from "./LogTable.ts";
+
+/** Encodes the append that follows the end of a log. A table stores the summary in the same write, beside the append. */
+export function encodeRow(
+  agentId: string,
+  { summary, ...append }: LogAppend,
+  generation: number,
+  end: ChainLink,
+  sha256: Sha256,
+): { readonly row: TableAppend; readonly end: ChainLink } {
+  const appended = encodeAppend(agentId, append, generation, end, sha256);
+  const { position } = appended.end;
+  const row = {
+    position,
+    encoded: appended.encoded.subarray(0, -1),
+    snapshot: append.snapshot ?? false,
+    pruned: prunedGapsOf(append.records).length > 0,
+    ...(summary && { summary: tableSummary({ ...summary, agentId, position }, sha256) }),
+  };
+  return { row, end: appended.end };
+}
+
+export function isSameBytes(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && one.every((byte, at) => byte === other[at]);
+}
