@@ -1,6 +1,7 @@
 import { StopRequestedError } from "../errors/runErrors.ts";
 import { StorageClosedError } from "../errors/storageErrors.ts";
-import type { LogOwner } from "./RecordLog.ts";
+import { assertAgentId } from "../internal/options/assertAgentId.ts";
+import type { LogOwner, OwnedLog, RecordLog } from "./RecordLog.ts";
 import { quoted } from "../errors/quoted.ts";
 import { randomId } from "../internal/randomId.ts";
 
@@ -38,6 +39,44 @@ export abstract class ReleasableLog {
 
   protected assertOwned(): void {
     if (this.#released) throw new StorageClosedError(`The log of agent ${quoted(this.agentId)}`);
+  }
+}
+
+/** Base class of logs whose owners are all in this process. */
+export abstract class ProcessLog<Owned extends ReleasableLog & OwnedLog> {
+  readonly version = "v1";
+  protected readonly owned = new Map<string, Owned>();
+  readonly #name: string;
+  #closed = false;
+
+  /** @param name - the name of the storage in errors. */
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  async owner(agentId: string): ReturnType<RecordLog["owner"]> {
+    this.assertUsable(agentId);
+    const owned = this.owned.get(agentId);
+    return owned && { ...owned.owner, generation: owned.generation, state: "alive" };
+  }
+
+  async requestStop(agentId: string, reason: string): Promise<void> {
+    this.assertUsable(agentId);
+    this.owned.get(agentId)?.requestStop(reason);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.owned.values()].map((owned) => owned.release()));
+  }
+
+  protected assertUsable(agentId: string): void {
+    this.assertOpen();
+    assertAgentId(agentId);
+  }
+
+  protected assertOpen(): void {
+    if (this.#closed) throw new StorageClosedError(this.#name);
   }
 }
 

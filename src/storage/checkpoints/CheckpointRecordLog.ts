@@ -3,13 +3,12 @@ import { wholeRecords } from "../../checkpoint/format/leanRecords.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
-import { AgentBusyError, PositionConflictError, StorageClosedError } from "../../errors/storageErrors.ts";
+import { AgentBusyError, PositionConflictError } from "../../errors/storageErrors.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
-import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import { noBlobStore } from "../BlobStore.ts";
 import type { PersistenceStorageProvider } from "../PersistenceStorageProvider.ts";
-import { ReleasableLog } from "../ReleasableLog.ts";
+import { ProcessLog, ReleasableLog } from "../ReleasableLog.ts";
 import type {
   AgentSummary,
   LogAppend,
@@ -29,22 +28,20 @@ const retryAfterMs = 1_000;
  * log from its checkpoints. Records between two checkpoints are lost when the process exits. Owners in other processes
  * are not detected, and agents cannot be listed.
  */
-export class CheckpointRecordLog implements RecordLog {
-  readonly version = "v1";
+export class CheckpointRecordLog extends ProcessLog<CheckpointOwnedLog> implements RecordLog {
   readonly capabilities: LogCapabilities = { durable: true, processes: "one", machines: "one", keeps: "checkpoints" };
   readonly blobs = noBlobStore;
   readonly #provider: PersistenceStorageProvider;
-  readonly #owned = new Map<string, CheckpointOwnedLog>();
   readonly #opening = new Set<string>();
-  #closed = false;
 
   constructor(provider: PersistenceStorageProvider) {
+    super("The storage");
     this.#provider = provider;
   }
 
   async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
-    this.#assertUsable(agentId);
-    const busy = this.#owned.get(agentId);
+    this.assertUsable(agentId);
+    const busy = this.owned.get(agentId);
     if (busy || this.#opening.has(agentId)) {
       throw new AgentBusyError(agentId, { ...(busy?.owner ?? owner), generation: busy?.generation ?? 0 }, retryAfterMs);
     }
@@ -52,9 +49,9 @@ export class CheckpointRecordLog implements RecordLog {
     try {
       const stored = await this.#read(agentId);
       const log = new CheckpointOwnedLog(this.#provider, stored, agentId, { ...owner }, () =>
-        this.#owned.delete(agentId),
+        this.owned.delete(agentId),
       );
-      this.#owned.set(agentId, log);
+      this.owned.set(agentId, log);
       return log;
     } finally {
       this.#opening.delete(agentId);
@@ -62,8 +59,8 @@ export class CheckpointRecordLog implements RecordLog {
   }
 
   async *read(agentId: string, { after = 0, upTo = Infinity }: ReadOptions = {}): AsyncGenerator<Entry> {
-    this.#assertUsable(agentId);
-    const owned = this.#owned.get(agentId);
+    this.assertUsable(agentId);
+    const owned = this.owned.get(agentId);
     const entries = owned ? owned.entries : (await this.#read(agentId)).entries;
     for (const entry of entries.slice()) if (entry.position > after && entry.position <= upTo) yield entry;
   }
@@ -71,33 +68,12 @@ export class CheckpointRecordLog implements RecordLog {
   /** Yields no agents, because a three-method provider cannot list them. */
   // oxlint-disable-next-line require-yield
   async *list(): AsyncGenerator<AgentSummary> {
-    if (this.#closed) throw new StorageClosedError("The storage");
-  }
-
-  async owner(agentId: string): ReturnType<RecordLog["owner"]> {
-    this.#assertUsable(agentId);
-    const owned = this.#owned.get(agentId);
-    return owned && { ...owned.owner, generation: owned.generation, state: "alive" };
-  }
-
-  async requestStop(agentId: string, reason: string): Promise<void> {
-    this.#assertUsable(agentId);
-    this.#owned.get(agentId)?.requestStop(reason);
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true;
-    await Promise.all([...this.#owned.values()].map((log) => log.release()));
+    this.assertOpen();
   }
 
   async #read(agentId: string): Promise<ProviderCheckpoints> {
     const { readProviderCheckpoints } = await import("./providerCheckpoints.ts");
     return readProviderCheckpoints(this.#provider, agentId, await platformSha256());
-  }
-
-  #assertUsable(agentId: string): void {
-    if (this.#closed) throw new StorageClosedError("The storage");
-    assertAgentId(agentId);
   }
 }
 

@@ -2,7 +2,6 @@ import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { AgentBusyError, AlreadyExistsError, StorageClosedError } from "../../errors/storageErrors.ts";
 import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
-import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { sha256Schema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
@@ -24,7 +23,7 @@ import type {
 import { ReceivedAppends } from "../../checkpoint/format/ReceivedAppends.ts";
 import { formatBlobReference, parseBlobReference } from "../blobs.ts";
 import { Watchers } from "../lease/Watchers.ts";
-import { ReleasableLog } from "../ReleasableLog.ts";
+import { ProcessLog, ReleasableLog } from "../ReleasableLog.ts";
 import { MemoryAgentLog } from "./MemoryAgentLog.ts";
 import { SummaryOrder } from "./SummaryOrder.ts";
 
@@ -37,8 +36,7 @@ const retryAfterMs = 1000;
  * Stores logs in the memory of this process, for tests and temporary agents. Records are encoded like in durable
  * storages, so records that cannot be stored are also rejected here.
  */
-export class MemoryRecordLog implements RecordLog {
-  readonly version = "v1";
+export class MemoryRecordLog extends ProcessLog<MemoryOwnedLog> implements RecordLog {
   readonly capabilities: LogCapabilities = {
     durable: false,
     processes: "one",
@@ -50,13 +48,12 @@ export class MemoryRecordLog implements RecordLog {
   readonly #sha256: () => Promise<Sha256>;
   readonly #logs = new Map<string, MemoryAgentLog>();
   readonly #generations = new Map<string, number>();
-  readonly #owned = new Map<string, MemoryOwnedLog>();
   readonly #order = new SummaryOrder();
   readonly #watchers = new Watchers();
-  #closed = false;
 
   /** @param options.sha256 - defaults to the SHA-256 of the platform, or to a JavaScript implementation. */
   constructor(options: { readonly sha256?: Sha256 } = {}) {
+    super("The storage in memory");
     checkSchema(optionsSchema, options, "options of the log in memory");
     const { sha256 } = options;
     this.#sha256 = sha256 === undefined ? platformSha256 : () => Promise.resolve(sha256);
@@ -64,10 +61,10 @@ export class MemoryRecordLog implements RecordLog {
   }
 
   async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
-    this.#assertUsable(agentId);
+    this.assertUsable(agentId);
     const sha256 = await this.#sha256();
-    this.#assertUsable(agentId);
-    const busy = this.#owned.get(agentId);
+    this.assertUsable(agentId);
+    const busy = this.owned.get(agentId);
     if (busy !== undefined)
       throw new AgentBusyError(agentId, { ...busy.owner, generation: busy.generation }, retryAfterMs);
     const generation = (this.#generations.get(agentId) ?? 0) + 1;
@@ -93,7 +90,7 @@ export class MemoryRecordLog implements RecordLog {
       log.receiveGaps(checked.gaps);
       const generation = Math.max(waiting.generation, received.generation) + 1;
       const append = await last({ generation, position });
-      if (this.#owned.get(agentId) !== waiting) throw new StorageClosedError("The storage in memory");
+      if (this.owned.get(agentId) !== waiting) throw new StorageClosedError("The storage in memory");
       log.append(append, position, generation);
       if (log.summary) this.#order.set(log.summary);
       return this.#own(log, owner, generation);
@@ -104,23 +101,23 @@ export class MemoryRecordLog implements RecordLog {
   }
 
   async *encodedAppends(agentId: string, { upTo }: { readonly upTo?: number } = {}): AsyncGenerator<Uint8Array> {
-    this.#assertUsable(agentId);
+    this.assertUsable(agentId);
     const log = this.#logs.get(agentId);
     if (log !== undefined) yield* log.encodedAppends(upTo);
   }
 
   async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
-    this.#assertUsable(agentId);
+    this.assertUsable(agentId);
     const log = this.#logs.get(agentId);
     if (log !== undefined) yield* log.read(options);
   }
 
   async *list(options: ListOptions = {}): AsyncGenerator<AgentSummary> {
-    this.#assertOpen();
+    this.assertOpen();
     const { limit = Infinity, free } = options;
     let left = limit;
     for (const { agentId } of left > 0 ? this.#order.select(options) : []) {
-      const summary = free && this.#owned.has(agentId) ? undefined : this.#logs.get(agentId)?.summary;
+      const summary = free && this.owned.has(agentId) ? undefined : this.#logs.get(agentId)?.summary;
       if (!summary) continue;
       yield summary;
       if (--left <= 0) return;
@@ -128,29 +125,13 @@ export class MemoryRecordLog implements RecordLog {
   }
 
   async unremovedBytes(agentId: string): Promise<number> {
-    this.#assertUsable(agentId);
+    this.assertUsable(agentId);
     return this.#logs.get(agentId)?.unremovedBytes ?? 0;
   }
 
-  async owner(agentId: string): ReturnType<RecordLog["owner"]> {
-    this.#assertUsable(agentId);
-    const owned = this.#owned.get(agentId);
-    return owned === undefined ? undefined : { ...owned.owner, generation: owned.generation, state: "alive" };
-  }
-
-  async requestStop(agentId: string, reason: string): Promise<void> {
-    this.#assertUsable(agentId);
-    this.#owned.get(agentId)?.requestStop(reason);
-  }
-
   async watch(onChange: () => void): Promise<LogWatch> {
-    this.#assertOpen();
+    this.assertOpen();
     return this.#watchers.watch(onChange);
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true;
-    await Promise.all([...this.#owned.values()].map((owned) => owned.release()));
   }
 
   #own(log: MemoryAgentLog, owner: LogOwner, generation: number): MemoryOwnedLog {
@@ -158,7 +139,7 @@ export class MemoryRecordLog implements RecordLog {
     const owned = new MemoryOwnedLog(log, this.#order, agentId, { ...owner }, generation, () => this.#forget(agentId));
     this.#generations.set(agentId, generation);
     this.#logs.set(agentId, log);
-    this.#owned.set(agentId, owned);
+    this.owned.set(agentId, owned);
     return owned;
   }
 
@@ -167,18 +148,9 @@ export class MemoryRecordLog implements RecordLog {
   }
 
   #forget(agentId: string): void {
-    this.#owned.delete(agentId);
+    this.owned.delete(agentId);
     if (this.#logs.get(agentId)?.isEmpty === true) this.blobs.clear(agentId);
     this.#watchers.tell();
-  }
-
-  #assertUsable(agentId: string): void {
-    this.#assertOpen();
-    assertAgentId(agentId);
-  }
-
-  #assertOpen(): void {
-    if (this.#closed) throw new StorageClosedError("The storage in memory");
   }
 }
 

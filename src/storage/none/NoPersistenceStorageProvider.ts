@@ -1,9 +1,8 @@
 import type { Entry } from "../../checkpoint/records/Entry.ts";
-import { PositionConflictError, StorageClosedError } from "../../errors/storageErrors.ts";
+import { PositionConflictError } from "../../errors/storageErrors.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
-import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { type BlobStore, noBlobStore } from "../BlobStore.ts";
-import { ReleasableLog } from "../ReleasableLog.ts";
+import { ProcessLog, ReleasableLog } from "../ReleasableLog.ts";
 import { LogPersistenceStorageProvider } from "../LogPersistenceStorageProvider.ts";
 import type { AgentSummary, LogAppend, LogCapabilities, LogOwner, OwnedLog, RecordLog } from "../RecordLog.ts";
 
@@ -18,8 +17,7 @@ export class NoPersistenceStorageProvider extends LogPersistenceStorageProvider 
 }
 
 /** A log without storage. Every log is empty and free, and appends are acknowledged and discarded. */
-export class NoRecordLog implements RecordLog {
-  readonly version = "v1";
+export class NoRecordLog extends ProcessLog<NoOwnedLog> implements RecordLog {
   readonly capabilities: LogCapabilities = {
     durable: false,
     processes: "one",
@@ -29,42 +27,24 @@ export class NoRecordLog implements RecordLog {
     narrows: true,
   };
   readonly blobs: BlobStore = noBlobStore;
-  #closed = false;
+
+  constructor() {
+    super("The storage that keeps nothing");
+  }
 
   async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
-    this.#assertUsable(agentId);
+    this.assertUsable(agentId);
     return new NoOwnedLog(agentId, owner, 1);
   }
 
   // oxlint-disable-next-line require-yield
   async *read(agentId: string): AsyncGenerator<Entry> {
-    this.#assertUsable(agentId);
+    this.assertUsable(agentId);
   }
 
   // oxlint-disable-next-line require-yield
   async *list(): AsyncGenerator<AgentSummary> {
-    this.#assertOpen();
-  }
-
-  async owner(agentId: string): Promise<undefined> {
-    this.#assertUsable(agentId);
-  }
-
-  async requestStop(agentId: string, _reason: string): Promise<void> {
-    this.#assertUsable(agentId);
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true;
-  }
-
-  #assertUsable(agentId: string): void {
-    this.#assertOpen();
-    assertAgentId(agentId);
-  }
-
-  #assertOpen(): void {
-    if (this.#closed) throw new StorageClosedError("The storage that keeps nothing");
+    this.assertOpen();
   }
 }
 
