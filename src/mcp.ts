@@ -4,4 +4,4 @@ export {
   type McpToolSettings,
   type McpToolsOptions,
 } from "./integrations/mcp/mcpTools.ts";
-export type { McpClient, McpTool, McpToolAnnotations, McpToolResult } from "./integrations/mcp/McpClient.ts";
+export type { McpClient, McpTool, McpToolAnnotations, McpToolResult } from "./integrations/mcp/mcpTools.ts";

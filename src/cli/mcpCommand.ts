@@ -9,7 +9,7 @@ import { agentStatuses } from "../inspect/show/listedAgent.ts";
 import { assertFound } from "./ids/findLog.ts";
 import type { Session } from "./session/Session.ts";
 import { type AgentOptions, storedAgents, type StoredAgents } from "./session/storedAgents.ts";
-import { loadFrom } from "./storage/loadDriver.ts";
+import { loadFrom } from "./storage/openStorage.ts";
 import { CommandFailure, type ExitReason } from "./terminal/CommandFailure.ts";
 
 export interface McpCommandOptions extends AgentOptions {

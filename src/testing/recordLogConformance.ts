@@ -1,6 +1,5 @@
 import { blobTests, logSeparationTests } from "./conformance/log/blobTests.ts";
-import { appendTests } from "./conformance/log/appendTests.ts";
-import { createTests } from "./conformance/log/createTests.ts";
+import { appendTests, createTests } from "./conformance/log/appendTests.ts";
 import { damageTests, lostAnswerTests } from "./conformance/log/failureTests.ts";
 import type { RecordLogTest } from "./conformance/log/logTest.ts";
 import { ownershipTests, stopTests } from "./conformance/log/ownershipTests.ts";

@@ -12,7 +12,7 @@ import { CommandFailure, type ExitReason } from "../terminal/CommandFailure.ts";
 import { withProgress } from "../terminal/Output.ts";
 import { painted, type Part } from "../terminal/painted.ts";
 import { counted } from "../terminal/shortTexts.ts";
-import { comparisonLines } from "./comparisonLines.ts";
+import { comparisonLines } from "./compare.ts";
 import { statusOf } from "./shown.ts";
 
 interface CandidateOptions {

@@ -4,6 +4,10 @@ import type { ExitReason } from "../terminal/CommandFailure.ts";
 import type { Output } from "../terminal/Output.ts";
 import { type Part, painted, plain, type Paint, type Painted } from "../terminal/painted.ts";
 import { shortValue, bytesText } from "../terminal/shortTexts.ts";
+import { readFile } from "node:fs/promises";
+import type { TokenPrices } from "../../timeline.ts";
+import { jsonGiven } from "../ids/jsonGiven.ts";
+import { assertFile } from "../storage/commandFiles.ts";
 
 const changePaints: Readonly<Record<FileChangeView["change"], Paint>> = {
   created: "green",
@@ -97,4 +101,10 @@ export async function warnOfDamage(
   if (output.json) await output.beside.item({ error: { code, message: warning } });
   else await output.beside.line(painted("yellow", `Warning: ${warning}`));
   return "damaged";
+}
+
+/** Reads a price file, which the user of the prices validates. @throws CommandFailure */
+export async function pricesIn(file: string): Promise<TokenPrices> {
+  await assertFile(file);
+  return jsonGiven(await readFile(file, "utf8"), file) as TokenPrices;
 }

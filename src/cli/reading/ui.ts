@@ -6,8 +6,7 @@ import { CommandFailure, type ExitReason } from "../terminal/CommandFailure.ts";
 import { findAgent } from "../ids/findLog.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
 import { writeOver } from "../storage/commandFiles.ts";
-import { pricesIn } from "./pricesIn.ts";
-import { warnOfDamage } from "./shown.ts";
+import { pricesIn, warnOfDamage } from "./shown.ts";
 import { painted } from "../terminal/painted.ts";
 
 export interface UiCommandOptions extends CommonOptions {

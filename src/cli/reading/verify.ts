@@ -5,7 +5,7 @@ import type { CommonOptions, Session } from "../session/Session.ts";
 import { counted } from "../terminal/shortTexts.ts";
 import { painted } from "../terminal/painted.ts";
 import { withProgress } from "../terminal/Output.ts";
-import { sealsOf } from "../storage/sealsOf.ts";
+import { sealsOf } from "../storage/unlocked.ts";
 import { addNeededBlobs } from "../../checkpoint/pruning/neededContents.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { forEachAtOnce } from "../../internal/together.ts";

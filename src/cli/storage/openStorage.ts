@@ -4,9 +4,11 @@ import type { PostgresClient } from "../../postgres.ts";
 import type { SqliteDatabase } from "../../sqlite.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { assertFile } from "./commandFiles.ts";
-import { loadFrom, loadDriver } from "./loadDriver.ts";
 import { type OpenedStorage, type OpenOptions, commandRetryMs } from "./OpenedStorage.ts";
 import { isDirectoryAt, type StorageAddress } from "./storageAddress.ts";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 
 /** Opens the storage at an address, with database clients of the user's project. @throws CommandFailure */
 export async function openStorage(address: StorageAddress, options: OpenOptions): Promise<OpenedStorage> {
@@ -123,4 +125,29 @@ async function openDynamodb(
     client.destroy();
   };
   return { storage, name: `dynamodb:${table}`, close };
+}
+
+/** Loads a module from a directory or else from this package. Returns `undefined` if both lack it. */
+export async function loadFrom(folder: string, name: string): Promise<unknown> {
+  for (const from of [pathToFileURL(join(folder, "project.js")), import.meta.url]) {
+    const path = resolveFrom(from, name);
+    if (path !== undefined) return import(pathToFileURL(path).href);
+  }
+  return undefined;
+}
+
+function resolveFrom(from: string | URL, name: string): string | undefined {
+  try {
+    return createRequire(from).resolve(name);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Loads a database driver from the user's project. @throws CommandFailure if the project lacks the driver */
+async function loadDriver<Driver>(folder: string, name: string, storage: string): Promise<Driver> {
+  const found = await loadFrom(folder, name);
+  if (found === undefined)
+    throw new CommandFailure("failed", `To open a ${storage} storage, install its driver: npm install ${name}`);
+  return found as Driver;
 }

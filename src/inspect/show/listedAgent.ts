@@ -1,9 +1,13 @@
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { AgentSummary } from "../../storage/RecordLog.ts";
+import type { AgentSummary, RecordLog } from "../../storage/RecordLog.ts";
 import { shapeOfStatus, unreadable } from "../../storage/summaries.ts";
 import type { AgentStatus, AgentView, ListedAgent } from "../view/AgentView.ts";
 import type { CallView } from "../view/CallView.ts";
 import type { Problem } from "../view/viewParts.ts";
+import { mostCheckpoints } from "../../journal/agentSummary.ts";
+import { readEntries } from "../../storage/readEntries.ts";
+import { isDamage } from "../log/readIndex.ts";
+import { isoTime } from "./checkpointView.ts";
 
 export const agentStatuses = [
   "queued",
@@ -72,4 +76,22 @@ export function reasonIn(data: unknown): string | undefined {
 function problemIn(data: unknown): Problem {
   const { code, message } = Object(data) as Readonly<Record<string, unknown>>;
   return { code: String(code), message: String(message) };
+}
+
+/**
+ * Reads the number of checkpoints of a running agent and the newest time, which its summary lacks. Empty if damaged.
+ */
+export async function readProgress(
+  log: RecordLog,
+  { agentId }: ListedAgent,
+): Promise<Pick<ListedAgent, "checkpoints" | "updatedAt">> {
+  try {
+    const { index } = await readEntries(log, agentId, { sinceSnapshot: true });
+    const newest = [...index.checkpoints.values()].at(-1);
+    if (!newest) return {};
+    return { checkpoints: mostCheckpoints(index), updatedAt: isoTime(newest.record.at) };
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return {};
+  }
 }

@@ -1,9 +1,9 @@
-import type { OrderedRecord } from "../../checkpoint/state/LogProjection.ts";
+import type { OrderedRecord, LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { EventRecord, Ownership, PlacedRecord } from "../log/AgentIndex.ts";
-import type { AnswerView, StepView, VisitStep } from "../view/StepView.ts";
-import type { LineView } from "../view/viewParts.ts";
+import type { EventRecord, Ownership, PlacedRecord, AgentIndex, LogEvent } from "../log/AgentIndex.ts";
+import type { AnswerView, StepView, VisitStep, StepsPage } from "../view/StepView.ts";
+import type { LineView, LaneView } from "../view/viewParts.ts";
 import type { RequestView } from "../view/RequestView.ts";
 import { callsBegunIn, callViews } from "./callView.ts";
 import { changesView, fileNotesIn, fileChangeViews } from "./changesView.ts";
@@ -12,8 +12,11 @@ import { headBefore, type ModelAt, modelFinder, recordsBetween } from "../log/la
 import { openRequestIds, requestView } from "./requestView.ts";
 import { rollbackView } from "./rollbackView.ts";
 import { runView } from "./agentView.ts";
-import type { Shown } from "./Source.ts";
-import { type StepEvent, type UnendedVisit, workKinds } from "../log/stepEvents.ts";
+import { type Shown, type Source, withValues } from "./Source.ts";
+import { type PageOptions, pageOf } from "../log/pageOf.ts";
+import { originOf } from "../../checkpoint/records/lineRecords.ts";
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import type { OwnerView } from "../view/AgentView.ts";
 
 interface StepContext extends Shown {
   readonly checkpoint: ShowCheckpoint;
@@ -185,4 +188,91 @@ function unendedState(
   if (requests.some(({ state }) => state === "open")) return "waiting";
   const isRunning = owner?.state === "alive" && log.statusState.current?.status === "in_progress";
   return isRunning || calls.some(({ state }) => state === "running") ? "running" : "cut";
+}
+
+export async function steps(source: Source, options: PageOptions): Promise<StepsPage> {
+  const { items, ...cursors } = pageOf(stepEvents(source.index, source.owner), ({ order }) => order, options);
+  const shown = await withValues(source, (from) => stepViews(from, items));
+  return { steps: shown, lanes: lanesOf(source.index, shown), ...cursors, ...endOf(source.index) };
+}
+
+function lanesOf({ log }: AgentIndex, shown: readonly StepView[]) {
+  return laneViews(
+    log,
+    shown.flatMap((step) => ("lane" in step ? [step.lane] : [])),
+  );
+}
+
+function endOf({ end, damage }: AgentIndex): Pick<StepsPage, "position" | "damage"> {
+  return { position: end.position, damage };
+}
+
+/** Returns the given lanes, and the lanes that they start from or are nested in. */
+function laneViews(log: LogProjection, lanes: Iterable<number>): readonly LaneView[] {
+  const lineOf = lineShower(log);
+  const all = new Set(lanes);
+  for (const lane of all) for (const before of lanesBefore(log, lane)) all.add(before);
+  return [...all].toSorted((a, b) => a - b).map((lane) => laneView(log, lane, lineOf));
+}
+
+function lanesBefore(log: LogProjection, lane: number): readonly number[] {
+  const parent = log.lines.nestedLine(lane)?.place.parent;
+  const start = log.lanes.get(lane)?.record;
+  const origin = start && log.checkpoints.get(originOf(start) ?? -1)?.record.lane;
+  return [parent, origin].filter((each) => each !== undefined);
+}
+
+function laneView(log: LogProjection, lane: number, lineOf: ReturnType<typeof lineShower>): LaneView {
+  const start = log.lanes.get(lane)?.record;
+  const place = log.lines.nestedLine(lane)?.place;
+  return withoutUndefined({
+    lane,
+    line: lineOf(lane),
+    parentLane: place?.parent,
+    toolCallId: place && "call" in place ? place.call : undefined,
+    fromId: start && log.checkpoints.get(originOf(start) ?? -1)?.id,
+    lastId: log.latestOf(lane)?.id,
+    keeps: start?.keep ?? "all",
+    state: stateOf(log, lane),
+  });
+}
+
+function stateOf(log: LogProjection, lane: number): LaneView["state"] {
+  if (log.lines.isOpen(lane)) return "open";
+  return log.latestOf(lane)?.record.ended ? "ended" : "left";
+}
+
+/** The records of a lane since its last checkpoint, or a node that runs without records. */
+interface UnendedVisit {
+  readonly unended: number;
+  readonly order: number;
+}
+
+export type StepEvent = LogEvent | UnendedVisit;
+
+/** The records of a node execution. They prove that a node ran, even without a checkpoint. */
+const workKinds: ReadonlySet<AgentRecord["kind"]> = new Set(["intent", "outcome", "answer", "request", "note"]);
+
+/** Returns all steps of a log, oldest first. Unfinished steps are last. */
+export function stepEvents(index: AgentIndex, owner: OwnerView | undefined): readonly StepEvent[] {
+  const unended = [...index.log.laneRecords.keys()].flatMap((lane) => unendedOn(index, lane, owner) ?? []);
+  if (unended.length === 0) return index.events;
+  return [...index.events, ...unended].sort((a, b) => a.order - b.order);
+}
+
+function unendedOn(index: AgentIndex, lane: number, owner: OwnerView | undefined): UnendedVisit | undefined {
+  const { log } = index;
+  const records = log.laneRecords.get(lane) ?? [];
+  const last = records.findLast(({ record }) => record.kind === "checkpoint" || workKinds.has(record.kind));
+  const isWork = last !== undefined && last.record.kind !== "checkpoint";
+  const isOpen = log.lines.isOpen(lane);
+  if (!isWork && !(isOpen && isRunning(log, lane, owner))) return undefined;
+  return { unended: lane, order: isOpen ? index.nextOrder + lane : (last?.order ?? 0) + 0.25 };
+}
+
+function isRunning(log: LogProjection, lane: number, owner: OwnerView | undefined): boolean {
+  const latest = log.latestOf(lane)?.record;
+  if (!latest || latest.ended || latest.status || owner?.state !== "alive") return false;
+  const hasOpenLine = log.lines.childrenOf(lane).some((line) => log.lines.isOpen(line.lane));
+  return log.statusState.current?.status === "in_progress" && !hasOpenLine;
 }

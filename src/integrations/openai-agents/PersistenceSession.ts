@@ -1,9 +1,11 @@
-import type {
-  AgentInputItem,
-  SessionHistoryRewriteArgs,
-  SessionHistoryRewriteAwareSession,
-  SessionHistoryTransactionArgs,
-  SessionHistoryTransactionAwareSession,
+import {
+  type AgentInputItem,
+  type SessionHistoryRewriteArgs,
+  type SessionHistoryRewriteAwareSession,
+  type SessionHistoryTransactionArgs,
+  type SessionHistoryTransactionAwareSession,
+  MemorySession,
+  UserError,
 } from "@openai/agents-core";
 import { z } from "zod";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
@@ -12,8 +14,8 @@ import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { LogPersistenceStorageProvider } from "../../storage/LogPersistenceStorageProvider.ts";
 import { type Telemetry, telemetrySchema } from "../../telemetry/Telemetry.ts";
-import { checkedTransaction } from "./session/checkedTransaction.ts";
 import { SessionStore, keepStore } from "./session/SessionStore.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
 
 /** Options of a `PersistenceSession`. */
 export interface PersistenceSessionOptions {
@@ -156,4 +158,48 @@ export class PersistenceSession
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#store.close();
   }
+}
+
+/**
+ * Returns a copy of a valid transaction. Validation uses the SDK's own session, so that both accept the same
+ * transactions.
+ *
+ * @throws InvalidInputError, which contains no content of the transaction
+ */
+async function checkedTransaction(args: SessionHistoryTransactionArgs): Promise<SessionHistoryTransactionArgs> {
+  const read = readOnce(args);
+  const { transaction } = read;
+  try {
+    const items = transaction?.type === "replace_suffix" ? transaction.expectedSuffix : [];
+    const session = new MemorySession({ initialItems: Array.isArray(items) ? items : [], logger: silent });
+    await session.applyHistoryTransaction(read);
+    return frozenCopy(read);
+  } catch (error) {
+    throw refusal(error instanceof UserError ? error.message : unsupported);
+  }
+}
+
+const unsupported = "Session history transaction items contain invalid or unsupported data.";
+const ignore = () => {};
+const silent = {
+  namespace: "agent-persistence",
+  debug: ignore,
+  error: ignore,
+  warn: ignore,
+  dontLogModelData: true,
+  dontLogToolData: true,
+};
+
+/** Reads each member once, because members may be getters. */
+function readOnce(args: SessionHistoryTransactionArgs): SessionHistoryTransactionArgs {
+  try {
+    const { operationId, transaction } = args;
+    return { operationId, transaction };
+  } catch {
+    throw refusal("Session history transaction arguments are invalid.");
+  }
+}
+
+function refusal(expected: string): InvalidInputError {
+  return new InvalidInputError("transaction of a session", [{ path: "transaction", expected }]);
 }

@@ -2,7 +2,7 @@ import { placesUpTo } from "../../checkpoint/lines/lineage.ts";
 import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { AgentIndex } from "../../inspect/log/AgentIndex.ts";
-import { type StepEvent, stepEvents } from "../../inspect/log/stepEvents.ts";
+import { type StepEvent, stepEvents } from "../../inspect/show/stepView.ts";
 import type { Source } from "../../inspect/show/Source.ts";
 import { findCheckpoint } from "../../journal/findCheckpoint.ts";
 

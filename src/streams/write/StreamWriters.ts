@@ -3,8 +3,7 @@ import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import type { StreamPlace, StreamStore } from "../store/StreamStore.ts";
 import type { PersistenceExtension } from "../../persistence/extendPersistence.ts";
-import { type StreamCallOptions, StreamCalls } from "./StreamCalls.ts";
-import { StreamWriter } from "./StreamWriter.ts";
+import { type StreamCallOptions, StreamCalls, StreamWriter } from "./StreamWriter.ts";
 
 /** Options of `install(Streams)`. */
 export interface StreamsConfig {

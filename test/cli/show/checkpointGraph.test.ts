@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkpointGraph } from "../../../src/cli/reading/checkpointGraph.ts";
+import { checkpointGraph } from "../../../src/cli/reading/tree.ts";
 
 interface Drawn {
   readonly checkpointId: string;

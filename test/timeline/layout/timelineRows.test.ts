@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { durationText } from "../../../src/timeline/layout/durations.ts";
-import { RowOffsets } from "../../../src/timeline/layout/RowOffsets.ts";
-import { timelineRows } from "../../../src/timeline/layout/timelineRows.ts";
+import { RowOffsets, timelineRows } from "../../../src/timeline/layout/timelineRows.ts";
 import { stepOf } from "../steps.ts";
 
 function kindsAt(...times: readonly number[]): readonly string[] {

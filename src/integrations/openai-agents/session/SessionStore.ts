@@ -12,8 +12,14 @@ import type { ShapedLog } from "../../../journal/shape/ShapedLog.ts";
 import type { LogStorage } from "../../../storage/LogStorage.ts";
 import { type Telemetry, traced } from "../../../telemetry/Telemetry.ts";
 import { mutationRecords, recordsOf, type SessionChange } from "./SessionChange.ts";
-import type { CallId, NumberRange, SessionRecord } from "./sessionRecords.ts";
-import { numbersIn, rangesOf, type SessionItem } from "./numberedItems.ts";
+import {
+  type CallId,
+  type NumberRange,
+  type SessionRecord,
+  numbersIn,
+  rangesOf,
+  type SessionItem,
+} from "./sessionRecords.ts";
 import { SessionState } from "./SessionState.ts";
 
 type SessionLog = ShapedLog<SessionRecord, SessionState>;

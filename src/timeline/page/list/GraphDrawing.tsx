@@ -1,6 +1,5 @@
 import type { GraphLayout, GraphEdge } from "../../layout/laneColumns.ts";
-import type { RowOffsets } from "../../layout/RowOffsets.ts";
-import { heights, type TimelineRow } from "../../layout/timelineRows.ts";
+import { type RowOffsets, heights, type TimelineRow } from "../../layout/timelineRows.ts";
 import { stepState, type StepState } from "../../layout/shownItems.ts";
 import { GlyphMark, type MarkName } from "./Glyph.tsx";
 

@@ -1,8 +1,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { TimelineItem } from "../../data/TimelineData.ts";
 import { laneColumns } from "../../layout/laneColumns.ts";
-import { RowOffsets } from "../../layout/RowOffsets.ts";
-import { callsInLine, heightOfRow, timelineRows, type TimelineRow } from "../../layout/timelineRows.ts";
+import { RowOffsets, callsInLine, heightOfRow, timelineRows, type TimelineRow } from "../../layout/timelineRows.ts";
 import { GraphDrawing, graphWidth } from "./GraphDrawing.tsx";
 import { GapRow, MarkRow } from "./MarkRow.tsx";
 import { StepRow } from "./StepRow.tsx";
