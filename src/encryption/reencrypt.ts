@@ -6,8 +6,8 @@ import { agentIdOf } from "./keys/KeyLog.ts";
 /** The result of {@link reencrypt} for one agent. */
 export interface ReencryptedKey {
   /**
-   * The id of the agent, thread, session or inbox. If the log of the data key is damaged and the id exceeds about 1,000
-   * bytes, the id of this log.
+   * The id of the agent, thread, session or inbox. If the data key's log is damaged and the id exceeds about 1,000
+   * bytes, it is the id of that log.
    */
   readonly agentId: string;
   /** Whether the data key was encrypted again. `false` if the current key had encrypted it already. */

@@ -181,7 +181,7 @@ export class ActiveLine implements VisitedRun {
     return (this.#visit = new NodeExecution(this, nodeId, input, at));
   }
 
-  /** Returns whether a feature implements an option. A sub-agent needs the feature in all its callers. */
+  /** Returns whether a feature implements an option. For a sub-agent, all callers need the feature too. */
   claims(option: ClaimableOption): boolean {
     return this.pipeline.claims(option) && (this.parent?.claims(option) ?? true);
   }

@@ -17,17 +17,20 @@ interface UiOptions {
   readonly onError?: ((error: unknown) => string) | undefined;
 }
 
-/** Promises of the joined stream that resolve with the values of the last pass. */
+/** Promises of the joined stream that resolve with the values of the last leg. */
 const ofLast: ReadonlySet<PropertyKey> = new Set(["steps", "finishReason", "rawFinishReason", "totalUsage"]);
 const streams: ReadonlySet<PropertyKey> = new Set(["fullStream", "stream"]);
-/** Streams that only the first pass provides. */
+/** Streams that only the first leg provides. */
 const ofFirst: ReadonlySet<PropertyKey> = new Set([
   "partialOutputStream",
   "experimental_partialOutputStream",
   "elementStream",
 ]);
 
-/** Joins the passes of a run into one stream of the AI SDK, from the first shown pass to the last. */
+/**
+ * Joins the legs of a run into one stream of the AI SDK, from the first shown leg to the last. Each stream that a start
+ * or a continuation of the run returns is a leg.
+ */
 export class StreamLegs {
   readonly #legs: StreamResult[] = [];
   #isComplete = false;
@@ -41,7 +44,7 @@ export class StreamLegs {
     this.#messageId = messageId;
   }
 
-  /** Adds a pass. Returns the joined stream, which is the same for all passes. */
+  /** Adds a leg. Returns the joined stream, which is the same for all legs. */
   add(leg: StreamResult): StreamResult {
     this.#legs.push(leg);
     this.#wake();
@@ -67,7 +70,7 @@ export class StreamLegs {
     wake();
   }
 
-  /** Returns a pass by number, or `undefined` if the run finishes without it. */
+  /** Returns a leg by number, or `undefined` if the run finishes without it. */
   async #leg(index: number): Promise<StreamResult | undefined> {
     while (index >= this.#legs.length && !this.#isComplete) await this.#change;
     return this.#legs[index];
@@ -100,7 +103,7 @@ export class StreamLegs {
     return whole;
   }
 
-  /** Forwards the stream of a pass. Delays an error until the run is over, so that a retry finds the agent free. */
+  /** Forwards the stream of a leg. Delays an error until the run is over, so that a retry finds the agent free. */
   async *#failingAtTheEnd<Part>(stream: unknown): AsyncGenerator<Part> {
     try {
       yield* stream as AsyncIterable<Part>;
@@ -110,13 +113,13 @@ export class StreamLegs {
     }
   }
 
-  /** Forwards the stream of a pass. The forwarded stream ends only after the run. */
+  /** Forwards the stream of a leg. The forwarded stream ends only after the run. */
   async *#endingAtTheEnd(stream: unknown): AsyncGenerator<unknown> {
     yield* this.#failingAtTheEnd(stream);
     await this.#last();
   }
 
-  /** Yields the parts of all passes, with one `start` and one `finish`. */
+  /** Yields the parts of all legs, with one `start` and one `finish`. */
   async *#parts(): AsyncGenerator<ProviderPart> {
     for (let index = 0; ; index++) {
       const leg = await this.#leg(index);

@@ -191,7 +191,7 @@ export class LogLoader {
   }
 
   /**
-   * Segments without `open` are abandoned attempts of owners. Their initial lines were not synced, so power loss may
+   * Segments without `open` are abandoned take-overs. Their initial lines were not synced, so power loss may
    * leave any part of them. These are copies of lines in older segments, except that the last line may be lost there.
    * No owner appended to such a segment or removed older data. Other content means that an `open` existed and is
    * damaged.
