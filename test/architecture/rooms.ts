@@ -61,7 +61,7 @@ export const floors: readonly (readonly string[])[] = [
   ["agent/node"],
   ["agent/run"],
   ["agent"],
-  ["environment", "listeners", "doubt", "approvals"],
+  ["environment", "listeners", "doubt", "signedApprovals"],
   ["telemetry"],
   ["redaction"],
   ["persistence/replay", "persistence/versions"],
