@@ -2,6 +2,7 @@ import { reasonOf } from "../../internal/reasonOf.ts";
 import type { PlannedSteps, RollbackStepRecord } from "../../checkpoint/records/rollbackRecords.ts";
 import type { NoteRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { ParticipantMissingError } from "../../errors/checkpointErrors.ts";
+import { StorageError } from "../../errors/storageErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { PackedContents } from "../../journal/PackedContents.ts";
 import { read } from "../../journal/loggedCalls.ts";
@@ -142,7 +143,8 @@ async function applyStep(participant: RollbackParticipant, step: unknown, reques
   try {
     return { outcome: await participant.apply(step, request) };
   } catch (error) {
-    if (request.onFailure !== "leave" || request.abortSignal.aborted) throw error;
+    const isOfStorage = error instanceof StorageError;
+    if (request.onFailure !== "leave" || request.abortSignal.aborted || isOfStorage) throw error;
     return { left: reasonOf(error) };
   }
 }

@@ -1,5 +1,6 @@
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
+import { StorageError } from "../../errors/storageErrors.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { StepRequest } from "../../journal/RollbackParticipant.ts";
@@ -167,11 +168,16 @@ export class RestoreWriter {
       await action();
     } catch (error) {
       const { request, outcome } = this.#restoring;
-      const isOfFile = error instanceof ChangedMeanwhile || AgentPersistenceError.isInstance(error);
-      if (request.onFailure === "stop" || !isOfFile) throw error;
+      if (request.onFailure === "stop" || request.abortSignal.aborted || !isOfFile(error)) throw error;
       outcome.set(path, { change: `not applied: ${reasonOf(error)}` });
     }
   }
+}
+
+/** Returns whether an error is about one file. A failure of the storage concerns the whole restore. */
+function isOfFile(error: unknown): boolean {
+  if (error instanceof ChangedMeanwhile) return true;
+  return AgentPersistenceError.isInstance(error) && !(error instanceof StorageError);
 }
 
 function bytesAfter({ after }: FilePart): number {
