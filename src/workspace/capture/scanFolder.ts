@@ -1,19 +1,8 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  type Dirent,
-  type Stats,
-} from "node:fs";
+import { lstatSync, readdirSync, type Dirent, type Stats } from "node:fs";
 import { FileAccessError, PathNotAllowedError } from "../../errors/workspaceErrors.ts";
-import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { lstatOf, systemReason } from "../files/ConfinedFolder.ts";
 import { OpenFolder } from "../files/OpenFolder.ts";
+import { type FoundFile, isDirectory, readFile } from "../files/readFile.ts";
 import { relativePath } from "../files/relativePath.ts";
 import { Slice } from "../files/Slice.ts";
 import { readPatterns } from "./GitView.ts";
@@ -55,7 +44,6 @@ const ordinaryDepth = 50;
 const ownNames: ReadonlySet<string> = new Set([".git", ".agent-persistence"]);
 /** The reason why an entry is skipped, as the end of a sentence that starts with the path. */
 const unreadable = "could not be read";
-const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /**
  * Scans a directory and reads each file that changed since the scan `before`. Follows no links. Files of the previous
@@ -284,8 +272,8 @@ async function scanFile(walk: Walk, at: string, path: string): Promise<void> {
   const isBeyond = walk.files.size >= walk.maximumFiles;
   const looked = isBeyond
     ? { leftOut: `exceeds the limit of ${walk.maximumFiles} stored files` }
-    : await lookAt(walk, at, found);
-  walk.files.set(path, { stamp: stampOf(found), settled, ...looked });
+    : await lookAt(walk, { at, path }, found);
+  if (looked) walk.files.set(path, { stamp: stampOf(found), settled, ...looked });
 }
 
 /** Returns `undefined` if the entry disappeared or cannot be reached. The latter is recorded. */
@@ -303,41 +291,27 @@ function stampOf(found: Stats): FileStamp {
   return { size, mtimeMs, ctimeMs, mode, ...identityOf(found) };
 }
 
+/** Returns `undefined` if the entry disappeared or became a directory. */
 async function lookAt(
   { maximumFileBytes, onContent }: Walk,
-  at: string,
-  found: Stats,
-): Promise<Pick<ScannedFile, "state" | "leftOut">> {
-  if (found.isSymbolicLink()) return linkAt(at);
-  if (!found.isFile()) return { leftOut: "is neither a file nor a link" };
-  if (found.size > maximumFileBytes)
-    return { leftOut: `has ${found.size} bytes, and the workspace keeps files of at most ${maximumFileBytes}` };
-  const read = readWhole(at);
-  if (!read) return { leftOut: unreadable };
-  const hash = nodeSha256.hex(read.content);
-  await onContent(hash, read.content);
-  const state = { kind: "file", hash, bytes: read.content.length, mode: read.mode & 0o777 } as const;
-  return (read.mode & 0o7000) === 0
+  { at, path }: { readonly at: string; readonly path: string },
+  { mode }: Stats,
+): Promise<Pick<ScannedFile, "state" | "leftOut"> | undefined> {
+  const found = readIfPossible(at, path, maximumFileBytes);
+  if (found.kind === "missing" || isDirectory(found)) return undefined;
+  if (found.kind === "other") return { leftOut: found.reason };
+  const { state } = found;
+  if (state.kind === "link") return { state };
+  if (found.kind === "file") await onContent(state.hash, found.content);
+  return (mode & 0o7000) === 0
     ? { state }
     : { state, leftOut: "has a setuid, setgid or sticky bit, which is not kept" };
 }
 
-function linkAt(at: string): Pick<ScannedFile, "state" | "leftOut"> {
-  const bytes = readlinkSync(at, { encoding: "buffer" });
-  const target = bytes.toString();
-  if (!Buffer.from(target).equals(bytes)) return { leftOut: "is a link whose target is not UTF-8" };
-  return { state: { kind: "link", target } };
-}
-
-function readWhole(at: string): { readonly content: Uint8Array; readonly mode: number } | undefined {
+function readIfPossible(at: string, path: string, maximumFileBytes: number): FoundFile {
   try {
-    const descriptor = openSync(at, flags);
-    try {
-      return { content: readFileSync(descriptor), mode: fstatSync(descriptor).mode & 0o7777 };
-    } finally {
-      closeSync(descriptor);
-    }
+    return readFile({ at, path }, maximumFileBytes);
   } catch {
-    return undefined;
+    return { kind: "other", reason: unreadable };
   }
 }

@@ -10,7 +10,7 @@ import {
   rmdirSync,
   statSync,
 } from "node:fs";
-import { basename, sep } from "node:path";
+import { basename } from "node:path";
 import { FileAccessError, PathNotAllowedError } from "../../errors/workspaceErrors.ts";
 import { ConfinedFolder, type FilePlace, systemReason } from "./ConfinedFolder.ts";
 import { folderFlags, throughHandles } from "./OpenFolder.ts";
@@ -227,14 +227,17 @@ export class WorkspaceFiles {
    * @throws PathNotAllowedError, FileAccessError
    */
   async below(path: string): Promise<readonly string[]> {
-    try {
-      return await this.#folder.within(`${path}/.`, ({ folder }) => {
-        const names = readdirSync(folder, { recursive: true }) as string[];
-        return names.map((name) => `${path}/${name.split(sep).join("/")}`);
-      });
-    } catch (error) {
+    const list = ({ folder }: FilePlace) => readdirSync(folder, { withFileTypes: true });
+    const entries = await this.#folder.within(`${path}/.`, list).catch((error: unknown) => {
       throw accessError(error, path);
+    });
+    const found: string[] = [];
+    for (const entry of entries) {
+      const inner = `${path}/${entry.name}`;
+      found.push(inner);
+      if (entry.isDirectory() && !this.isClosed(inner)) for (const name of await this.below(inner)) found.push(name);
     }
+    return found;
   }
 
   /** Removes temporary files of interrupted writes. Skips directories that cannot be reached. */

@@ -30,18 +30,25 @@ const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NO
  *
  * @throws FileAccessError
  */
-export function readFile(place: FilePlace, maximumBytes: number): FoundFile {
+export function readFile(place: Pick<FilePlace, "at" | "path">, maximumBytes: number): FoundFile {
   try {
     const found = lstatSync(place.at);
-    if (found.isSymbolicLink()) return { kind: "link", state: { kind: "link", target: readlinkSync(place.at) } };
-    return found.isFile() ? readContent(place, maximumBytes) : otherThing(found);
+    if (found.isSymbolicLink()) return readLink(place.at);
+    return found.isFile() ? readContent(place.at, maximumBytes) : otherThing(found);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return { kind: "missing" };
     throw new FileAccessError(place.path, systemReason(error), { cause: error });
   }
 }
 
-function readContent({ at }: FilePlace, maximumBytes: number): FoundFile {
+function readLink(at: string): FoundFile {
+  const bytes = readlinkSync(at, { encoding: "buffer" });
+  const target = bytes.toString();
+  if (!Buffer.from(target).equals(bytes)) return { kind: "other", reason: "is a link whose target is not UTF-8" };
+  return { kind: "link", state: { kind: "link", target } };
+}
+
+function readContent(at: string, maximumBytes: number): FoundFile {
   const descriptor = openSync(at, flags);
   try {
     const found = fstatSync(descriptor);
