@@ -46,7 +46,7 @@ export class FileCapture {
 
   async #scan(before: Scan = emptyScan, onContent: ScanOptions["onContent"]): Promise<ScannedState> {
     const view = await this.#views.read();
-    const rules = view ? this.options.rules.inRepository(view) : this.options.rules;
+    const rules = this.options.rules.forScan(view);
     return { scan: await scanFolder({ ...this.options, rules, onContent }, before), git: view?.state };
   }
 

@@ -18,6 +18,53 @@ interface GitRules {
 
 /** Limits the size of regular expressions. Linux paths are not longer. */
 const longestPattern = 4_096;
+/** The maximum number of patterns of a scan, because each becomes a regular expression. */
+export const mostPatterns = 10_000;
+/** The number of results that parsed rules may cache before they are parsed again. */
+const mostResults = 200_000;
+
+/** Parsed rules by their text. Reused in later scans, because they cache their results. */
+class ParsedRules {
+  #left = mostPatterns;
+  #results = 0;
+  #size = 0;
+  readonly #rules = new Map<string, Ignore>();
+
+  startScan(): void {
+    this.#left = mostPatterns;
+    if (this.#results > mostResults) this.#forget();
+  }
+
+  /** Returns the patterns of a file up to the limit of the scan. */
+  patternsIn(text: string): { readonly text: string; readonly isCut: boolean } {
+    const patterns = text.split(/\r?\n/, this.#left + 1);
+    const isCut = patterns.length > this.#left;
+    this.#left -= Math.min(patterns.length, this.#left);
+    return isCut ? { text: patterns.slice(0, -1).join("\n"), isCut } : { text, isCut };
+  }
+
+  of(folder: string, text: string, ignoresCase: boolean): FolderRules {
+    const key = `${folder}\0${ignoresCase}\0${text}`;
+    let rules = this.#rules.get(key);
+    if (!rules) {
+      if (this.#size > mostResults) this.#forget();
+      const patterns = text.split(/\r?\n/).filter((pattern) => pattern.length <= longestPattern);
+      rules = ignore({ ignorecase: ignoresCase }).add(patterns);
+      this.#rules.set(key, rules);
+      this.#size += patterns.length;
+    }
+    return { offset: folder.length, text, rules };
+  }
+
+  noteResults(count: number): void {
+    this.#results += count;
+  }
+
+  #forget(): void {
+    this.#rules.clear();
+    this.#results = this.#size = 0;
+  }
+}
 const noRules: GitRules = { folders: [], isIgnored: false };
 
 /**
@@ -29,21 +76,30 @@ export class IgnoreRules {
     readonly git: GitRules,
     readonly own: readonly FolderRules[],
     readonly view: Pick<GitView, "prefix" | "tracked" | "ignoresCase">,
-    /** Parsed rules by their text. Reused in later scans, because they cache their results. */
-    readonly parsed: Map<string, Ignore>,
+    readonly parsed: ParsedRules,
+    /** Whether the last added file exceeds the limit of patterns. */
+    readonly isCut = false,
   ) {}
 
   /** @param own patterns in the format of a `.gitignore` in the root */
   static of(own: readonly string[]): IgnoreRules {
-    const text = own.join("\n");
-    const rules = own.length > 0 ? [{ offset: 0, text, rules: rulesOf(text, false) }] : [];
-    return new IgnoreRules(noRules, rules, { prefix: "", tracked: new Set(), ignoresCase: false }, new Map());
+    const parsed = new ParsedRules();
+    const rules = own.length > 0 ? [parsed.of("", own.join("\n"), false)] : [];
+    return new IgnoreRules(noRules, rules, { prefix: "", tracked: new Set(), ignoresCase: false }, parsed);
+  }
+
+  /** Returns the rules at the start of a scan, with those of the repository. */
+  forScan(view: GitView | undefined): IgnoreRules {
+    this.parsed.startScan();
+    const own = this.own.map(({ text }) => this.parsed.of("", text, false));
+    const rules = new IgnoreRules(noRules, own, this.view, this.parsed);
+    return view ? rules.#inRepository(view) : rules;
   }
 
   /**
    * Adds the rules of a repository. If the repository ignores the root itself, its rules do not apply inside the root.
    */
-  inRepository(view: GitView): IgnoreRules {
+  #inRepository(view: GitView): IgnoreRules {
     let rules = new IgnoreRules(noRules, [], { ...view, prefix: "" }, this.parsed);
     for (const text of view.excludes) rules = rules.within("", text);
     const root = view.prefix.slice(0, -1);
@@ -61,8 +117,9 @@ export class IgnoreRules {
   /** Adds the rules of a `.gitignore` in a directory. The path of the root is empty. */
   within(folder: string, gitignore: string): IgnoreRules {
     const at = folder === "" ? this.view.prefix : `${this.view.prefix}${folder}/`;
-    const folders = [...this.git.folders, this.#parse(at, gitignore)];
-    return new IgnoreRules({ ...this.git, folders }, this.own, this.view, this.parsed);
+    const { text, isCut } = this.parsed.patternsIn(gitignore);
+    const folders = [...this.git.folders, this.#parse(at, text)];
+    return new IgnoreRules({ ...this.git, folders }, this.own, this.view, this.parsed, isCut);
   }
 
   /**
@@ -88,13 +145,11 @@ export class IgnoreRules {
   }
 
   #parse(folder: string, text: string): FolderRules {
-    const key = `${folder}\0${this.view.ignoresCase}\0${text}`;
-    const rules = this.parsed.get(key) ?? rulesOf(text, this.view.ignoresCase);
-    this.parsed.set(key, rules);
-    return { offset: folder.length, text, rules };
+    return this.parsed.of(folder, text, this.view.ignoresCase);
   }
 
   ignores(path: string, isFolder: boolean): boolean {
+    this.parsed.noteResults(this.own.length + this.git.folders.length);
     const own = verdict(this.own, isFolder ? `${path}/` : path);
     if (own !== undefined) return own;
     return this.#isIgnoredByGit(path, isFolder) && !this.view.tracked.has(path);
@@ -114,9 +169,4 @@ function verdict(judges: readonly FolderRules[], path: string): boolean | undefi
     if (keeps) ignored = false;
   }
   return ignored;
-}
-
-function rulesOf(text: string, ignorecase: boolean): Ignore {
-  const patterns = text.split(/\r?\n/).filter((pattern) => pattern.length <= longestPattern);
-  return ignore({ ignorecase }).add(patterns);
 }

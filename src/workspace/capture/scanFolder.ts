@@ -8,7 +8,7 @@ import { Slice } from "../files/Slice.ts";
 import { readPatterns } from "./GitView.ts";
 import { isUnfinished } from "../files/StagedFile.ts";
 import { fileSystemTime } from "./fileSystemTime.ts";
-import type { IgnoreRules } from "./IgnoreRules.ts";
+import { type IgnoreRules, mostPatterns } from "./IgnoreRules.ts";
 import { KnownFiles } from "./KnownFiles.ts";
 import {
   type FileIdentity,
@@ -44,6 +44,7 @@ const ordinaryDepth = 50;
 const ownNames: ReadonlySet<string> = new Set([".git", ".agent-persistence"]);
 /** The reason why an entry is skipped, as the end of a sentence that starts with the path. */
 const unreadable = "could not be read";
+const tooManyPatterns = `exceeds the limit of ${mostPatterns} patterns, so not all of its patterns count`;
 
 /**
  * Scans a directory and reads each file that changed since the scan `before`. Follows no links. Files of the previous
@@ -96,6 +97,7 @@ async function scanInto(
   const gitignore = entries.find((entry) => entry.name === ".gitignore" && entry.isFile());
   const rules = gitignore ? outer.within(path, readPatterns(`${folder.at}/.gitignore`)) : outer;
   const above = path === "" ? "" : `${path}/`;
+  if (gitignore && rules.isCut) walk.hidden.set(`${above}.gitignore`, { reason: tooManyPatterns });
   for (const entry of entries) {
     if (isUnfinished(entry.name)) continue;
     const rest = scanEntry(walk, folder, { entry, above, path: above + entry.name, depth }, rules);

@@ -8,7 +8,8 @@ import { IgnoreRules } from "../../../src/workspace/capture/IgnoreRules.ts";
 import { hiddenAt } from "../../../src/workspace/capture/Scan.ts";
 import { temporaryFolder, treeOf } from "../fixture.ts";
 import { TestRepository } from "../git/repositories.ts";
-import { Shell } from "../Shell.ts";
+import { Workspace } from "agent-persistence/workspace";
+import { put, Shell } from "../Shell.ts";
 import { cases } from "../../soak/cases.ts";
 
 const names = ["a", "b", "out", "x.log", "k y"];
@@ -154,4 +155,14 @@ it("a pipe or device instead of an ignore file is neither opened nor read", asyn
   execFileSync("mkfifo", [join(repository.root, ".gitignore")]);
   repository.git("config", "core.excludesFile", "/dev/zero");
   expect((await scanOf(join(repository.root, "packages"))).files.size).toBe(1);
+});
+
+it("a scan applies a limited number of ignore patterns and reports the file that exceeds it", async () => {
+  const root = temporaryFolder();
+  const patterns = (count: number) => Array.from({ length: count }, (_, at) => `x${at}\n`).join("");
+  put(root, { "a/.gitignore": patterns(6_000), "b/.gitignore": patterns(200_000), "b/x5": "1", "b/x199999": "1" });
+  const { leftOut } = await new Workspace({ root }).scan();
+  expect(leftOut).toEqual([{ path: "b/.gitignore", reason: expect.stringContaining("10000 patterns") }]);
+  const scan = await scanOf(root);
+  expect([...scan.files.keys()].toSorted()).toEqual(["a/.gitignore", "b/.gitignore", "b/x199999"]);
 });
