@@ -29,7 +29,7 @@ export class GitRepository {
   readonly #folders: GitFolders;
   readonly #program: GitProgram;
   readonly #own: string;
-  readonly #signal: AbortSignal | undefined;
+  #signal: AbortSignal | undefined;
   #idLength = 40;
   #writable: Promise<void> | undefined;
 
@@ -103,6 +103,12 @@ export class GitRepository {
       // Renamed, because another command may be reading the previous copy.
       if (await copyWithTime(this.gitPath(name), part)) await rename(part, join(this.#own, name));
     return copy;
+  }
+
+  /** From now on, an abort does not end git. Call it before the first of several changes that belong together. */
+  startChange(): void {
+    this.#signal?.throwIfAborted();
+    this.#signal = undefined;
   }
 
   async detachAt(commit: string): Promise<void> {

@@ -8,6 +8,8 @@ const storedAtOnce = 16 * 1024 * 1024;
 const temporary = ["fastimport.unpackLimit=1", "pack.compression=0", "core.fsync=none"];
 
 const bytesAtOnce = 8 * 1024 * 1024;
+/** The size of the largest object that a call of git can output, with its header. */
+export const largestBlob = 64 * 1024 * 1024 - 1024;
 
 /** Returns the sizes of objects with one call of git. Omits objects that a partial clone lacks. */
 export async function sizesOf(repository: GitRepository, ids: Iterable<string>): Promise<ReadonlyMap<string, number>> {

@@ -1,5 +1,6 @@
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { GitError } from "../../errors/workspaceErrors.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
 import { forEachAtOnce, together } from "../../internal/together.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
@@ -8,7 +9,7 @@ import { foldersAbove, relativePath } from "../files/relativePath.ts";
 import { inPhases } from "../files/inPhases.ts";
 import { executableMode } from "../files/FileNote.ts";
 import { type FileReplacement, filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
-import { contentsOf, inGroups, sizesOf, blobId } from "../git/blobs.ts";
+import { contentsOf, inGroups, largestBlob, sizesOf, blobId } from "../git/blobs.ts";
 import { type GitChange, gitChanges, entryAfter } from "../git/gitChanges.ts";
 import { moveHead } from "../git/commitFiles.ts";
 import type { GitRepository } from "../git/GitRepository.ts";
@@ -34,6 +35,7 @@ export async function checkOut(
 ): Promise<void> {
   const changes = await gitChanges(repository, from, to);
   const [known, groups] = await together(foundBefore(repository, files, changes), groupsOf(repository, changes));
+  repository.startChange();
   await moveHead(repository, { from, to, why: "rebase by an agent" });
   let written = 0;
   try {
@@ -52,12 +54,8 @@ export async function checkOut(
     const files =
       written === changes.length ? "all files are written" : `${written} of ${changes.length} files are written`;
     const changed = `The branch was moved from ${from} to ${to}, and ${files}. The index is as it was: \`git status\` shows what is missing.`;
-    throw new GitError("rebase", messageOf(error), { cause: error, changed });
+    throw new GitError("rebase", error instanceof GitError ? error.reason : reasonOf(error), { cause: error, changed });
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** The current content at the path of a changed file. */
@@ -85,6 +83,8 @@ async function foundBefore(
     const found = await files.look(at);
     if (found.unreachable !== undefined && !foldersAbove(at).some((above) => removed.has(above)))
       throw new GitError("rebase", `${JSON.stringify(at)} cannot be replaced: it ${found.unreachable}`);
+    if (found.kind === "other" && !found.folder)
+      throw new GitError("rebase", `${JSON.stringify(at)} cannot be replaced: it ${found.reason}`);
     const folders =
       isDirectory(found) && change.before === undefined ? await leftFolders(files, at, removed) : undefined;
     if (!folders && blobOf(repository, found) !== change.before) throw changedMeanwhile(change);
@@ -145,6 +145,14 @@ async function groupsOf(
   const missing = changes.find((change) => blobAfter(change).some((id) => !sizes.has(id)));
   if (missing)
     throw new GitError("rebase", `the content of ${JSON.stringify(missing.path)} is not here: fetch it first`);
+  const large = changes.find((change) => blobAfter(change).some((id) => (sizes.get(id) ?? 0) > largestBlob));
+  if (large)
+    throw new GitError(
+      "rebase",
+      `${JSON.stringify(large.path)} is larger than ${largestBlob} bytes, the limit of a rebase`,
+    );
+  const unnamed = changes.find(({ path }) => path.includes("\uFFFD"));
+  if (unnamed) throw new GitError("rebase", `${JSON.stringify(unnamed.path)} has a name that is not UTF-8`);
   const removed = changes.filter(({ after }) => after === undefined);
   const written = changes.filter(({ after }) => after !== undefined);
   return [removed, ...inGroups(written, ({ after = "" }) => sizes.get(after) ?? 0)];

@@ -1,9 +1,10 @@
-import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SimulatedClock } from "agent-persistence/testing";
 import { type GitError, rebaseIfSafe, type RebaseOptions } from "agent-persistence/workspace";
 import { describe, expect, it } from "vitest";
 import { treeOf } from "../fixture.ts";
+import { aheadOfChanges } from "../restore/changingCalls.ts";
 import { lines, TestRepository } from "../git/repositories.ts";
 import { commandsOf } from "../git/wrappedGit.ts";
 
@@ -322,5 +323,45 @@ describe("rebaseIfSafe", () => {
     await expect(moves).rejects.toMatchObject({ code: "git_failed", changed: "Nothing was changed." });
     expect(ours.git("rev-parse", "HEAD")).toBe(moved);
     expect(readFileSync(join(ours.root, "b.txt"), "utf8")).toBe("b\n");
+  });
+
+  it("rebaseIfSafe completes its last step after an abort", async () => {
+    const { ours } = pair();
+    const stop = new AbortController();
+    const abort = (_call: number, path: string) => {
+      if (path.endsWith(".agent-tmp")) stop.abort(new Error("enough"));
+    };
+    await aheadOfChanges(abort, async () => {
+      expect(await rebase(ours, { signal: stop.signal })).toMatchObject({ rebased: true });
+    });
+    expect(stop.signal.aborted).toBe(true);
+    expect(ours.git("status", "--porcelain")).toBe("");
+  });
+
+  it.each<[string, RegExp, (folder: string) => void]>([
+    [
+      "a file that is too large",
+      /"big" is larger than \d+ bytes/,
+      (folder) => truncateSync(join(folder, "big"), 70_000_000),
+    ],
+    [
+      "a name that is not UTF-8",
+      /has a name that is not UTF-8/,
+      (folder) => writeFileSync(Buffer.concat([Buffer.from(`${folder}/caf`), Buffer.from([0xe9])]), ""),
+    ],
+  ])("rebaseIfSafe moves no branch if the upstream has %s", async (_name, reason, add) => {
+    const { ours, origin } = pair();
+    origin.write("big", "");
+    add(origin.root);
+    origin.commit({});
+    ours.git("fetch", "--quiet");
+    const head = ours.git("rev-parse", "HEAD");
+    await expect(rebase(ours)).rejects.toMatchObject({
+      code: "git_failed",
+      changed: "Nothing was changed.",
+      reason: expect.stringMatching(reason) as string,
+    });
+    expect(ours.git("rev-parse", "HEAD")).toBe(head);
+    expect(ours.git("status", "--porcelain")).toBe("");
   });
 });

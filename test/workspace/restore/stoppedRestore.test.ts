@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { InMemoryPersistenceStorageProvider } from "agent-persistence";
+import type { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import { StorageError } from "agent-persistence/errors";
 import { temporaryFolder } from "../fixture.ts";
 import { put, Shell } from "../Shell.ts";
