@@ -163,9 +163,11 @@ function isTaken(error: unknown): boolean {
 /** Returns the number of checkpoints if the same move was already imported, otherwise `undefined`. */
 async function importedBefore({ log }: LogStorage, { agentId, move }: ArchiveHeader): Promise<number | undefined> {
   if (move === undefined) return undefined;
-  const { index } = await readEntries(log, agentId, {});
-  const { custody } = index.statusState;
-  return custody?.state === "here" && custody.move === move ? index.checkpoints.size : undefined;
+  let isImported = false;
+  const { index } = await readEntries(log, agentId, {}, (record) => {
+    isImported ||= record.kind === "custody" && record.state === "here" && record.move === move;
+  });
+  return isImported ? index.checkpoints.size : undefined;
 }
 
 export function refusalOf(error: unknown): unknown {

@@ -187,6 +187,25 @@ describe("a move", () => {
     await finishMove(source, "order-7", again.receipt);
   });
 
+  it.each(["cancelled", "finished"])("returns its receipt again after a later move that was %s", async (end) => {
+    const [source, target] = [await storages["memory"]!(), await storages["memory"]!()];
+    await waitingPayer(source);
+    const archive = await bytesOf(exportAgent(source, "order-7", { move: true }));
+    const { receipt } = await importAgent(target, inPieces(archive, 1_000));
+    const onwards = await bytesOf(exportAgent(target, "order-7", { move: true }));
+    if (end === "cancelled") await cancelMove(target, "order-7");
+    else {
+      const there = await importAgent(await storages["memory"]!(), inPieces(onwards, 1_000));
+      await finishMove(target, "order-7", there.receipt);
+    }
+    expect(await importAgent(target, inPieces(archive, 1_000))).toMatchObject({ receipt });
+    expect(await timesImported(target, "order-7")).toBe(3);
+    await finishMove(source, "order-7", receipt);
+    const other = await storages["memory"]!();
+    await waitingPayer(other);
+    await expect(importAgent(other, inPieces(archive, 1_000))).rejects.toMatchObject({ code: "agent_exists" });
+  });
+
   it("is refused for an agent that is unknown, not moving or a copy", async () => {
     const [source, target] = [await storages["memory"]!(), await storages["memory"]!()];
     await expect(bytesOf(exportAgent(source, "none"))).rejects.toMatchObject({ code: "invalid_input" });
