@@ -15,10 +15,22 @@ import type { RunTrace, TraceCall, TraceModelRequest, TraceVisit, TraceWait } fr
 
 type Failure = TraceModelRequest["failures"][number];
 
+/** The message history at the start of a visit. Later messages are added to the same array, or a new array replaces it. */
+interface HistoryStart {
+  readonly entries: readonly NumberedMessage[];
+  readonly length: number;
+}
+
+interface HistoryChanges {
+  readonly added: readonly NumberedMessage[];
+  readonly removed: readonly NumberedMessage[];
+}
+
 interface OpenVisit {
   readonly run: AgentRun;
   readonly node: string;
-  readonly before: readonly NumberedMessage[];
+  /** `undefined` after the visit, so that a replaced history is released. */
+  before: HistoryStart | undefined;
   readonly inner: OpenVisit[];
   readonly requests: TraceModelRequest[];
   readonly calls: TraceCall[];
@@ -27,7 +39,8 @@ interface OpenVisit {
   readonly failures: Map<string | undefined, readonly Failure[]>;
   state: TraceVisit["state"];
   output?: { readonly value: unknown };
-  after?: readonly NumberedMessage[];
+  /** `undefined` until the visit ends. */
+  changes?: HistoryChanges;
 }
 
 type End = Pick<RunTrace, "status"> & { readonly output?: unknown; readonly error?: unknown };
@@ -84,11 +97,11 @@ export class TraceCollector {
   }
 
   #begin({ run, nodeId }: PipelineEvents["nodeStarting"]): void {
-    const before = [...run.state.history.entries];
+    const { entries, length } = run.state.history;
     const inner = this.#waiting.get(run) ?? [];
     this.#waiting.delete(run);
     const seen = { requests: [], calls: [], waits: [], failures: new Map() };
-    const visit: OpenVisit = { run, node: nodeId, before, inner, ...seen, state: "cut" };
+    const visit: OpenVisit = { run, node: nodeId, before: { entries, length }, inner, ...seen, state: "cut" };
     this.#open.set(run, visit);
     const { parent } = run;
     if (!parent) return void this.#visits.push(visit);
@@ -101,7 +114,7 @@ export class TraceCollector {
   #end(run: AgentRun, state: TraceVisit["state"], output: { readonly value: unknown }): void {
     const visit = this.#open.get(run);
     if (!visit) return;
-    Object.assign(visit, { state, output, after: [...run.state.history.entries] });
+    Object.assign(visit, { state, output, changes: changesOf(visit), before: undefined });
     this.#open.delete(run);
   }
 
@@ -120,7 +133,7 @@ export class TraceCollector {
     const run = runOf(context);
     const visit = this.#open.get(run);
     const within = withinOf(context);
-    const newMessages = Math.max(0, run.state.history.length - (visit?.before.length ?? 0));
+    const newMessages = Math.max(0, run.state.history.length - (visit?.before?.length ?? 0));
     const failures = visit?.failures.get(within) ?? [];
     visit?.failures.delete(within);
     visit?.requests.push(
@@ -176,10 +189,11 @@ function nestedFirst(visit: OpenVisit): readonly OpenVisit[] {
   return [...sorted.flatMap(({ each }) => nestedFirst(each)), visit];
 }
 
-function traceVisit({ run, node, state, output, before, after, ...seen }: OpenVisit): TraceVisit {
+function traceVisit(visit: OpenVisit): TraceVisit {
+  const { run, node, state, output, changes, ...seen } = visit;
   const { branch, agentPath } = run;
-  const waits = seen.waits.map((wait) => shownWait(wait, after !== undefined));
-  const isWaiting = after === undefined && waits.some((wait) => wait.state === "open");
+  const waits = seen.waits.map((wait) => shownWait(wait, changes !== undefined));
+  const isWaiting = changes === undefined && waits.some((wait) => wait.state === "open");
   return withoutUndefined({
     node,
     branch,
@@ -189,7 +203,7 @@ function traceVisit({ run, node, state, output, before, after, ...seen }: OpenVi
     requests: seen.requests.map((request) => ({ ...request, response: viewedValue(request.response) })),
     calls: seen.calls.map(traceCall),
     waits,
-    messages: changesOf(before, after ?? run.state.history.entries),
+    messages: traceMessages(changes ?? changesOf(visit)),
   });
 }
 
@@ -197,14 +211,28 @@ function traceCall(call: TraceCall): TraceCall {
   return { ...call, input: viewedValue(call.input), ...("output" in call && { output: viewedValue(call.output) }) };
 }
 
-function changesOf(before: readonly NumberedMessage[], after: readonly NumberedMessage[]): TraceVisit["messages"] {
-  const known = new Set(before.map(({ number }) => number));
-  const kept = new Set(after.map(({ number }) => number));
+function changesOf({ run, before }: OpenVisit): HistoryChanges {
+  const { entries } = run.state.history;
+  if (!before || before.entries === entries) return { added: entries.slice(before?.length), removed: [] };
+  const first = commonLength(before, entries);
+  const [left, added] = [before.entries.slice(first, before.length), entries.slice(first)];
+  const [known, kept] = [left, added].map((list) => new Set(list.map(({ number }) => number)));
   return {
-    added: after
-      .filter(({ number }) => !known.has(number))
-      .map(({ number, message }) => ({ number, message: viewedValue(message) })),
-    removed: before.filter(({ number }) => !kept.has(number)).map(({ number }) => [number, number] as const),
+    added: added.filter(({ number }) => !known?.has(number)),
+    removed: left.filter(({ number }) => !kept?.has(number)),
+  };
+}
+
+function commonLength({ entries, length }: HistoryStart, after: readonly NumberedMessage[]): number {
+  let common = 0;
+  while (common < length && entries[common]?.number === after[common]?.number) common++;
+  return common;
+}
+
+function traceMessages({ added, removed }: HistoryChanges): TraceVisit["messages"] {
+  return {
+    added: added.map(({ number, message }) => ({ number, message: viewedValue(message) })),
+    removed: removed.map(({ number }) => [number, number] as const),
   };
 }
 
