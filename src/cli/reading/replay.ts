@@ -9,6 +9,7 @@ import type { Session } from "../session/Session.ts";
 import { type AgentOptions, requireAgent } from "../session/storedAgents.ts";
 import { writeOver } from "../storage/commandFiles.ts";
 import { CommandFailure, type ExitReason } from "../terminal/CommandFailure.ts";
+import { reasonOfParts } from "../terminal/failureReport.ts";
 import { withProgress } from "../terminal/Output.ts";
 import { painted, type Part } from "../terminal/painted.ts";
 import { counted } from "../terminal/shortTexts.ts";
@@ -53,7 +54,7 @@ async function replayOne(
   const candidate = candidateOf(options);
   const result = await replayRun(agent, { storage, agentId, runId, signal: io.stopSignal(), ...candidate });
   const { matches, status, divergence, trace } = result;
-  const recorded = await readRunTrace(storage, { agentId, runId });
+  const recorded = await readRunTrace(storage, { agentId, runId: trace.runId });
   if (out !== undefined) await writeOver(resolve(io.cwd, out), comparisonPage(recorded, trace));
   if (output.json) await output.document({ agentId, ...result });
   else {
@@ -89,7 +90,8 @@ async function replayAll(
     runs.length,
   );
   if (!output.json) await reportLines(session, differing, replays.report);
-  return differing.length > 0 ? "differs" : undefined;
+  if (differing.some(({ result }) => result)) return "differs";
+  return reasonOfParts(differing.map(({ error }) => error));
 }
 
 async function reportLines(

@@ -3,6 +3,7 @@ import { backupStorage, type FailedLog, markRestored, restoreBackup } from "../.
 import type { ExitReason } from "../terminal/CommandFailure.ts";
 import { archiveKeys, type ArchiveKeyOptions, newArchiveKeys } from "../session/archiveKeys.ts";
 import type { CommonOptions, Session, WritingOptions } from "../session/Session.ts";
+import { reasonOfParts } from "../terminal/failureReport.ts";
 import { type Output, withProgress } from "../terminal/Output.ts";
 import { counted } from "../terminal/shortTexts.ts";
 
@@ -70,5 +71,5 @@ async function print(
   if (output.json) await output.document({ ...report, failed: failures });
   else await output.line(...text);
   for (const { logId, message } of output.json ? [] : failures) await output.note(`${logId} failed: ${message}`);
-  if (failures.length > 0) return "damaged";
+  return reasonOfParts(failed.map(({ error }) => error));
 }

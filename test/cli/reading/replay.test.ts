@@ -48,6 +48,19 @@ describe("replay of a changed agent", () => {
   });
 });
 
+describe("replay from a checkpoint", () => {
+  it("compares with the run of the checkpoint, not with the newest run", async () => {
+    await using desk = await Desk.open();
+    for (const runId of ["r1", "r2"])
+      await deskOn(desk.storage).run(`the order of ${runId}`, { agentId: "order-1", runId, unfinished: "abandon" });
+    const file = join(desk.folder, "both.html");
+    const words = ["replay", "order-1", "--agent", `${deskModule}#desk`, "--from", "1-1", "--out", file];
+    await desk.command([...words, "--system-prompt", "Be brief."]);
+    const page = await readFile(file, "utf8");
+    expect([...page.matchAll(/"run":"(r[12])"/g)].map(([, runId]) => runId)).toEqual(["r1", "r1"]);
+  });
+});
+
 describe("replay of all agents", () => {
   it("replays the newest run of every agent, shows the progress, and names those that differ", async () => {
     await using desk = await Desk.open();
@@ -64,6 +77,14 @@ describe("replay of all agents", () => {
     expect(differs).toMatchObject({ code: 7, out: expect.stringMatching(/2 of 3 runs match\.\n$/) });
     expect(differs.out).toMatch(/other +r +another \w+ +callModel/);
     expect(await desk.command([...words, "--run", "r"])).toMatchObject({ code: 2 });
+  });
+
+  it("exits with damage instead of a difference if a run cannot be read", async () => {
+    await using desk = await Desk.open();
+    for (const agentId of ["order-1", "order-2"]) await desk.completes(agentId);
+    await desk.damage("order-2");
+    const words = ["replay", "--agent", `${deskModule}#desk`];
+    expect(await desk.command(words)).toMatchObject({ code: 6, out: expect.stringMatching(/1 of 2 runs match\.\n$/) });
   });
 });
 

@@ -31,6 +31,21 @@ it("a storage is backed up and restored, and its agents run after a takeover", a
   expect(await desk.command([...resume, "--take-over"])).toMatchObject({ code: 0 });
 });
 
+it("exits with the reason of a failure that is not damage", async () => {
+  await using desk = await Desk.open();
+  await desk.waits("order-1");
+  const folder = join(desk.folder, "backup");
+  const keys = join(desk.folder, "keys.mjs");
+  await writeFile(keys, "export default { current: 'k', get: () => new Uint8Array(32) };");
+  await desk.command(["backup", folder, "--archive-keys", keys]);
+  const target = ["--storage", `file:${join(desk.folder, "restored")}`];
+  const restored = await desk.command(["restore", folder, "--yes", ...target]);
+  expect(restored).toMatchObject({ code: 1, err: expect.stringContaining("order-1 failed") });
+  const owned = await desk.storage.log.open("order-1", { host: "h", processId: 1, nonce: "n" });
+  expect(await desk.command(["mark-restored", "--yes"])).toMatchObject({ code: 5 });
+  await owned.release();
+});
+
 it("a damaged archive is named, with the exit code for damage", async () => {
   await using desk = await Desk.open();
   await desk.waits("order-1");
