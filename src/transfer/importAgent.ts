@@ -11,7 +11,7 @@ import { statusWithoutApprovals, type ImportedEnd, ImportedLog } from "./Importe
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { customSchema, numberFrom } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
-import { assertAgentId, assertNewAgentId } from "../internal/options/assertAgentId.ts";
+import { assertNewAgentId } from "../internal/options/assertAgentId.ts";
 import { agentSummary } from "../journal/agentSummary.ts";
 import type { LogStorage } from "../storage/LogStorage.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
@@ -227,7 +227,7 @@ function movedUnderAnotherId(agentId: string): InvalidInputError {
 
 function assertIdOf({ agentId }: ArchiveHeader): void {
   try {
-    assertAgentId(agentId);
+    assertNewAgentId(agentId);
   } catch (cause) {
     if (!AgentPersistenceError.isInstance(cause)) throw cause;
     throw new InvalidArchiveError("it has no valid agent id", { cause });

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { collect } from "../storage/file/support/fixture.ts";
+import { archiveWith, partsOf } from "./forgedArchives.ts";
 import { bytesOf, inPieces, storages, waitingPayer } from "./movedAgents.ts";
 import { cases } from "../soak/cases.ts";
 
@@ -58,6 +59,21 @@ describe("an archive", () => {
     ["has a different blob", `${header({})}blob 3 blob://${"0".repeat(64)}-1\nabc\n\n`],
     ["is a decompression bomb", gzipSync(Buffer.alloc(50_000_000))],
   ];
+  it.each(["inbox:order-7", "rate:x", "schedule:q", "slot 1", "lock-once-z"])(
+    "with the id %s of a log of the library is refused",
+    async (agentId) => {
+      const target = await storages["memory"]!();
+      const { header: own, parts } = await partsOf(await archive());
+      const forged = archiveWith({ header: { ...own, agentId }, parts });
+      const message = expect.stringContaining("no valid agent id");
+      await expect(importAgent(target, inPieces(forged, 1000))).rejects.toMatchObject({
+        code: "invalid_archive",
+        message,
+      });
+      expect(await collect(target.log.list())).toEqual([]);
+    },
+  );
+
   it("with a large line is refused before the line is read, unless its caller permits it", async () => {
     const target = await storages["memory"]!();
     let read = 0;
