@@ -196,9 +196,23 @@ function failureDifference(
   if (status !== "failed" || !expected)
     return status !== "completed" && failures.has(error) ? undefined : { what: "failure", actual };
   const { name, message } = expected;
-  // A fixture can hide parts of the message.
-  const isSame = name === actual.name && (message === actual.message || message.includes("[hidden]"));
+  const isSame = name === actual.name && fitsHidden(message, actual.message);
   return isSame ? undefined : { what: "failure", expected: { name, message }, actual };
+}
+
+/** Returns whether a message is the same except for the parts that a fixture hides. */
+function fitsHidden(recorded: string, message: string): boolean {
+  const [start = "", ...others] = recorded.split("[hidden]");
+  const end = others.pop();
+  if (end === undefined) return recorded === message;
+  if (!message.startsWith(start)) return false;
+  let at = start.length;
+  for (const part of others) {
+    const found = message.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return message.length - end.length >= at && message.endsWith(end);
 }
 
 function noFailure({ error }: RecordedEnd, end: ReplayedEnd): FoundDifference {
