@@ -1,6 +1,6 @@
 import type { LogPersistenceStorageProvider } from "../../storage/LogPersistenceStorageProvider.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
-import { findAddress } from "../storage/storageAddress.ts";
+import { findAddress, storageName } from "../storage/storageAddress.ts";
 import type { OpenedStorage, OpenOptions } from "../storage/OpenedStorage.ts";
 import { nameStorage } from "../ids/findLog.ts";
 import { loadExport } from "./loadExport.ts";
@@ -54,6 +54,11 @@ export class Session implements AsyncDisposable {
       await opened.close();
       throw error;
     }
+  }
+
+  /** Returns the name of the storage without opening it. */
+  async storageName(): Promise<string> {
+    return storageName(await findAddress(this.#options.storage, this.io));
   }
 
   async #exported(given: string | undefined): Promise<unknown> {

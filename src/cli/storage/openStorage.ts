@@ -5,13 +5,19 @@ import type { SqliteDatabase } from "../../sqlite.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { assertFile } from "./commandFiles.ts";
 import { type OpenedStorage, type OpenOptions, commandRetryMs } from "./OpenedStorage.ts";
-import { isDirectoryAt, type StorageAddress } from "./storageAddress.ts";
+import { isDirectoryAt, type StorageAddress, storageName } from "./storageAddress.ts";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 /** Opens the storage at an address, with database clients of the user's project. @throws CommandFailure */
 export async function openStorage(address: StorageAddress, options: OpenOptions): Promise<OpenedStorage> {
+  return { ...(await opened(address, options)), name: storageName(address) };
+}
+
+type Opened = Omit<OpenedStorage, "name">;
+
+async function opened(address: StorageAddress, options: OpenOptions): Promise<Opened> {
   if (address.kind === "file") return openFiles(address, options);
   if (address.kind === "sqlite") return openSqlite(address, options);
   if (address.kind === "postgres") return openPostgres(address, options);
@@ -21,13 +27,13 @@ export async function openStorage(address: StorageAddress, options: OpenOptions)
 async function openFiles(
   { folder }: Extract<StorageAddress, { kind: "file" }>,
   { purpose }: OpenOptions,
-): Promise<OpenedStorage> {
+): Promise<Opened> {
   if (purpose !== "make" && !(await isDirectoryAt(folder)))
     throw new CommandFailure("notFound", `There is no folder ${folder}.`);
   const { FilePersistenceStorageProvider, nodeFileSystem } = await import("../../file.ts");
   const fileSystem = purpose === "read" ? readOnlyFileSystem(nodeFileSystem) : nodeFileSystem;
   const storage = new FilePersistenceStorageProvider({ directory: folder, fileSystem });
-  return { storage, name: `file:${folder}`, close: () => storage.log.close() };
+  return { storage, close: () => storage.log.close() };
 }
 
 interface SqliteConnection extends SqliteDatabase {
@@ -41,7 +47,7 @@ type SqliteConstructor = new (file: string, options: object) => SqliteConnection
 async function openSqlite(
   { file }: Extract<StorageAddress, { kind: "sqlite" }>,
   { cwd, purpose }: OpenOptions,
-): Promise<OpenedStorage> {
+): Promise<Opened> {
   if (purpose !== "make") await assertFile(file);
   const open = await sqliteDriver(cwd);
   const database = open(file, purpose === "read");
@@ -52,7 +58,7 @@ async function openSqlite(
     await storage.log.close();
     database.close();
   };
-  return { storage, name: `sqlite:${file}`, close };
+  return { storage, close };
 }
 
 async function sqliteDriver(cwd: string): Promise<OpenSqlite> {
@@ -90,7 +96,7 @@ interface PostgresDriver {
 async function openPostgres(
   { connection, schema }: Extract<StorageAddress, { kind: "postgres" }>,
   { cwd, purpose }: OpenOptions,
-): Promise<OpenedStorage> {
+): Promise<Opened> {
   const { default: pg } = await loadDriver<PostgresDriver>(cwd, "pg", "Postgres");
   const client = new pg.Pool({ connectionString: connection, max: 3, connectionTimeoutMillis: 10_000 });
   // Ignored, because a broken connection fails the next statement.
@@ -99,12 +105,11 @@ async function openPostgres(
   const options = { client, migrate, retryMs: commandRetryMs, ...(schema !== undefined && { schema }) };
   const { PostgresPersistenceStorageProvider } = await import("../../postgres.ts");
   const storage = new PostgresPersistenceStorageProvider(options);
-  const { host, pathname } = new URL(connection);
   const close = async (): Promise<void> => {
     await storage.log.close();
     await client.end();
   };
-  return { storage, name: `postgres://${host}${pathname}`, close };
+  return { storage, close };
 }
 
 interface DynamodbDriver {
@@ -115,7 +120,7 @@ interface DynamodbDriver {
 async function openDynamodb(
   { table, region, endpoint }: Extract<StorageAddress, { kind: "dynamodb" }>,
   { cwd }: OpenOptions,
-): Promise<OpenedStorage> {
+): Promise<Opened> {
   const { DynamoDB } = await loadDriver<DynamodbDriver>(cwd, "@aws-sdk/client-dynamodb", "DynamoDB");
   const client = new DynamoDB({ ...(region !== undefined && { region }), ...(endpoint !== undefined && { endpoint }) });
   const { DynamoDBPersistenceStorageProvider } = await import("../../dynamodb.ts");
@@ -124,7 +129,7 @@ async function openDynamodb(
     await storage.log.close();
     client.destroy();
   };
-  return { storage, name: `dynamodb:${table}`, close };
+  return { storage, close };
 }
 
 /** Loads a module from a directory or else from this package. Returns `undefined` if both lack it. */

@@ -12,6 +12,15 @@ export type StorageAddress =
   | { readonly kind: "postgres"; readonly connection: string; readonly schema?: string }
   | { readonly kind: "dynamodb"; readonly table: string; readonly region?: string; readonly endpoint?: string };
 
+/** Returns the name of a storage in messages, without passwords. */
+export function storageName(address: StorageAddress): string {
+  if (address.kind === "file") return `file:${address.folder}`;
+  if (address.kind === "sqlite") return `sqlite:${address.file}`;
+  if (address.kind === "dynamodb") return `dynamodb:${address.table}`;
+  const { host, pathname } = new URL(address.connection);
+  return `postgres://${host}${pathname}`;
+}
+
 const forms =
   "expected file:<folder>, sqlite:<file>, postgres://<user>@<host>/<database>?schema=<schema> or " +
   "dynamodb:<table>?region=<region>";

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { BackupFolder } from "../../backup/BackupFolder.ts";
 import { backupStorage, type FailedLog, markRestored, restoreBackup } from "../../backup.ts";
 import type { ExitReason } from "../terminal/CommandFailure.ts";
 import { archiveKeys, type ArchiveKeyOptions, newArchiveKeys } from "../session/archiveKeys.ts";
@@ -43,8 +44,10 @@ export async function restore(
   const { output, io } = session;
   const keys = await archiveKeys(io, options);
   const directory = resolve(io.cwd, given);
-  const { storage, name } = await session.open("make");
+  await new BackupFolder(directory).assertBackup();
+  const name = await session.storageName();
   await session.confirm([`The agents in ${directory} will be copied into ${name}. They run only after a takeover.`]);
+  const storage = await session.storage("make");
   const { restored, existing, failed } = await withProgress(output, "Restoring", (tell) =>
     restoreBackup(storage, { directory, keys, onProgress: (finished) => tell(counted(finished, "log")) }),
   );

@@ -23,12 +23,12 @@ export async function importCommand(session: Session, options: ImportCommandOpti
   const receiptPath = receiptFile === undefined ? undefined : resolve(io.cwd, receiptFile);
   await assertFile(file);
   if (receiptPath !== undefined) await assertNoFile(receiptPath);
-  const { storage, name } = await session.open("make");
   await session.confirm([
-    `The agent in ${file} will be imported into ${name}`,
+    `The agent in ${file} will be imported into ${await session.storageName()}`,
     ...(agentId === undefined ? [] : [" as ", painted("bold", agentId)]),
     trustApprovals ? ", with its approvals." : ". It asks for its approvals again.",
   ]);
+  const storage = await session.storage("make");
   let bytes = 0;
   const report = await withProgress(output, `Importing ${file}`, (tell) => {
     const reading = async function* (): AsyncGenerator<Uint8Array> {

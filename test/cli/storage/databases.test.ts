@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, mkdir, readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { PersistenceStorageProvider } from "agent-persistence";
@@ -132,7 +132,19 @@ describe("commands on other storages", () => {
     for (const args of [["list"], ["verify"], ["fork", "a", "b", "--yes"]])
       expect(await desk.command([...args, ...there])).toMatchObject({ code: 3 });
     expect(await readFile(join(desk.folder, "other.db"))).toEqual(before);
-    expect(await desk.command(["import", "copy", "--storage", "sqlite:new.db", "--yes"])).toMatchObject({ code: 0 });
+    await desk.command(["backup", "saved"]);
+    const created = ["--storage", "sqlite:new.db"];
+    for (const args of [
+      ["import", "copy"],
+      ["restore", "saved"],
+    ])
+      expect(await desk.command([...args, ...created])).toMatchObject({
+        code: 4,
+        err: expect.stringContaining(`into sqlite:${join(desk.folder, "new.db")}`),
+      });
+    expect(await desk.command(["restore", "none", "--yes", ...created])).toMatchObject({ code: 2 });
+    expect(await readdir(desk.folder)).not.toContain("new.db");
+    expect(await desk.command(["import", "copy", "--yes", ...created])).toMatchObject({ code: 0 });
     expect(itemsOf(await desk.command(["list", "--json", "--storage", "sqlite:new.db"]))).toHaveLength(1);
     await writeFile(join(desk.folder, "text.db"), "no database");
     expect(await desk.command(["list", "--storage", "sqlite:text.db"])).toMatchObject({ code: 1 });
