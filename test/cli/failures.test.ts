@@ -1,9 +1,9 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { persistence } from "agent-persistence";
 import { describe, expect, it } from "vitest";
-import { writeOver } from "../../src/cli/storage/commandFiles.ts";
+import { writeNew, writeOver } from "../../src/cli/storage/commandFiles.ts";
 import { Desk, deskModule } from "./support/Desk.ts";
 import { deskOn } from "./support/desk/desk.mjs";
 import { documentOf } from "./support/TestTerminal.ts";
@@ -210,5 +210,25 @@ describe("a module that cannot be loaded", () => {
     const failed = await desk.command(["list", "--keys", "./keys.mjs"]);
     expect(failed).toMatchObject({ code: 1, err: expect.stringMatching(/^agent-persistence: Could not load .*/) });
     expect(failed.err).toContain(message);
+  });
+});
+
+describe("a new file", () => {
+  it("has its name only after all data is written, and replaces no file", async () => {
+    await using desk = await Desk.open();
+    const file = join(desk.folder, "order-1.archive");
+    const seen: string[][] = [];
+    async function* pieces() {
+      yield "first";
+      seen.push(await readdir(desk.folder));
+      yield " second";
+    }
+    await writeNew(file, pieces());
+    expect(seen).toEqual([[expect.stringMatching(/^\.[0-9a-f]{12}\.tmp$/)]]);
+    expect(await readFile(file, "utf8")).toBe("first second");
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    await expect(writeNew(file, ["other"])).rejects.toMatchObject({ code: "EEXIST", path: file });
+    expect(await readFile(file, "utf8")).toBe("first second");
+    expect(await readdir(desk.folder)).toEqual(["order-1.archive"]);
   });
 });

@@ -1,4 +1,5 @@
-import { stat, open, rm, rename } from "node:fs/promises";
+import { link, stat, open, rm, rename } from "node:fs/promises";
+import { nodeFileSystem } from "../../nodejs/nodeFileSystem.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { dirname, basename, join } from "node:path";
 import { isDirectoryAt } from "./storageAddress.ts";
@@ -23,18 +24,24 @@ async function assertFolderOf(file: string): Promise<void> {
     throw new CommandFailure("notFound", `There is no folder ${dirname(file)} for ${basename(file)}.`);
 }
 
-/** Writes a new file that only its owner can access, or no file. @throws an Error of Node such as `EEXIST` */
+/**
+ * Writes a new file that only its owner can access, or no file. The file appears after all its data is durable.
+ *
+ * @throws an Error of Node such as `EEXIST`
+ */
 export async function writeNew(
   file: string,
   pieces: AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>,
 ): Promise<void> {
-  const opened = await open(file, "wx", 0o600);
-  try {
-    await pipeline(pieces, opened.createWriteStream());
-  } catch (error) {
-    await rm(file, { force: true });
-    throw error;
-  }
+  await writeWhole(file, pieces, async (scratch) => {
+    try {
+      await link(scratch, file);
+    } catch (error) {
+      // Some file systems have no links.
+      if (await stat(file).catch(() => undefined)) throw error;
+      await rename(scratch, file);
+    }
+  });
 }
 
 /**
@@ -48,13 +55,25 @@ export async function writeOver(file: string, pieces: AsyncIterable<string>): Pr
   // A pipe or a terminal is written directly, because it cannot be replaced.
   if (found && !found.isFile()) return pipeline(pieces, createWriteStream(file));
   await assertFolderOf(file);
+  await writeWhole(file, pieces, (scratch) => rename(scratch, file));
+}
+
+/** @param place - gives the written scratch file, which is in the same directory, its name. */
+async function writeWhole(
+  file: string,
+  pieces: AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>,
+  place: (scratch: string) => Promise<void>,
+): Promise<void> {
   const scratch = join(dirname(file), `.${randomBytes(6).toString("hex")}.tmp`);
   try {
-    await writeNew(scratch, pieces);
-    await rename(scratch, file);
+    const opened = await open(scratch, "wx", 0o600);
+    await pipeline(pieces, opened.createWriteStream({ flush: true }));
+    await place(scratch);
+    await nodeFileSystem.fsyncDir(dirname(file));
   } catch (error) {
-    await rm(scratch, { force: true });
     throw aboutFile(error, file);
+  } finally {
+    await rm(scratch, { force: true });
   }
 }
 
