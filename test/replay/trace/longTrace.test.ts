@@ -18,9 +18,9 @@ afterEach(() => vi.restoreAllMocks());
 function countedReads(): { count: number } {
   const reads = { count: 0 };
   const views = new WeakMap<object, MessageHistory["entries"]>();
-  const given = Object.getOwnPropertyDescriptor(MessageHistory.prototype, "entries")?.get as () => object;
+  const property = Object.getOwnPropertyDescriptor(MessageHistory.prototype, "entries");
   vi.spyOn(MessageHistory.prototype, "entries", "get").mockImplementation(function (this: MessageHistory) {
-    const entries = given.call(this) as MessageHistory["entries"];
+    const entries = property?.get?.call(this) as MessageHistory["entries"];
     const view = views.get(entries) ?? counting(entries, reads);
     views.set(entries, view);
     return view;
