@@ -2,7 +2,7 @@ import { DuplicateNameError } from "../errors/strategyErrors.ts";
 import { FeatureNotInstalledError } from "../errors/agentErrors.ts";
 import { frozenCopy } from "../internal/frozenCopy.ts";
 import { assertNewAgentId } from "../internal/options/assertAgentId.ts";
-import { checkSchema } from "../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import {
   customSchema,
   functionSchema,
@@ -11,7 +11,6 @@ import {
   numberFrom,
   objectWithMethods,
 } from "../internal/options/optionSchemas.ts";
-import { strictOptions } from "../internal/options/strictOptions.ts";
 import type { FeatureKey } from "./context/AgentContext.ts";
 import { defaultStrategy } from "./defaultStrategy.ts";
 import { type AgentDefinition, registerSubAgent } from "./feature/AgentDefinition.ts";

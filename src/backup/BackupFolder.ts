@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import { InvalidInputError } from "../errors/agentErrors.ts";
-import { quoted } from "../errors/quoted.ts";
+import { quoted } from "../errors/AgentPersistenceError.ts";
 import { AgentBusyError, BackupBusyError, OwnershipLostError, StorageError } from "../errors/storageErrors.ts";
 import { nodeSha256 } from "../internal/sha256/nodeSha256.ts";
 import { randomId } from "../internal/randomId.ts";

@@ -8,9 +8,8 @@ import {
   CorruptBlobError,
   InvalidArchiveError,
 } from "../errors/storedDataErrors.ts";
-import { checkSchema } from "../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import { abortSignalSchema, functionSchema, nonEmptyString } from "../internal/options/optionSchemas.ts";
-import { strictOptions } from "../internal/options/strictOptions.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import type { KeySource } from "../storage/KeySource.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";

@@ -1,9 +1,8 @@
 import { AlreadyExistsError } from "../errors/storageErrors.ts";
 import { InvalidArchiveError } from "../errors/storedDataErrors.ts";
 import { systemClock } from "../internal/Clock.ts";
-import { checkSchema } from "../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import { abortSignalSchema, functionSchema, nonEmptyString, numberFrom } from "../internal/options/optionSchemas.ts";
-import { strictOptions } from "../internal/options/strictOptions.ts";
 import { awayStatuses } from "../journal/assertCustody.ts";
 import { type KeySource, keySourceSchema } from "../storage/KeySource.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";

@@ -1,7 +1,6 @@
 import { dirname, resolve } from "node:path";
-import { checkSchema } from "../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import { customSchema, nonEmptyString, objectWithMethods } from "../internal/options/optionSchemas.ts";
-import { strictOptions } from "../internal/options/strictOptions.ts";
 import { type PersistenceConfig, triggers } from "../index.ts";
 import { FilePersistenceStorageProvider } from "../file.ts";
 import type { PersistenceStorageProvider } from "../storage.ts";

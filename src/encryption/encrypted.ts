@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { checkSchema } from "../internal/options/checkSchema.ts";
-import { strictOptions } from "../internal/options/strictOptions.ts";
+import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
 import { withLog } from "../storage/LogStorage.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";

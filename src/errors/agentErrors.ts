@@ -1,5 +1,4 @@
-import { AgentPersistenceError } from "./AgentPersistenceError.ts";
-import { quoted, quotedList } from "./quoted.ts";
+import { AgentPersistenceError, quoted, quotedList } from "./AgentPersistenceError.ts";
 
 /**
  * The agent was imported as a copy with the id of the original, and the original may still run. The stored state is

@@ -1,5 +1,4 @@
-import { AgentPersistenceError } from "./AgentPersistenceError.ts";
-import { quotedList, quoted } from "./quoted.ts";
+import { AgentPersistenceError, quotedList, quoted } from "./AgentPersistenceError.ts";
 
 /** The agent has no checkpoint with this id, or no checkpoints. The stored state is unchanged. */
 export class CheckpointNotFoundError extends AgentPersistenceError {

@@ -1,5 +1,4 @@
-import { AgentPersistenceError, type ErrorCause } from "./AgentPersistenceError.ts";
-import { quoted } from "./quoted.ts";
+import { AgentPersistenceError, type ErrorCause, quoted } from "./AgentPersistenceError.ts";
 
 /** The stored data of an agent is encrypted with a key that is not available. The data is unchanged. */
 export class KeyMissingError extends AgentPersistenceError {

@@ -1,5 +1,4 @@
-import { AgentPersistenceError } from "./AgentPersistenceError.ts";
-import { quoted } from "./quoted.ts";
+import { AgentPersistenceError, quoted } from "./AgentPersistenceError.ts";
 
 /** A transaction does not match the history of a session. The session is unchanged. */
 export class SessionConflictError extends AgentPersistenceError {

@@ -1,6 +1,5 @@
 import type { ModelUsage } from "../checkpoint/status/ModelUsage.ts";
-import { AgentPersistenceError, type ErrorCause } from "./AgentPersistenceError.ts";
-import { quoted } from "./quoted.ts";
+import { AgentPersistenceError, type ErrorCause, quoted } from "./AgentPersistenceError.ts";
 
 /** A model parameter has an unknown name or an invalid value. The request was not sent. */
 export class InvalidModelParametersError extends AgentPersistenceError {

@@ -1,5 +1,4 @@
-import { AgentPersistenceError } from "./AgentPersistenceError.ts";
-import { quoted, quotedList } from "./quoted.ts";
+import { AgentPersistenceError, quoted, quotedList } from "./AgentPersistenceError.ts";
 
 /** The log of the agent does not contain the run. */
 export class RunNotFoundError extends AgentPersistenceError {

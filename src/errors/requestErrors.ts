@@ -1,5 +1,4 @@
-import { AgentPersistenceError } from "./AgentPersistenceError.ts";
-import { quoted, quotedList } from "./quoted.ts";
+import { AgentPersistenceError, quoted, quotedList } from "./AgentPersistenceError.ts";
 
 /** An answer refers to a different tool call than the call that waits for approval. The stored state is unchanged. */
 export class ApprovalChangedError extends AgentPersistenceError {

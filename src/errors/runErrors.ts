@@ -1,5 +1,4 @@
-import { AgentPersistenceError, type ErrorCause } from "./AgentPersistenceError.ts";
-import { quotedList, quoted } from "./quoted.ts";
+import { AgentPersistenceError, type ErrorCause, quotedList, quoted } from "./AgentPersistenceError.ts";
 
 /**
  * A parallel node of a resumed run no longer has some of the branches that already started. The log is unchanged, and

@@ -1,5 +1,4 @@
-import { AgentPersistenceError } from "./AgentPersistenceError.ts";
-import { quoted } from "./quoted.ts";
+import { AgentPersistenceError, quoted } from "./AgentPersistenceError.ts";
 
 /**
  * How a sealed log was changed. `removed` also names an append whose bytes are missing, `truncated` a missing end, and

@@ -1,5 +1,4 @@
-import { AgentPersistenceError, type ErrorCause } from "./AgentPersistenceError.ts";
-import { quoted } from "./quoted.ts";
+import { AgentPersistenceError, type ErrorCause, quoted } from "./AgentPersistenceError.ts";
 
 /** The owner of an agent. */
 export interface BusyOwner {

@@ -1,5 +1,4 @@
-import { AgentPersistenceError, type ErrorCause } from "./AgentPersistenceError.ts";
-import { quoted } from "./quoted.ts";
+import { AgentPersistenceError, type ErrorCause, quoted } from "./AgentPersistenceError.ts";
 
 /** The bytes of a blob do not match the hash in its reference. */
 export class CorruptBlobError extends AgentPersistenceError {

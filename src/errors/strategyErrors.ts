@@ -1,5 +1,4 @@
-import { AgentPersistenceError } from "./AgentPersistenceError.ts";
-import { quotedList, quoted } from "./quoted.ts";
+import { AgentPersistenceError, quotedList, quoted } from "./AgentPersistenceError.ts";
 
 /**
  * Branches of a parallel node wrote different values to the same storage key, and `merge` did not resolve the conflict.

@@ -1,5 +1,4 @@
-import { AgentPersistenceError } from "./AgentPersistenceError.ts";
-import { quoted } from "./quoted.ts";
+import { AgentPersistenceError, quoted } from "./AgentPersistenceError.ts";
 
 /**
  * A worker's agent cannot find its task, because the agent and the tasks use different storages. The stored state is

@@ -1,5 +1,4 @@
-import { AgentPersistenceError, type ErrorCause } from "./AgentPersistenceError.ts";
-import { quoted, quotedList } from "./quoted.ts";
+import { AgentPersistenceError, type ErrorCause, quoted, quotedList } from "./AgentPersistenceError.ts";
 
 /** A call cannot be reverted, because the inverse of its tool is no longer registered. */
 export class InverseMissingError extends AgentPersistenceError {

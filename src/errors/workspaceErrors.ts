@@ -1,5 +1,4 @@
-import { AgentPersistenceError, type ErrorCause } from "./AgentPersistenceError.ts";
-import { quoted } from "./quoted.ts";
+import { AgentPersistenceError, type ErrorCause, quoted } from "./AgentPersistenceError.ts";
 
 /** A file of a workspace could not be read or written. */
 export class FileAccessError extends AgentPersistenceError {

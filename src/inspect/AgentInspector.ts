@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { CheckpointPoint } from "../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../checkpoint/records/lineRecords.ts";
 import { platformSha256 } from "../internal/sha256/platformSha256.ts";
 import { findCheckpoint, findRollbackGoal } from "../journal/findCheckpoint.ts";
 import { PackedContents } from "../journal/PackedContents.ts";
@@ -12,7 +12,7 @@ import type { RollbackPreview } from "./view/RollbackView.ts";
 import { StorageNotListableError } from "../errors/storageErrors.ts";
 import { type Clock, systemClock, pause } from "../internal/Clock.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
-import { checkSchema } from "../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import {
   abortSignalSchema,
   clockSchema,
@@ -20,7 +20,6 @@ import {
   nonEmptyString,
   numberFrom,
 } from "../internal/options/optionSchemas.ts";
-import { strictOptions } from "../internal/options/strictOptions.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import { logStorageOf } from "../storage/checkpoints/CheckpointStorage.ts";
 import { listLogs } from "../storage/summaries.ts";

@@ -7,7 +7,7 @@ import type { CheckpointNames } from "../checkpoint/lines/CheckpointNames.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import type { LastPruning } from "../checkpoint/records/SnapshotRecord.ts";
 import type { AgentRecord, PrunedRecord } from "../checkpoint/records/AgentRecord.ts";
-import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointRecord } from "../checkpoint/records/lineRecords.ts";
 import { invalidField } from "../checkpoint/format/validateRecord.ts";
 import { statusAfter, type StatusState } from "../checkpoint/state/StatusState.ts";
 import type { MessageNumbers } from "../checkpoint/messages/MessageHistory.ts";

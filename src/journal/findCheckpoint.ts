@@ -1,6 +1,6 @@
 import { findPoint } from "../checkpoint/moment/findPoint.ts";
 import { linePath } from "../checkpoint/data/linePath.ts";
-import type { CheckpointPoint } from "../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../checkpoint/records/lineRecords.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { placesOnWay } from "../checkpoint/lines/lineage.ts";
 import { CheckpointNotFoundError, NotAnAncestorError, type RedoObstacle } from "../errors/checkpointErrors.ts";

@@ -2,7 +2,7 @@ import { AgentLog } from "../storage/AgentLog.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 import { foldTo } from "../checkpoint/state/foldTo.ts";
 import { placesLeft, placesRejoined, placesUpTo } from "../checkpoint/lines/lineage.ts";
-import type { CheckpointPoint } from "../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../checkpoint/records/lineRecords.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import type { NoteRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { RollbackGoal } from "./planRollback.ts";

@@ -1,5 +1,5 @@
 import { visitAt } from "../checkpoint/state/AgentState.ts";
-import type { CheckpointPoint } from "../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../checkpoint/records/lineRecords.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { placesLeft, placesOnWay, placesRejoined } from "../checkpoint/lines/lineage.ts";
 import { isOver, type OutcomeRecord } from "../checkpoint/records/callRecords.ts";

@@ -3,7 +3,7 @@ import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { AnswerRecord } from "../checkpoint/records/callRecords.ts";
 import type { RunRecord } from "../checkpoint/records/runRecords.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
-import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointRecord } from "../checkpoint/records/lineRecords.ts";
 import { statusAfter, type StatusState } from "../checkpoint/state/StatusState.ts";
 import { stateDataOf } from "../checkpoint/state/stateDataOf.ts";
 import type { Clock } from "../internal/Clock.ts";

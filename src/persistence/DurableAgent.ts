@@ -5,8 +5,7 @@ import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData
 import type { CheckpointTreeNode } from "../checkpoint/data/checkpointTree.ts";
 import { foldTo } from "../checkpoint/state/foldTo.ts";
 import type { Message } from "../checkpoint/messages/Message.ts";
-import { checkSchema } from "../internal/options/checkSchema.ts";
-import { strictOptions } from "../internal/options/strictOptions.ts";
+import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import { numberFrom, nonEmptyString } from "../internal/options/optionSchemas.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
 import { readHead } from "../storage/readHead.ts";

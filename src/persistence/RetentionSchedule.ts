@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { AIAgent } from "../agent/AIAgent.ts";
 import { type Clock, systemClock } from "../internal/Clock.ts";
-import { checkSchema } from "../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import { clockSchema, customSchema, functionSchema, nonEmptyString } from "../internal/options/optionSchemas.ts";
-import { strictOptions } from "../internal/options/strictOptions.ts";
 import { persistence } from "./Persistence.ts";
 import type { PrunableAgents, PruningSchedule } from "./config/PersistenceConfig.ts";
 import { Cron } from "croner";

@@ -10,10 +10,10 @@ export { forkAgent } from "./fork/forkAgent.ts";
 export { continueFromHead } from "./executionPoint/continueFromHead.ts";
 export { setExecutionPoint } from "./executionPoint/setExecutionPoint.ts";
 export { validateCheckpoint } from "./read/validateCheckpoint.ts";
-export { historyOnly } from "./rollback/rollBackFromOutside.ts";
+export { historyOnly } from "./rollback/rollBack.ts";
 export { restart, restartSchema } from "./rollback/restart.ts";
 export { finishRollback, rollBack } from "./rollback/rollBack.ts";
-export { rollBackFromOutside } from "./rollback/rollBackFromOutside.ts";
+export { rollBackFromOutside } from "./rollback/rollBack.ts";
 export { cancelRun } from "./run/cancelRun.ts";
 export {
   callsInDoubt,

@@ -1,7 +1,6 @@
 import type { z } from "zod";
-import { checkSchema } from "../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import { functionSchema, integerFrom, objectWithMethods } from "../internal/options/optionSchemas.ts";
-import { strictOptions } from "../internal/options/strictOptions.ts";
 import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
 import { withLog } from "../storage/LogStorage.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../internal/bytes.ts";
-import { checkSchema } from "../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import { functionSchema, nonEmptyString } from "../internal/options/optionSchemas.ts";
-import { strictOptions } from "../internal/options/strictOptions.ts";
 import type { Sign } from "../seals/log/SealKeys.ts";
 import type { ApprovalVerifier, CheckedApproval } from "./ApprovalVerifier.ts";
 

@@ -1,7 +1,7 @@
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import { addValueReferences } from "../checkpoint/records/blobReferences.ts";
 import { type AgentState, emptyState } from "../checkpoint/state/AgentState.ts";
-import type { CheckpointPoint } from "../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../checkpoint/records/lineRecords.ts";
 import { foldTo } from "../checkpoint/state/foldTo.ts";
 import { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { type BlobTexts, type DecodedValues, ValueReader } from "../checkpoint/state/ValueReader.ts";

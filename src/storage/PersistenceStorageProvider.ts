@@ -1,8 +1,7 @@
 import { z } from "zod";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
-import { checkSchema } from "../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import { integerFrom, objectWithMethods } from "../internal/options/optionSchemas.ts";
-import { strictOptions } from "../internal/options/strictOptions.ts";
 
 /** A filter for checkpoints. A checkpoint must meet every given condition. */
 export interface CheckpointFilter {

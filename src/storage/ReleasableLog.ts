@@ -2,7 +2,7 @@ import { StopRequestedError } from "../errors/runErrors.ts";
 import { StorageClosedError } from "../errors/storageErrors.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import type { LogOwner, OwnedLog, RecordLog } from "./RecordLog.ts";
-import { quoted } from "../errors/quoted.ts";
+import { quoted } from "../errors/AgentPersistenceError.ts";
 import { randomId } from "../internal/randomId.ts";
 
 /** Base class of owned logs that only this process knows. They stay owned until they are released. */

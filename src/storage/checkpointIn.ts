@@ -1,6 +1,6 @@
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import { checkpointData } from "../checkpoint/data/checkpointData.ts";
-import type { CheckpointPoint } from "../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../checkpoint/records/lineRecords.ts";
 import type { AgentLog } from "./AgentLog.ts";
 
 /** Returns the data of a checkpoint in a log. */

@@ -3,7 +3,7 @@ import { wholeRecords } from "../checkpoint/format/leanRecords.ts";
 import type { ChainLink } from "../checkpoint/format/EntryChain.ts";
 import { liveEntries, pruningIn } from "../checkpoint/pruning/liveEntries.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
-import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointRecord } from "../checkpoint/records/lineRecords.ts";
 import { type Entry, entryBytes } from "../checkpoint/records/Entry.ts";
 import { isShapeRecord } from "../checkpoint/format/ShapeRecord.ts";
 import type { AgentState } from "../checkpoint/state/AgentState.ts";

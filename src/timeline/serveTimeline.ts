@@ -3,8 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { z } from "zod";
 import type { AgentInspector } from "../inspect/AgentInspector.ts";
-import { checkSchema } from "../internal/options/checkSchema.ts";
-import { strictOptions } from "../internal/options/strictOptions.ts";
+import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import { timelineOptionShape, type TimelineOptions } from "./options/TimelineOptions.ts";
 import { TimelineRequests } from "./TimelineRequests.ts";
 

@@ -14,7 +14,7 @@ import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { assertSoundLog } from "../storage/readEntries.ts";
 import { blobsNamedIn } from "./transferredBlobs.ts";
 import type { StatusRecord } from "../checkpoint/records/runRecords.ts";
-import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointRecord } from "../checkpoint/records/lineRecords.ts";
 import { envelopeKeyOf, resultsIn, type StoredValue } from "../checkpoint/values/valueCodec.ts";
 
 /** A limit for numbers that valid logs never reach. */

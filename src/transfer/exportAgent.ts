@@ -12,8 +12,7 @@ import { UnreadableValueError } from "../errors/storedDataErrors.ts";
 import { CheckpointNotFoundError } from "../errors/checkpointErrors.ts";
 import { nonEmptyString } from "../internal/options/optionSchemas.ts";
 import { readEntries } from "../storage/readEntries.ts";
-import { checkSchema } from "../internal/options/checkSchema.ts";
-import { strictOptions } from "../internal/options/strictOptions.ts";
+import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { randomId } from "../internal/randomId.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
@@ -28,7 +27,7 @@ import { type CopiedLog, keptAppends, type LogSurvey, surveyAnyLog, surveyLog } 
 import { exportedStorage, type TransferStorage } from "./logOf.ts";
 import { writingKeys, writingKeysSchema, encryptedArchive } from "./format/encryptedArchive.ts";
 import type { KeySource } from "../storage/KeySource.ts";
-import { quoted } from "../errors/quoted.ts";
+import { quoted } from "../errors/AgentPersistenceError.ts";
 import { isShapeRecord } from "../checkpoint/format/ShapeRecord.ts";
 
 /** Options of `exportAgent`. */

@@ -2,14 +2,13 @@ import type { CustodyRecord } from "../checkpoint/records/runRecords.ts";
 import { InvalidInputError } from "../errors/agentErrors.ts";
 import { systemClock } from "../internal/Clock.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
-import { checkSchema } from "../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { lastOf, openForMove } from "./exportAgent.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
 import { type LogSurvey, surveyLog } from "./keptAppends.ts";
-import { quoted } from "../errors/quoted.ts";
+import { quoted } from "../errors/AgentPersistenceError.ts";
 import { z } from "zod";
-import { strictOptions } from "../internal/options/strictOptions.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import type { ArchiveHeader } from "./format/archiveFormat.ts";
 

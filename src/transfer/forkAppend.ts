@@ -4,7 +4,7 @@ import { forkRecords } from "../checkpoint/moment/forkRecords.ts";
 import { linesAt } from "../checkpoint/moment/linesAt.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { AgentState } from "../checkpoint/state/AgentState.ts";
-import type { CheckpointPoint } from "../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../checkpoint/records/lineRecords.ts";
 import { foldUpTo } from "../checkpoint/state/foldTo.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { stateReferences } from "../checkpoint/state/stateReferences.ts";

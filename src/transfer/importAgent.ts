@@ -1,16 +1,15 @@
 import { z } from "zod";
 import { AgentBusyError, AlreadyExistsError } from "../errors/storageErrors.ts";
-import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
+import { AgentPersistenceError, quoted } from "../errors/AgentPersistenceError.ts";
 import { CorruptLogError, InvalidArchiveError, UnreadableValueError } from "../errors/storedDataErrors.ts";
 import { systemClock } from "../internal/Clock.ts";
 import { InvalidInputError } from "../errors/agentErrors.ts";
-import type { CheckpointPoint } from "../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../checkpoint/records/lineRecords.ts";
 import type { CustodyRecord } from "../checkpoint/records/runRecords.ts";
 import { statusAfter } from "../checkpoint/state/StatusState.ts";
 import { statusWithoutApprovals, type ImportedEnd, ImportedLog } from "./ImportedLog.ts";
-import { checkSchema } from "../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import { customSchema, numberFrom } from "../internal/options/optionSchemas.ts";
-import { strictOptions } from "../internal/options/strictOptions.ts";
 import { assertNewAgentId } from "../internal/options/assertAgentId.ts";
 import { agentSummary } from "../journal/agentSummary.ts";
 import type { LogStorage } from "../storage/LogStorage.ts";
@@ -26,7 +25,6 @@ import { type KeySource, keySourceSchema } from "../storage/KeySource.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
 import { type MoveReceipt, receiptOf } from "./finishMove.ts";
 import { receivedLines } from "./transferredBlobs.ts";
-import { quoted } from "../errors/quoted.ts";
 
 /** The result of `importAgent`. */
 export interface ImportReport {

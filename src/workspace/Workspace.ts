@@ -2,9 +2,8 @@ import { z } from "zod";
 import type { AnyTool } from "../agent/tool/Tool.ts";
 import { fileNoteKey } from "../checkpoint/data/FileChange.ts";
 import { InvalidInputError } from "../errors/agentErrors.ts";
-import { checkSchema } from "../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import { functionSchema, nonEmptyString, integerFrom, objectWithMethods } from "../internal/options/optionSchemas.ts";
-import { strictOptions } from "../internal/options/strictOptions.ts";
 import { Mutex } from "../internal/Mutex.ts";
 import type {
   Comparison,

@@ -1,6 +1,6 @@
 import { StorageError } from "agent-persistence";
 import { describe, expect, it } from "vitest";
-import { quoted, quotedList } from "../../src/errors/quoted.ts";
+import { quoted, quotedList } from "../../src/errors/AgentPersistenceError.ts";
 import { withArticle } from "../../src/internal/options/optionSchemas.ts";
 import { storages, waitingPayer } from "../transfer/movedAgents.ts";
 

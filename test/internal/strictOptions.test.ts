@@ -1,8 +1,7 @@
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { checkSchema } from "../../src/internal/options/checkSchema.ts";
-import { strictOptions } from "../../src/internal/options/strictOptions.ts";
+import { checkSchema, strictOptions } from "../../src/internal/options/checkSchema.ts";
 
 const schema = z.object({
   nested: strictOptions(() => ({ storage: z.string().optional(), maxRetries: z.number().optional() })),

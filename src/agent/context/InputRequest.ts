@@ -1,6 +1,6 @@
 import { z, toJSONSchema } from "zod";
 import { zodSchema, customSchema } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../internal/options/checkSchema.ts";
 import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { canonicalText } from "../../checkpoint/values/isSameValue.ts";

@@ -10,9 +10,8 @@ import {
   type PipelineWrappers,
 } from "./FeaturePipeline.ts";
 import type { PipelineEvents } from "./PipelineEvents.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { clockSchema, functionSchema, numberFrom } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { z } from "zod";
 
 type EventOf<Name extends keyof PipelineInterceptors> = PipelineInterceptors[Name][0];

@@ -5,7 +5,7 @@ import type { NumberedMessage } from "../../checkpoint/messages/MessageHistory.t
 import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
 import { abortSignalSchema, functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../internal/options/checkSchema.ts";
 import type { Decision } from "../context/AgentContext.ts";
 import type { ModelDelta } from "../model/PromptExecutor.ts";
 import type { RunStateSeed, RecordedRequirements, RunSettings } from "../state/RunState.ts";

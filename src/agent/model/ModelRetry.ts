@@ -2,7 +2,7 @@ import isNetworkError from "is-network-error";
 import { z } from "zod";
 import { type Clock, pause } from "../../internal/Clock.ts";
 import { integerFrom, numberFrom } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../internal/options/checkSchema.ts";
 
 /**
  * How failed model requests are retried. Only errors with `retryable: true` are retried, and network errors of `fetch`.

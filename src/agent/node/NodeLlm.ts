@@ -1,8 +1,7 @@
 import type { AssistantMessage, Message } from "../../checkpoint/messages/Message.ts";
 import { z } from "zod";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { withinTime } from "../../internal/abortable.ts";
 import { ModelAnswerCutError, ModelTimeoutError } from "../../errors/modelErrors.ts";

@@ -3,8 +3,7 @@ import type { AssistantMessage, ContentPart, ToolMessage } from "../../checkpoin
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { ToolFailedError, ToolNotStartedError } from "../../errors/toolCallErrors.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
-import { checkSchema, checkSchemaAsync } from "../../internal/options/checkSchema.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { checkSchema, checkSchemaAsync, strictOptions } from "../../internal/options/checkSchema.ts";
 import { kindOf } from "../../internal/options/optionSchemas.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { AgentContext, AgentTools } from "../context/AgentContext.ts";

@@ -2,10 +2,9 @@ import { z } from "zod";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { MessageHistory, type MessageNumbers, type NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { Decision, Requirements } from "../context/AgentContext.ts";
 import { TypedStorage } from "./TypedStorage.ts";
 

@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { DuplicateNameError, InvalidStrategyError } from "../../errors/strategyErrors.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { quotedList } from "../../errors/quoted.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
+import { quotedList } from "../../errors/AgentPersistenceError.ts";
 import { warnOnce } from "../../internal/warn.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { functionSchema, integerFrom, kindOf, plainObject, zodSchema } from "../../internal/options/optionSchemas.ts";
 import {
   type BranchFailure,

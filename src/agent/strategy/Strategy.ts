@@ -1,9 +1,8 @@
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import type { AgentContext, BranchOf, MergeContext } from "../context/AgentContext.ts";
 import type { RunMoved } from "../context/RunMoved.ts";
 import { GraphBuilder } from "./GraphBuilder.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { type BranchFailure, type BranchHistory, registerPlan } from "./GraphPlan.ts";
 import { z } from "zod";
 

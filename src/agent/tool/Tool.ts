@@ -2,9 +2,8 @@ import { z } from "zod";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { UnknownToolError } from "../../errors/agentErrors.ts";
 import { ToolFailedError, ToolRejectedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { customSchema, functionSchema, numberFrom, zodSchema } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { AgentContext, argumentsOf, ToolRef } from "../context/AgentContext.ts";
 import type { InputRequest } from "../context/InputRequest.ts";
 

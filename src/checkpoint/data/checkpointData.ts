@@ -1,7 +1,7 @@
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { type AgentState, visitAt } from "../state/AgentState.ts";
 import { stateAt } from "../state/foldTo.ts";
-import type { CheckpointRecord, CheckpointPoint } from "../records/CheckpointRecord.ts";
+import type { CheckpointRecord, CheckpointPoint } from "../records/lineRecords.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import { type BlobTexts, ValueReader } from "../state/ValueReader.ts";
 import { formatVersion } from "../records/Entry.ts";

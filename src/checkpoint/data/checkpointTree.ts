@@ -1,5 +1,5 @@
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { CheckpointPoint } from "../records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../records/lineRecords.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import type { AgentCheckpointData } from "./AgentCheckpointData.ts";
 import { editDetails } from "./checkpointData.ts";

@@ -1,9 +1,8 @@
 import type { AgentRecord } from "../records/AgentRecord.ts";
-import { type StructureRecord, structureKey } from "../records/lineRecords.ts";
+import { type StructureRecord, structureKey, type CheckpointPoint } from "../records/lineRecords.ts";
 import type { SnapshotEntry, SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { AgentState } from "../state/AgentState.ts";
 import { joinedBranches } from "../state/BranchChanges.ts";
-import type { CheckpointPoint } from "../records/CheckpointRecord.ts";
 import { foldTo } from "../state/foldTo.ts";
 import { byValue } from "../state/leanState.ts";
 import type { LogProjection, OrderedRecord } from "../state/LogProjection.ts";

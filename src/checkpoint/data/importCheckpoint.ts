@@ -5,11 +5,10 @@ import type { AgentCheckpointData, CheckpointDecision } from "./AgentCheckpointD
 import { emptyState, firstVisitOf, visitAt, type AgentState } from "../state/AgentState.ts";
 import { foldTo } from "../state/foldTo.ts";
 import { historyRecords, storageRecords } from "../format/changeRecords.ts";
-import type { CheckpointPoint } from "../records/CheckpointRecord.ts";
+import type { LanePlace, CheckpointPoint } from "../records/lineRecords.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import { MessageHistory } from "../messages/MessageHistory.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
-import type { LanePlace } from "../records/lineRecords.ts";
 import { recoveryInfo } from "./recoveryInfo.ts";
 import { branchKey, linePath } from "./linePath.ts";
 import { stateReferences } from "../state/stateReferences.ts";

@@ -1,6 +1,5 @@
 import type { AgentRecord } from "../records/AgentRecord.ts";
-import type { LanePlace } from "../records/lineRecords.ts";
-import type { CheckpointPoint } from "../records/CheckpointRecord.ts";
+import type { LanePlace, CheckpointPoint } from "../records/lineRecords.ts";
 import { contentsOn } from "../state/lineValue.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 

@@ -1,5 +1,5 @@
 import type { AgentRecord } from "../records/AgentRecord.ts";
-import type { LaneRecord, EditRecord, MessageRecord } from "../records/lineRecords.ts";
+import type { LaneRecord, EditRecord, MessageRecord, CheckpointPoint } from "../records/lineRecords.ts";
 import { type AnswerRecord, asksFor, type IntentRecord, type OutcomeRecord } from "../records/callRecords.ts";
 import type { ReplyRecord } from "../records/requestRecords.ts";
 import type { Visit } from "../records/Visit.ts";
@@ -7,7 +7,6 @@ import type { EarlierLane } from "../records/SnapshotRecord.ts";
 import { lanesTo } from "../lines/linesTo.ts";
 import { type AgentState, answerRecord, emptyState, visitAt } from "../state/AgentState.ts";
 import { BranchChanges } from "../state/BranchChanges.ts";
-import type { CheckpointPoint } from "../records/CheckpointRecord.ts";
 import { foldTo } from "../state/foldTo.ts";
 import { byValue } from "../state/leanState.ts";
 import { lineValue } from "../state/lineValue.ts";

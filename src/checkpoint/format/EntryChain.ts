@@ -1,4 +1,4 @@
-import type { PrunedGap } from "../records/prunedGaps.ts";
+import type { PrunedGap } from "../records/Entry.ts";
 
 export interface ChainLink {
   readonly position: number;

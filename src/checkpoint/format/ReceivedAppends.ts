@@ -1,7 +1,7 @@
 import { type ChainLink, EntryChain } from "./EntryChain.ts";
 import { decodeEntry } from "./entryCodec.ts";
 import { appendLinkOf } from "./verifiedAppends.ts";
-import { type PrunedGap, prunedGapsOf } from "../records/prunedGaps.ts";
+import { type PrunedGap, prunedGapsOf } from "../records/Entry.ts";
 import { CorruptLogError } from "../../errors/storedDataErrors.ts";
 import { includesText } from "../../internal/bytes.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";

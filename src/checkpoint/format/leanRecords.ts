@@ -1,6 +1,5 @@
 import type { AgentRecord } from "../records/AgentRecord.ts";
-import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
-import { parallelStartOf, type LaneRecord } from "../records/lineRecords.ts";
+import { parallelStartOf, type LaneRecord, type CheckpointRecord } from "../records/lineRecords.ts";
 import type { LogRecord } from "../records/Entry.ts";
 
 /**

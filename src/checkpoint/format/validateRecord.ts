@@ -18,9 +18,8 @@ import {
   whole,
 } from "./fieldTests.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
-import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
+import { parallelStartOf, type LaneRecord, type CheckpointRecord } from "../records/lineRecords.ts";
 import type { EndedRecord } from "../records/runRecords.ts";
-import { parallelStartOf, type LaneRecord } from "../records/lineRecords.ts";
 import type { Entry, LogRecord } from "../records/Entry.ts";
 import type { SnapshotRecord } from "../records/SnapshotRecord.ts";
 

@@ -1,5 +1,4 @@
-import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
-import type { LanePlace, LaneRecord } from "../records/lineRecords.ts";
+import type { LanePlace, LaneRecord, CheckpointRecord } from "../records/lineRecords.ts";
 
 export interface NestedLine {
   readonly place: LanePlace;

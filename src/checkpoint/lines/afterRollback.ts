@@ -1,4 +1,4 @@
-import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
+import type { CheckpointRecord } from "../records/lineRecords.ts";
 import type { NotePoint } from "../records/AgentRecord.ts";
 import type { RollbackEndRecord, RollbackRecord } from "../records/rollbackRecords.ts";
 import type { EndedRecord } from "../records/runRecords.ts";

@@ -1,8 +1,7 @@
 import type { Clock } from "../../internal/Clock.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
-import type { CheckpointRecord, CheckpointPoint } from "../records/CheckpointRecord.ts";
-import type { LanePlace, LaneRecord } from "../records/lineRecords.ts";
+import type { LanePlace, LaneRecord, CheckpointRecord, CheckpointPoint } from "../records/lineRecords.ts";
 import { visitAt } from "../state/AgentState.ts";
 import type { ModelUsage } from "../status/ModelUsage.ts";
 

@@ -1,4 +1,4 @@
-import type { CheckpointPoint } from "../records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../records/lineRecords.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
 /**

@@ -4,7 +4,7 @@ import type { AgentRecord, NameRecord } from "../records/AgentRecord.ts";
 import type { OriginRecord, RunRecord, StatusRecord } from "../records/runRecords.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import { statusAfter, type StatusState, statusRecords } from "../state/StatusState.ts";
-import type { CheckpointPoint } from "../records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../records/lineRecords.ts";
 import { linesAt } from "./linesAt.ts";
 import { newLines, type NewLines, type NewLinesOptions } from "./newLines.ts";
 

@@ -1,5 +1,5 @@
 import type { NestedLine } from "../lines/Lines.ts";
-import type { CheckpointPoint } from "../records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../records/lineRecords.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
 export interface LineAt {

@@ -1,8 +1,7 @@
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import type { Pace } from "../../internal/nextTurn.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
-import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
-import { type LaneRecord, originOf } from "../records/lineRecords.ts";
+import { type LaneRecord, originOf, type CheckpointRecord } from "../records/lineRecords.ts";
 import { recordByValue } from "../state/foldTo.ts";
 import type { LogProjection, OrderedRecord } from "../state/LogProjection.ts";
 import type { StoredValue } from "../values/valueCodec.ts";

@@ -1,6 +1,5 @@
-import type { Entry } from "../records/Entry.ts";
+import type { Entry, PrunedGap } from "../records/Entry.ts";
 import type { AgentRecord, PrunedRecord } from "../records/AgentRecord.ts";
-import type { PrunedGap } from "../records/prunedGaps.ts";
 
 export function pruningIn(entries: readonly Entry[]): PrunedRecord | undefined {
   for (let at = entries.length - 1; at >= 0; at--) {

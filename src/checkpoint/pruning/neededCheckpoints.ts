@@ -1,8 +1,7 @@
 import type { NestedLine } from "../lines/Lines.ts";
-import { parallelStartOf } from "../records/lineRecords.ts";
+import { parallelStartOf, type CheckpointPoint } from "../records/lineRecords.ts";
 import { visitAt } from "../state/AgentState.ts";
 import { mergedAt } from "../state/BranchChanges.ts";
-import type { CheckpointPoint } from "../records/CheckpointRecord.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
 /**

@@ -1,9 +1,8 @@
 import type { Pace } from "../../internal/nextTurn.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { type AgentRecord, type RestatedEntry, isOfState } from "../records/AgentRecord.ts";
-import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
+import type { LaneRecord, CheckpointRecord } from "../records/lineRecords.ts";
 import type { Entry } from "../records/Entry.ts";
-import type { LaneRecord } from "../records/lineRecords.ts";
 import type { ReplyRecord, RequestRecord } from "../records/requestRecords.ts";
 import type { EndedRecord } from "../records/runRecords.ts";
 import type { LogProjection } from "../state/LogProjection.ts";

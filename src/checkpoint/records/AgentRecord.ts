@@ -1,6 +1,4 @@
-import type { PrunedGap } from "./prunedGaps.ts";
-import type { CheckpointRecord } from "./CheckpointRecord.ts";
-import type { AnswerRecord, IntentRecord, OutcomeRecord } from "./callRecords.ts";
+import type { PrunedGap } from "./Entry.ts";
 import type {
   DecisionRecord,
   EditRecord,
@@ -10,7 +8,9 @@ import type {
   SettingsRecord,
   StorageRecord,
   StructureRecord,
+  CheckpointRecord,
 } from "./lineRecords.ts";
+import type { AnswerRecord, IntentRecord, OutcomeRecord } from "./callRecords.ts";
 import type { ReplyRecord, RequestRecord } from "./requestRecords.ts";
 import type {
   InverseRecord,

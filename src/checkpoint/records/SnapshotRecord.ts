@@ -1,8 +1,13 @@
 import type { ModelUsage } from "../status/ModelUsage.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
-import type { CheckpointRecord } from "./CheckpointRecord.ts";
+import type {
+  DecisionRecord,
+  RequirementsRecord,
+  SettingsRecord,
+  StructureRecord,
+  CheckpointRecord,
+} from "./lineRecords.ts";
 import type { LogRecord } from "./Entry.ts";
-import type { DecisionRecord, RequirementsRecord, SettingsRecord, StructureRecord } from "./lineRecords.ts";
 import type { RunRecord, TaskRecord } from "./runRecords.ts";
 
 /**

@@ -1,15 +1,15 @@
-import type { CheckpointPoint } from "../records/CheckpointRecord.ts";
-import type { StoredMessage } from "../messages/LinkedHistory.ts";
-import type { NoteRecord } from "../records/AgentRecord.ts";
-import type { Visit } from "../records/Visit.ts";
-import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callRecords.ts";
 import type {
   DecisionRecord,
   Renames,
   RequirementsRecord,
   SettingsRecord,
   StructureRecord,
+  CheckpointPoint,
 } from "../records/lineRecords.ts";
+import type { StoredMessage } from "../messages/LinkedHistory.ts";
+import type { NoteRecord } from "../records/AgentRecord.ts";
+import type { Visit } from "../records/Visit.ts";
+import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callRecords.ts";
 import type { ReplyRecord, RequestRecord } from "../records/requestRecords.ts";
 import type { RunRecord } from "../records/runRecords.ts";
 import type { StoredValue } from "../values/valueCodec.ts";

@@ -5,11 +5,11 @@ import {
   parallelStartOf,
   type RequirementsRecord,
   type SettingsRecord,
+  type CheckpointPoint,
 } from "../records/lineRecords.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import { visitAt } from "./AgentState.ts";
-import type { CheckpointPoint } from "../records/CheckpointRecord.ts";
 import { foldLine, foldTo } from "./foldTo.ts";
 import { byValue } from "./leanState.ts";
 import { lineValue } from "./lineValue.ts";

@@ -5,19 +5,20 @@ import { type AgentState, baseOfSnapshot, type ProjectionBase } from "./AgentSta
 import { isOver, type OutcomeRecord } from "../records/callRecords.ts";
 import { isMerged, type AgentRecord, type PrunedRecord, isOfRollback } from "../records/AgentRecord.ts";
 import { LineRequests } from "../lines/LineRequests.ts";
-import type { CheckpointRecord, CheckpointPoint } from "../records/CheckpointRecord.ts";
-import { notesAfter, runsLeft, runsRejoined } from "../lines/afterRollback.ts";
-import { Lines } from "../lines/Lines.ts";
-import { lanesTo } from "../lines/linesTo.ts";
-import { LogFacts } from "./LogFacts.ts";
-import type { EarlierLane, LastPruning, SnapshotEntry, SnapshotRecord } from "../records/SnapshotRecord.ts";
 import {
   type EditRecord,
   parallelStartOf,
   type LaneStart,
   type MessageRecord,
   originOf,
+  type CheckpointRecord,
+  type CheckpointPoint,
 } from "../records/lineRecords.ts";
+import { notesAfter, runsLeft, runsRejoined } from "../lines/afterRollback.ts";
+import { Lines } from "../lines/Lines.ts";
+import { lanesTo } from "../lines/linesTo.ts";
+import { LogFacts } from "./LogFacts.ts";
+import type { EarlierLane, LastPruning, SnapshotEntry, SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { RollbackEndRecord, RollbackRecord } from "../records/rollbackRecords.ts";
 import type { EndedRecord, RunRecord } from "../records/runRecords.ts";
 import { statusAfter, statusAtSnapshot, initialStatus, type StatusState } from "./StatusState.ts";

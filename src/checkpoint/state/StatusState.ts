@@ -1,6 +1,6 @@
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
-import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
+import type { CheckpointRecord } from "../records/lineRecords.ts";
 import type { SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { CustodyRecord, RunRecord, StatusRecord, TaskRecord } from "../records/runRecords.ts";
 import { type TaskStatus, STATE_TRANSITIONS } from "../status/TaskStatus.ts";

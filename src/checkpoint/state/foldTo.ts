@@ -1,8 +1,7 @@
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { StoredMessage } from "../messages/LinkedHistory.ts";
-import { parallelStartOf, type LaneStart, originOf } from "../records/lineRecords.ts";
+import { parallelStartOf, type LaneStart, originOf, type CheckpointPoint } from "../records/lineRecords.ts";
 import type { AgentState, RecordedCall } from "./AgentState.ts";
-import type { CheckpointPoint } from "../records/CheckpointRecord.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { StateFold, withRecord } from "./StateFold.ts";
 import { lineValue } from "./lineValue.ts";

@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 
 /** A class with storable instances. Enumerable own fields are stored. Reading does not call the constructor. */
 // Any arguments are allowed, because the constructor is never called.

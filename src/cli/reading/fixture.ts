@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { quotedList } from "../../errors/quoted.ts";
+import { quotedList } from "../../errors/AgentPersistenceError.ts";
 import { createFixture } from "../../replay.ts";
 import type { HiddenValues } from "../../timeline.ts";
 import { findAgent } from "../ids/findLog.ts";

@@ -8,7 +8,7 @@ import {
   type CallView,
   type RequestView,
 } from "../../inspect.ts";
-import { quoted } from "../../errors/quoted.ts";
+import { quoted } from "../../errors/AgentPersistenceError.ts";
 import { findAgent, findLog, assertFound } from "../ids/findLog.ts";
 import type { ExitReason } from "../terminal/CommandFailure.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";

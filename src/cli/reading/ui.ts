@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { inspect } from "../../inspect.ts";
 import { type HiddenValues, serveTimeline, timelinePage } from "../../timeline.ts";
-import { quotedList } from "../../errors/quoted.ts";
+import { quotedList } from "../../errors/AgentPersistenceError.ts";
 import { CommandFailure, type ExitReason } from "../terminal/CommandFailure.ts";
 import { findAgent } from "../ids/findLog.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";

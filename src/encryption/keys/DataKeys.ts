@@ -1,6 +1,6 @@
 import { deleteOldest } from "../../internal/deleteOldest.ts";
 import { AuthenticationFailedError, KeyMissingError } from "../../errors/encryptionErrors.ts";
-import { quoted } from "../../errors/quoted.ts";
+import { quoted } from "../../errors/AgentPersistenceError.ts";
 import { randomId } from "../../internal/randomId.ts";
 import type { KeySource } from "../../storage/KeySource.ts";
 import { DataKey } from "./DataKey.ts";

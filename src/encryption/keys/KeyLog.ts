@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
+import { prunedGapsOf } from "../../checkpoint/records/Entry.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { AuthenticationFailedError } from "../../errors/encryptionErrors.ts";
 import { systemClock } from "../../internal/Clock.ts";

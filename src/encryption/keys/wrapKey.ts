@@ -1,6 +1,6 @@
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { KeyMissingError } from "../../errors/encryptionErrors.ts";
-import { quoted } from "../../errors/quoted.ts";
+import { quoted } from "../../errors/AgentPersistenceError.ts";
 import { StorageError } from "../../errors/storageErrors.ts";
 import type { EncryptionKey, KeySource } from "../../storage/KeySource.ts";
 import { decryptWith, encryptWith, importKey } from "./aesGcm.ts";

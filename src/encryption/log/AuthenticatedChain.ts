@@ -1,6 +1,5 @@
 import { type ChainLink, EntryChain } from "../../checkpoint/format/EntryChain.ts";
-import type { Entry } from "../../checkpoint/records/Entry.ts";
-import { type PrunedGap, prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
+import { type Entry, type PrunedGap, prunedGapsOf } from "../../checkpoint/records/Entry.ts";
 import { AuthenticationFailedError } from "../../errors/encryptionErrors.ts";
 import type { ReadOptions } from "../../storage/RecordLog.ts";
 

@@ -1,7 +1,6 @@
 import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
 import { noteVerified } from "../../checkpoint/format/verifiedAppends.ts";
-import type { Entry } from "../../checkpoint/records/Entry.ts";
-import { prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
+import { type Entry, prunedGapsOf } from "../../checkpoint/records/Entry.ts";
 import { fromUtf8, utf8 } from "../../internal/bytes.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../../storage/BlobStore.ts";

@@ -1,7 +1,7 @@
 import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
 import { decodeEntry, encodeEntry } from "../../checkpoint/format/entryCodec.ts";
 import { ReceivedAppends } from "../../checkpoint/format/ReceivedAppends.ts";
-import { type PrunedGap, prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
+import { type PrunedGap, prunedGapsOf } from "../../checkpoint/records/Entry.ts";
 import { CorruptLogError } from "../../errors/storedDataErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { encodeAppend } from "../../storage/lease/encodeAppend.ts";

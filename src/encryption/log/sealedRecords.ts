@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { decodeEntry } from "../../checkpoint/format/entryCodec.ts";
-import type { Entry, LogRecord } from "../../checkpoint/records/Entry.ts";
-import { type PrunedGap, prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
+import { type Entry, type LogRecord, type PrunedGap, prunedGapsOf } from "../../checkpoint/records/Entry.ts";
 import { AuthenticationFailedError } from "../../errors/encryptionErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { parseBlobReference, formatBlobReference } from "../../storage/blobs.ts";

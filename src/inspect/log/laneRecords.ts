@@ -1,6 +1,5 @@
 import type { LogProjection, OrderedRecord } from "../../checkpoint/state/LogProjection.ts";
-import { originOf } from "../../checkpoint/records/lineRecords.ts";
-import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
+import { originOf, type CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import type { AgentIndex } from "./AgentIndex.ts";
 
 const none: readonly OrderedRecord[] = [];

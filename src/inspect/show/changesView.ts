@@ -14,7 +14,7 @@ import type { ChangesView } from "../view/StepView.ts";
 import { isoTime } from "./checkpointView.ts";
 import type { Shown } from "./Source.ts";
 import { placesLeft, placesRejoined, placesUpTo } from "../../checkpoint/lines/lineage.ts";
-import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import type { RollbackGoal } from "../../journal/planRollback.ts";
 import type { AgentIndex } from "../log/AgentIndex.ts";
 import { firstAfter } from "../log/laneRecords.ts";

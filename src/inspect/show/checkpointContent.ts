@@ -1,6 +1,6 @@
 import { mergeFileChanges, isSameFile } from "../../checkpoint/data/FileChange.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
-import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import { stateAt } from "../../checkpoint/state/foldTo.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { recordsBetween } from "../log/laneRecords.ts";

@@ -1,11 +1,10 @@
 import { joinsIn } from "../../checkpoint/data/checkpointTree.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
-import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
+import { originOf, type CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { CheckpointView, CheckpointsPage } from "../view/CheckpointView.ts";
 import type { UsageView, LineView } from "../view/viewParts.ts";
-import { originOf } from "../../checkpoint/records/lineRecords.ts";
 import type { AgentIndex } from "../log/AgentIndex.ts";
 import { type PageOptions, pageOf } from "../log/pageOf.ts";
 

@@ -1,5 +1,5 @@
 import type { OrderedRecord, LogProjection } from "../../checkpoint/state/LogProjection.ts";
-import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
+import { type CheckpointPoint, originOf } from "../../checkpoint/records/lineRecords.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { EventRecord, Ownership, PlacedRecord, AgentIndex, LogEvent } from "../log/AgentIndex.ts";
 import type { AnswerView, StepView, VisitStep, StepsPage } from "../view/StepView.ts";
@@ -14,7 +14,6 @@ import { rollbackView } from "./rollbackView.ts";
 import { runView } from "./agentView.ts";
 import { type Shown, type Source, withValues } from "./Source.ts";
 import { type PageOptions, pageOf } from "../log/pageOf.ts";
-import { originOf } from "../../checkpoint/records/lineRecords.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { OwnerView } from "../view/AgentView.ts";
 

@@ -1,6 +1,6 @@
-import { quoted } from "../../errors/quoted.ts";
+import { quoted } from "../../errors/AgentPersistenceError.ts";
 import { DuplicateNameError } from "../../errors/strategyErrors.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { objectWithMethods, plainObject } from "../../internal/options/optionSchemas.ts";
 import type { HostedLoop } from "../hosted/HostedLoop.ts";
 import {
@@ -9,7 +9,6 @@ import {
   type HostedToolSettings,
   hostedToolSettingsSchema,
 } from "../hosted/HostedTool.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { DurableModel } from "./model/DurableModel.ts";
 import { durableTool } from "./durableTool.ts";
 import type { ProviderModel } from "../ai-sdk/ProviderModel.ts";

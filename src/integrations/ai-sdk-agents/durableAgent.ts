@@ -3,9 +3,8 @@ import { whenBusySchema } from "../../agent/feature/RunRequest.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import type { PruneOptions, PruneReport } from "../../index.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { DurableAgent } from "../../persistence/DurableAgent.ts";
 import type { UnfinishedOptions, UnfinishedRun } from "../../persistence/PersistenceFeature.ts";
 import {

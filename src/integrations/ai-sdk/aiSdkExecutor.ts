@@ -1,9 +1,8 @@
 import isNetworkError from "is-network-error";
 import type { ModelDelta, PromptExecutor, PromptRequest } from "../../agent/model/PromptExecutor.ts";
 import { ModelNotAvailableError, ModelRequestError } from "../../errors/modelErrors.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { customSchema, functionSchema, objectWithMethods } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import {
   type AiSdkGeneration,
   type AiSdkLanguageModel,

@@ -11,7 +11,7 @@ import { DuplicateNameError } from "../../errors/strategyErrors.ts";
 import { type PersistenceConfig, RollbackToolRegistry } from "../../index.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { abortSignalSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../internal/options/checkSchema.ts";
 import type { DurableAgent } from "../../persistence/DurableAgent.ts";
 import { extendPersistence } from "../../persistence/extendPersistence.ts";
 import { Persistence, persistence } from "../../persistence/Persistence.ts";

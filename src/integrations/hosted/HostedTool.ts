@@ -8,7 +8,7 @@ import {
   type ToolProbeAnswer,
 } from "../../agent/tool/Tool.ts";
 import { functionSchema } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../internal/options/checkSchema.ts";
 
 /** Defines how crash recovery and rollbacks treat the calls of a tool. */
 export interface HostedToolSettings<in Input = never, in Output = never> {

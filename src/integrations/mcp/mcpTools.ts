@@ -2,10 +2,9 @@ import { z } from "zod";
 import { isRepeatable } from "../../agent/tool/recordedCall.ts";
 import { type AnyTool, tool, type Tool, type ToolEffect, type ToolCallOptions } from "../../agent/tool/Tool.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
-import { quoted, quotedList } from "../../errors/quoted.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { quoted, quotedList } from "../../errors/AgentPersistenceError.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { functionSchema, objectWithMethods } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 
 /** The input of a tool of an MCP server. The server checks it. */

@@ -11,8 +11,7 @@ import {
 import { z } from "zod";
 import type { RunOptions, WhenBusy } from "../../agent/feature/RunRequest.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { DurableAgent } from "../../persistence/DurableAgent.ts";
 import type { UnfinishedOptions, UnfinishedRun } from "../../persistence/PersistenceFeature.ts";

@@ -9,9 +9,8 @@ import {
 } from "@openai/agents-core";
 import { z } from "zod";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { LogPersistenceStorageProvider } from "../../storage/LogPersistenceStorageProvider.ts";
 import { type Telemetry, telemetrySchema } from "../../telemetry/Telemetry.ts";
 import { SessionStore, keepStore } from "./session/SessionStore.ts";

@@ -14,9 +14,8 @@ import {
   type Histogram,
 } from "@opentelemetry/api";
 import { z } from "zod";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString, objectWithMethods } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { Telemetry } from "../../telemetry/Telemetry.ts";
 import type {
   TelemetryKind,

@@ -6,9 +6,8 @@ import { AgentBusyError } from "../../errors/storageErrors.ts";
 import { NotSerializableError } from "../../errors/storedDataErrors.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../internal/bytes.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { customSchema, integerFrom, nonEmptyString } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 
 /** Options of {@link createWebhook}. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { InvalidInputError, type InputProblem } from "../../errors/agentErrors.ts";
+import { plainObject } from "./optionSchemas.ts";
 
 /**
  * Returns the parsed value, or the value if the schema is `undefined`.
@@ -30,4 +31,54 @@ export function problemsOf(error: z.core.$ZodError): readonly InputProblem[] {
     path: path.map(String).join("."),
     expected: message.replace(/^Invalid input: /, "").replace("nonoptional, received undefined", "a value"),
   }));
+}
+
+/**
+ * Returns the schema of a plain object of options. It rejects unknown keys and suggests the most similar option, so
+ * that a misspelled option is never ignored. The first check makes the shape, because most programs check few options.
+ */
+export function strictOptions<Shape extends z.ZodRawShape>(
+  shape: () => Shape,
+): z.ZodType<z.output<z.ZodObject<Shape, z.core.$strict>>> {
+  return z.lazy(() => strictObject(shape()));
+}
+
+function strictObject<Shape extends z.ZodRawShape>(
+  shape: Shape,
+): z.ZodType<z.output<z.ZodObject<Shape, z.core.$strict>>> {
+  const names = Object.keys(shape);
+  const options = z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === "unrecognized_keys" ? issue.keys.map((key) => unknownOption(key, names)).join(", ") : undefined,
+  });
+  return plainObject.pipe(options as z.ZodType<z.output<typeof options>, object>);
+}
+
+function unknownOption(key: string, names: readonly string[]): string {
+  const nearest = nearestName(key, names);
+  if (nearest !== undefined) return `unknown option "${key}"; did you mean "${nearest}"?`;
+  return `unknown option "${key}"; the options are ${names.join(", ") || "none"}`;
+}
+
+/** Returns the name with the smallest Levenshtein distance, if at most a third of its characters differ. */
+function nearestName(wrong: string, names: readonly string[]): string | undefined {
+  const most = Math.max(1, Math.ceil(wrong.length / 3));
+  const ranked = names
+    .map((name) => ({ name, edits: editDistance(wrong.toLowerCase(), name.toLowerCase()) }))
+    .toSorted((one, other) => one.edits - other.edits);
+  const [nearest] = ranked;
+  return nearest && nearest.edits <= most ? nearest.name : undefined;
+}
+
+function editDistance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const [index, character] of Array.from(one).entries()) {
+    const next = [index + 1];
+    for (const [column, against] of Array.from(other).entries()) {
+      const substituted = (row[column] ?? 0) + (character === against ? 0 : 1);
+      next.push(Math.min(substituted, (next[column] ?? 0) + 1, (row[column + 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
 }

@@ -1,5 +1,5 @@
 import { type BlobUpload, BlobWriter } from "../../checkpoint/format/BlobWriter.ts";
-import { entryBytes, type LogRecord, type Entry } from "../../checkpoint/records/Entry.ts";
+import { entryBytes, type LogRecord, type Entry, type PrunedGap } from "../../checkpoint/records/Entry.ts";
 import type { ShapePrunedRecord, ShapeRecord } from "../../checkpoint/format/ShapeRecord.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { estimateBytes } from "../../checkpoint/values/estimateBytes.ts";
@@ -17,7 +17,6 @@ import { readRecords, readStored, ShapeValues } from "./readRecords.ts";
 import { EntryChain } from "../../checkpoint/format/EntryChain.ts";
 import { prunedRanges } from "../../checkpoint/pruning/liveEntries.ts";
 import { blobCellsOf } from "../../checkpoint/records/blobReferences.ts";
-import type { PrunedGap } from "../../checkpoint/records/prunedGaps.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 
 /**

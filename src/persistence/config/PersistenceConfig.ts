@@ -22,7 +22,7 @@ import { type Migration, migrationSchema } from "../versions/Migrations.ts";
 import { type RetentionPolicy, retentionPolicySchema } from "./RetentionPolicy.ts";
 import { type TrimmingPolicy, trimmingPolicySchema } from "./TrimmingPolicy.ts";
 import { z } from "zod";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../internal/options/checkSchema.ts";
 
 /** A schedule that prunes at certain times, such as `retentionSchedule()` of `agent-persistence/task`. */
 export interface PruningSchedule {

@@ -1,6 +1,5 @@
 import type { z } from "zod";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { numberFrom } from "../../internal/options/optionSchemas.ts";
 

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { functionSchema, integerFrom } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../internal/options/checkSchema.ts";
 
 /** The content that a summarizer shortens. */
 export type OlderContent =

@@ -1,7 +1,6 @@
 import type { AnyTool } from "../../agent/tool/Tool.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { numberFrom } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 
 const fiveMinutesMs = 5 * 60 * 1_000;
 const tenKilobytes = 10 * 1_024;

@@ -7,7 +7,7 @@ import type { Message } from "../../checkpoint/messages/Message.ts";
 import { linesAt } from "../../checkpoint/moment/linesAt.ts";
 import type { LineChange } from "../../checkpoint/moment/beginLine.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
-import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import { statusRecords } from "../../checkpoint/state/StatusState.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { encodeValue } from "../../checkpoint/values/valueCodec.ts";
@@ -25,12 +25,12 @@ import { findCheckpoint } from "../../journal/findCheckpoint.ts";
 import { messagesOf } from "../../journal/messagesOf.ts";
 import { rootOf, restartLines, branchRun } from "../executionPoint/continueFromHead.ts";
 import { checkedMessages, executionPointOf } from "../executionPoint/executionPoint.ts";
-import { quoted } from "../../errors/quoted.ts";
+import { quoted } from "../../errors/AgentPersistenceError.ts";
 import { z } from "zod";
 import type { AgentStorage } from "../../agent/context/AgentContext.ts";
 import type { Node } from "../../agent/strategy/Strategy.ts";
 import { functionSchema, kindOf } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../internal/options/checkSchema.ts";
 import { nodeReferenceSchema } from "../record/CreateCheckpointOptions.ts";
 
 interface Edit extends Pick<EditOptions, "by" | "reason"> {

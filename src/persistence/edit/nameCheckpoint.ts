@@ -1,5 +1,5 @@
 import { findPoint } from "../../checkpoint/moment/findPoint.ts";
-import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
 import { AlreadyExistsError, NotSupportedError } from "../../errors/storageErrors.ts";

@@ -9,13 +9,13 @@ import { type NewLines, newLines, type NewLinesOptions } from "../../checkpoint/
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
-import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { statusRecords } from "../../checkpoint/state/StatusState.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
-import { quotedList } from "../../errors/quoted.ts";
+import { quotedList } from "../../errors/AgentPersistenceError.ts";
 import { UnknownNodeError } from "../../errors/strategyErrors.ts";
 import { randomId } from "../../internal/randomId.ts";
 import type { Journal } from "../../journal/Journal.ts";

@@ -5,8 +5,7 @@ import type { Message } from "../../checkpoint/messages/Message.ts";
 import { encodeValue } from "../../checkpoint/values/valueCodec.ts";
 import { UnknownNodeError } from "../../errors/strategyErrors.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
-import { checkSchema, checkSchemaAsync } from "../../internal/options/checkSchema.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { checkSchema, checkSchemaAsync, strictOptions } from "../../internal/options/checkSchema.ts";
 import { nodeReferenceSchema } from "../record/CreateCheckpointOptions.ts";
 import { z } from "zod";
 

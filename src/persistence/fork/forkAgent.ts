@@ -1,7 +1,7 @@
 import type { CheckpointNames } from "../../checkpoint/lines/CheckpointNames.ts";
 import { linesAt } from "../../checkpoint/moment/linesAt.ts";
 import { pruningIn } from "../../checkpoint/pruning/liveEntries.ts";
-import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import { reachesLine } from "../../checkpoint/state/foldTo.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { AlreadyExistsError, NotSupportedError } from "../../errors/storageErrors.ts";

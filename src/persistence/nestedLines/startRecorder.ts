@@ -1,8 +1,7 @@
-import type { CheckpointRecord, CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { LanePlace, LaneRecord, CheckpointRecord, CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import type { RunStart, BranchResult } from "../../agent/feature/RunRequest.ts";
 import type { RunStateSeed } from "../../agent/state/RunState.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
-import type { LanePlace, LaneRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import { type AgentState, firstVisitOf, nextVisitOf, refusedCalls } from "../../checkpoint/state/AgentState.ts";
 import { foldLine } from "../../checkpoint/state/foldTo.ts";

@@ -1,7 +1,7 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import type { NoteRecord } from "../../checkpoint/records/AgentRecord.ts";
-import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";

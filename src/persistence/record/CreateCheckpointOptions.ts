@@ -3,10 +3,10 @@ import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import type { Node } from "../../agent/strategy/Strategy.ts";
 import { placesUpTo } from "../../checkpoint/lines/lineage.ts";
 import { isSameVisit, type Visit } from "../../checkpoint/records/Visit.ts";
-import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { customSchema, zodSchema } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../internal/options/checkSchema.ts";
 
 /** Options of {@link RunPersistence.createCheckpoint}. */
 export interface CreateCheckpointOptions<Input> {

@@ -7,9 +7,8 @@ import type { CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointDa
 import { type FileChange, fileChangesIn, fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import { valueBytes } from "../../checkpoint/records/blobReferences.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
-import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { DecisionRecord, StructureRecord, CheckpointRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
-import type { DecisionRecord, StructureRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import type { SnapshotRecord } from "../../checkpoint/records/SnapshotRecord.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";

@@ -1,7 +1,7 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { checkpointParts, partName, surelyFits } from "../../checkpoint/data/checkpointParts.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
-import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { CheckpointTooLargeError } from "../../errors/checkpointErrors.ts";

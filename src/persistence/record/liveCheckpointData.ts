@@ -4,7 +4,7 @@ import type { AgentCheckpointData, CheckpointToolCall } from "../../checkpoint/d
 import { summarizeFileChanges, type FileChange } from "../../checkpoint/data/FileChange.ts";
 import { recoveryInfo } from "../../checkpoint/data/recoveryInfo.ts";
 import { formatVersion } from "../../checkpoint/records/Entry.ts";
-import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
 
 /** Returns a checkpoint that was just saved. Its checksum is empty, because only the storage knows it. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../internal/options/checkSchema.ts";
 import type { NoteRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 

@@ -1,7 +1,6 @@
 import type { RunState } from "../../agent/state/RunState.ts";
 import { type StatusState, statusInSnapshot } from "../../checkpoint/state/StatusState.ts";
-import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
-import type { StructureRecord } from "../../checkpoint/records/lineRecords.ts";
+import type { StructureRecord, CheckpointRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { SnapshotRecord } from "../../checkpoint/records/SnapshotRecord.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import { estimateBytes } from "../../checkpoint/values/estimateBytes.ts";

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { toolSchema, type AnyTool, type Tool, type ToolEffect } from "../../agent/tool/Tool.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { customSchema, numberFrom, integerFrom } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 
 /** A call that is being reverted, as its inverse sees it. */
 export interface RolledBackCall<out Input = unknown, out Output = unknown> {

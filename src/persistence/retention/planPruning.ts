@@ -6,8 +6,7 @@ import { rewriteKept, withoutPacks } from "../../checkpoint/pruning/rewriteKept.
 import type { AgentRecord, PrunedRecord, RestatedEntry } from "../../checkpoint/records/AgentRecord.ts";
 import { addAllBlobs } from "../../checkpoint/records/blobReferences.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
-import type { LaneRecord } from "../../checkpoint/records/lineRecords.ts";
-import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { LaneRecord, CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { BlobTexts } from "../../checkpoint/state/ValueReader.ts";
 import { estimateBytes } from "../../checkpoint/values/estimateBytes.ts";

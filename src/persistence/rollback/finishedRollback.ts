@@ -1,6 +1,6 @@
 import { runMoved } from "../../agent/context/RunMoved.ts";
 import type { RevertibleCall } from "../../agent/feature/RunResult.ts";
-import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import { loggedCalls, read } from "../../journal/loggedCalls.ts";
 import type { RollbackGoal } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";

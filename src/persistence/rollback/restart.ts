@@ -6,7 +6,7 @@ import { type StatusState, statusRecords } from "../../checkpoint/state/StatusSt
 import { STATE_TRANSITIONS } from "../../checkpoint/status/TaskStatus.ts";
 import { TaskNotFoundError, TransitionNotAllowedError } from "../../errors/taskErrors.ts";
 import { functionSchema } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../internal/options/checkSchema.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { firstOfRun } from "../../journal/findCheckpoint.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";

@@ -6,7 +6,7 @@ import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import { changedStructure } from "../record/strategyRecord.ts";
-import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { RollbackRecord } from "../../checkpoint/records/rollbackRecords.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
@@ -21,15 +21,24 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { settledOutcome } from "../../doubt/ToolCallInDoubt.ts";
 import { askWhatHappened } from "../../doubt/askWhatHappened.ts";
 import { toolCallInDoubt } from "../settle/callsInDoubt.ts";
-import { restartLine, runAt } from "../executionPoint/continueFromHead.ts";
+import { restartLine, runAt, continueFromHead } from "../executionPoint/continueFromHead.ts";
 import { stateAt } from "../../checkpoint/state/foldTo.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { restoredRun } from "../nestedLines/startRecorder.ts";
-import { doneBefore, storedReport } from "./finishedRollback.ts";
+import { doneBefore, storedReport, finishedReport } from "./finishedRollback.ts";
 import { applyParticipants, planParticipants } from "./participants.ts";
 import { goalRecord, revertCalls } from "./revertCalls.ts";
-import { type OnRevertFailure, revertibleCall, type Rollback, type RollbackReport } from "./RollbackReport.ts";
+import {
+  type OnRevertFailure,
+  revertibleCall,
+  type Rollback,
+  type RollbackReport,
+  type RollbackOptions,
+} from "./RollbackReport.ts";
 import { placesLeft, placesRejoined } from "../../checkpoint/lines/lineage.ts";
+import type { Message } from "../../checkpoint/messages/Message.ts";
+import { findCheckpoint, findRollbackGoal } from "../../journal/findCheckpoint.ts";
+import { messagesOf } from "../../journal/messagesOf.ts";
 
 export interface RollBackOptions extends Rollback {
   /** The status of the agent after a rollback from outside. If omitted, the run continues. */
@@ -229,4 +238,68 @@ async function rollBackEvents({ setup, log: { agentId, index }, target, base }: 
   const restored = base ? idsOf(placesRejoined(index, target, base)) : [];
   const inbox = await setup.inbox();
   await inbox.rollBack(agentId, idsOf(placesLeft(index, target, base)), restored);
+}
+
+interface OutsideRollback extends Pick<RollbackOptions, "onFailure"> {
+  readonly agentId: string;
+  /** Defaults to the latest checkpoint. */
+  readonly checkpointId: string | undefined;
+  readonly onlyHistory: boolean;
+}
+
+export function rollBackFromOutside(setup: PersistenceSetup, options: OutsideRollback): Promise<RollbackReport> {
+  const { telemetry } = setup;
+  const action = () => ownAndRollBack(setup, options);
+  return telemetry ? telemetry.rollback(options.agentId, action) : action();
+}
+
+async function ownAndRollBack(
+  setup: PersistenceSetup,
+  { agentId, checkpointId, onlyHistory, onFailure }: OutsideRollback,
+): Promise<RollbackReport> {
+  await using journal = await setup.openJournal(agentId);
+  const before = await journal.readAll();
+  if (onlyHistory) return await restoreMessages(setup, journal, before, { checkpointId, onFailure });
+  const { version } = findRollbackGoal(before, checkpointId).target;
+  const log = await finishOtherRedo(setup, journal, before, { version, onFailure });
+  const goal = findRollbackGoal(log, log.index.checkpoints.get(version)?.id);
+  const finished = finishedReport(log, goal);
+  if (finished) return finished;
+  const { lost: signal } = journal;
+  const leaves = pausedAt(goal.target);
+  const { report } = await rollBack({ setup, journal, log, ...goal, signal, leaves, onFailure });
+  return report;
+}
+
+async function restoreMessages(
+  setup: PersistenceSetup,
+  journal: Journal,
+  before: AgentLog,
+  { checkpointId, onFailure }: Pick<OutsideRollback, "checkpointId" | "onFailure">,
+): Promise<RollbackReport> {
+  findCheckpoint(before, checkpointId);
+  const { log } = await finishRollback(setup, journal, onFailure);
+  const { messages: messageHistory, report } = historyOnly(log, checkpointId);
+  await continueFromHead(journal, log, { messageHistory, move: "rollback", pauseReason: "messages rolled back" });
+  return report;
+}
+
+/** Returns the messages at a checkpoint, and the report of a rollback that leaves every effect. */
+export function historyOnly(
+  log: AgentLog,
+  checkpointId: string | undefined,
+): { readonly messages: readonly Message[]; readonly report: RollbackReport } {
+  const target = findCheckpoint(log, checkpointId);
+  const plan = planRollback(log.index, loggedCalls(log.index, log.blobs), { target }, () => false);
+  const remaining = [...plan.revert, ...plan.irreversible, ...plan.inDoubt, ...plan.skipped];
+  const report = runMoved({
+    checkpointId: target.id,
+    reverted: [],
+    failed: [],
+    irreversible: [],
+    skipped: remaining.map(revertibleCall),
+    stayedReverted: [],
+    participants: [],
+  });
+  return { messages: messagesOf(log, stateAt(log.index, target)), report };
 }

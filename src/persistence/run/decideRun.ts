@@ -1,5 +1,5 @@
 import type { ResumeOptions, RunOptions } from "../../agent/feature/RunRequest.ts";
-import { quoted } from "../../errors/quoted.ts";
+import { quoted } from "../../errors/AgentPersistenceError.ts";
 import { RunInputDiffersError, RunNotOpenError, UnfinishedRunError } from "../../errors/runErrors.ts";
 
 export type InputMatch = "same" | "other" | "unknown";

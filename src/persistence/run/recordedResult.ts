@@ -8,7 +8,7 @@ import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 import { addBlobReference } from "../../checkpoint/records/blobReferences.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
-import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointRecord } from "../../checkpoint/records/lineRecords.ts";
 import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import { envelopeKeyOf } from "../../checkpoint/values/valueCodec.ts";
 import type { CheckpointPosition } from "../../checkpoint/records/SnapshotRecord.ts";

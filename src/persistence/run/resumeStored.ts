@@ -1,7 +1,7 @@
 import type { BranchEffects } from "../../agent/feature/RunResult.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
-import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import { foldTo, stateAt } from "../../checkpoint/state/foldTo.ts";
 import { statusRecords } from "../../checkpoint/state/StatusState.ts";
 import type { LinesAt } from "../../checkpoint/moment/linesAt.ts";

@@ -2,11 +2,11 @@ import { UnknownNodeError } from "../../errors/strategyErrors.ts";
 import { InvalidInputError, type InputProblem } from "../../errors/agentErrors.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import { renamed } from "../../checkpoint/values/renamed.ts";
-import { quoted, quotedList } from "../../errors/quoted.ts";
+import { quoted, quotedList } from "../../errors/AgentPersistenceError.ts";
 import { z } from "zod";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { customSchema, functionSchema } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../internal/options/checkSchema.ts";
 
 interface KnownTools {
   readonly has: (name: string) => boolean;

@@ -5,7 +5,7 @@ import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { RequestNotOpenError } from "../../errors/requestErrors.ts";
 import { awayStatuses } from "../../journal/assertCustody.ts";
 import { abortSignalSchema } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../internal/options/checkSchema.ts";
 import { listSummaries, isAboutOneAgent } from "../../storage/summaries.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import { readHead } from "../../storage/readHead.ts";

@@ -1,9 +1,8 @@
 import { z } from "zod";
 import type { AIAgent } from "../../agent/AIAgent.ts";
 import { inspect } from "../../inspect/AgentInspector.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { abortSignalSchema, integerFrom, numberFrom, plainObject } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import type { ReplayResult } from "../run/replayRecording.ts";

@@ -1,5 +1,4 @@
-import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { type TokenPrices, tokenPricesSchema, costOf } from "../../timeline/options/TimelineOptions.ts";
 import type { RunTrace, TraceModelRequest } from "../trace/RunTrace.ts";

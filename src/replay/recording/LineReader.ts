@@ -3,8 +3,12 @@ import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
 import { linesTo } from "../../checkpoint/lines/linesTo.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
-import type { CheckpointRecord, CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
-import type { SettingsRecord, LaneRecord } from "../../checkpoint/records/lineRecords.ts";
+import type {
+  SettingsRecord,
+  LaneRecord,
+  CheckpointRecord,
+  CheckpointPoint,
+} from "../../checkpoint/records/lineRecords.ts";
 import { visitAt } from "../../checkpoint/state/AgentState.ts";
 import { mergedAt } from "../../checkpoint/state/BranchChanges.ts";
 import { foldUpTo } from "../../checkpoint/state/foldTo.ts";

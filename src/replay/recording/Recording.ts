@@ -2,7 +2,7 @@ import type { LinePath } from "../../checkpoint/data/linePath.ts";
 import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
 import type { Message, AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import type { FailedRequest } from "../../checkpoint/records/callRecords.ts";
-import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 

@@ -1,7 +1,7 @@
 import { RecordingPrunedError, RunNotFoundError } from "../../errors/replayErrors.ts";
 import { NotSupportedError } from "../../errors/storageErrors.ts";
 import { lineValue } from "../../checkpoint/state/lineValue.ts";
-import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";

@@ -2,7 +2,7 @@ import { linePath } from "../../checkpoint/data/linePath.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import { visitAt } from "../../checkpoint/state/AgentState.ts";
 import { type LineAt, linesAt } from "../../checkpoint/moment/linesAt.ts";
-import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import { NotSupportedError } from "../../errors/storageErrors.ts";
 import { findCheckpoint } from "../../journal/findCheckpoint.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";

@@ -1,8 +1,7 @@
 import type { AIAgent } from "../../agent/AIAgent.ts";
 import { z } from "zod";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { abortSignalSchema, nonEmptyString, objectWithMethods } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";

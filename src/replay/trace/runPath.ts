@@ -1,5 +1,5 @@
 import { placesUpTo } from "../../checkpoint/lines/lineage.ts";
-import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { AgentIndex } from "../../inspect/log/AgentIndex.ts";
 import { type StepEvent, stepEvents } from "../../inspect/show/stepView.ts";

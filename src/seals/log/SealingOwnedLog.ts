@@ -1,4 +1,4 @@
-import { prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
+import { prunedGapsOf } from "../../checkpoint/records/Entry.ts";
 import type { SealBrokenError } from "../../errors/sealErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { OwnedLogWrapper } from "../../storage/OwnedLogWrapper.ts";

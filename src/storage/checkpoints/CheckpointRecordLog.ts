@@ -1,7 +1,7 @@
 import { linePath } from "../../checkpoint/data/linePath.ts";
 import { wholeRecords } from "../../checkpoint/format/leanRecords.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
-import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { AgentBusyError, PositionConflictError } from "../../errors/storageErrors.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";

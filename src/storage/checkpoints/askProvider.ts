@@ -1,6 +1,5 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
-import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
-import { quoted } from "../../errors/quoted.ts";
+import { AgentPersistenceError, quoted } from "../../errors/AgentPersistenceError.ts";
 import { StorageError } from "../../errors/storageErrors.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { kindOf } from "../../internal/options/optionSchemas.ts";

@@ -4,7 +4,7 @@ import { checkpointData } from "../../checkpoint/data/checkpointData.ts";
 import { importCheckpoint } from "../../checkpoint/data/importCheckpoint.ts";
 import { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
-import type { CheckpointPoint } from "../../checkpoint/records/CheckpointRecord.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { PersistenceStorageProvider } from "../PersistenceStorageProvider.ts";

@@ -1,7 +1,6 @@
 import { systemClock } from "../../internal/Clock.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString, numberFrom, objectWithMethods } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import {
   LogPersistenceStorageProvider,

@@ -1,6 +1,5 @@
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 
 /** Options of {@link dynamoDBTable}. */
 export interface DynamoDBTableOptions {

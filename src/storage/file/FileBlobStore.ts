@@ -1,7 +1,6 @@
 import { type Clock, systemClock } from "../../internal/Clock.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { clockSchema, nonEmptyString, objectWithMethods, sha256Schema } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { Disk } from "../../nodejs/Disk.ts";

@@ -1,5 +1,4 @@
-import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import {
   LogPersistenceStorageProvider,

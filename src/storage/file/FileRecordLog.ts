@@ -2,7 +2,7 @@ import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { AlreadyExistsError, StorageClosedError, StorageError } from "../../errors/storageErrors.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import {
   clockSchema,
   customSchema,
@@ -11,7 +11,6 @@ import {
   objectWithMethods,
   sha256Schema,
 } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { Disk } from "../../nodejs/Disk.ts";

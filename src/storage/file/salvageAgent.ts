@@ -1,10 +1,9 @@
 import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
 import { addNeededBlobs } from "../../checkpoint/pruning/neededContents.ts";
 import { liveEntries } from "../../checkpoint/pruning/liveEntries.ts";
-import type { LogRecord } from "../../checkpoint/records/Entry.ts";
+import { type LogRecord, type PrunedGap, prunedGapsOf } from "../../checkpoint/records/Entry.ts";
 import { lastCheckpointOf } from "../readEntries.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { type PrunedGap, prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
 import { InvalidInputError, type InputProblem } from "../../errors/agentErrors.ts";
 import { AlreadyExistsError } from "../../errors/storageErrors.ts";
 import { CorruptBlobError, CorruptLogError } from "../../errors/storedDataErrors.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { integerFrom, nonEmptyString } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../internal/options/checkSchema.ts";
 
 export const logArguments = {
   owner: z.object({

@@ -1,7 +1,6 @@
 import { type ChainLink, EntryChain } from "../../checkpoint/format/EntryChain.ts";
 import { decodeEntry, encodeEntry, hasSnapshot, verifiedLinkOf } from "../../checkpoint/format/entryCodec.ts";
-import type { Entry } from "../../checkpoint/records/Entry.ts";
-import { type PrunedGap, prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
+import { type Entry, type PrunedGap, prunedGapsOf } from "../../checkpoint/records/Entry.ts";
 import { CorruptLogError } from "../../errors/storedDataErrors.ts";
 import { PositionConflictError } from "../../errors/storageErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";

@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { functionSchema, objectWithMethods } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import {
   LogPersistenceStorageProvider,
   logProviderShape,

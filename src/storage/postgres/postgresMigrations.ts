@@ -1,5 +1,4 @@
-import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { defaultSchema, postgresNames, type PostgresNames, quoteText, schemaName } from "./postgresNames.ts";
 
 /** One migration step of the schema. */

@@ -1,15 +1,14 @@
 import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
 import { StorageError, type StorageFailure } from "../../errors/storageErrors.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString, objectWithMethods, sha256Schema } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../BlobStore.ts";
 import { formatBlobReference, parseBlobReference } from "../blobs.ts";
 import { z } from "zod";
-import { quoted } from "../../errors/quoted.ts";
+import { quoted } from "../../errors/AgentPersistenceError.ts";
 
 /** The methods of the AWS SDK client `S3` from `@aws-sdk/client-s3` that the store calls. */
 export interface S3Client {

@@ -17,7 +17,7 @@ import { askAgain, askTableAgain, askTable } from "./askTable.ts";
 import type { LogTable, TableAppend, TablePublication } from "./LogTable.ts";
 import type { TableOwners } from "./TableOwners.ts";
 import { type TableLogEnd, TableReader } from "./TableReader.ts";
-import { quoted } from "../../errors/quoted.ts";
+import { quoted } from "../../errors/AgentPersistenceError.ts";
 import { hasSnapshot } from "../../checkpoint/format/entryCodec.ts";
 import { ReceivedAppends } from "../../checkpoint/format/ReceivedAppends.ts";
 import { encodeRow, isSameBytes } from "./encodeRow.ts";

@@ -1,14 +1,13 @@
 import { type ChainLink, EntryChain, positionsOf } from "../../checkpoint/format/EntryChain.ts";
 import { decodeEntry, hasSnapshot, verifiedLinkOf } from "../../checkpoint/format/entryCodec.ts";
-import type { Entry } from "../../checkpoint/records/Entry.ts";
-import { type PrunedGap, prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
+import { type Entry, type PrunedGap, prunedGapsOf } from "../../checkpoint/records/Entry.ts";
 import { CorruptLogError } from "../../errors/storedDataErrors.ts";
 import { StorageError } from "../../errors/storageErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { ReadOptions } from "../RecordLog.ts";
 import { askTableAgain, type RetriedTable } from "./askTable.ts";
 import type { LogTable, TableGap, TablePage, TableRange, TableRow } from "./LogTable.ts";
-import { quoted } from "../../errors/quoted.ts";
+import { quoted } from "../../errors/AgentPersistenceError.ts";
 
 const maxAttempts = 8;
 

@@ -1,8 +1,7 @@
-import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
+import { AgentPersistenceError, quoted } from "../../errors/AgentPersistenceError.ts";
 import { StorageError } from "../../errors/storageErrors.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import type { LogTable } from "./LogTable.ts";
-import { quoted } from "../../errors/quoted.ts";
 import { type Clock, pause } from "../../internal/Clock.ts";
 
 const [shortestPauseMs, longestPauseMs] = [50, 5_000];

@@ -1,5 +1,5 @@
 import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
-import { prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
+import { prunedGapsOf } from "../../checkpoint/records/Entry.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { encodeAppend } from "../lease/encodeAppend.ts";
 import type { LogAppend } from "../RecordLog.ts";

@@ -1,9 +1,8 @@
 import { dirname, join, resolve } from "node:path";
 import { utf8 } from "../../internal/bytes.ts";
 import { systemClock } from "../../internal/Clock.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { Disk } from "../../nodejs/Disk.ts";

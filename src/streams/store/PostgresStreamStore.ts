@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { utf8 } from "../../internal/bytes.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { functionSchema, objectWithMethods } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { warn } from "../../internal/warn.ts";
 import type { PostgresClient, PostgresListen } from "../../storage/postgres/PostgresClient.ts";

@@ -1,7 +1,6 @@
 import { StorageError } from "../../errors/storageErrors.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { objectWithMethods } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { isUpTo, type StreamEntry, type StreamPlace, type StreamStore, visibleEntries } from "./StreamStore.ts";
 import { z } from "zod";
 

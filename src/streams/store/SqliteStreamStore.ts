@@ -1,8 +1,7 @@
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { StorageError } from "../../errors/storageErrors.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { objectWithMethods } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { SqliteConnection, sqliteFailure } from "../../storage/sqlite/SqliteConnection.ts";
 import type { SqliteDatabase } from "../../storage/sqlite/SqliteDatabase.ts";
 import { type StreamEntry, lastNumber, type StreamPlace, type StreamStore, visibleEntries } from "./StreamStore.ts";

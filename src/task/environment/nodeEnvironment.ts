@@ -7,9 +7,8 @@ import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import semver from "semver";
 import { z } from "zod";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { Environment, EnvironmentAnswer } from "../../environment/EnvironmentMismatch.ts";
 
 const run = promisify(execFile);

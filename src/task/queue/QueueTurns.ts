@@ -4,7 +4,7 @@ import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import { AgentBusyError, OwnershipLostError } from "../../errors/storageErrors.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { integerFrom } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../internal/options/checkSchema.ts";
 import { readShape } from "../../journal/shape/readShape.ts";
 import type { ShapeDefinition, ShapeState } from "../../journal/shape/ShapeDefinition.ts";
 import { ShapedLog } from "../../journal/shape/ShapedLog.ts";

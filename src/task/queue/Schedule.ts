@@ -4,7 +4,7 @@ import { count, listOf, object, oneOf, optional, text, time } from "../../checkp
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { customSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../internal/options/checkSchema.ts";
 import type { ShapeDefinition, ShapeState } from "../../journal/shape/ShapeDefinition.ts";
 import { type NewTask, queueName } from "../state/Task.ts";
 

@@ -9,7 +9,7 @@ import {
   numberFrom,
   objectWithMethods,
 } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../internal/options/checkSchema.ts";
 import { queueName } from "../state/Task.ts";
 import { isSummaryOrder } from "../../journal/agentSummary.ts";
 import type { ListenerErrorHandler, PersistenceListener } from "../../listeners/PersistenceEvent.ts";

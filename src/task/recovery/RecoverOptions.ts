@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { RunResult } from "../../agent/feature/RunResult.ts";
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { abortSignalSchema, functionSchema, objectWithMethods } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../internal/options/checkSchema.ts";
 import type { AgentFilter } from "../../persistence/PersistenceFeature.ts";
 import type { RecoveryOption, RecoveryParticipant } from "../../environment/RecoveryParticipant.ts";
 import type { EnvironmentMismatch } from "../../environment/EnvironmentMismatch.ts";

@@ -3,7 +3,7 @@ import type { TaskControls } from "../../checkpoint/status/TaskControls.ts";
 import type { FileReservation, StateData } from "../../checkpoint/status/StateData.ts";
 import type { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
 import { customSchema, nonEmptyString, numberFrom } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../internal/options/checkSchema.ts";
 
 /** A stored task. Narrow it by `status` to access the data of the status. */
 export type Task = {

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import type { FileReservation } from "../../checkpoint/status/StateData.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { canonicalPath } from "../../nodejs/canonicalPath.ts";
 import { reservationsSchema } from "./Task.ts";
 

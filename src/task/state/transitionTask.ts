@@ -3,8 +3,7 @@ import { STATE_TRANSITIONS, TaskStatus } from "../../checkpoint/status/TaskStatu
 import type { StateData } from "../../checkpoint/status/StateData.ts";
 import { envelopeKeyOf } from "../../checkpoint/values/valueCodec.ts";
 import { TransitionNotAllowedError } from "../../errors/taskErrors.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import type { OwnerState } from "../../storage/RecordLog.ts";
 import { complexitySchema, reservationsSchema, type Task, type TaskWithStatus } from "./Task.ts";
 

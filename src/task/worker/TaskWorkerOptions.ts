@@ -11,7 +11,7 @@ import {
   objectWithMethods,
   plainObject,
 } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../internal/options/checkSchema.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import type { ClaimableTask } from "../queue/claimableTasks.ts";
 import { type QueueLimits, queuesSchema } from "../queue/QueueTurns.ts";

@@ -2,9 +2,8 @@ import { z } from "zod";
 import type { PromptExecutor } from "../../agent/model/PromptExecutor.ts";
 import type { AssistantMessage, ContentPart, Message } from "../../checkpoint/messages/Message.ts";
 import { ScriptEndedError } from "../../errors/testingErrors.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { randomId } from "../../internal/randomId.ts";
 
 /** One response of a scripted model. */

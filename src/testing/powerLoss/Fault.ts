@@ -1,6 +1,6 @@
 import type { FileSystem, OpenFile } from "../../nodejs/FileSystem.ts";
 import { integerFrom } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../internal/options/checkSchema.ts";
 import { z } from "zod";
 
 /**

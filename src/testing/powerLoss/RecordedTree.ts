@@ -1,5 +1,5 @@
 import { integerFrom } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../internal/options/checkSchema.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { type FileTree, type Fill, sectorsOf, type WriteOutcome, type Mutation, MutationTrace } from "./FileTree.ts";
 import { z } from "zod";

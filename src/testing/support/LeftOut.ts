@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { customSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../internal/options/checkSchema.ts";
 import { warn } from "../../internal/warn.ts";
 
 /** Replaces a control that the storage does not support. */

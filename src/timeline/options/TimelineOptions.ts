@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import type { UsageView } from "../../inspect/view/viewParts.ts";
 import { functionSchema } from "../../internal/options/optionSchemas.ts";
 import { redactedPathSchema } from "../../internal/options/redactedPathSchema.ts";

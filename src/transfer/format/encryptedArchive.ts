@@ -9,7 +9,7 @@ import type { ArchiveHeader } from "./archiveFormat.ts";
 import { AuthenticationFailedError, KeyMissingError } from "../../errors/encryptionErrors.ts";
 import { InvalidArchiveError } from "../../errors/storedDataErrors.ts";
 import { parsedJson } from "../../internal/parsedJson.ts";
-import { quoted } from "../../errors/quoted.ts";
+import { quoted } from "../../errors/AgentPersistenceError.ts";
 import { ByteReader } from "./ByteReader.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
 import type { LogStorage } from "../../storage/LogStorage.ts";

@@ -2,14 +2,13 @@ import { z } from "zod";
 import type { PromptExecutor } from "../../agent/model/PromptExecutor.ts";
 import { textOf } from "../../agent/model/nodes.ts";
 import { abortable } from "../../internal/abortable.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import {
   abortSignalSchema,
   functionSchema,
   nonEmptyString,
   objectWithMethods,
 } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { MergeResult } from "../merge/MergeResult.ts";
 import { mergeThreeWay } from "../merge/mergeThreeWay.ts";
 import { type ContentConflict, conflictSchema } from "./ContentConflict.ts";

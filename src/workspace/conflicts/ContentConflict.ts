@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../internal/options/checkSchema.ts";
 
 /**
  * A text that two sides changed, with their known intents. A rollback reverts the agent's changes. In a rollback,

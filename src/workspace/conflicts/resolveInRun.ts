@@ -1,9 +1,8 @@
 import { z } from "zod";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString, objectWithMethods } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import { commitMessagesAbout } from "../git/history.ts";
 import type { ConflictResolver, ResolutionOutcome } from "./ConflictResolver.ts";

@@ -1,5 +1,4 @@
-import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { type Hunk, meet } from "../git/hunks.ts";
 import { z } from "zod";
 

@@ -4,7 +4,7 @@ import type { AgentFeature } from "../../agent/feature/FeaturePipeline.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { runOf } from "../../agent/feature/ContextBinding.ts";
 import { GitError } from "../../errors/workspaceErrors.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import {
   abortSignalSchema,
@@ -13,7 +13,6 @@ import {
   functionSchema,
   nonEmptyString,
 } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { RecoveryParticipant } from "../../environment/RecoveryParticipant.ts";
 import { authorSchema } from "../git/commitFiles.ts";
 import { rebaseIfSafe, type RebaseOptions, type RebaseResult } from "../rebase/rebaseIfSafe.ts";

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { combineEdits, type Change, joined } from "./combineEdits.ts";
 import { findEdits } from "./findEdits.ts";
 import { emptyCounts, type LineCounts } from "./comparableLines.ts";

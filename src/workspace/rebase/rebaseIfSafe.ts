@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import { abortable, withinTime } from "../../internal/abortable.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import {
   abortSignalSchema,
   clockSchema,
@@ -10,7 +10,6 @@ import {
   nonEmptyString,
   numberFrom,
 } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { together } from "../../internal/together.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import type { DriftReport } from "../drift/DriftReport.ts";

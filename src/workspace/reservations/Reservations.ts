@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { FileReservedError, ReservationLostError } from "../../errors/workspaceErrors.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import {
   abortSignalSchema,
   clockSchema,
@@ -9,7 +9,6 @@ import {
   numberFrom,
   objectWithMethods,
 } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { canonicalPath } from "../../nodejs/canonicalPath.ts";
 import { Disk } from "../../nodejs/Disk.ts";

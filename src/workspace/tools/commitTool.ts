@@ -2,9 +2,8 @@ import { z } from "zod";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import { tool, type Tool } from "../../agent/tool/Tool.ts";
 import { FeatureNotInstalledError } from "../../errors/agentErrors.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { Drift, type DriftWatch } from "../driftWatch/DriftWatch.ts";
 import {
   authorSchema,

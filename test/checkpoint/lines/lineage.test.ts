@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { placesBelow, placesOnWay, placesUpTo } from "../../../src/checkpoint/lines/lineage.ts";
-import { originOf } from "../../../src/checkpoint/records/lineRecords.ts";
-import type { CheckpointPoint } from "../../../src/checkpoint/records/CheckpointRecord.ts";
+import { originOf, type CheckpointPoint } from "../../../src/checkpoint/records/lineRecords.ts";
 import { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import { branch, checkpoint, extended, lane, projectionOf, run, subAgent } from "../support/projection.ts";
 import { cases } from "../../soak/cases.ts";

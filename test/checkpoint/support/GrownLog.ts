@@ -1,6 +1,10 @@
 import type { AgentRecord } from "../../../src/checkpoint/records/AgentRecord.ts";
-import type { CheckpointRecord, CheckpointPoint } from "../../../src/checkpoint/records/CheckpointRecord.ts";
-import type { LanePlace, LaneRecord } from "../../../src/checkpoint/records/lineRecords.ts";
+import type {
+  LanePlace,
+  LaneRecord,
+  CheckpointRecord,
+  CheckpointPoint,
+} from "../../../src/checkpoint/records/lineRecords.ts";
 import type { Entry } from "../../../src/checkpoint/records/Entry.ts";
 import { placesBelow, placesOnWay } from "../../../src/checkpoint/lines/lineage.ts";
 import { headsOf } from "../../../src/checkpoint/pruning/neededCheckpoints.ts";

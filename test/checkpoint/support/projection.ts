@@ -1,7 +1,6 @@
 import { validateRecord } from "../../../src/checkpoint/format/validateRecord.ts";
 import type { AgentRecord } from "../../../src/checkpoint/records/AgentRecord.ts";
-import type { CheckpointRecord } from "../../../src/checkpoint/records/CheckpointRecord.ts";
-import type { LaneRecord } from "../../../src/checkpoint/records/lineRecords.ts";
+import type { LaneRecord, CheckpointRecord } from "../../../src/checkpoint/records/lineRecords.ts";
 import { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 
 /** A log whose every append holds the records of one argument. Records that no reader would take are refused. */

@@ -1,4 +1,4 @@
-import { prunedGapsOf } from "../../../src/checkpoint/records/prunedGaps.ts";
+import { prunedGapsOf } from "../../../src/checkpoint/records/Entry.ts";
 import { OwnershipLostError, PositionConflictError, StorageClosedError } from "../../../src/errors/storageErrors.ts";
 import { StopRequestedError } from "../../../src/errors/runErrors.ts";
 import type { LogAppend, OwnedLog } from "../../../src/storage/RecordLog.ts";

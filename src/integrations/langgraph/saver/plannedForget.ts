@@ -1,7 +1,6 @@
-import type { Namespace, StoredPut } from "../thread/Checkpoints.ts";
+import type { ThreadState, Namespace, StoredPut } from "../thread/ThreadState.ts";
 import { ancestors } from "../thread/deltaHistory.ts";
 import type { ForgetRecord } from "../thread/GraphRecord.ts";
-import type { ThreadState } from "../thread/ThreadState.ts";
 
 /**
  * Plans which checkpoints to drop. Hides an ancestor instead if the delta channels of a kept checkpoint depend on the

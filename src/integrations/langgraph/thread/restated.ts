@@ -1,5 +1,5 @@
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
-import type { CheckpointEntry, StoredCheckpoints, StoredPut, StoredWrite, PutFields } from "./Checkpoints.ts";
+import type { CheckpointEntry, StoredCheckpoints, StoredPut, StoredWrite, PutFields } from "./ThreadState.ts";
 import type { GraphRecord, ItemsRecord, PutRecord, WritesRecord, ValueRecord } from "./GraphRecord.ts";
 import { type Item, itemsOf, type GraphValue } from "./GraphValue.ts";
 import { valueChange, fieldsChange } from "./valueChange.ts";

@@ -7,7 +7,7 @@ import {
   type ToolCallInDoubt,
   type ToolCallSettlement,
 } from "../../../doubt/ToolCallInDoubt.ts";
-import { quoted } from "../../../errors/quoted.ts";
+import { quoted } from "../../../errors/AgentPersistenceError.ts";
 import { ReplayDivergedError } from "../../../errors/runErrors.ts";
 import { NotSerializableError } from "../../../errors/storedDataErrors.ts";
 import { ToolOutsideThreadError } from "../../../errors/integrationErrors.ts";

@@ -4,7 +4,7 @@ import type { InferInteropZodOutput, InteropZodType } from "@langchain/core/util
 import { z } from "zod";
 import type { ToolEffect, ToolProbeAnswer } from "../../../agent/tool/Tool.ts";
 import { functionSchema } from "../../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../../internal/options/strictOptions.ts";
+import { strictOptions } from "../../../internal/options/checkSchema.ts";
 import type { HostedProbe } from "../../hosted/HostedTool.ts";
 
 export const graphToolSettingsSchema: z.ZodType = strictOptions(() => ({

@@ -2,7 +2,7 @@ import type { RunToolApprovalItem } from "@openai/agents-core";
 import { validateToolInvocationName } from "@openai/agents-core/utils/internal";
 import type { PendingRequest } from "../../../agent/feature/RunResult.ts";
 import { InvalidInputError } from "../../../errors/agentErrors.ts";
-import { quoted } from "../../../errors/quoted.ts";
+import { quoted } from "../../../errors/AgentPersistenceError.ts";
 import { assertDecided } from "../../hosted/assertDecided.ts";
 import type { RunRecords } from "../../hosted/RunRecords.ts";
 import type { AnyState } from "../wrapped/AnyAgent.ts";

@@ -1,6 +1,6 @@
 import type { Session } from "@openai/agents-core";
 import { InvalidInputError } from "../../../errors/agentErrors.ts";
-import { quoted } from "../../../errors/quoted.ts";
+import { quoted } from "../../../errors/AgentPersistenceError.ts";
 import { storeOf } from "../session/SessionStore.ts";
 import type { RunInput } from "./runLoop.ts";
 

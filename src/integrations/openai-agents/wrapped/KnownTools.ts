@@ -1,5 +1,5 @@
 import type { ToolCode } from "../../../agent/tool/Tool.ts";
-import { quoted } from "../../../errors/quoted.ts";
+import { quoted } from "../../../errors/AgentPersistenceError.ts";
 import { hostedTool, type HostedTool, type HostedToolSettings } from "../../hosted/HostedTool.ts";
 import type { AnyFunctionTool } from "./AnyAgent.ts";
 import { KeptComputers } from "./KeptComputers.ts";

@@ -1,6 +1,5 @@
-import { checkSchema } from "../../../internal/options/checkSchema.ts";
+import { checkSchema, strictOptions } from "../../../internal/options/checkSchema.ts";
 import { customSchema, objectWithMethods } from "../../../internal/options/optionSchemas.ts";
-import { strictOptions } from "../../../internal/options/strictOptions.ts";
 import type { LogCapabilities, OwnedLog, RecordLog } from "../../../storage/RecordLog.ts";
 import { functionOrLeftOut, type LeftOut } from "../../support/LeftOut.ts";
 import type { z } from "zod";

@@ -1,6 +1,5 @@
 import type { AgentCheckpointData } from "../../../checkpoint/data/AgentCheckpointData.ts";
-import { checkSchema } from "../../../internal/options/checkSchema.ts";
-import { strictOptions } from "../../../internal/options/strictOptions.ts";
+import { checkSchema, strictOptions } from "../../../internal/options/checkSchema.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../../storage/PersistenceStorageProvider.ts";
 import { type ConformanceTest, defineConformanceTest, type Expectations } from "../../support/Expectations.ts";
 import { functionOrLeftOut, type LeftOut, type LeftOutParts } from "../../support/LeftOut.ts";

@@ -1,7 +1,6 @@
 import { placesBelow, placesOnWay } from "../../../../src/checkpoint/lines/lineage.ts";
 import type { AgentRecord } from "../../../../src/checkpoint/records/AgentRecord.ts";
-import type { CheckpointRecord, CheckpointPoint } from "../../../../src/checkpoint/records/CheckpointRecord.ts";
-import type { LanePlace } from "../../../../src/checkpoint/records/lineRecords.ts";
+import type { LanePlace, CheckpointRecord, CheckpointPoint } from "../../../../src/checkpoint/records/lineRecords.ts";
 import { type AgentState, visitAt } from "../../../../src/checkpoint/state/AgentState.ts";
 import { branchesOf } from "../../../../src/checkpoint/state/BranchChanges.ts";
 import { callsOf, foldLine } from "../../../../src/checkpoint/state/foldTo.ts";
