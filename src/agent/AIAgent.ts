@@ -52,10 +52,7 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
   >();
   #hasRun = false;
 
-  /**
-   * @throws InvalidInputError for wrong or unknown options, InvalidAgentIdError, DuplicateNameError for two tools of
-   * one name.
-   */
+  /** @throws InvalidInputError for wrong options, InvalidAgentIdError, DuplicateNameError for two tools of one name. */
   constructor(config: AIAgentConfig<Input, Output>) {
     this.#definition = defineAgent(config, (feature) => this.feature(feature));
   }
@@ -83,11 +80,7 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
     return this;
   }
 
-  /**
-   * Returns the instance of an installed feature.
-   *
-   * @throws FeatureNotInstalledError if the feature is not installed.
-   */
+  /** Returns the instance of an installed feature. @throws FeatureNotInstalledError if the feature is not installed. */
   feature<Instance>(feature: FeatureKey<Instance>): Instance {
     checkSchema(featureSchema, feature, "feature");
     const installed = this.#features.get(feature.key);
@@ -278,9 +271,7 @@ export interface AIAgentConfig<Input, Output> {
    * with ModelTimeoutError. `Infinity` for no limit. Defaults to 600,000 (ten minutes).
    */
   readonly modelTimeoutMs?: number | undefined;
-  /**
-   * The timeout in milliseconds of calls to tools without a `timeoutMs`, and of inverses. Defaults to no limit.
-   */
+  /** The timeout in milliseconds of calls to tools without a `timeoutMs`, and of inverses. Defaults to no limit. */
   readonly toolTimeoutMs?: number | undefined;
   /**
    * Accepts model responses that were cut off at their maximum length (finish reason `length`). Defaults to `false`: a

@@ -8,9 +8,7 @@ import type { SnapshotDue } from "../storage/SnapshotDue.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 import type { Appended, LogWriter } from "./shape/LogWriter.ts";
 
-/**
- * The log is read again only after it has grown by this share of all appended bytes. This limits the cost of all reads.
- */
+/** The log is read again only after it has grown by this share. This limits the cost of all reads. */
 const leastShare = 1 / 16;
 
 interface SnapshotJournal {

@@ -49,9 +49,7 @@ export class Journal implements AsyncDisposable {
   readonly agentId: string;
   readonly clock: Clock;
   readonly writer: ValueWriter;
-  /**
-   * The head that the open has read. Set until {@link forgetHead} is called. Its state is `undefined` for a new agent.
-   */
+  /** The head that the open has read, until {@link forgetHead}. Its state is `undefined` for a new agent. */
   head: AgentHead | undefined;
   /** Finished runs. Includes runs that finish while this journal is open. */
   readonly runs: CheckpointPositions;
@@ -256,10 +254,7 @@ export class Journal implements AsyncDisposable {
     return readPaced(this.#recordLog, this.agentId);
   }
 
-  /**
-   * Returns whether an entry is still the last one. Its checksum covers all entries before it, so these are then also
-   * unchanged.
-   */
+  /** Returns whether an entry is still the last one. Its checksum covers all entries before it. */
   async endsWith({ position, checksum }: Entry): Promise<boolean> {
     if (this.position !== position) return false;
     for await (const entry of this.#recordLog.read(this.agentId, { after: position - 1 }))
@@ -283,10 +278,7 @@ export class Journal implements AsyncDisposable {
     this.writer.forgetContents(new Set(contentsIn(record)));
   }
 
-  /**
-   * Removes the data of a durable pruning. See {@link LogWriter.removePruned}. Afterwards the summary has a number of
-   * checkpoints again.
-   */
+  /** Removes the data of a durable pruning. The summary then has a number of checkpoints again. */
   async removePruned(blobs: readonly string[]): Promise<void> {
     await this.#log.removePruned(blobs);
     const summary = this.#summary();
@@ -355,9 +347,7 @@ function contentsIn({ restated }: PrunedRecord): readonly string[] {
   return packs.flatMap(({ contents }) => contents.map(([hash]) => hash));
 }
 
-/**
- * Rejects records that a reader would reject, because plain JavaScript and models can produce values of wrong types.
- */
+/** Rejects records that a reader would reject, because JavaScript and models can give wrong types. */
 function assertReadable(records: readonly AgentRecord[]): void {
   for (const record of records) {
     const path = invalidField(record);

@@ -18,10 +18,7 @@ export interface ParticipantRequest {
    * lanes. In a redo, the notes since the common ancestor that are not in the history of the target.
    */
   readonly notes: readonly Note[];
-  /**
-   * Set only in a redo. The notes between the common ancestor and the target that an earlier rollback reverted, oldest
-   * first.
-   */
+  /** Set only in a redo: the notes that an earlier rollback reverted and the redo restores, oldest first. */
   readonly redone?: readonly Note[];
   /** Reads a noted or planned content by its SHA-256 in hex. Returns `undefined` if the log does not have it. */
   readonly content: (hash: string) => Promise<Uint8Array | undefined>;
@@ -46,9 +43,7 @@ export interface StepRequest extends Omit<ParticipantRequest, "notes" | "redone"
 export interface ParticipantPlan {
   /** The steps in the order of application. They are stored before the first one is applied. */
   readonly steps: readonly unknown[];
-  /**
-   * Contents that the steps refer to, by their SHA-256 in hex. Omit contents that were noted. Defaults to an empty map.
-   */
+  /** Contents that the steps refer to, by their SHA-256 in hex, without noted ones. Defaults to an empty map. */
   readonly contents?: ReadonlyMap<string, Uint8Array>;
 }
 
@@ -87,10 +82,7 @@ export interface Comparison {
 export interface ChangedFile {
   /** Absolute, or relative to the working directory of the run. */
   readonly path: string;
-  /**
-   * SHA-256 in hex of the content, or of the target of a link, as the agent left it. `undefined` if the agent deleted
-   * the file.
-   */
+  /** SHA-256 in hex of the content or link target that the agent left. `undefined` if the agent deleted the file. */
   readonly expected?: string;
   /**
    * SHA-256 in hex of the current content. `unreadable` if it is too large, or neither a file nor a link. `undefined`
@@ -138,10 +130,7 @@ export interface RollbackParticipant {
   readonly tools?: readonly { readonly name: string }[];
   /** Called once for each definition that the participant is installed in. */
   onInstall?(host: ParticipantContext): void;
-  /**
-   * Plans the participant's part of a rollback without changing data. If it throws, the rollback rejects and the agent
-   * is unchanged.
-   */
+  /** Plans a rollback without changing data. If it throws, the rollback rejects and the agent is unchanged. */
   plan(request: ParticipantRequest): Promise<ParticipantPlan>;
   /**
    * Plans a redo, which is a rollback to a checkpoint on an abandoned branch. The plan first reverts `notes`, newest

@@ -5,10 +5,7 @@ import { type StatusEntry, type StatusState, retryAt } from "../checkpoint/state
 import { stateDataOf } from "../checkpoint/state/stateDataOf.ts";
 import type { AgentSummary } from "../storage/RecordLog.ts";
 
-/**
- * Returns an upper limit for the number of checkpoints in a log. The actual number can be lower, because versions can
- * be skipped.
- */
+/** Returns an upper limit for the number of checkpoints in a log, because versions can be skipped. */
 export function mostCheckpoints({ nextVersion, pruned: [version, kept] = [0, 0] }: CountedCheckpoints): number {
   return Math.max(0, nextVersion - 1 - version) + kept;
 }
@@ -72,10 +69,7 @@ function taskFields(
   });
 }
 
-/**
- * Returns a prefix for the sort key, so that high priorities are first and negative ones last. Empty for the default
- * priority 0.
- */
+/** Returns a prefix for the sort key: high priorities first, negative ones last. Empty for priority 0. */
 export function priorityOrder(priority: number): string {
   if (priority === 0) return "";
   const digits = 16;

@@ -28,17 +28,12 @@ export function notesToRedo(index: LogProjection, { target, base }: RollbackGoal
   return found.map(({ record }) => record);
 }
 
-/**
- * Returns the notes of a key in the run of a checkpoint that are not reverted, oldest first. Includes abandoned lanes.
- */
+/** Returns the notes of a key in the run of a checkpoint, oldest first, without reverted ones, on all lanes. */
 export function notesOfRun(index: LogProjection, { runId }: CheckpointPoint, key: string): readonly NoteRecord[] {
   return notesWhere(index, key, (lane) => index.lanes.get(lane)?.runId === runId);
 }
 
-/**
- * Returns the noted values of a key in the history of the last run's head, oldest first. Only reads, without ownership
- * of the agent.
- */
+/** Returns the noted values of a key in the history of the head, oldest first. Takes no ownership. */
 export async function notedValues(log: RecordLog, agentId: string, key: string): Promise<readonly unknown[]> {
   const stored = await AgentLog.readNotes(log, agentId, key, 0);
   const notes = foldTo(stored.index)?.notes ?? [];

@@ -8,10 +8,7 @@ interface Opener {
   openJournal(agentId: string): Promise<Journal>;
 }
 
-/**
- * Waits for the owner of an agent to release it, and takes ownership. @throws AgentBusyError if the agent is busy for
- * longer than `timeoutMs`.
- */
+/** Waits for the owner of an agent, and takes ownership. @throws AgentBusyError after `timeoutMs`. */
 export async function openWithRetry(
   opener: Opener,
   agentId: string,

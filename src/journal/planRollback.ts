@@ -9,17 +9,11 @@ const noTool = (): boolean => false;
 
 export interface RollbackGoal {
   readonly target: CheckpointPoint;
-  /**
-   * The common ancestor of the head and the target, if the rollback is a redo. `undefined` if the target is an ancestor
-   * of the head.
-   */
+  /** The common ancestor of head and target in a redo. `undefined` if the target is an ancestor of the head. */
   readonly base?: CheckpointPoint | undefined;
 }
 
-/**
- * The decisions of a rollback for the calls after its target. Each list is sorted by the outcome of the calls, newest
- * first.
- */
+/** The decisions of a rollback for the calls after its target. Each list is sorted by outcome, newest first. */
 export interface RollbackPlan {
   /**
    * The calls to revert. They have an inverse now, or an inverse was registered when they were made. A call without a
@@ -36,10 +30,7 @@ export interface RollbackPlan {
   readonly inDoubt: readonly LoggedCall[];
   /** Calls that moved the run, that wait for an answer, or that belong to the original of this fork. */
   readonly skipped: readonly LoggedCall[];
-  /**
-   * In a redo, calls between the common ancestor and the target that an earlier rollback reverted. They are not made
-   * again.
-   */
+  /** In a redo, restored calls that an earlier rollback reverted. They are not made again. */
   readonly stayedReverted: readonly LoggedCall[];
   /** Ids of all calls after the target that are not reverted yet, including calls without effect. */
   readonly closed: readonly string[];

@@ -26,10 +26,7 @@ export type RunEnd =
   | { readonly status: "cancelled"; readonly reason?: string }
   | ({ readonly status: "completed" } & Pick<CheckpointRecord, "input" | "verification" | "files">);
 
-/**
- * Returns the records that end an unfinished run. The effects of the run remain and can still be reverted. Append all
- * records together.
- */
+/** Returns the records that end an unfinished run, for one append. Its effects remain revertible. */
 export function endRecords(
   journal: Journal,
   { log, state }: { readonly log: AgentLog; readonly state: AgentState },

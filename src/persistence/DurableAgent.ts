@@ -49,10 +49,7 @@ const messagesSchema = strictOptions(() => ({ original: z.boolean().optional() }
 export interface AnswerOptions {
   /** The person or system that answers. Stored with the answer, and verified only by the option `approvals`. */
   readonly by?: string | undefined;
-  /**
-   * The digest of the tool call that the person saw. The answer is rejected if another call waits. Not compared if
-   * omitted.
-   */
+  /** The digest of the call that the person saw. Rejects the answer if another call waits. Not compared if omitted. */
   readonly digest?: string | undefined;
   /** How long to wait for the owner of the agent, in milliseconds. Defaults to 5,000. */
   readonly timeoutMs?: number | undefined;
@@ -286,10 +283,7 @@ export class DurableAgent {
     await journal.store([noteRecord(note, { lane: head.state.lane, call: undefined, writer })]);
   }
 
-  /**
-   * Returns the values noted under a key in the last run, oldest first. Omits values that were rolled back. Works while
-   * the agent runs.
-   */
+  /** Returns the values noted under a key in the last run, oldest first, without those rolled back. */
   async getNotes(key: string): Promise<readonly unknown[]> {
     checkSchema(nonEmptyString, key, "key of notes");
     return notedValues(this.#setup.log, this.agentId, key);

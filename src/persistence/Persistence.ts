@@ -102,11 +102,7 @@ export function persistence(of: AgentContext | AIAgent<never, unknown>): RunPers
   ]);
 }
 
-/**
- * Calls `action` with the persistence of a context and returns the result.
- *
- * @throws FeatureNotInstalledError
- */
+/** Calls `action` with the persistence of a context and returns the result. @throws FeatureNotInstalledError */
 export function withPersistence<Result>(
   context: AgentContext,
   action: (persistence: RunPersistence, context: AgentContext) => Result,

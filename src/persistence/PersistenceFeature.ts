@@ -49,10 +49,7 @@ export type AgentFilter = (agent: { readonly agentId: string; readonly taskName?
 export interface UnfinishedOptions {
   /** Includes runs that rejected. Defaults to false. */
   readonly includeFailed?: boolean | undefined;
-  /**
-   * Lists only agents for which this function returns true. Defaults to all agents in the storage, even of other
-   * definitions.
-   */
+  /** Lists only agents for which this returns true. Defaults to all agents, even of other definitions. */
   readonly only?: AgentFilter | undefined;
   /** Ends the listing with the signal's reason when aborted. */
   readonly signal?: AbortSignal | undefined;
@@ -206,11 +203,7 @@ export class PersistenceFeature {
     await (await this.#waitingFor(requestId)).answer(requestId, answer, options);
   }
 
-  /**
-   * Rejects a request of any agent. See {@link DurableAgent.reject}.
-   *
-   * @throws the errors of `DurableAgent.reject`.
-   */
+  /** Rejects a request of any agent. See {@link DurableAgent.reject}. @throws the errors of `DurableAgent.reject`. */
   async reject(requestId: string, reason: string, options: Omit<AnswerOptions, "digest"> = {}): Promise<void> {
     await (await this.#waitingFor(requestId)).reject(requestId, reason, options);
   }

@@ -15,10 +15,7 @@ export interface RetentionScheduleOptions {
    * nickname such as `@weekly`. `false` disables pruning by time. Defaults to `"0 3 * * *"`, daily at 03:00.
    */
   readonly schedule?: string | false | undefined;
-  /**
-   * Returns the used fraction of the disk, from 0 to 1, such as `diskUsage(directory)`. No pruning by disk usage if
-   * omitted.
-   */
+  /** Returns the used fraction of the disk, from 0 to 1, such as `diskUsage(directory)`. Defaults to no check. */
   readonly diskUsage?: (() => number | PromiseLike<number>) | undefined;
   /** Prunes if the disk usage exceeds this fraction. Defaults to 0.8. */
   readonly diskUsageAbove?: number | undefined;

@@ -54,10 +54,7 @@ export interface RunPersistence {
    * tool calls and for calls that are made for the first time.
    */
   recordedNotes(key: string): readonly unknown[];
-  /**
-   * Returns the values noted under a key in this run, oldest first, even by earlier processes. Omits values that were
-   * rolled back.
-   */
+  /** Returns the values noted under a key in this run, oldest first, without those rolled back. */
   getNotes(key: string): Promise<readonly unknown[]>;
   /** Returns the checkpoints, oldest first. */
   getCheckpoints(filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]>;

@@ -25,11 +25,7 @@ export interface AgentContext {
    * @throws InvalidInputError
    */
   setProgress(percent: number, summary?: string): void;
-  /**
-   * Adds a decision to the next checkpoint of the run.
-   *
-   * @throws InvalidInputError
-   */
+  /** Adds a decision to the next checkpoint of the run. @throws InvalidInputError */
   recordDecision(decision: Decision): void;
   /**
    * Adds files and environment values that a later resume requires.
@@ -106,11 +102,7 @@ export interface AgentContext {
     options: ReceiveOptions<Payload> & { readonly timeoutMs?: undefined },
   ): Promise<Payload>;
   receive<Payload>(name: string, options: ReceiveOptions<Payload>): Promise<Payload | undefined>;
-  /**
-   * Returns the instance of an installed feature.
-   *
-   * @throws FeatureNotInstalledError if the feature is not installed.
-   */
+  /** Returns the instance of an installed feature. @throws FeatureNotInstalledError if the feature is not installed. */
   feature<Instance>(feature: FeatureKey<Instance>): Instance;
 }
 
@@ -118,11 +110,7 @@ export interface AgentContext {
 export interface AgentLlm {
   /** The history as a frozen snapshot. */
   readonly messages: readonly Message[];
-  /**
-   * Appends messages to the history.
-   *
-   * @throws InvalidInputError if one of the values is not a message. No message is appended then.
-   */
+  /** Appends messages to the history. @throws InvalidInputError for a wrong message. No message is appended then. */
   append(...messages: readonly Message[]): void;
   /** Replaces the history with the messages that `change` returns. */
   rewrite(change: (messages: readonly Message[]) => readonly Message[]): void;
@@ -150,31 +138,17 @@ export interface AgentLlm {
 
 /** Makes tool calls. Persistence records them: a call that finished before a crash does not run again. */
 export interface AgentTools {
-  /**
-   * Calls a tool from node code.
-   *
-   * @throws ToolFailedError if the tool throws. `cause` is the error of the tool.
-   */
+  /** Calls a tool from node code. @throws ToolFailedError if the tool throws, with its error as `cause`. */
   call<Arguments, Output>(tool: ToolRef<Arguments, Output>, input: NoInfer<Arguments>): Promise<Output>;
-  /**
-   * Runs the tool calls of a message concurrently, without appending the results. A failed call becomes a result with
-   * `isError`.
-   */
+  /** Runs the tool calls of a message concurrently. Appends no results. A failed call gives a result with `isError`. */
   execute(message: AssistantMessage): Promise<ToolMessage>;
 }
 
 /** The typed values of one run. Each checkpoint stores them. */
 export interface AgentStorage {
-  /**
-   * Returns the value of a key, or `undefined` if the key is not set. Plain objects and arrays are frozen. Dates, maps,
-   * sets and bytes are copies.
-   */
+  /** Returns the value of a key, or `undefined`. Plain objects and arrays are frozen, other objects are copies. */
   get<Value>(key: StorageKey<Value>): Value | undefined;
-  /**
-   * Stores a copy of the value.
-   *
-   * @throws InvalidInputError if the schema rejects the value.
-   */
+  /** Stores a copy of the value. @throws InvalidInputError if the schema rejects the value. */
   set<Value>(key: StorageKey<Value>, value: NoInfer<Value>): void;
   delete(key: Pick<StorageKey<unknown>, "name">): void;
 }

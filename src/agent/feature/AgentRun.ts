@@ -35,10 +35,7 @@ export interface AgentRun {
   readonly generation: number;
   /** The start position that a feature passed as `request.start` or to the last move. `undefined` for a new run. */
   readonly start: RunStart | undefined;
-  /**
-   * The position that visits are numbered from. After it is set, the next visit has ordinal 0. The current visit keeps
-   * its ordinal.
-   */
+  /** The position that visits are numbered from. After it is set, the next visit has ordinal 0. */
   visitBase: number;
   readonly visitOrdinal: number;
   /** True after a containing line has moved. From then on, results of this line are discarded. */
@@ -66,10 +63,7 @@ export interface AgentRun {
 }
 
 export interface InterruptOptions {
-  /**
-   * The tool calls that continue: the call that requests the interruption, and the enclosing calls of sub-agents.
-   * Defaults to no calls.
-   */
+  /** The calls that continue: the call that interrupts, and the enclosing calls of sub-agents. Defaults to none. */
   readonly except?: readonly string[];
 }
 

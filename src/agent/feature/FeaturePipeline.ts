@@ -82,19 +82,14 @@ export interface FeaturePipeline extends PipelineListeners, PipelineWrappers {
   /** The time limit in milliseconds of calls to tools without `timeoutMs`. `Infinity` for no limit. */
   readonly toolTimeoutMs: number;
 
-  /**
-   * Declares the options that this feature implements. Unclaimed options are rejected with FeatureNotInstalledError.
-   */
+  /** Declares the options that this feature implements. Other options are rejected with FeatureNotInstalledError. */
   claim(...options: readonly ClaimableOption[]): void;
 
   /** Sets the grace period for work that ignores its abort signal. Defaults to 5 seconds of the system clock. */
   limitAborts(grace: AbortGrace): void;
 }
 
-/**
- * The grace period of a visit that is aborted or left by a move. After it, the run stops waiting for work that ignores
- * its signal.
- */
+/** The grace period of a visit that is aborted or left. Then the run stops waiting for work that ignores its signal. */
 export interface AbortGrace {
   readonly ms: number;
   readonly clock: Clock;
@@ -102,9 +97,7 @@ export interface AbortGrace {
 
 export const defaultAbortGrace: AbortGrace = { ms: 5_000, clock: systemClock };
 
-/**
- * A feature that can be installed into an agent. Disposing the agent disposes an instance with `Symbol.asyncDispose`.
- */
+/** A feature for an agent. Disposing the agent disposes an instance with `Symbol.asyncDispose`. */
 export interface AgentFeature<in Config, out Instance> {
   /** Unique among the features of an agent. */
   readonly key: string;

@@ -25,10 +25,7 @@ export interface ModelRequestEvent {
   readonly model: string;
   readonly parameters?: Readonly<Record<string, unknown>>;
   readonly tools: readonly AnyTool[];
-  /**
-   * True if another runtime makes the request. A replay then matches the response by its number and ignores the
-   * request.
-   */
+  /** True for a request of another runtime. A replay matches its response by number and ignores the request. */
   readonly isHosted?: true;
   /** The provider of the model, such as `openai`. `undefined` if unknown. */
   readonly provider?: string;
@@ -67,9 +64,7 @@ export type AgentCallBeginning = { readonly start: RunStart } | { readonly outpu
 export type BranchBeginning = { readonly start: RunStart } | { readonly result: BranchResult };
 
 export interface InputRequestEvent {
-  /**
-   * Identifies the request. A repeated visit has the same id. Another visit, or a visit after a move, has another id.
-   */
+  /** Identifies the request. A repeated visit has the same id. Another visit, also after a move, has another id. */
   readonly requestId: string;
   readonly nodeId: string;
   readonly request: InputRequest | TimerRequest;
@@ -195,19 +190,14 @@ export interface PipelineEvents {
   subgraphCompleted: { readonly run: AgentRun; readonly path: string; readonly output: unknown };
   /** The run failed inside a subgraph. Emitted for each subgraph around the node, innermost first. */
   subgraphFailed: { readonly run: AgentRun; readonly path: string; readonly error: unknown };
-  /**
-   * A node or a tool makes a model request. Emitted before the interceptors, even if one of them replays a response.
-   */
+  /** A node or a tool makes a model request. Emitted before the interceptors, even if one replays a response. */
   modelRequestStarting: ModelRequestEvent;
   /**
    * The model or an interceptor has responded. The response has the library's tool-call ids. If `replayed` is true, no
    * model was called, and the tokens were already counted.
    */
   modelRequestCompleted: ModelRequestEvent & PromptAnswer & { readonly replayed: boolean };
-  /**
-   * An attempt failed and is retried after `delayMs` milliseconds. `attempt` is the number of the failed attempt, from
-   * 1.
-   */
+  /** An attempt failed and is retried after `delayMs` milliseconds. `attempt` is its number, from 1. */
   modelRequestRetrying: ModelRequestEvent & {
     readonly error: unknown;
     readonly attempt: number;

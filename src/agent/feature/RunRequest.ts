@@ -22,10 +22,7 @@ import type { RunStateSeed, RecordedRequirements, RunSettings } from "../state/R
  */
 export type WhenBusy = "reject" | "queue" | "join" | "replace";
 
-/**
- * Options of `run()`. `runId`, `history`, `unfinished` and `whenBusy` require Persistence or another feature that
- * implements them.
- */
+/** Options of `run()`. `runId`, `history`, `unfinished` and `whenBusy` require a feature such as Persistence. */
 export interface RunOptions {
   /** The durable identity. Defaults to the id of the agent. */
   readonly agentId?: string | undefined;
@@ -39,9 +36,7 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined;
   /** Receives model responses as they are streamed; see {@link RunDelta}. Without it, responses are not streamed. */
   readonly onDelta?: OnDelta | undefined;
-  /**
-   * `"continue"` starts with the messages of the last run. `"fresh"` starts with a new history. Defaults to `"fresh"`.
-   */
+  /** `"continue"` starts with the messages of the last run, `"fresh"` with a new history. Defaults to `"fresh"`. */
   readonly history?: "fresh" | "continue" | undefined;
   /**
    * What to do about another, unfinished run: finish it first, or end it as cancelled without reverting its effects.
@@ -60,19 +55,11 @@ export interface RunOptions {
 export interface ResumeOptions {
   /** The durable identity. Defaults to the id of the agent. */
   readonly agentId?: string | undefined;
-  /**
-   * The checkpoint to resume from. An older checkpoint starts a branch and reverts no effects. Defaults to the latest.
-   */
+  /** The checkpoint to resume from. An older one starts a branch and reverts no effects. Defaults to the latest. */
   readonly checkpointId?: string | undefined;
-  /**
-   * Answers by request id. All answers are recorded before the run continues. If one is rejected, no answer is
-   * recorded.
-   */
+  /** Answers by request id. All are recorded before the run continues. If one is rejected, no answer is recorded. */
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
-  /**
-   * Resumes only if the agent still has one of these statuses. Otherwise rejects with StatusChangedError. Defaults to
-   * any status.
-   */
+  /** Resumes only an agent with one of these statuses. Otherwise throws StatusChangedError. Defaults to any status. */
   readonly ifStatus?: readonly TaskStatus[] | undefined;
   /** The model for the rest of the run. Defaults to the model of the checkpoint. */
   readonly llmModel?: string | undefined;
@@ -139,9 +126,7 @@ export interface RunRequest {
 
 /** The position and state at which a run starts, or continues after a move. */
 export interface RunStart {
-  /**
-   * A node path. `"start"` evaluates the start edges with `input`. `"finish"` ends the run with `input` as its output.
-   */
+  /** A node path. `"start"` evaluates the start edges with `input`. `"finish"` ends the run with output `input`. */
   readonly nodeId: string;
   readonly input: unknown;
   /** True if `input` is the output of `nodeId`. Only the edges of the node are then evaluated. */

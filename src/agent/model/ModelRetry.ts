@@ -17,10 +17,7 @@ export interface ModelRetry {
    * instead, without jitter. Defaults to 1,000.
    */
   readonly delayMs?: number | undefined;
-  /**
-   * The maximum delay in milliseconds. If a provider requests a longer delay, the request fails at once. Defaults to
-   * 60,000.
-   */
+  /** The maximum delay in milliseconds. A request fails at once if its provider asks for more. Defaults to 60,000. */
   readonly maxDelayMs?: number | undefined;
 }
 

@@ -1,10 +1,7 @@
 import type { AssistantMessage, ToolMessage } from "../../checkpoint/messages/Message.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
 
-/**
- * A node body that appends the input to the history, calls the model, appends its response and returns it. Text becomes
- * a user message.
- */
+/** Appends the input to the history, calls the model, appends its response and returns it. Text is a user message. */
 export async function callModel(input: string | ToolMessage, context: AgentContext): Promise<AssistantMessage> {
   context.llm.append(typeof input === "string" ? { role: "user", content: input } : input);
   const response = await context.llm.request();
@@ -12,9 +9,7 @@ export async function callModel(input: string | ToolMessage, context: AgentConte
   return response;
 }
 
-/**
- * A node body that runs the tool calls of a message and returns their results, without appending them to the history.
- */
+/** Runs the tool calls of a message and returns their results, without appending them to the history. */
 export function callTools(message: AssistantMessage, context: AgentContext): Promise<ToolMessage> {
   return context.tools.execute(message);
 }

@@ -239,9 +239,7 @@ export class ActiveLine implements VisitedRun {
     if (!(await this.#target()) && !this.#isClosed) throw otherwise;
   }
 
-  /**
-   * Continues at the target of the last move. Resolves to whether a move was made. @throws the error of a failed move.
-   */
+  /** Continues at the target of the last move. Resolves to whether a move was made. @throws the error of the move. */
   async takeMove(): Promise<boolean> {
     const next = await this.#target();
     if (!next) return false;

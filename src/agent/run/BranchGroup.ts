@@ -188,9 +188,7 @@ function changedIn(now: ReadonlyMap<string, unknown>, before: ReadonlyMap<string
   return changed;
 }
 
-/**
- * Returns the start of a branch without a stored position. @throws InvalidInputError if its schema rejects the input.
- */
+/** Returns the start of a branch without a stored position. @throws InvalidInputError for a wrong input. */
 function branchStart(
   line: ActiveLine,
   { history }: ParallelPlan,

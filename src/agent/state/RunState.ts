@@ -18,10 +18,7 @@ const requirementsSchema = strictOptions(() => ({
   environment: z.record(z.string(), z.string()).optional(),
 }));
 
-/**
- * The state of a run, which checkpoints store. It tracks changes, so that the cost of a save depends only on the size
- * of the changes.
- */
+/** The state of a run, which checkpoints store. The cost of a save depends only on the size of the changes. */
 export class RunState {
   readonly history: MessageHistory;
   readonly storage: TypedStorage;

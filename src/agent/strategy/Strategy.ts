@@ -91,12 +91,7 @@ export interface Graph<Input, Output> {
   /** The target of the last edges. Its input is the output of the run or the subgraph. */
   readonly finish: Node<Output, never>;
 
-  /**
-   * Adds a node.
-   *
-   * @throws DuplicateNameError for a name that is already used.
-   * @throws InvalidStrategyError for an invalid name.
-   */
+  /** Adds a node. @throws DuplicateNameError for a used name, InvalidStrategyError for an invalid name. */
   node<In, Returned>(name: string, run: (input: In, context: AgentContext) => Returned): Node<In, NodeOutput<Returned>>;
   node<In, Returned>(
     name: string,
@@ -182,9 +177,7 @@ export interface Graph<Input, Output> {
   ): void;
 }
 
-/**
- * Schemas that validate the values of a node. The node receives the parsed input, and its parsed output is passed on.
- */
+/** Schemas of the values of a node. The node receives the parsed input and passes the parsed output on. */
 export interface NodeOptions<In, Out> {
   /** Without a schema, the input is not validated. */
   readonly input?: z.core.$ZodType<In> | undefined;
@@ -194,10 +187,7 @@ export interface NodeOptions<In, Out> {
 
 /** Options of a parallel node. */
 export interface ParallelOptions {
-  /**
-   * The messages at the start of each branch. `"fork"` copies the whole history, `"fresh"` only the system prompt.
-   * Defaults to `"fork"`.
-   */
+  /** The messages at the start of each branch: the whole history, or only the system prompt. Defaults to `"fork"`. */
   readonly history?: BranchHistory | undefined;
   /**
    * The behavior of the other branches after one branch has failed. `"finish"` runs them to their end, `"stop"` to

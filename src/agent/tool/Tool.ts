@@ -21,9 +21,7 @@ export interface ToolCallOptions {
    * same call gets another id.
    */
   readonly toolCallId: string;
-  /**
-   * The fencing token of the process that runs the agent. 0 without fencing. Pass it to systems that check such tokens.
-   */
+  /** The fencing token of the process that runs the agent, for systems that check such tokens. 0 without fencing. */
   readonly generation: number;
   /** The message history at the start of the call. */
   readonly messages: readonly Message[];
@@ -69,10 +67,7 @@ export interface ToolApprovalOptions {
   readonly abortSignal: AbortSignal;
 }
 
-/**
- * A tool. `Arguments` is the type that the model writes and the log stores. `Input` is the parsed type that `execute`
- * gets.
- */
+/** A tool. The model writes `Arguments`, which the log stores. `execute` gets the parsed `Input`. */
 export interface Tool<in Arguments = never, out Output = unknown, in Input = Arguments> {
   /** Unique among the tools of an agent. 1 to 64 letters a to z, digits, `_` and `-`, as model providers require. */
   readonly name: string;
@@ -80,10 +75,7 @@ export interface Tool<in Arguments = never, out Output = unknown, in Input = Arg
   readonly inputSchema: z.core.$ZodType;
   /** Defaults to `reversible` with a registered inverse, otherwise to `irreversible`. */
   readonly effect?: ToolEffect;
-  /**
-   * Marks calls as dangerous. The trigger `beforeDangerousOperation` saves a checkpoint before them. Defaults to
-   * `false`.
-   */
+  /** Marks calls as dangerous. `beforeDangerousOperation` saves a checkpoint before them. Defaults to `false`. */
   readonly dangerous?: boolean;
   /** Marks calls to external systems for the trigger `beforeExternalApiCall`. Defaults to `false`. */
   readonly externalApi?: boolean;

@@ -32,10 +32,7 @@ export interface CheckpointDecision {
 
 /** A branch or sub-agent that started on the line of a checkpoint and is not joined yet. */
 export interface CheckpointBranch {
-  /**
-   * For a branch, its path in the form of `branch` of {@link AgentCheckpointData}. For a sub-agent, the name of its
-   * tool.
-   */
+  /** For a branch, its path, like `branch` of {@link AgentCheckpointData}. For a sub-agent, the name of its tool. */
   readonly path: string;
   /** The node that runs next. `finish` if the line has finished. */
   readonly nodeId: string;
@@ -43,9 +40,7 @@ export interface CheckpointBranch {
   readonly lastInput: unknown;
   /** The message history at the start of `nodeId`. */
   readonly messageHistory: readonly Message[];
-  /**
-   * `waiting`: all work of the line waits for answers. `completed`: the line has finished, but other branches have not.
-   */
+  /** `waiting`: all work of the line waits for answers. `completed`: it has finished, but other branches have not. */
   readonly status: "in_progress" | "waiting" | "completed";
   readonly output?: unknown;
 }
@@ -76,10 +71,7 @@ export interface AgentCheckpointData {
   readonly lastInputType?: string;
   /** True if `lastInput` is the output of `nodeId`. The run then evaluates only the edges of the node. */
   readonly unresolved?: boolean;
-  /**
-   * The branch of a parallel node, such as `both#facts`, or `both#shout/inner#x` for a nested branch. `undefined`
-   * outside branches.
-   */
+  /** The branch of a parallel node, such as `both#facts` or `both#shout/inner#x`. `undefined` outside branches. */
   readonly branch?: string;
   /** The tool names on the path to the sub-agent of this checkpoint, outermost first. Empty for the agent itself. */
   readonly agentPath: readonly string[];
@@ -104,10 +96,7 @@ export interface AgentCheckpointData {
   readonly iteration: number;
   /** The tokens of all model requests of the run so far, including abandoned lanes. `undefined` if unknown. */
   readonly usage?: ModelUsage;
-  /**
-   * `completed` or `cancelled` at the end of a run, `completed` at the end of a branch or sub-agent, otherwise
-   * `in_progress`.
-   */
+  /** `completed` or `cancelled` at the end of a run, `completed` at the end of a line, otherwise `in_progress`. */
   readonly status: "in_progress" | "completed" | "cancelled";
   /** 0 to 100. `undefined` if not set. */
   readonly progress?: number;
@@ -142,10 +131,7 @@ export interface AgentCheckpointData {
     readonly resumePoint: string;
     /** Required files, relative to the working directory. */
     readonly requiredContext: readonly string[];
-    /**
-     * SHA-256 in hex of each required file when the checkpoint was saved. `null` for a missing file. `undefined` if not
-     * checked.
-     */
+    /** SHA-256 in hex of each required file at that time. `null` for a missing file. `undefined` if not checked. */
     readonly fileHashes?: Readonly<Record<string, string | null>>;
     /** The working directory of the run. `undefined` without a configured `environment`. */
     readonly workingDirectory?: string;

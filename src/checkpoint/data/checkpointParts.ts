@@ -20,10 +20,7 @@ export function surelyFits(records: readonly AgentRecord[], uploads: boolean, ma
 
 export const defaultMaxCheckpointBytes: number = 5 * 1024 * 1024;
 
-/**
- * Returns the size of each record, largest first. Each blob counts once. Blobs that the log already contains do not
- * count.
- */
+/** Returns the size of each record, largest first. Each blob counts once. Blobs of the log do not count. */
 export function checkpointParts(records: readonly NamedRecord[]): readonly LargePart[] {
   const counted = new Set<BlobCell>();
   const encoder = new TextEncoder();

@@ -235,9 +235,7 @@ class CheckpointImport {
   }
 }
 
-/**
- * @throws UnreadableValueError for a checkpoint of a sub-agent, because it can continue only in a log with its call.
- */
+/** @throws UnreadableValueError for a checkpoint of a sub-agent, which can continue only in a log with its call. */
 function assertOwn({ checkpointId, agentPath = [] }: Partial<AgentCheckpointData>): void {
   if (agentPath.length === 0) return;
   const name = `checkpoint ${JSON.stringify(checkpointId)} of sub-agent ${JSON.stringify(agentPath.at(-1))}`;

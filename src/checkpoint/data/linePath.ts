@@ -4,10 +4,7 @@ import { contentsOn } from "../state/lineValue.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
 export interface LinePath {
-  /**
-   * The enclosing branches, such as `both#facts`, or `both#shout/inner#x` for a nested one. `undefined` outside
-   * branches.
-   */
+  /** The enclosing branches, such as `both#facts` or `both#shout/inner#x`. `undefined` outside branches. */
   readonly branch?: string;
   /** The tool names of the enclosing sub-agents, outermost first. */
   readonly agentPath: readonly string[];
@@ -21,10 +18,7 @@ type NameOf = (place: LanePlace) => string;
 
 const mainLine: Way = { agentPath: [], depth: 0 };
 
-/**
- * Returns the path of the line of a lane. The name of a tool is `""` if the index does not contain the intent of its
- * call.
- */
+/** Returns the path of the line of a lane. The name of a tool is `""` without the intent of its call. */
 export function linePath(index: LogProjection, lane: number): LinePath {
   return pathOf(wayTo(index, lane));
 }

@@ -17,10 +17,7 @@ export function openLineStates(index: LogProjection): LineStates {
   return states;
 }
 
-/**
- * Returns the lane of an open line that starts before the index, or `undefined`. Includes finished branches whose
- * result is needed.
- */
+/** Returns the lane of an open line, or of a needed finished branch, that starts before the index. */
 export function unreachedLine(index: LogProjection): number | undefined {
   const isUnreached = (lane: number) => !reachesLine(index, lane);
   const ended = [...neededResults(index)].map(({ line }) => line.lane);

@@ -40,9 +40,7 @@ export class BlobWriter {
     return this.externalise(encodeValue(value, subject));
   }
 
-  /**
-   * Withdraws pending uploads of values that will not be stored. @param first The number of earlier uploads to keep.
-   */
+  /** Withdraws pending uploads of values that will not be stored. @param first The number of uploads to keep. */
   withdrawUploads(first: number): void {
     for (const { hash = "" } of this.#uploads.splice(first)) this.#blobs.delete(hash);
   }

@@ -61,10 +61,7 @@ export class ReceivedAppends {
     return link;
   }
 
-  /**
-   * Returns the last link. @throws CorruptLogError without appends, or if positions are missing and not declared as
-   * pruned
-   */
+  /** Returns the last link. @throws CorruptLogError without appends, or if undeclared positions are missing */
   end(): ChainLink {
     const chain = new EntryChain(this.#gaps);
     for (const [from, to] of this.#jumps) {

@@ -10,9 +10,7 @@ export interface ShapeRecord extends LogRecord {
   readonly version: number;
   /** The creation time of the log in milliseconds since 1970. */
   readonly at: number;
-  /**
-   * Set if the following records restate the whole log, starting in the same append. `undefined` at the start of a log.
-   */
+  /** Set if the following records restate the whole log. `undefined` at the start of a log. */
   readonly restates?: true;
   /**
    * The number of records after this one that restate only a part of the log. Set instead of `restates`. Readers that

@@ -46,11 +46,7 @@ export class ValueWriter extends BlobWriter {
     return results ? { $outcomes: results } : this.byValue(message, subject);
   }
 
-  /**
-   * Encodes a message with references only to blobs. A tool output in a blob is not stored again.
-   *
-   * @throws NotSerializableError
-   */
+  /** Encodes a message with references only to blobs. Does not store a blob again. @throws NotSerializableError */
   byValue(message: Message, subject: string): StoredValue {
     const slot = encodeValue(message, subject);
     const isLargeResult = message.role === "tool" && isToolMessage(message) && this.largeText(slot) !== undefined;
@@ -193,10 +189,7 @@ export class ValueWriter extends BlobWriter {
   }
 }
 
-/**
- * Returns whether the value can be stored without its outputs. The role must be the first field, with no others but
- * content.
- */
+/** Returns whether the value can be stored without its outputs: `role` is first, and only `content` follows. */
 function isToolMessage(value: object): boolean {
   const { role, content } = value as { readonly role?: unknown; readonly content?: unknown };
   const [first, second, ...others] = Object.keys(value);
@@ -204,10 +197,7 @@ function isToolMessage(value: object): boolean {
   return role === "tool" && Array.isArray(content) && content.every(isToolResult);
 }
 
-/**
- * Returns a tool result without its output. If other fields follow the output, `null` replaces it to preserve the field
- * order.
- */
+/** Returns a tool result without its output. `null` replaces an output before other fields, to keep their order. */
 function storedPart(result: ToolResultPart, subject: string): StoredResult["part"] {
   const { output: _, ...others } = result;
   const isLast = Object.keys(result).at(-1) === "output";
@@ -222,9 +212,7 @@ function isToolResult(part: unknown): boolean {
 /** The maximum size of a pack. It limits the bytes that must be read for one content. */
 const packBytes = 4 * 1024 * 1024;
 
-/**
- * Packs contents into as few blobs as the size limit allows, because syncing costs the same for small and large blobs.
- */
+/** Packs contents into as few blobs as the size limit allows, because each blob needs a sync. */
 function packsOf(
   contents: readonly (readonly [hash: string, bytes: Uint8Array])[],
 ): readonly { readonly bytes: Uint8Array; readonly contents: readonly (readonly [hash: string, bytes: number])[] }[] {

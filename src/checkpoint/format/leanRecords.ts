@@ -2,10 +2,7 @@ import type { AgentRecord } from "../records/AgentRecord.ts";
 import { parallelStartOf, type LaneRecord, type CheckpointRecord } from "../records/lineRecords.ts";
 import type { LogRecord } from "../records/Entry.ts";
 
-/**
- * Field values that the records of one append share, such as the time. Storing them once saves space when many branches
- * run concurrently.
- */
+/** Field values that the records of one append share, such as the time. They are stored once. */
 type Implied = { readonly at?: number | undefined };
 
 /** Returns the records of an append in stored form, without implied fields. {@link wholeRecords} restores them. */

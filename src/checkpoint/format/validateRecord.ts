@@ -90,10 +90,7 @@ function validRecord(value: unknown): boolean {
   return like({ kind: text })(value) && invalidField(value as LogRecord) === undefined;
 }
 
-/**
- * The fields that `LogProjection` and `foldTo` rely on, by kind of record. Stored values are validated when they are
- * read.
- */
+/** The fields that `LogProjection` and `foldTo` rely on, by kind of record. Readers validate stored values. */
 const shapes = {
   task: { name: text, priority: optional(whole) },
   run,

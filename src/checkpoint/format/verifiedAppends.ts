@@ -17,9 +17,7 @@ type VerifiedLink = Omit<AppendLink, "generation"> & { readonly generation?: num
 
 const known = new WeakMap<Uint8Array, VerifiedLink>();
 
-/**
- * Remembers that the checksum of an encoded append is valid, so that it is not hashed again. The bytes must not change afterwards.
- */
+/** Remembers that the checksum of an append is valid, so that it is not hashed again. Do not change the bytes. */
 export function noteVerified(encoded: Uint8Array, { position, checksum, prev, generation }: VerifiedLink): void {
   known.set(encoded, { position, checksum, prev, generation });
 }

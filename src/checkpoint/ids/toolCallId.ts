@@ -29,10 +29,7 @@ export function mayBeToolCallId(id: string): boolean {
   return id.length === 2 * half;
 }
 
-/**
- * Returns the id of a request for input: a digest of its place and its line. It has 12 hex digits, so that people can
- * type it.
- */
+/** Returns the id of a request for input: a digest of its place and line, with 12 hex digits for typing. */
 export function requestIdAt(line: RunLine, place: string, sha256: Sha256): string {
   return sha256.hex(JSON.stringify(["request", line.agentId, line.runId, line.lane, place])).slice(0, 12);
 }

@@ -14,9 +14,7 @@ type Mutable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
 
 const none: readonly NestedLine[] = [];
 
-/**
- * The lines of a log, how they are nested, and which are open. Adding a record takes time proportional to its changes.
- */
+/** The lines of a log, how they are nested, and which are open. Adding a record takes time for its changes only. */
 export class Lines {
   #mainLane = 0;
   readonly #byPlace = new Map<string, Mutable<NestedLine>>();

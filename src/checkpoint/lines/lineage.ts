@@ -20,9 +20,7 @@ type PlaceTest = (lane: number, order: number) => boolean;
  * records of lanes that start there or later, and the records of enclosing lines after a join.
  */
 export function placesBelow(tree: LaneTree, target: PlacedCheckpoint): PlaceTest {
-  /**
-   * By lane: the order after which its records follow the checkpoint. `Infinity` for a lane in a cycle of a forged log.
-   */
+  /** By lane: the order after which its records follow the checkpoint. `Infinity` in a cycle of a forged log. */
   const after = new Map([[target.record.lane, target.order], ...joinsAround(tree, target.record.lane)]);
   const isBelow = ({ version, order, record }: PlacedCheckpoint): boolean =>
     version === target.version || order > (after.get(record.lane) ?? Infinity);
@@ -60,10 +58,7 @@ export function placesLeft(tree: LaneTree, target: PlacedCheckpoint, base: Place
   return (lane, order) => isBelow(lane, order) && !isOnWay(lane, order);
 }
 
-/**
- * Returns a test for the records that a redo restores: those from the common ancestor to a target on an abandoned
- * branch.
- */
+/** Returns a test for the records that a redo restores, from the common ancestor to the target. */
 export function placesRejoined(tree: LaneTree, target: PlacedCheckpoint, base: PlacedCheckpoint): PlaceTest {
   const isBelow = placesBelow(tree, base);
   const isOnWay = placesUpTo(tree, target);
@@ -76,10 +71,7 @@ export function placesOnWay(tree: LaneTree, point: PlacedCheckpoint): PlaceTest 
   return (lane, order) => order <= (ends.get(lane) ?? -1);
 }
 
-/**
- * Returns a function that tests whether a record precedes a checkpoint on its path. Includes the lines that were nested
- * at that time.
- */
+/** Returns a test for the records before a checkpoint on its path, including the lines nested at that time. */
 export function placesUpTo(tree: LaneTree, point: PlacedCheckpoint): PlaceTest {
   const ends = endsOnWay(tree, point);
   const endOf = (lane: number): number => {

@@ -27,10 +27,7 @@ export class LinkedHistory {
     return this.#links.isCopied;
   }
 
-  /**
-   * Returns a history that starts with these messages and shares them. Do not change this history while the new one is
-   * in use.
-   */
+  /** Returns a history that starts with these messages and shares them. Do not change this one while it is in use. */
   layered(): LinkedHistory {
     const next = new LinkedHistory();
     next.#links = this.#links.layered();

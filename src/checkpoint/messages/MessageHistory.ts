@@ -23,10 +23,7 @@ interface LeftMessage {
 
 type HistoryEditChange = Extract<HistoryChange, { kind: "edit" }>;
 
-/**
- * The message history of one line of an agent. It tracks changes, so that the cost of a save does not depend on the
- * length of the run.
- */
+/** The message history of one line. The cost of a save does not depend on the length of the run. */
 export class MessageHistory {
   #entries: NumberedMessage[];
   #numbers: Map<unknown, number>;
@@ -40,10 +37,7 @@ export class MessageHistory {
     next: 1,
   };
 
-  /**
-   * @param entries The messages that are already in the log.
-   * @param numbers The counter of the agent's log. Defaults to a separate counter.
-   */
+  /** @param entries The messages in the log. @param numbers The counter of the log. Defaults to a separate one. */
   constructor(entries: readonly NumberedMessage[] = [], numbers: MessageNumbers = { next: 1 }) {
     this.#entries = [...entries];
     this.#numbers = numbersOf(this.#entries);
@@ -209,9 +203,7 @@ function matchKept(before: readonly NumberedMessage[], wanted: readonly Message[
   });
 }
 
-/**
- * Returns a key that is equal for equal plain content. Rich values that JSON cannot distinguish match only by identity.
- */
+/** Returns a key that is equal for equal plain content. Indistinct rich values match only by identity. */
 function contentKey(message: Message): string {
   return JSON.stringify(message, (_key, value: unknown) => (typeof value === "bigint" ? `${value}n` : value));
 }

@@ -69,10 +69,7 @@ export class CallIds {
     return this.#partOf(call)?.input;
   }
 
-  /**
-   * A rejected call of a message keeps its id, because later messages contain the id. A rejected call by code gets
-   * another id.
-   */
+  /** A rejected call of a message keeps its id, which later messages contain. One by code gets another id. */
   #isMadeAnew(call: string): boolean {
     const { isMadeAnew, state } = this.#from;
     this.#refused ??= refusedCalls(state);

@@ -161,10 +161,7 @@ class Beginning implements NewLines {
   }
 }
 
-/**
- * Visits keep their numbers, except the first visit on a lane without a checkpoint. Its number is derived from the
- * lane.
- */
+/** Visits keep their numbers, except the first one on a lane without a checkpoint, which has the lane's number. */
 function visitsOf({ point }: LineAt, lane: number): (visit: Visit) => Visit {
   return (visit) => (point ? visit : [firstVisitOf(lane)[0], visit[1]]);
 }

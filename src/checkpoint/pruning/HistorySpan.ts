@@ -5,9 +5,7 @@ export interface HistoryChanges {
   readonly appended: readonly StoredMessage[];
 }
 
-/**
- * A history with its changes since a start point. The cost of a change does not depend on the length of the history.
- */
+/** A history with its changes since a start point. The cost of a change does not depend on its length. */
 export class HistorySpan {
   readonly history: LinkedHistory;
   #added = new Map<number, number>();
@@ -21,10 +19,7 @@ export class HistorySpan {
     return this.#fork(new LinkedHistory(this.history.from()));
   }
 
-  /**
-   * Returns another span with the same start. Both share the history. Do not change this span while the new one is in
-   * use.
-   */
+  /** Returns another span with the same start and history. Do not change this span while the new one is in use. */
   layered(): HistorySpan {
     return this.#fork(this.history.layered());
   }
@@ -66,11 +61,7 @@ export class HistorySpan {
   }
 }
 
-/**
- * Returns the changes from one history to another.
- *
- * @param touched The numbers of all messages that can differ or have moved.
- */
+/** Returns the changes from one history to another. @param touched All numbers that can differ or have moved. */
 export function differences(from: LinkedHistory, to: LinkedHistory, touched: ReadonlySet<number>): HistoryChanges {
   const inBoth = [...touched].filter((number) => from.has(number) && to.has(number));
   const isMoved = inBoth.some((number) => lastCommon(from, number, to) !== lastCommon(to, number, from));

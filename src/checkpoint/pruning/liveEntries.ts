@@ -9,9 +9,7 @@ export function pruningIn(entries: readonly Entry[]): PrunedRecord | undefined {
   return undefined;
 }
 
-/**
- * Returns the valid entries of a log after its newest pruning. The given entries must start at the start of the log.
- */
+/** Returns the valid entries after the newest pruning of a log. They must start at the start of the log. */
 export function liveEntries(entries: readonly Entry[]): readonly Entry[] {
   const pruned = pruningIn(entries);
   if (!pruned) return entries;

@@ -63,10 +63,7 @@ function* effectiveNotes(index: LogProjection, kept: ReadonlySet<number>): Gener
   }
 }
 
-/**
- * Returns the lane of the innermost enclosing line without a closing checkpoint. `undefined` if it is nested and can
- * continue concurrently.
- */
+/** Returns the innermost enclosing lane without a closing checkpoint. `undefined` if it can continue concurrently. */
 function laneAround({ lines }: LogProjection, lane: number): number | undefined {
   let at = lane;
   for (let line = lines.nestedLine(at); line; line = lines.nestedLine(at)) {

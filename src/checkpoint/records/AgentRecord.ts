@@ -94,9 +94,7 @@ const kindsOfState: ReadonlySet<string> = new Set([
   "decision",
 ]);
 
-/**
- * Returns whether a record is part of the state of its lane: messages, storage, settings, requirements, and decisions.
- */
+/** Returns whether a record changes the state: messages, storage, settings, requirements or decisions. */
 export function isOfState({ kind }: AgentRecord): boolean {
   return kindsOfState.has(kind);
 }

@@ -5,10 +5,7 @@ export interface LogRecord {
   readonly kind: string;
 }
 
-/**
- * An append, which is the unit of storage. One checksum covers all its records, and it is stored completely or not at
- * all.
- */
+/** An append, the unit of storage. One checksum covers all its records. It is stored completely or not at all. */
 export interface Entry {
   /** The number of the append, from 1, without gaps before pruning. */
   readonly position: number;

@@ -57,10 +57,7 @@ export interface SnapshotRecord {
    * lines continue. Each nested line is restated on one lane, without references to earlier records.
    */
   readonly since?: readonly SnapshotEntry[];
-  /**
-   * True if the main line repeats a visit. `since` then starts with the records of the visit from before the
-   * checkpoint.
-   */
+  /** True if the main line repeats a visit. `since` starts with its records from before the checkpoint. */
   readonly repeats?: true;
   /** The lanes on which repeated visits started, newest first. Call ids are derived from these lanes. */
   readonly earlier?: readonly { readonly lane: number; readonly lanes: readonly EarlierLane[] }[];

@@ -92,10 +92,7 @@ export function isOver(outcome: OutcomeRecord | undefined): outcome is OutcomeRe
   return outcome !== undefined && !(outcome.suspended || outcome.unstarted || outcome.moved || outcome.retry);
 }
 
-/**
- * Returns whether a model response can contain one of these tool calls. Always true for a message in a blob, because
- * the blob is not read.
- */
+/** Returns whether a model response can request one of these calls. Always true for a message in a blob. */
 export function asksFor({ message }: AnswerRecord, calls: ReadonlySet<string>): boolean {
   if (calls.size === 0) return false;
   if (envelopeKeyOf(message) !== undefined) return true;

@@ -153,9 +153,7 @@ export interface CheckpointRecord {
   readonly standing?: readonly string[];
   /** Marks the end of a nested line, with its output as `input`. */
   readonly ended?: true;
-  /**
-   * The version of the checkpoint whose branches were joined. `node` is the same node, which merges their outputs next.
-   */
+  /** The version of the checkpoint whose branches were joined. `node` is the same node, which merges them next. */
   readonly joined?: number;
 }
 

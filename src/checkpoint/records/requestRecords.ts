@@ -31,10 +31,7 @@ export interface RequestRecord {
   readonly waitingFor: WaitingFor;
   /** The name of the event that the node receives. The answer is `{ event, payload }`, with the number of the event. */
   readonly event?: string;
-  /**
-   * The number of events that requests had received before this request, so that an open need not search all receipts.
-   * Earlier versions omit it.
-   */
+  /** The receipts before this request, so that an open need not search all. Earlier versions omit it. */
   readonly receipts?: number;
   /** Milliseconds since 1970. */
   readonly expiresAt?: number;

@@ -1,9 +1,7 @@
 import type { Pack } from "../values/BlobCell.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 
-/**
- * A rollback starts. `calls` are reverted in this order. `closed` lists all calls after the target, reverted or not.
- */
+/** A rollback starts. `calls` are reverted in this order. `closed` are all calls after the target. */
 export interface RollbackRecord {
   readonly kind: "rollback";
   readonly target: number;
@@ -21,10 +19,7 @@ export interface RollbackRecord {
 export interface PlannedSteps {
   readonly key: string;
   readonly steps: StoredValue;
-  /**
-   * Whether the steps of a redo repeat changes that an earlier rollback reverted. `undefined` if the redo passes no
-   * such changes.
-   */
+  /** Whether the steps of a redo repeat reverted changes. `undefined` if the redo passes no such changes. */
   readonly redone?: boolean;
   readonly packs?: readonly Pack[];
 }

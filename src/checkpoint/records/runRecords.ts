@@ -44,9 +44,7 @@ export interface EndedRecord {
   readonly digest?: string;
 }
 
-/**
- * The status of the run changed without a checkpoint. A run is in progress unless the same append marks it as `queued`.
- */
+/** The status changed without a checkpoint. A run is in progress unless its append marks it as `queued`. */
 export interface StatusRecord {
   readonly kind: "status";
   readonly run: string;
@@ -63,10 +61,7 @@ export interface StatusRecord {
   readonly error?: { readonly name: string; readonly message: string; readonly code?: string; readonly stack?: string };
   /** The calls whose failures ended the run. A resume retries them. */
   readonly failedCalls?: readonly string[];
-  /**
-   * The tokens of all model requests of a failed run so far, including requests without a recorded response.
-   * `undefined` if unknown.
-   */
+  /** The tokens of a failed run so far, including requests without a response. `undefined` if unknown. */
   readonly usage?: ModelUsage;
   readonly recoverable?: false;
   readonly retry?: number;

@@ -82,10 +82,7 @@ export function visitAt(checkpoint: Pick<CheckpointPoint, "version" | "record">)
   return checkpoint.record.visit ?? [checkpoint.version, 0];
 }
 
-/**
- * Returns the first visit of a lane without a checkpoint. It is unique for each lane, because a run can keep visits of
- * other lanes.
- */
+/** Returns the first visit of a lane without a checkpoint. Unique for each lane, as runs keep visits of others. */
 export function firstVisitOf(lane: number): Visit {
   return [-lane, 0];
 }

@@ -48,10 +48,7 @@ export class LogProjection extends LogFacts {
   rollback: RollbackRecord | undefined;
   /** The common ancestors of redos, which are needed to determine the abandoned records. */
   readonly redoneFrom = new Set<number>();
-  /**
-   * True if a redo abandoned records that precede the start of reading. Then only the whole log shows which runs have
-   * finished.
-   */
+  /** True if a redo abandoned records before the start of reading. Only the whole log then shows finished runs. */
   needsWhole = false;
   pruned: LastPruning | undefined;
   /** By lane: earlier lanes that the index does not contain, newest first. Call ids can be derived from these lanes. */
@@ -110,10 +107,7 @@ export class LogProjection extends LogFacts {
     return this.run !== undefined && !this.runs.has(this.run.run);
   }
 
-  /**
-   * @param bytes The size that `entryBytes` computes.
-   * @returns This size.
-   */
+  /** @param bytes The size that `entryBytes` computes. @returns This size. */
   add(entry: Entry, bytes = entryBytes(entry.records)): number {
     const first = this.position === 0;
     this.position = entry.position;
@@ -300,10 +294,7 @@ export class LogProjection extends LogFacts {
     this.#closeCalls(version, parent);
   }
 
-  /**
-   * Other lines can add checkpoints during a rollback. Only the last checkpoint of the rollback has its target as
-   * parent.
-   */
+  /** Other lines can add checkpoints during a rollback. Only its last checkpoint has its target as parent. */
   #closeCalls(version: number, parent = 0): void {
     if (this.rollback?.target !== parent) return;
     const reverted = this.rollback.calls.filter((call) => this.reverted.has(call));

@@ -90,10 +90,7 @@ const appliers: { readonly [Kind in AgentRecord["kind"]]?: Apply<Kind> } = {
 
 const applierOf = new Map(Object.entries(appliers)) as ReadonlyMap<string, Apply<AgentRecord["kind"]>>;
 
-/**
- * A second response to the same request means that the replay was discarded. Later calls of the first response no
- * longer count.
- */
+/** A second response to the same request discards the replay. Calls of the first response do not count then. */
 function addAnswer({ answers, calls }: Folded, record: AnswerRecord, order: number): void {
   const key = answerKey(record.visit, record.ordinal, record.within);
   if (answers.has(key))

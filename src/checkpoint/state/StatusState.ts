@@ -212,10 +212,7 @@ function statusPath(from: TaskStatus, to: TaskStatus): readonly TaskStatus[] {
   return [];
 }
 
-/**
- * Returns the time at which a worker retries a failed task, in milliseconds since 1970. `undefined` if the task is not
- * retried.
- */
+/** Returns when a worker retries a failed task, in milliseconds since 1970. `undefined` for no retry. */
 export function retryAt({ task, current, retries }: StatusState): number | undefined {
   const { retries: most = 0, retryDelayMs = 0 } = task?.controls ?? {};
   if (current?.status !== "failed" || current.record?.recoverable === false || retries >= most) return undefined;

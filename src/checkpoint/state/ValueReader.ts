@@ -19,10 +19,7 @@ export type BlobTexts = ReadonlyMap<string, string | AgentPersistenceError>;
 /** Decoded values that are the same in every state of an agent. */
 export type DecodedValues = WeakMap<object, unknown>;
 
-/**
- * Reads the stored values of one state and resolves their references. Values are frozen. Reading a slot again returns
- * the same object.
- */
+/** Reads the stored values of one state. Values are frozen. Reading a slot again returns the same object. */
 export class ValueReader {
   readonly #state: AgentState;
   readonly #blobs: BlobTexts;

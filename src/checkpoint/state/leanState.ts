@@ -44,10 +44,7 @@ export function answersOfInput({ answers, checkpoint, history }: AgentState): Re
 
 type References = { readonly [Name in "answers" | "calls"]: Pick<AgentState[Name], "get"> };
 
-/**
- * Replaces references to responses and outcomes by their values. References to blobs and messages stay, because the
- * history contains the messages.
- */
+/** Replaces references to responses and outcomes by their values. The history contains referenced messages. */
 export function byValue(slot: StoredValue, { answers, calls }: References): StoredValue {
   const answer = answerIn(slot);
   if (answer !== undefined) return answers.get(answer)?.message ?? slot;

@@ -3,11 +3,7 @@ import type { LineRequest } from "../lines/LineRequests.ts";
 import { type AgentState, nextVisitOf } from "./AgentState.ts";
 import type { LogProjection } from "./LogProjection.ts";
 
-/**
- * Returns the request with this id on an open line, or `undefined`.
- *
- * @param state The head of the main line.
- */
+/** Returns the request with this id on an open line, or `undefined`. @param state The head of the main line. */
 export function requestOf(index: LogProjection, state: AgentState, id: string): LineRequest | undefined {
   const own = state.requests.get(id);
   if (own) return { ...own, lane: state.lane };
@@ -22,11 +18,7 @@ export function isOpenRequest(index: LogProjection, state: AgentState, request: 
   return (status === "in_progress" || status === "paused") && isAskedNow(index, state, request);
 }
 
-/**
- * Returns the unanswered requests of an agent, even while other lines run or the agent is paused.
- *
- * @param state The head of the main line.
- */
+/** Returns the unanswered requests, even while lines run or the agent is paused. @param state The main line's head. */
 export function openRequests(index: LogProjection, state: AgentState): readonly LineRequest[] {
   const { status, record } = index.statusState.current ?? {};
   const find = (id: string): LineRequest | undefined => requestOf(index, state, id);
@@ -45,10 +37,7 @@ function isGoingBack(index: LogProjection, lane: number): boolean {
   return false;
 }
 
-/**
- * Returns whether a line made the request in its current visit. Requests from before a rollback are made again under
- * new ids.
- */
+/** Returns whether a line made the request in its current visit. A rollback makes requests anew, with new ids. */
 function isAskedNow(index: LogProjection, state: AgentState, { record, lane }: LineRequest): boolean {
   const place = lane === state.lane ? state : { lane, checkpoint: index.latestOf(lane) };
   return record.lane === lane && record.visit[0] === nextVisitOf(place)[0];

@@ -36,10 +36,7 @@ export interface StateData {
   completed: {
     completedAt: string;
     finalOutput: unknown;
-    /**
-     * Sorted paths of files that changed since the start of the run, relative to the workspace. Empty without a
-     * workspace.
-     */
+    /** Sorted paths, in the workspace, of files that the run has changed. Empty without a workspace. */
     filesModified: readonly string[];
     /** The results of the worker's `verify`. */
     verificationResults: readonly unknown[];

@@ -21,9 +21,7 @@ export type TaskStatus = (typeof TaskStatus)[keyof typeof TaskStatus];
  */
 export type WaitingFor = "user_input" | "external_api" | "human_approval" | "timer" | "event";
 
-/**
- * The possible next statuses of a task by its current status. A failed task is queued again only if it is recoverable.
- */
+/** The possible next statuses of a task. A failed task is queued again only if it is recoverable. */
 export const STATE_TRANSITIONS: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = Object.freeze({
   queued: Object.freeze(["in_progress", "cancelled"] as const),
   in_progress: Object.freeze(["paused", "waiting", "completed", "failed"] as const),

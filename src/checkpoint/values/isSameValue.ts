@@ -5,10 +5,7 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 /** Long enough to prevent accidental collisions, and short in the log. */
 const digestLength = 11;
 
-/**
- * Returns whether two values are equal after storage, apart from key order. A value that cannot be stored is never
- * equal.
- */
+/** Returns whether two values are equal after storage, apart from key order. False for values that cannot be stored. */
 export function isSameValue(a: unknown, b: unknown): boolean {
   const text = canonicalText(a);
   return text !== undefined && text === canonicalText(b);

@@ -21,10 +21,7 @@ export type AnswerReference = readonly [
   lane?: number,
 ];
 
-/**
- * The content of `$message`: the number of a message of the same history, or of the history of a joined branch by its
- * lane.
- */
+/** The content of `$message`: the number of a message of this history, or of a joined branch, by its lane. */
 export type MessageReference = number | readonly [number: number, lane: number];
 
 /**
@@ -79,9 +76,7 @@ interface Walk {
   readonly path: (string | number)[];
 }
 
-/**
- * Copies plain JSON. Marks the root as rich if it contains other values, which `richToJson` then accepts or rejects.
- */
+/** Copies plain JSON. Marks the root as rich for other values, which `richToJson` then accepts or rejects. */
 function copyPlain(value: unknown, walk: Walk): unknown {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number") {

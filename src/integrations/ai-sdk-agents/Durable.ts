@@ -43,15 +43,9 @@ export type AiSdkToolsSettings<Tools> = {
 
 /** Wraps the models and tools of one run. */
 export interface Durable {
-  /**
-   * The id of the durable agent. `durableAgent` calls the definition once without a run. Reading the id then throws a
-   * TypeError.
-   */
+  /** The id of the durable agent. Throws a TypeError in the call that `durableAgent` makes without a run. */
   readonly agentId: string;
-  /**
-   * `true` once the run has called a model or a tool, `false` while it replays records. The AI SDK invokes callbacks in
-   * both cases.
-   */
+  /** `true` once the run has called a model or a tool. The AI SDK invokes callbacks in replays too. */
   readonly live: boolean;
   /** Aborts when the run is cancelled or aborted, or when another process takes over the agent. */
   readonly signal: AbortSignal;

@@ -20,16 +20,9 @@ import type { StreamResult } from "./StreamLegs.ts";
 
 /** Durable agents that share one definition. */
 export interface DurableAgents<Agent extends AnyAgent> {
-  /**
-   * Returns an agent of the AI SDK that is bound to one durable agent.
-   *
-   * @throws InvalidAgentIdError, InvalidInputError
-   */
+  /** Returns an agent of the AI SDK for one durable agent. @throws InvalidAgentIdError, InvalidInputError */
   for(agentId: string, options?: BoundAgentOptions): BoundAgentOf<Agent>;
-  /**
-   * Returns one durable agent for access from outside a run: requests and answers, rollbacks, checkpoints, forks,
-   * `cancel`.
-   */
+  /** Returns a durable agent for use outside its runs: answers, rollbacks, checkpoints, forks, `cancel`. */
   agent(agentId: string): DurableAgent;
   /**
    * Runs the agent on the records of a stored run: with the recorded responses of models, outcomes of tools and
@@ -41,11 +34,7 @@ export interface DurableAgents<Agent extends AnyAgent> {
   replay(agentId: string, options?: HostedReplayOptions): Promise<HostedReplay<Awaited<ReturnType<Agent["generate"]>>>>;
   /** Yields the unfinished runs that no process executes. Resume them after a restart. */
   unfinished(options?: UnfinishedOptions): AsyncGenerator<UnfinishedRun>;
-  /**
-   * Deletes the data that the retention policy does not keep.
-   *
-   * @throws PruningNotSupportedError
-   */
+  /** Deletes the data that the retention policy does not keep. @throws PruningNotSupportedError */
   prune(options?: PruneOptions): Promise<PruneReport>;
   /**
    * Deletes an agent and all its data.
@@ -132,10 +121,7 @@ export type BoundAgentOf<Agent extends AnyAgent> = Pick<Agent, "version" | "id" 
    * @throws ToolCallInDoubtError and the other errors of `AIAgent.run`
    */
   resume(options?: ResumeAgentOptions): ReturnType<Agent["generate"]>;
-  /**
-   * Streams like {@link resume}. The stream starts at the beginning of the run, and its message keeps the id of the
-   * first stream.
-   */
+  /** Streams like {@link resume}, from the beginning of the run. The message keeps the id of the first stream. */
   resumeStream(options?: ResumeAgentOptions): ReturnType<Agent["stream"]>;
   /**
    * Returns the stream of the run in progress from its beginning, even if another process executes the run. The stream

@@ -85,10 +85,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   readonly #refused = new RefusedTasks();
   readonly #calls: CallJournal;
 
-  /**
-   * @throws InvalidInputError for invalid options
-   * @throws NotSupportedError for a storage without a log
-   */
+  /** @throws InvalidInputError for invalid options @throws NotSupportedError for a storage without a log */
   constructor(options: PersistenceSaverOptions) {
     const checked = checkedOptions(options);
     const { storage, serde = new GraphSerializer(), compare, telemetry, onToolCallInDoubt = "ask" } = checked;
@@ -110,10 +107,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     });
   }
 
-  /**
-   * Returns the checkpoint that the config names, or else the last stored one. `undefined` if no such checkpoint
-   * exists.
-   */
+  /** Returns the checkpoint that the config names, or else the last stored one, if it exists. */
   override getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     return lettingThrough(async () => {
       const { threadId, namespace = "", checkpointId } = threadConfig(config);
@@ -127,9 +121,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     });
   }
 
-  /**
-   * Lists the checkpoints of a thread, or of all threads without a `thread_id`. The last stored checkpoint is first.
-   */
+  /** Lists the checkpoints of a thread, or of all threads without a `thread_id`. The last stored one is first. */
   override async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
     const { namespace, ...wanted } = threadConfig(config);
     const checkpointId = config.configurable?.["checkpoint_id"] === undefined ? undefined : wanted.checkpointId;
@@ -192,11 +184,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     return { configurable: { thread_id: threadId, checkpoint_ns: place.namespace, checkpoint_id: captured.id } };
   }
 
-  /**
-   * Stores the writes of a task after a checkpoint. They are durable when the promise resolves.
-   *
-   * @throws the errors of {@link put}
-   */
+  /** Stores the writes of a task after a checkpoint. Durable when it resolves. @throws the errors of {@link put} */
   override putWrites(
     config: RunnableConfig,
     writes: PendingWrite[],

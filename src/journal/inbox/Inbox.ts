@@ -40,10 +40,7 @@ export interface ReceivedEvent {
   readonly payload: unknown;
 }
 
-/**
- * How often a process checks for events of other processes, in milliseconds. Used if the storage does not report such
- * events.
- */
+/** How often a process looks for events of others, in milliseconds, if the storage does not report them. */
 const lookEveryMs = 2_500;
 /** The maximum time to wait for an inbox. It exceeds the lease of a sender that was killed on another machine. */
 const waitMs = 30_000;

@@ -45,10 +45,7 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
     this.#options = { storage, clock, idleMs, waitMs };
   }
 
-  /**
-   * Returns the log if it is open and accepts appends. A {@link use} in the same turn of the event loop gets the same
-   * log.
-   */
+  /** Returns the log if it is open and accepts appends. A {@link use} in the same turn gets the same log. */
   opened(id: string): ShapedLog<Rec, State> | undefined {
     return this.#kept.get(id)?.log;
   }
@@ -68,11 +65,7 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
     }
   }
 
-  /**
-   * Keeps a log open until the resolved object is disposed. Other processes cannot take the log until then.
-   *
-   * @throws the errors of {@link use}.
-   */
+  /** Keeps a log open, and other processes out, until it is disposed. @throws the errors of {@link use}. */
   async hold(id: string): Promise<AsyncDisposable> {
     const kept = this.#enter(id);
     let isHeld = true;
@@ -137,10 +130,7 @@ interface Options<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly onEnd: (ended: Promise<void>) => void;
 }
 
-/**
- * A log that stays open between its uses. It is released if another process requests it, if it was idle for some time,
- * or if an append failed.
- */
+/** A log that stays open between its uses, until another process requests it, it is idle, or an append fails. */
 class KeptLog<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly opening: Promise<ShapedLog<Rec, State>>;
   readonly #options: Options<Rec, State>;

@@ -110,10 +110,7 @@ export function recordFields(shape: { readonly records: Readonly<Record<string, 
   return fields;
 }
 
-/**
- * Returns the first invalid field of a record, or `kind` for a record of another shape. Returns `undefined` for a valid
- * record.
- */
+/** Returns the first invalid field of a record, or `kind` for a record of another shape. `undefined` if valid. */
 export function invalidRecordField(fields: RecordFields, record: LogRecord): string | undefined {
   const tests = fields.get(record.kind);
   return tests === undefined ? "kind" : firstInvalid(record, tests);

@@ -90,10 +90,7 @@ export class LogWriter<Rec extends LogRecord> {
     return this.#owned.lost;
   }
 
-  /**
-   * Aborts {@link lost} if another process requested the log. Uses only information that the storage has without
-   * waiting.
-   */
+  /** Aborts {@link lost} if another process requested the log. Never waits for the storage. */
   async checkStop(): Promise<void> {
     await this.#owned.checkStop?.();
   }
@@ -121,10 +118,7 @@ export class LogWriter<Rec extends LogRecord> {
     await (this.#open ?? this.#inFlight)?.done;
   }
 
-  /**
-   * Resolves immediately if the queue has room, otherwise when the queued records are durable. Rejects like {@link
-   * durable}.
-   */
+  /** Resolves when the queue has room, or when its records are durable. Rejects like {@link durable}. */
   async room(): Promise<void> {
     if ((this.#open?.bytes ?? 0) >= mostWaitingBytes) await this.durable();
   }

@@ -8,9 +8,7 @@ import type { AgentSummary } from "../../storage/RecordLog.ts";
 const latestTime = 8.64e15;
 const timeDigits = 16;
 
-/**
- * The definition of a log that does not belong to an agent: its kinds of records, and the state that its records build.
- */
+/** The definition of a log that does not belong to an agent: its kinds of records, and its state. */
 export interface ShapeDefinition<Rec extends LogRecord, State extends ShapeState<Rec>> {
   /** The default status of its logs in lists, the shape in their first record, and the prefix of their ids. */
   readonly name: Exclude<LogShapeName, "agent">;
@@ -18,9 +16,7 @@ export interface ShapeDefinition<Rec extends LogRecord, State extends ShapeState
   readonly version: number;
   /** Tests of the fields of each kind of record, except stored values. `shape` and `pruned` are reserved kinds. */
   readonly records: Readonly<Record<Rec["kind"], FieldTests>>;
-  /**
-   * Returns the stored values in a record. Blobs of these values are kept while a restated record contains the values.
-   */
+  /** Returns the stored values in a record. Their blobs are kept while a restated record contains them. */
   values(record: Rec): readonly StoredValue[];
   begin(): State;
   /** The status of a log in lists. A new status is listed at once. Defaults to the name. */

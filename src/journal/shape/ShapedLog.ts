@@ -19,9 +19,7 @@ import { prunedRanges } from "../../checkpoint/pruning/liveEntries.ts";
 import { blobCellsOf } from "../../checkpoint/records/blobReferences.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 
-/**
- * The minimum time between updates of the summary of an active log. Some storages need a full append for each update.
- */
+/** The minimum time between updates of a summary. Some storages need a full append for each update. */
 const summaryEveryMs = 60_000;
 
 /** Replaces the storage in the first read of a new log, which has no appends. */
@@ -292,12 +290,7 @@ interface ShapePruning {
 
 type Values<Rec extends LogRecord> = Pick<ShapeDefinition<Rec, ShapeState<Rec>>, "records" | "values">;
 
-/**
- * Plans a pruning.
- *
- * @param stored the existing appends, oldest first.
- * @param restated the records that replace them.
- */
+/** Plans a pruning. @param stored The appends, oldest first. @param restated The records that replace them. */
 function planShapePruning<Rec extends LogRecord>(
   shape: Values<Rec>,
   stored: readonly Entry[],

@@ -22,9 +22,7 @@ export interface ReadRecords<Rec extends LogRecord, State extends ShapeState<Rec
 type Readable = Pick<RecordLog, "read">;
 
 export interface ReadRecordsOptions<Rec extends LogRecord, State extends ShapeState<Rec>> {
-  /**
-   * A state from an earlier read. Do not use this state afterwards, because the call changes it even if it fails.
-   */
+  /** A state from an earlier read. Do not use this state afterwards, because the call changes it even if it fails. */
   readonly known?: ReadRecords<Rec, State> | undefined;
   /** Does not start at a restated part of the log. */
   readonly whole?: boolean | undefined;
@@ -63,9 +61,7 @@ function assertShape(expected: LogShapeName, logId: string, [first]: readonly En
   if (found !== expected) throw new WrongShapeError(logId, found, expected);
 }
 
-/**
- * Returns the entries after an append. Returns `undefined` if the append is gone, or if the log was restated after it.
- */
+/** Returns the entries after an append. `undefined` if the append is gone, or the log was restated since. */
 async function entriesSince(
   log: Readable,
   logId: string,

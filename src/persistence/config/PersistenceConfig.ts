@@ -64,10 +64,7 @@ export interface PersistenceConfig {
   readonly triggers?: readonly CheckpointTrigger[] | undefined;
   /** The inverses that undo the effects of tools in a rollback. Defaults to an empty registry. */
   readonly rollbackToolRegistry?: RollbackToolRegistry | undefined;
-  /**
-   * Resources that are rolled back together with the agent, such as files. Requires a storage with a log. Defaults to
-   * `[]`.
-   */
+  /** Resources that are rolled back with the agent, such as files. Requires a log. Defaults to `[]`. */
   readonly participants?: readonly ConfiguredParticipant[] | undefined;
   /**
    * Decides about a call that started and has no recorded outcome. Used if the tool's effect is neither `none` nor
@@ -94,10 +91,7 @@ export interface PersistenceConfig {
   readonly sleepInProcessMs?: number | undefined;
   /** Receives the events of all agents in order, once they are durable. The return value is not awaited. */
   readonly onEvent?: PersistenceListener | undefined;
-  /**
-   * Receives the errors of `onEvent`, which have no other effect. Defaults to a process warning of type
-   * `AgentPersistenceWarning`.
-   */
+  /** Receives the errors of `onEvent`, which have no other effect. Defaults to a process warning. */
   readonly onListenerError?: ListenerErrorHandler | undefined;
   /**
    * The maximum size of new data in one checkpoint, in bytes of JSON before compression. Values that are already stored
@@ -117,10 +111,7 @@ export interface PersistenceConfig {
    * a three-method storage, `install` throws `PruningNotSupportedError`.
    */
   readonly retention?: RetentionPolicy | undefined;
-  /**
-   * Prunes all agents of the storage at certain times. The schedule starts with the installation. Defaults to no
-   * schedule.
-   */
+  /** Prunes all agents at certain times, from the installation on. Defaults to no schedule. */
   readonly retentionSchedule?: PruningSchedule | undefined;
   /**
    * Migrations of stored runs between versions of the strategy. A resume uses the shortest chain from the version of

@@ -3,10 +3,7 @@ import { checkSchema, strictOptions } from "../../internal/options/checkSchema.t
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { numberFrom } from "../../internal/options/optionSchemas.ts";
 
-/**
- * Defines when to delete agents and checkpoints. Agents that are queued, in progress, paused or waiting are never
- * deleted.
- */
+/** Defines when to delete agents and checkpoints. Queued, running, paused and waiting agents always stay. */
 export interface RetentionPolicy {
   /** The number of days after which a completed or cancelled agent is deleted. Defaults to 7. `Infinity` keeps it. */
   readonly completedDays?: number | undefined;

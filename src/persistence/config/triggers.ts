@@ -116,10 +116,7 @@ export type TriggerPriority = "critical" | "high" | "normal";
 
 /** Decides when checkpoints are made. You can implement it with an object. */
 export interface CheckpointTrigger {
-  /**
-   * Stored as the `trigger` of its checkpoints, except for `afterNode()`. Must not be a name that events use, such as
-   * `run_started`.
-   */
+  /** The `trigger` of its checkpoints. Must not be a name that events use, such as `run_started`. */
   readonly name: string;
   readonly priority: TriggerPriority;
   /**
@@ -160,15 +157,9 @@ export type TriggerMoment = SinceCheckpoint &
 export interface SinceCheckpoint {
   /** Milliseconds by the configured clock. */
   readonly elapsedMs: number;
-  /**
-   * True if a checkpoint now would differ from the last one. The records, the next node, its input and the progress are
-   * compared.
-   */
+  /** True if a checkpoint would differ from the last one in records, next node, its input or progress. */
   readonly changed: boolean;
-  /**
-   * The approximate number of bytes since the last checkpoint, stored or waiting to be stored. Includes the input of
-   * the next node.
-   */
+  /** The approximate number of bytes since the last checkpoint, with the input of the next node. */
   readonly grownBytes: number;
 }
 

@@ -104,9 +104,7 @@ export function runAt(
   return { run, reopens: index.run?.run !== runId || !index.unfinished };
 }
 
-/**
- * Returns the lane of the open line that may visit a node. @throws UnknownNodeError, InvalidInputError if several may.
- */
+/** Returns the lane of the open line that may visit a node. @throws UnknownNodeError, InvalidInputError */
 function laneForNode(index: LogProjection, graph: StrategyGraph, node: string): number {
   const root = graph.lineOf(node);
   const { lines } = index;

@@ -26,9 +26,7 @@ export interface OpenLines extends StoredState {
   readonly readAll: () => Promise<AgentLog>;
 }
 
-/**
- * Decides whether the current code can continue each line. @throws UnknownToolError if an agent lacks a required tool.
- */
+/** Decides whether the current code can continue each line. @throws UnknownToolError for a missing agent tool. */
 export async function lineVerdicts(setup: PersistenceSetup, lines: OpenLines): Promise<readonly FittedLine[]> {
   const { log, state, nested } = lines;
   const fitted: FittedLine[] = [];
@@ -110,10 +108,7 @@ function setupAt(setup: PersistenceSetup, agentPath: readonly string[]): Persist
 
 type CodeVerdict =
   | { readonly kind: "same" }
-  /**
-   * `compatible`: all code that the line can still run is unchanged. `incompatible`: it changed, and no migration
-   * applies.
-   */
+  /** `compatible`: the line can run only unchanged code. `incompatible`: no migration applies to a change. */
   | { readonly kind: "compatible" | "incompatible"; readonly differences: readonly string[] }
   | { readonly kind: "migrates"; readonly chain: readonly Migration[] };
 

@@ -47,9 +47,7 @@ export function judgeData(data: AgentCheckpointData): Found {
   };
 }
 
-/**
- * Merges the findings of a checkpoint and its open lines, given by their newest checkpoints. The first failure counts.
- */
+/** Merges the findings of a checkpoint and its open lines. The first failure counts. */
 export function judgeWithLines(data: AgentCheckpointData, lines: readonly AgentCheckpointData[]): Found {
   return lines.reduce((found, line) => {
     const { structural, integrity } = judgeData(line);

@@ -14,10 +14,7 @@ export class LineCalls {
   /** Calls that moved the run or that wait. They get no second outcome. */
   readonly #moved = new Set<string>();
 
-  /**
-   * @param earlier The calls before the line was restored.
-   * @param before The calls of the line from which this branch started.
-   */
+  /** @param earlier The calls before the line was restored. @param before The calls of the branching line. */
   constructor(
     readonly earlier?: EarlierCalls,
     readonly before?: LineCalls,

@@ -32,9 +32,7 @@ export class StateWriter {
     this.decisions = [...(saved?.decisions ?? [])];
   }
 
-  /**
-   * Returns the records of the new state. @param check Throws to refuse them. The next call then returns them again.
-   */
+  /** Returns the records of the new state. @param check Throws to refuse them. The next call then returns them. */
   take(state: RunState, node: string, check?: (records: readonly AgentRecord[]) => void): AgentRecord[] {
     this.#collect(state, node);
     if (!this.#hasNews(state)) {

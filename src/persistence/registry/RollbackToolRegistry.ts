@@ -9,10 +9,7 @@ export interface RolledBackCall<out Input = unknown, out Output = unknown> {
   readonly toolCallId: string;
   /** The original input, validated again. */
   readonly input: Input;
-  /**
-   * The original result. `undefined` if the result could not be stored. The getter throws if the stored value is
-   * unreadable.
-   */
+  /** The result. `undefined` if it could not be stored. The getter throws if the value is unreadable. */
   readonly output: Output;
   readonly abortSignal: AbortSignal;
 }

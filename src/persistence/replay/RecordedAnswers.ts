@@ -53,10 +53,7 @@ export class RecordedAnswers {
   readonly #byPlace = new Map<string, AskedBefore>();
   readonly #used = new Set<AskedBefore>();
 
-  /**
-   * @param keepExpired false if the run failed because an answer was missing. It then requests input again. Approvals
-   * stay rejected.
-   */
+  /** @param keepExpired False if the run failed because an answer was missing. It then requests input again. */
   constructor(state: AgentState, reader: ValueReader, sha256: Sha256, keepExpired: boolean) {
     const from = nextVisitOf(state);
     const savedAt = state.checkpoint?.order ?? -1;

@@ -43,9 +43,7 @@ export interface PruningOptions {
   readonly hasInverse: (tool: string) => boolean;
 }
 
-/**
- * Applies a policy to a stored log. `undefined` if it deletes nothing. @param noteTexts The blobs of values of notes.
- */
+/** Applies a policy to a stored log. `undefined` if it deletes nothing. @param noteTexts The blobs of notes. */
 export async function planPruning(
   agentId: string,
   stored: readonly Entry[],

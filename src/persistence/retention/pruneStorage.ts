@@ -43,10 +43,7 @@ const optionsSchema = strictOptions(() => ({
 
 /** The deleted data. With `dryRun`, the data that would be deleted. */
 export interface PruneReport {
-  /**
-   * The agents with deleted data. An agent has no checkpoint ids here if only the remains of an earlier pruning were
-   * removed.
-   */
+  /** The agents with deleted data. Without checkpoint ids if only remains of an earlier pruning were removed. */
   readonly pruned: readonly PrunedAgent[];
   /** Ids of agents that were skipped because they have an owner. */
   readonly busy: readonly string[];

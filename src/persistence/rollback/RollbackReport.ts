@@ -56,9 +56,7 @@ export interface RollbackReport extends RunMoved {
    * gone, although the messages show their results. They are not made again. Empty for every other rollback.
    */
   readonly stayedReverted: readonly RevertibleCall[];
-  /**
-   * The resources that participants reverted or, in a redo, restored, such as files. Omits participants without steps.
-   */
+  /** The resources that participants reverted or restored, such as files. Omits participants without steps. */
   readonly participants: readonly ParticipantReport[];
 }
 

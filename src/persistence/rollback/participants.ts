@@ -132,10 +132,7 @@ async function applySteps(
 
 interface StepEnd {
   readonly outcome?: unknown;
-  /**
-   * The reason why the step was not applied, if the caller chose to leave failures. `undefined` for a step that is
-   * applied.
-   */
+  /** Why the step was not applied, if failures may stay. `undefined` for an applied step. */
   readonly left?: string | undefined;
 }
 

@@ -140,9 +140,7 @@ export interface MigratedLine {
   readonly storage: Readonly<Record<string, unknown>>;
   /** The names of the tools that the model may call. */
   readonly tools: readonly string[];
-  /**
-   * The branch of the line, such as `both#facts`. `undefined` for the main line. Ignored in the result of a migration.
-   */
+  /** The branch of the line, such as `both#facts`. `undefined` for the main line. Ignored in a result. */
   readonly branch?: string | undefined;
 }
 

@@ -63,9 +63,7 @@ export function waitingStatus(requests: readonly PendingRequest[], at: number): 
   };
 }
 
-/**
- * Returns the status of a running run with its waiting requests. @param isAnswered Whether an answer continues the run.
- */
+/** Returns the status of a run with waiting requests. @param isAnswered Whether an answer continues the run. */
 export function runningStatus(
   { statusState, clock }: Journal,
   requests: readonly Pick<PendingRequest, "requestId">[],

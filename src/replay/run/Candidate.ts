@@ -23,10 +23,7 @@ export interface Candidate {
    * checkpoint before it. Earlier results of each line do not count. Defaults to the start of the run.
    */
   readonly from?: string | undefined;
-  /**
-   * `"recorded"` returns the recorded responses, node by node. `"live"` calls the model of the agent. Defaults to
-   * `"recorded"`.
-   */
+  /** `"recorded"` returns recorded responses by node. `"live"` calls the model. Defaults to `"recorded"`. */
   readonly model?: "recorded" | "live" | undefined;
   /** The name of the model in live requests. Defaults to the model of the agent or of the checkpoint. */
   readonly llmModel?: string | undefined;

@@ -220,10 +220,7 @@ function noFailure({ error }: RecordedEnd, end: ReplayedEnd): FoundDifference {
   return { what: "failure", expected, ...("output" in end && { actual: { output: end.output } }) };
 }
 
-/**
- * Returns whether a replay cannot reproduce the failure: a request or call without a recorded result, or a skipped
- * check.
- */
+/** Returns whether a replay cannot reproduce the failure: a missing result, or a skipped check. */
 function failsElsewhere({ isInNode }: ExactReplay, { error }: RecordedEnd, end: ReplayedEnd): boolean {
   return !("output" in end) && (isInNode || !error || notReplayed.has(error.code ?? ""));
 }

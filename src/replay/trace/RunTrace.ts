@@ -75,10 +75,7 @@ export interface TraceMessage {
 
 /** A model request with its response. */
 export interface TraceModelRequest {
-  /**
-   * The number of messages from `visit.messages.added` that the request contained. It also contained the history before
-   * the visit.
-   */
+  /** The number of messages of this visit in the request. It also contained the history before the visit. */
   readonly newMessages: number;
   /** The message of the model. */
   readonly response: unknown;

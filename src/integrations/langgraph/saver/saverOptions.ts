@@ -28,10 +28,7 @@ export interface PersistenceSaverOptions {
    * the graph rejects with ToolCallInDoubtError until `settleToolCall` is called.
    */
   readonly onToolCallInDoubt?: OnToolCallInDoubt | undefined;
-  /**
-   * Reports saves, calls and prunings, for example to `openTelemetry()` of `agent-persistence/otel`. Omitted for no
-   * telemetry.
-   */
+  /** Reports saves, calls and prunings, for example to `openTelemetry()`. Defaults to no telemetry. */
   readonly telemetry?: Telemetry | undefined;
 }
 

@@ -78,9 +78,7 @@ function mapChange(before: ReadonlyMap<string, Item> | undefined, after: Readonl
 /** Finds an item by number. @throws RangeError for an unknown number */
 export type FindItem = (number: number) => Item;
 
-/**
- * Applies a value record to the previous value. Inverse of {@link valueChange}. @throws RangeError if it does not fit
- */
+/** Applies a value record to the previous value. Inverse of {@link valueChange}. @throws RangeError */
 export function changedValue(before: GraphValue | undefined, record: ValueRecord, find: FindItem): GraphValue {
   if (typeof record === "number" || "v" in record) return { kind: "one", item: itemOf(record, find) };
   if ("d" in record) return { kind: "snapshot", value: changedValue(withoutSnapshot(before), record.d, find) };

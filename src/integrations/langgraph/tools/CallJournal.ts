@@ -75,10 +75,7 @@ const journals = new WeakMap<object, CallJournal>();
 /** Records the tool calls of nodes in the log of their thread and replays recorded calls. */
 export class CallJournal {
   readonly #options: CallJournalOptions;
-  /**
-   * The running calls, by thread and call id. Copies of a thread have equal call ids. A node that runs again joins its
-   * running calls.
-   */
+  /** The running calls, by thread and id, as copies of a thread have equal ids. A repeated node joins its calls. */
   readonly #running = new Map<string, Promise<CallCompletion>>();
 
   constructor(options: CallJournalOptions) {
@@ -107,11 +104,7 @@ export class CallJournal {
     }
   }
 
-  /**
-   * Records the outcome of a call in doubt.
-   *
-   * @throws ToolCallNotInDoubtError, InvalidInputError, NotSerializableError
-   */
+  /** Records the end of a call in doubt. @throws ToolCallNotInDoubtError, InvalidInputError, NotSerializableError */
   async settle(threadId: string, id: string, given: ToolCallSettlement): Promise<void> {
     const settlement = checkSettlement(given, id);
     const { threads, coder } = this.#options;
