@@ -21,10 +21,7 @@ interface SnapshotJournal {
   append(records: readonly AgentRecord[]): void;
 }
 
-/**
- * Snapshots of the head of a log with all its open lines. They are built from the log in the background. No line waits
- * for them, and at most one is built at a time.
- */
+/** Snapshots of the head with all its open lines, built from the log in the background, one at a time. */
 export class HeadSnapshots {
   readonly #journal: SnapshotJournal;
   readonly #log: RecordLog;

@@ -41,10 +41,7 @@ export interface JournalOptions {
   readonly mustExist?: boolean | undefined;
 }
 
-/**
- * The log of one owned agent. The journal reads the log once when it opens, and then only writes. All data of an agent
- * is stored through a journal.
- */
+/** The log of one owned agent. It is read once at the open, then only written. Stores all data of the agent. */
 export class Journal implements AsyncDisposable {
   readonly agentId: string;
   readonly clock: Clock;

@@ -27,15 +27,9 @@ export interface ParticipantRequest {
 
 /** The input of a step. */
 export interface StepRequest extends Omit<ParticipantRequest, "notes" | "redone"> {
-  /**
-   * `stop`: `apply` throws if the step cannot be applied. `leave`: `apply` skips parts that fail, and reports these
-   * parts in its outcome.
-   */
+  /** `stop`: `apply` throws if the step fails. `leave`: `apply` skips failing parts and reports them in its outcome. */
   readonly onFailure: "stop" | "leave";
-  /**
-   * Stores contents by their SHA-256 in hex, such as data that the step replaces. Durable when it resolves. `content`
-   * can then read these contents.
-   */
+  /** Stores contents by their SHA-256 in hex, for `content` to read. Durable when it resolves. */
   readonly keep: (contents: ReadonlyMap<string, Uint8Array>) => Promise<void>;
 }
 
@@ -84,10 +78,7 @@ export interface ChangedFile {
   readonly path: string;
   /** SHA-256 in hex of the content or link target that the agent left. `undefined` if the agent deleted the file. */
   readonly expected?: string;
-  /**
-   * SHA-256 in hex of the current content. `unreadable` if it is too large, or neither a file nor a link. `undefined`
-   * if the file does not exist.
-   */
+  /** SHA-256 in hex of the current content. `unreadable` if too large or not a file. `undefined` if missing. */
   readonly found?: string;
 }
 

@@ -16,12 +16,7 @@ interface Opened {
   store(records: readonly AgentRecord[]): Promise<void>;
 }
 
-/**
- * Takes over a copy if requested.
- *
- * @throws AgentMovedError, AgentCopiedError if the agent may not run here.
- * @throws NotSupportedError if its redacted values cannot be read here.
- */
+/** Takes over a copy if requested. @throws AgentMovedError, AgentCopiedError, NotSupportedError */
 export async function assertCustody(journal: Opened, asked: CustodyUse | undefined): Promise<void> {
   const { agentId, clock, statusState } = journal;
   const { state } = statusState.custody ?? {};

@@ -18,10 +18,7 @@ export interface FirstAppend {
   readonly statusState: StatusState;
 }
 
-/**
- * Makes the first append of a new agent, as a journal makes it, without owning the agent. Returns `undefined` if a value
- * is so large that it needs a blob.
- */
+/** Makes the first append of a new agent without owning it. `undefined` if a value needs a blob. */
 export async function firstAppend(
   { storage, clock }: { readonly storage: LogStorage; readonly clock: Clock },
   agentId: string,

@@ -33,11 +33,7 @@ export function openUnless(
   return whileBusy(() => opener.openJournal(agentId), { clock: opener.clock, timeoutMs }, isDone);
 }
 
-/**
- * Requests a stop from the owner of an agent, waits for the owner to release the agent, and takes ownership.
- *
- * @throws AgentBusyError if this takes longer than `timeoutMs`.
- */
+/** Requests a stop from the owner of an agent, and takes ownership. @throws AgentBusyError after `timeoutMs`. */
 export async function stopAndOpen(
   opener: Opener & { readonly log: RecordLog },
   agentId: string,

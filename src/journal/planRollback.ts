@@ -15,10 +15,7 @@ export interface RollbackGoal {
 
 /** The decisions of a rollback for the calls after its target. Each list is sorted by outcome, newest first. */
 export interface RollbackPlan {
-  /**
-   * The calls to revert. They have an inverse now, or an inverse was registered when they were made. A call without a
-   * recorded outcome is first repeated, so that it gets one.
-   */
+  /** The calls to revert, which have or had an inverse. A call without an outcome is repeated first. */
   readonly revert: readonly LoggedCall[];
   readonly reverted: readonly LoggedCall[];
   /** Calls that succeeded and cannot be reverted. */

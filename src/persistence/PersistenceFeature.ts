@@ -194,11 +194,7 @@ export class PersistenceFeature {
     yield* listRequests(this.#setup.log, filter);
   }
 
-  /**
-   * Answers a request of any agent. Finds the agent by the request id. See {@link DurableAgent.answer}.
-   *
-   * @throws the errors of `DurableAgent.answer`.
-   */
+  /** Answers a request of any agent. See {@link DurableAgent.answer}. @throws the errors of `DurableAgent.answer`. */
   async answer(requestId: string, answer: unknown, options: AnswerOptions = {}): Promise<void> {
     await (await this.#waitingFor(requestId)).answer(requestId, answer, options);
   }

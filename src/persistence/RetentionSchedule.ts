@@ -87,11 +87,7 @@ export class RetentionSchedule implements AsyncDisposable {
   #pending = 0;
   #work = Promise.resolve();
 
-  /**
-   * @param agent all agents in its storage are pruned.
-   * @throws InvalidInputError
-   * @throws FeatureNotInstalledError for an agent without Persistence.
-   */
+  /** @param agent Its storage is pruned. @throws InvalidInputError @throws FeatureNotInstalledError */
   constructor(agent: AIAgent<never, unknown> | PrunableAgents, options: RetentionScheduleOptions = {}) {
     checkSchema(optionsSchema, options, "options of the retention schedule");
     const { schedule = defaultSchedule, diskUsageAbove = 0.8, checkEveryMs = 5 * 60 * 1000 } = options;

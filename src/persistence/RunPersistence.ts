@@ -49,10 +49,7 @@ export interface RunPersistence {
   note(note: NewNote): void;
   /** Resolves when all notes so far are durable. Rejects if the storage failed, because the notes may be lost. */
   durable(): Promise<void>;
-  /**
-   * Returns the values that an earlier process noted in the tool call of this context, oldest first. Empty outside of
-   * tool calls and for calls that are made for the first time.
-   */
+  /** Returns the values that an earlier process noted in the tool call of this context, oldest first. */
   recordedNotes(key: string): readonly unknown[];
   /** Returns the values noted under a key in this run, oldest first, without those rolled back. */
   getNotes(key: string): Promise<readonly unknown[]>;

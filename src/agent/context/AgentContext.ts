@@ -17,21 +17,11 @@ export interface AgentContext {
   /** Calls tools and records the calls. Use `llm.configure` to set the tools that the model can call. */
   readonly tools: AgentTools;
   readonly storage: AgentStorage;
-  /**
-   * Sets the progress of the run.
-   *
-   * @param percent 0 to 100.
-   * @param summary One line of text for people.
-   * @throws InvalidInputError
-   */
+  /** Sets the progress of the run. @param percent 0 to 100. @param summary One line. @throws InvalidInputError */
   setProgress(percent: number, summary?: string): void;
   /** Adds a decision to the next checkpoint of the run. @throws InvalidInputError */
   recordDecision(decision: Decision): void;
-  /**
-   * Adds files and environment values that a later resume requires.
-   *
-   * @throws InvalidInputError if one of the requirements is wrong. No requirement is added then.
-   */
+  /** Adds files and values that a later resume requires. @throws InvalidInputError. Nothing is added then. */
   require(needs: Requirements): void;
   /**
    * Requests input from a person or an external system. Await the returned promise. If the input is still missing after
@@ -125,11 +115,7 @@ export interface AgentLlm {
     readonly parameters?: Readonly<Record<string, unknown>> | undefined;
     readonly tools?: readonly ToolRef[] | undefined;
   }): void;
-  /**
-   * Calls the model without appending the response to the history. The options apply to this request only.
-   *
-   * @throws The errors of {@link configure}.
-   */
+  /** Calls the model without appending the response. Options for one request. @throws like {@link configure} */
   request(options?: {
     readonly tools?: readonly ToolRef[] | undefined;
     readonly model?: string | undefined;

@@ -5,10 +5,7 @@ import type { RunState } from "../state/RunState.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 import type { AnyTool } from "../tool/Tool.ts";
 
-/**
- * A line of execution that visits one node after another: a run, a branch or a sub-agent. Features observe and control
- * runs through this interface.
- */
+/** A line of execution: a run, a branch or a sub-agent. Features observe and control runs through this interface. */
 export interface AgentRun {
   readonly agentId: string;
   readonly runId: string;

@@ -108,10 +108,7 @@ export interface TimerEvent {
 export interface ArrivalEvent {
   readonly name: string;
   readonly schema: z.core.$ZodType;
-  /**
-   * Calls `end` when the event may have arrived. Returns a function that stops these calls. Set by the feature that
-   * keeps events.
-   */
+  /** Calls `end` when the event may have arrived. Returns a function that stops this. Set by the events' feature. */
   readonly onArrival?: (end: () => void) => () => void;
   /** How long the process waits before the run may end as `waiting`, in milliseconds. Defaults to 0. */
   readonly inProcessMs?: number;
@@ -192,10 +189,7 @@ export interface PipelineEvents {
   subgraphFailed: { readonly run: AgentRun; readonly path: string; readonly error: unknown };
   /** A node or a tool makes a model request. Emitted before the interceptors, even if one replays a response. */
   modelRequestStarting: ModelRequestEvent;
-  /**
-   * The model or an interceptor has responded. The response has the library's tool-call ids. If `replayed` is true, no
-   * model was called, and the tokens were already counted.
-   */
+  /** The model or an interceptor has responded. If `replayed`, no model was called, and the tokens were counted. */
   modelRequestCompleted: ModelRequestEvent & PromptAnswer & { readonly replayed: boolean };
   /** An attempt failed and is retried after `delayMs` milliseconds. `attempt` is its number, from 1. */
   modelRequestRetrying: ModelRequestEvent & {

@@ -145,15 +145,9 @@ export interface RunStart {
   readonly usage?: ModelUsage;
   /** Returns whether an earlier call is recorded here and keeps its id, even if it was made on another line. */
   readonly isRecordedCall?: (toolCallId: string) => boolean;
-  /**
-   * Finds the earlier calls of a message before it is executed. `isRecordedCall` then returns true for them. Returns
-   * `undefined` if all earlier calls are known.
-   */
+  /** Finds the earlier calls of a message, which `isRecordedCall` then knows. `undefined` if all are known. */
   readonly findCalls?: (message: AssistantMessage) => Promise<void> | undefined;
-  /**
-   * Other lines on which the visits since `visitBase` have already made calls, each with its number base. They can
-   * belong to other agents. Defaults to `line` only.
-   */
+  /** Other lines on which the visits since `visitBase` have made calls, with their number bases. Defaults to `line`. */
   readonly recordedOn?: readonly { readonly line: RunLine; readonly visitBase: number }[];
   /** Returns whether a call in a message was rejected here and keeps its id, even if it was made on another line. */
   readonly isRefusedCall?: (toolCallId: string) => boolean;

@@ -84,12 +84,7 @@ const messageSchema = z.lazy(() => {
   ]);
 });
 
-/**
- * Checks that a value is a message before it is stored, because models return untyped data.
- *
- * @param role The only valid role. Defaults to any role.
- * @throws InvalidInputError
- */
+/** Checks a message, because models return untyped data. @param role Defaults to any role. @throws InvalidInputError */
 export function assertMessage(message: Message, subject: string, role?: Message["role"]): void {
   const given: { readonly role?: unknown; readonly content?: unknown } = Object(message) as object;
   if (role !== undefined && given.role !== role) {

@@ -81,10 +81,7 @@ export function strategy<Input, Output>(
   return built;
 }
 
-/**
- * Builds the nodes and edges of a strategy. Values pass from node to node as frozen copies. A node that changes its
- * input must copy it first.
- */
+/** Builds a strategy. Values pass from node to node as frozen copies. A node that changes its input copies it first. */
 export interface Graph<Input, Output> {
   /** The source of the first edges. Its output is the input of the run or the subgraph. */
   readonly start: Node<never, Input>;

@@ -73,11 +73,7 @@ export class StrategyGraph {
     return inputSchema(this.#graphAround(path), this.node(path));
   }
 
-  /**
-   * Returns the branches of a parallel node, with node paths in place of names. A branch can be a subgraph.
-   *
-   * @throws UnknownNodeError if the node is missing or not parallel.
-   */
+  /** Returns the branches of a parallel node by node path. @throws UnknownNodeError if the node is not parallel. */
   branchesOf(path: string): BranchesPlan {
     const node = this.node(path);
     if (node.kind !== "parallel") throw new UnknownNodeError(path, this.nodePaths);

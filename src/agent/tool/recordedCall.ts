@@ -19,10 +19,7 @@ export function isRepeatable(effect: string | undefined): boolean {
   return effect === "none" || effect === "idempotent";
 }
 
-/**
- * Decides about a call that equals a recorded call. `replay` returns the recorded outcome. `repeat` makes the call again
- * under its id. `ask` marks a call in doubt.
- */
+/** Decides about a call that equals a recorded one: return its outcome, make it again, or ask, as it is in doubt. */
 export function decideRecorded(
   end: Pick<RecordedCallEnd, "lost" | "retry"> | undefined,
   effect: string,

@@ -29,11 +29,7 @@ export class RequestedCalls {
     this.#reader = reader;
   }
 
-  /**
-   * Returns the input of a call as the model or the caller wrote it.
-   *
-   * @throws UnreadableValueError if the input is missing in the call and in all earlier responses.
-   */
+  /** Returns the input as the model or the caller wrote it. @throws UnreadableValueError if no record has it. */
   inputOf(call: RecordedCall): unknown {
     const own = call.intent ?? call.outcome;
     if (own && "input" in own) return this.#reader.read(own.input);

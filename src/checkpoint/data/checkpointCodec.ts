@@ -4,11 +4,7 @@ import { formatVersion } from "../records/Entry.ts";
 import type { Message } from "../messages/Message.ts";
 import { decodeValue, encodeValue } from "../values/valueCodec.ts";
 
-/**
- * Encodes a checkpoint as plain JSON, for a storage that keeps whole checkpoints. Only values of users are encoded.
- *
- * @throws NotSerializableError
- */
+/** Encodes the values of users in a checkpoint, for a storage of whole checkpoints. @throws NotSerializableError */
 export function encodeCheckpoint(data: AgentCheckpointData): AgentCheckpointData {
   return JSON.parse(JSON.stringify(mapValues(data, encodeValue))) as AgentCheckpointData;
 }

@@ -14,10 +14,7 @@ import { RequestedCalls } from "./RequestedCalls.ts";
 import { checkpointToolCall } from "./toolCalls.ts";
 import type { NestedLine } from "../lines/Lines.ts";
 
-/**
- * Builds the data of a checkpoint. Large parts, such as the history, are built when they are first read. The index must
- * contain the whole lane of the checkpoint.
- */
+/** Builds the data of a checkpoint, large parts when they are first read. The index must contain its whole lane. */
 export function checkpointData(
   agentId: string,
   index: LogProjection,
@@ -159,10 +156,7 @@ interface NestedLineAt extends Pick<CheckpointBranch, "path" | "nodeId" | "statu
   readonly point: CheckpointPoint;
 }
 
-/**
- * Returns the nested lines that were not joined when a checkpoint was made, in start order. For the newest checkpoint
- * of a line, returns their current state.
- */
+/** Returns the nested lines that were open at a checkpoint, in start order. At a head, with their current state. */
 function nestedLinesAt(index: LogProjection, point: CheckpointPoint): readonly NestedLineAt[] {
   const { lane } = point.record;
   return nestedAt(index, lane, index.latestOf(lane)?.version === point.version ? Infinity : point.order);

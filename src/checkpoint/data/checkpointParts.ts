@@ -9,11 +9,7 @@ export interface NamedRecord {
   readonly record: AgentRecord;
 }
 
-/**
- * Returns whether records fit into `maxBytes`. The estimate is cheap and can return `false` for records that fit.
- *
- * @param uploads Whether blobs still need to be stored.
- */
+/** Returns whether records fit, by a cheap, cautious estimate. @param uploads Whether blobs need to be stored. */
 export function surelyFits(records: readonly AgentRecord[], uploads: boolean, maxBytes: number): boolean {
   return 3 * estimateBytes(records) + (uploads ? newBlobBytes(records, new Set()) : 0) <= maxBytes;
 }

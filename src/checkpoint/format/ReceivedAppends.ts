@@ -13,10 +13,7 @@ const prunedKind = new TextEncoder().encode(':"pruned"');
 
 export const highestReceivedGeneration = 2 ** 40;
 
-/**
- * Verifies the checksums, chain and generations of received appends without keeping them. Only gaps that an append
- * declares as pruned are skipped.
- */
+/** Verifies the chain and the generations of received appends. Skips only gaps that an append declares. */
 export class ReceivedAppends {
   readonly #agentId: string;
   readonly #sha256: Sha256;
@@ -27,10 +24,7 @@ export class ReceivedAppends {
   #generation = 0;
   #count = 0;
 
-  /**
-   * @param generation The highest generation that an append can have.
-   * @throws CorruptLogError if the generation exceeds the maximum that any log can have.
-   */
+  /** @param generation The highest valid generation of an append. @throws CorruptLogError if it is too high. */
   constructor(agentId: string, generation: number, sha256: Sha256) {
     this.#agentId = agentId;
     this.#sha256 = sha256;

@@ -12,10 +12,7 @@ export interface ShapeRecord extends LogRecord {
   readonly at: number;
   /** Set if the following records restate the whole log. `undefined` at the start of a log. */
   readonly restates?: true;
-  /**
-   * The number of records after this one that restate only a part of the log. Set instead of `restates`. Readers that
-   * need the whole log skip these records.
-   */
+  /** The number of following records that restate a part of the log, for `restates`. Other readers skip them. */
   readonly part?: number;
 }
 

@@ -22,10 +22,7 @@ interface VisitOutputs {
   readonly older: ReadonlyMap<string, unknown>;
 }
 
-/**
- * Encodes the values of one log and stores each value once. Later records refer to a stored response, outcome or
- * message instead of a second copy. Large values become blobs.
- */
+/** Encodes the values of one log, each once: later records refer to it. Large values become blobs. */
 export class ValueWriter extends BlobWriter {
   readonly #contents: Set<string>;
   #answers = new WeakMap<object, NotedAnswer>();
@@ -59,12 +56,7 @@ export class ValueWriter extends BlobWriter {
     };
   }
 
-  /**
-   * Encodes an input, an output, or another value that can be a message of the history.
-   *
-   * @param lane The lane of the record that contains the value.
-   * @throws NotSerializableError
-   */
+  /** Encodes a value that can be a message. @param lane The lane of its record. @throws NotSerializableError */
   input(
     value: unknown,
     subject: string,
@@ -147,10 +139,7 @@ export class ValueWriter extends BlobWriter {
     for (const hash of this.#contents) if (!kept.has(hash)) this.#contents.delete(hash);
   }
 
-  /**
-   * Returns the blobs that must be stored before these records are appended. Values of other records stay pending. If
-   * those records are rejected, their blobs are never stored.
-   */
+  /** Returns the blobs to store before these records. Values of other records stay pending, or are never stored. */
   takeUploads(records: readonly AgentRecord[]): readonly BlobUpload[] {
     if (this.uploads === 0) return [];
     return this.take(new Set<object>(records.flatMap((record) => [...blobCellsIn(record), ...packsIn(record)])));

@@ -119,10 +119,7 @@ export function verifiedLinkOf(
   return link?.checksum === sha256.base64url(encoded.subarray(start + checksumLength + 2)) ? link : undefined;
 }
 
-/**
- * Returns the generation of an encoded append, or `undefined` if it is invalid. Parses it only if it may state
- * the generation outside the id.
- */
+/** Returns the generation of an append, or `undefined` if invalid. Parses only what may state it outside the id. */
 export function generationOfAppend(encoded: Uint8Array, sha256: Sha256): number | undefined {
   const isStated = statedGeneration.some((text) => includesText(encoded, text));
   const digits = isStated ? undefined : impliedGeneration.exec(decoder.decode(encoded.subarray(0, longestPlace)))?.[1];

@@ -57,10 +57,7 @@ export function openLaneOf(index: LaneTree & { readonly lines: Lines }, lane: nu
   return lines.openLanes.find((open) => lanesOfLine(index, open).has(lane));
 }
 
-/**
- * Returns a lane and the earlier lanes of its line. After a fork, or another move that restarts several lines, the
- * earlier lanes are nested in earlier lanes of the enclosing line.
- */
+/** Returns a lane and the earlier lanes of its line, which can be nested in other lanes after a move. */
 export function lanesOfLine({ lanes, checkpoints }: LaneTree, lane: number): ReadonlySet<number> {
   const found = new Set([lane]);
   for (const at of found) {

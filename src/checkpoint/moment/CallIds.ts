@@ -8,10 +8,7 @@ import type { ValueReader } from "../state/ValueReader.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import { requestIdAt, type RunLine, toolCallIdAt } from "../ids/toolCallId.ts";
 
-/**
- * The place of a call: its visit, its kind (by a model, by code, or from an executed message), the ordinal in the
- * visit, the index in the message, and the enclosing call.
- */
+/** The place of a call: its visit, its kind (by a model, by code, from a message), numbers, and the call around it. */
 type CallPosition = readonly [
   visit: Visit,
   kind: "m" | "c" | "x",
@@ -34,10 +31,7 @@ export interface IdSource {
   readonly isMadeAnew: (call: string) => boolean;
 }
 
-/**
- * The ids of calls and requests when the node of a line runs again on another lane. Ids are derived from the place of
- * the call, so that the repeated node finds its records.
- */
+/** The ids of calls and requests of a node that runs again on another lane, derived from the place of the call. */
 export class CallIds {
   readonly #from: IdSource;
   readonly #ids = new Map<string, string>();
@@ -137,10 +131,7 @@ export class CallIds {
     return undefined;
   }
 
-  /**
-   * Returns the calls of a visit that can contain a waiting call. A call without effect has no intent, so its id is
-   * taken from the records of its inner calls.
-   */
+  /** Returns the calls of a visit that can contain a waiting call. One without effect has no intent of its own. */
   #callsIn(of: Visit): ReadonlySet<string> {
     const { calls, answers, requests } = this.#from.state;
     const isIn = ({ visit }: { readonly visit: Visit }) => isSameVisit(visit, of);

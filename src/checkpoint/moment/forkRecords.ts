@@ -97,10 +97,7 @@ function isEnded({ current }: StatusState): boolean {
   return current?.status === "completed" || current?.status === "cancelled";
 }
 
-/**
- * Returns the status of the fork. It waits for the same requests under new ids. Without open requests, a fork of a
- * running agent is paused. Other statuses stay.
- */
+/** Returns the status of the fork: waiting for the same requests, or paused if the agent runs. Others stay. */
 function statusOf(
   state: StatusState,
   { requests }: NewLines,

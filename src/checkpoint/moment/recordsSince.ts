@@ -32,10 +32,7 @@ interface Since {
   readonly requests: ReadonlyMap<string, string>;
 }
 
-/**
- * Returns the records of a line after its newest checkpoint, as records of a new lane. The repeated node reads them. If
- * ids change, earlier records of the same visit are included.
- */
+/** Returns the later records of a line for a new lane. If ids change, with earlier records of the visit. */
 export function recordsSince(index: LogProjection, line: LineAt, to: NewLane): Since {
   return new Restating(index, line, to);
 }

@@ -18,10 +18,7 @@ function keptAfter(first: Keep, second: Keep): Keep {
 
 type Latest = { [Kind in "settings" | "requirements"]?: Extract<AgentRecord, { kind: Kind }> };
 
-/**
- * Follows a lane and the lanes that start from it, and collects the changes since the last kept checkpoint. The cost of
- * a record does not depend on the length of the log.
- */
+/** Follows a lane and its successors, and collects the changes since the last kept checkpoint, at a constant cost. */
 export class StateSpan {
   keep: Keep = "all";
   #originals = new HistorySpan();

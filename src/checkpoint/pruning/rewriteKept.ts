@@ -134,10 +134,7 @@ function isOfLaneOnly(record: AgentRecord): boolean {
   return isOfState(record) || kind === "request" || kind === "reply";
 }
 
-/**
- * Removes the lanes of nested lines that have no remaining content, including lines inside them. The newest lane of the
- * log stays, so that its number is not reused.
- */
+/** Removes nested lanes without content. The newest lane stays, so that its number is not reused. */
 function withoutIdleLanes(
   restated: readonly RestatedEntry[],
   { lines, nextLane }: Pick<LogProjection, "lines" | "nextLane">,

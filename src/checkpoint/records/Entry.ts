@@ -34,10 +34,7 @@ function withoutRestated(record: LogRecord): object {
  */
 export const formatVersion = 2;
 
-/**
- * An incomplete append at the end of a log, which readers skip. A crash leaves an incomplete append that was never
- * acknowledged. Damage that truncates the file looks the same.
- */
+/** An incomplete append at the end of a log, which readers skip. It was never acknowledged, or is damaged. */
 export interface TornTail {
   readonly file: string;
   /** Counted from 1. */

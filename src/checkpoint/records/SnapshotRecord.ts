@@ -25,10 +25,7 @@ export interface SnapshotRecord {
   readonly run: RunRecord;
   /** When the first run of the agent was requested, in milliseconds since 1970. */
   readonly createdAt: number;
-  /**
-   * Status data that the run and the checkpoint do not contain. `undefined` if the agent is not a task and its run
-   * started when it was requested.
-   */
+  /** Status data that run and checkpoint lack. `undefined` for a run that started when it was requested. */
   readonly life?: {
     readonly task?: TaskRecord;
     readonly startedAt?: number;

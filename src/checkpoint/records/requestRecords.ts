@@ -2,10 +2,7 @@ import type { WaitingFor } from "../status/TaskStatus.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import type { Visit } from "./Visit.ts";
 
-/**
- * A node requests input from outside the run. Written each time the run starts to wait. It invalidates replies to
- * earlier records of the same request.
- */
+/** A request for input from outside. Written at each wait. Invalidates replies to its earlier records. */
 export interface RequestRecord {
   readonly kind: "request";
   readonly lane: number;

@@ -5,10 +5,7 @@ import type { StoredValue } from "../values/valueCodec.ts";
 export interface RollbackRecord {
   readonly kind: "rollback";
   readonly target: number;
-  /**
-   * The version of the common ancestor of head and target, for a redo with a target on an abandoned branch. `undefined`
-   * if the target is an ancestor of the head.
-   */
+  /** The version of the common ancestor in a redo. `undefined` if the target is an ancestor of the head. */
   readonly base?: number;
   readonly calls: readonly string[];
   readonly closed: readonly string[];
@@ -48,10 +45,7 @@ export interface RevertedRecord {
   readonly left?: true;
 }
 
-/**
- * A rollback has finished. The run continues from the checkpoint in the same append. Runs that finished after `target`
- * are unfinished again.
- */
+/** A rollback has finished. The run continues here, and runs that finished after `target` are unfinished. */
 export interface RollbackEndRecord {
   readonly kind: "rollback_end";
   readonly target: number;

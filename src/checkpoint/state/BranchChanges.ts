@@ -21,10 +21,7 @@ interface LineChanges {
   readonly storage: ReadonlyMap<string, { readonly value: StoredValue } | undefined>;
 }
 
-/**
- * The changes of a branch since its fork. Each part is computed from the branch's records when it is first read.
- * Otherwise 10,000 branches need 10,000 copies of the history.
- */
+/** The changes of a branch since its fork, each computed when it is first read, without copies of the history. */
 export class BranchChanges {
   readonly #index: LogProjection;
   #records: readonly OrderedRecord[] | undefined;
@@ -160,10 +157,7 @@ export function mergedAt(
   return point.record.joined ?? checkpoints.get(visitAt(point)[0])?.record.joined;
 }
 
-/**
- * Returns the branches that a checkpoint joined, or that the visit around a checkpoint joined, by key in start order.
- * `undefined` without a join.
- */
+/** Returns the branches that a checkpoint, or its visit, joined, by key in start order. `undefined` without a join. */
 export function joinedBranches(
   index: LogProjection,
   point: CheckpointPoint,

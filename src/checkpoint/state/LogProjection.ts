@@ -136,10 +136,7 @@ export class LogProjection extends LogFacts {
     return this.ended.has(call) && !this.unsuccessful.has(call);
   }
 
-  /**
-   * Returns the tokens of all model requests of a run, or `undefined` if unknown. For an earlier run, counts the
-   * requests up to its last checkpoint.
-   */
+  /** Returns the tokens of a run, or `undefined` if unknown. For an earlier run, up to its last checkpoint. */
   usageOf(run: string): ModelUsage | undefined {
     if (run === this.run?.run) return this.#usage;
     if (!this.runRecords.has(run)) return undefined;

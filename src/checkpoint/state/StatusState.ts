@@ -171,10 +171,7 @@ function atCheckpoint(state: StatusState, record: CheckpointRecord, generation: 
   return { ...state, checkpoint, current: { status: record.status, at: record.at } };
 }
 
-/**
- * Returns the records that change an agent to a status. Intermediate statuses get a record each, so that a log contains
- * only transitions of `STATE_TRANSITIONS`.
- */
+/** Returns the records for a new status, one for each transition of `STATE_TRANSITIONS` on the way. */
 export function statusRecords(state: StatusState, change: Omit<StatusRecord, "kind" | "run">): readonly StatusRecord[] {
   const { run } = state;
   if (!run) throw new TypeError(`The agent has no run that could become ${change.status}. Run it first.`);

@@ -18,11 +18,7 @@ export interface ModelUsage {
     | undefined;
 }
 
-/**
- * Adds two usages. Fields that are not numbers and unknown fields are ignored, because providers return untyped data.
- *
- * @returns `undefined` if both contain no number.
- */
+/** Adds two usages from untyped data. Ignores other fields. @returns `undefined` if both contain no number. */
 export function addUsage(one: unknown, other: unknown): ModelUsage | undefined {
   if (one === undefined && other === undefined) return undefined;
   return withNumbers({

@@ -3,16 +3,10 @@ import { maximumDepth } from "../../internal/frozenCopy.ts";
 import { unsupportedShape, keyPath } from "./unsupportedShape.ts";
 import { richFromJson, richToJson } from "./richValue.ts";
 
-/**
- * A value in stored form as plain JSON. JSON values are stored unchanged. Any other value is stored as an envelope: an
- * object with a single key that starts with `$`.
- */
+/** A stored value: plain JSON unchanged, any other value as an object with a single key that starts with `$`. */
 export type StoredValue = unknown;
 
-/**
- * The content of `$answer`: visit and number of the model response, and the calling tool call. `lane` is the lane of a
- * joined branch, if the response is on another lane.
- */
+/** The content of `$answer`: the visit, number and calling call of a response. `lane` for a joined branch. */
 export type AnswerReference = readonly [
   base: number,
   ordinal: number,
@@ -24,10 +18,7 @@ export type AnswerReference = readonly [
 /** The content of `$message`: the number of a message of this history, or of a joined branch, by its lane. */
 export type MessageReference = number | readonly [number: number, lane: number];
 
-/**
- * An item of `$outcomes`: one result of a tool message. Without `output`, the outcome of the call contains it. `part`
- * contains `null` in place of the output if other fields follow.
- */
+/** An item of `$outcomes`. Without `output`, it is in the outcome. `part` has `null` for it before other fields. */
 export interface StoredResult {
   readonly part: Readonly<Record<string, unknown>>;
   readonly output?: StoredValue;

@@ -17,10 +17,7 @@ export interface HostedToolSettings<in Input = never, in Output = never> {
    * is given, otherwise `irreversible`.
    */
   readonly effect?: ToolEffect | undefined;
-  /**
-   * Undoes a call during a rollback. Receives its input and its recorded output. Without this function a rollback does
-   * not undo the call.
-   */
+  /** Undoes a call during a rollback, by its input and recorded output. Defaults to no undoing. */
   readonly rollback?: ((input: Input, call: HostedRollback<Output>) => unknown) | undefined;
   /**
    * Determines whether a call in doubt took effect. Not called if the effect is `none` or `idempotent`. An error counts

@@ -21,10 +21,7 @@ export interface LoopObserver {
 /** Resolves when the run has new records. Rejects if the run stops without new records. */
 type Follow = () => Promise<void>;
 
-/**
- * A loop that only replays records of a run and optionally waits for new ones. Requests inside a call are not replayed,
- * because the recorded outcome of the call replaces them.
- */
+/** A loop that only replays records and can wait for new ones. Requests inside a call have no own replay. */
 export class RecordedLoop implements HostedLoop {
   readonly live = false;
   readonly signal: AbortSignal;

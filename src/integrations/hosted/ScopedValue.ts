@@ -6,10 +6,7 @@ interface Scope {
   readonly around: Scope | undefined;
 }
 
-/**
- * Shared by all values, because Node 20 never releases an `AsyncLocalStorage` and propagates each one through every
- * promise. One storage for each run would slow down later runs.
- */
+/** Shared, because Node 20 never releases an `AsyncLocalStorage`, and each one slows down every promise. */
 const scopes = new AsyncLocalStorage<Scope>();
 
 /** A value that is visible to all code inside a call of {@link run}, including asynchronous code. */

@@ -33,7 +33,8 @@ import {
   type ThreadPruneOptions,
 } from "./saver/saverOptions.ts";
 import { checkedThreadId, invalid, requiredThread, threadConfig } from "./saver/threadConfig.ts";
-import type { ThreadState, StoredPut } from "./thread/ThreadState.ts";
+import type { StoredPut } from "./thread/Checkpoints.ts";
+import type { ThreadState } from "./thread/ThreadState.ts";
 import { CallJournal } from "./tools/CallJournal.ts";
 import { lettingThrough } from "./tools/letThrough.ts";
 import { PutsInFlight } from "./tools/PutsInFlight.ts";

@@ -10,10 +10,7 @@ interface Receipt {
   readonly number: number;
 }
 
-/**
- * The events of an agent, and the requests that have received them. A state that was read from a part of the log lacks
- * older received events, their keys and their requests.
- */
+/** The events of an agent, and the requests that received them. A partial state lacks older received events. */
 export class InboxState {
   readonly #events = new Map<number, SentRecord>();
   readonly #byKey = new Map<string, SentRecord>();
@@ -43,10 +40,7 @@ export class InboxState {
     return this.#receipts;
   }
 
-  /**
-   * True if an event was received since the last check of the agent's requests. Also true if an event has arrived since
-   * then and the inbox has unreceived events.
-   */
+  /** True if an event was received since the last check, or has arrived while the inbox has unreceived events. */
   get hasNews(): boolean {
     return this.#isReplyUnknown || (this.#untaken > 0 && this.#seen < this.#size);
   }
@@ -66,11 +60,7 @@ export class InboxState {
     return this.#isUsable;
   }
 
-  /**
-   * Returns whether the state shows if a request has received an event.
-   *
-   * @param receipts The number of receipts before the request. `undefined` if unknown.
-   */
+  /** Returns whether the state shows the receipt of a request. @param receipts The receipts before the request. */
   knows(request: string, receipts: number | undefined): boolean {
     if (this.#isWhole) return true;
     return this.#isUsable && (this.#taken.has(request) || (receipts ?? -1) >= this.#firstReceipt);
@@ -84,10 +74,7 @@ export class InboxState {
     return this.#byKey.get(key);
   }
 
-  /**
-   * Returns the number of the event for a request: the event that the request has received, or else the oldest event
-   * that no request has received.
-   */
+  /** Returns the number of the event that the request received, or else of the oldest unreceived event. */
   eventFor(request: string, name: string): number | undefined {
     return this.#taken.get(request)?.event ?? this.#waiting.get(name)?.[0];
   }

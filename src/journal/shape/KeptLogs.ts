@@ -14,10 +14,7 @@ export interface KeptLogsOptions {
   readonly storage: LogStorage;
   /** Defaults to the system clock. */
   readonly clock?: Clock | undefined;
-  /**
-   * How long an unused log stays open, in milliseconds. With 0, it is released before {@link KeptLogs.use} resolves.
-   * Defaults to 5,000.
-   */
+  /** How long an unused log stays open, in milliseconds. With 0, {@link KeptLogs.use} closes it. Defaults to 5,000. */
   readonly idleMs?: number | undefined;
   /** How long to wait for a log with another owner, in milliseconds. Defaults to 10,000. */
   readonly waitMs?: number | undefined;
@@ -27,10 +24,7 @@ const stopReason = "another process or another instance waits for this log";
 /** The pause before another attempt to open a log, in milliseconds. An idle owner releases a log within 250 ms. */
 const pauseMs = 50;
 
-/**
- * Logs of one shape that stay open between their uses, because opening a log reads its whole state. An unused log is
- * released soon after another process requests it.
- */
+/** Logs of one shape that stay open between their uses, until another process requests them. */
 export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> implements AsyncDisposable {
   readonly #shape: ShapeDefinition<Rec, State>;
   readonly #options: { readonly [Name in keyof KeptLogsOptions]-?: NonNullable<KeptLogsOptions[Name]> };

@@ -137,10 +137,7 @@ export class LogWriter<Rec extends LogRecord> {
     return { position: this.#position, end };
   }
 
-  /**
-   * Removes the data of a durable pruning. Blobs are removed first, so that the remaining appends show an interrupted
-   * removal, for example after a crash or on a full disk.
-   */
+  /** Removes the data of a durable pruning. Blobs are first, so that the appends show an interrupted removal. */
   async removePruned(blobs: readonly string[]): Promise<void> {
     const { log, agentId } = this.#options;
     await forEachAtOnce(blobs, blobsAtOnce, (reference) => log.blobs.delete(agentId, reference));

@@ -52,10 +52,7 @@ export function logIdOf({ name }: { readonly name: string }, id: string): string
   return `${name}:${id}`;
 }
 
-/**
- * Returns the summary of a log of any shape except an agent log. Its order sorts the log with the latest change first.
- * Times are milliseconds since 1970.
- */
+/** Returns the summary of a log of another shape. Lists start with its latest change. Times are in milliseconds. */
 export function shapeSummary(
   shape: { readonly name: string },
   id: string,

@@ -32,10 +32,7 @@ export interface ShapedLogOptions {
   readonly clock?: Clock | undefined;
 }
 
-/**
- * An owned log of any shape except an agent log. It is read once when it opens, and then only written. Its state always
- * includes all appended records.
- */
+/** An owned log of another shape. It is read once at the open, then only written. Its state has all records. */
 export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> implements AsyncDisposable {
   readonly id: string;
   #state: State;

@@ -116,11 +116,7 @@ export class ShapeValues {
     this.#logId = logId;
   }
 
-  /**
-   * Returns the frozen values. The same stored object always gives the same value. Each call reads blobs again.
-   *
-   * @throws UnreadableValueError, CorruptBlobError, StorageError
-   */
+  /** Returns the frozen values, the same for equal stored objects. @throws UnreadableValueError, StorageError */
   async read(values: readonly StoredValue[]): Promise<unknown[]> {
     const references = new Map<string, BlobCell>();
     for (const value of values) if (!this.#isDecoded(value)) addBlobReference(value, references);

@@ -58,10 +58,7 @@ function originOf({ journal: { agentId } }: RunRecorder, run: AgentRun, nodeId: 
   return { agentId, runId: run.runId, ...eventLine(run), nodeId };
 }
 
-/**
- * Makes a due checkpoint within a node. A resume from this checkpoint runs the node again with its input and replays
- * later records. The run may continue when this promise resolves.
- */
+/** Makes a due checkpoint within a node, which a resume runs again. The run may continue when this resolves. */
 export async function saveIfDue(recorder: RunRecorder, context: AgentContext, happened: Happened): Promise<void> {
   const { setup } = recorder;
   if (setup.triggers.length === 0 || recorder.closed) return;

@@ -45,10 +45,7 @@ const otherQuestion: readonly InputProblem[] = [
   { path: "", expected: "an answer to this question: the recorded answer is to another one, and is not used" },
 ];
 
-/**
- * The recorded answers to requests of the next node. They are found by place and question, because ids differ between
- * lines. An answer to another question is never used.
- */
+/** The recorded answers to requests of the next node, found by place and question, as ids differ between lines. */
 export class RecordedAnswers {
   readonly #byPlace = new Map<string, AskedBefore>();
   readonly #used = new Set<AskedBefore>();

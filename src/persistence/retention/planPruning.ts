@@ -24,10 +24,7 @@ export interface PrunedAgent {
   readonly checkpointIds: readonly string[];
   /** The deleted size, estimated in bytes of JSON before compression. */
   readonly bytes: number;
-  /**
-   * The error that prevented the removal of the bytes. The bytes are no longer read, and the next pruning of the agent
-   * removes them. `undefined` if the bytes were removed.
-   */
+  /** Why bytes were not removed. The next pruning of the agent removes them. `undefined` if all were removed. */
   readonly outstanding?: unknown;
 }
 
@@ -151,10 +148,7 @@ function exemptVersions(index: LogProjection, points: readonly CheckpointPoint[]
   return exempt;
 }
 
-/**
- * Returns the checkpoint that a lane depends on. The lane of a later run needs only the messages at the end of the
- * earlier run. A closed line is needed only for its notes.
- */
+/** Returns the checkpoint that a lane depends on. Later runs need only messages, and closed lines only notes. */
 function beginningOf({ lines }: LogProjection, { lane, from, keep }: LaneRecord, noted: ReadonlySet<number>): number[] {
   if (from === undefined) return [];
   const line = lines.nestedLine(lane);

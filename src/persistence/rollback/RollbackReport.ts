@@ -39,10 +39,7 @@ export interface RollbackReport extends RunMoved {
   readonly commonAncestorId?: string;
   /** Calls whose inverse has run. */
   readonly reverted: readonly RevertibleCall[];
-  /**
-   * Calls whose inverse failed or is in doubt, calls with an unknown outcome, and calls that still ran after the grace
-   * period. Their effects can remain.
-   */
+  /** Calls whose inverse failed, calls in doubt, and calls that outlasted the grace period. Effects can remain. */
   readonly failed: readonly (RevertibleCall & { readonly error: unknown })[];
   /** Calls that succeeded and have no inverse. Their effects remain. */
   readonly irreversible: readonly RevertibleCall[];

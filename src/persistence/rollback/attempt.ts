@@ -17,10 +17,7 @@ export interface Attempted {
   readonly effect: AnyTool["effect"];
 }
 
-/**
- * Tries an inverse or a repeated call up to `attempts` times, each within its time limit. @throws the reason of the
- * signal, because an aborted attempt could have taken effect.
- */
+/** Tries an inverse or a repeated call up to `attempts` times, in time. @throws the reason of the signal. */
 export async function attempt(
   called: Attempted,
   rollback: Rollback,

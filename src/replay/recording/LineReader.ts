@@ -190,10 +190,7 @@ export class LineReader {
   }
 }
 
-/**
- * Returns the settings that a resume has changed. The settings that a node changes are in the append of a checkpoint, and
- * the first ones of a lane are in its first append.
- */
+/** Returns the settings that a resume changed. Those of a node are in its append, others in the lane's first. */
 function settingsChanges(records: readonly OrderedRecord[]): ReadonlySet<OrderedRecord> {
   const appends = new Set(records.flatMap(({ record, position }) => (record.kind === "checkpoint" ? position : [])));
   appends.add(records[0]?.position ?? -1);

@@ -14,11 +14,7 @@ import { readStart } from "../recording/readStart.ts";
 import type { CandidateStart } from "./replayCandidate.ts";
 import { joinedResults, type RecordedResults } from "../results/ResultPool.ts";
 
-/**
- * Reads the point at which a counterfactual replay starts.
- *
- * @throws RunNotFoundError, RecordingPrunedError, CheckpointNotFoundError, NotSupportedError
- */
+/** Reads the start of a counterfactual replay. @throws RunNotFoundError, RecordingPrunedError, NotSupportedError */
 export async function readCandidateStart(
   log: RecordLog,
   {

@@ -1,5 +1,6 @@
 import { ThreadChangedError } from "../../../errors/integrationErrors.ts";
-import type { ThreadState, StoredPut } from "../thread/ThreadState.ts";
+import type { StoredPut } from "../thread/Checkpoints.ts";
+import type { ThreadState } from "../thread/ThreadState.ts";
 import type { CheckpointPlace } from "../write/checkpointRecords.ts";
 
 interface Seen {

@@ -9,16 +9,16 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
 import {
-  type ThreadState,
   type StoredPut,
   type StoredWrite,
   type CheckpointEntry,
   type Namespace,
   writesOf,
-} from "../thread/ThreadState.ts";
+} from "../thread/Checkpoints.ts";
 import { ancestors, deltaHistory } from "../thread/deltaHistory.ts";
 import type { Fields } from "../thread/valueChange.ts";
 import { type GraphValue, itemsOf, type Item } from "../thread/GraphValue.ts";
+import type { ThreadState } from "../thread/ThreadState.ts";
 import { decodeGraphValue } from "../values/decodeGraphValue.ts";
 import type { Json } from "../values/Json.ts";
 import { type KnownItems, ownFields } from "../write/KnownItems.ts";

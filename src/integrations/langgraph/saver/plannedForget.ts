@@ -1,13 +1,9 @@
-import type { ThreadState, Namespace, StoredPut } from "../thread/ThreadState.ts";
+import type { Namespace, StoredPut } from "../thread/Checkpoints.ts";
+import type { ThreadState } from "../thread/ThreadState.ts";
 import { ancestors } from "../thread/deltaHistory.ts";
 import type { ForgetRecord } from "../thread/GraphRecord.ts";
 
-/**
- * Plans which checkpoints to drop. Hides an ancestor instead if the delta channels of a kept checkpoint depend on the
- * ancestor.
- *
- * @returns `undefined` if all checkpoints stay
- */
+/** Plans which checkpoints to drop. Hides those that delta channels of kept ones need. `undefined` for no change. */
 export function plannedForget(state: ThreadState, kept: ReadonlySet<StoredPut>): ForgetRecord | undefined {
   const hidden = new Map<StoredPut, Set<string>>();
   for (const put of kept) for (const [ancestor, channels] of replayedBy(state, put)) addAll(hidden, ancestor, channels);

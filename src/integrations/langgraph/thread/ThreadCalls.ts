@@ -1,5 +1,5 @@
 import { ERROR, WRITES_IDX_MAP } from "@langchain/langgraph-checkpoint";
-import type { CheckpointEntry } from "./ThreadState.ts";
+import type { CheckpointEntry } from "./Checkpoints.ts";
 import type { StoredCallEnd, CallEndRecord, CallRecord, WriteEntry } from "./GraphRecord.ts";
 
 export interface StoredCall extends Omit<CallRecord, "kind" | "of" | "end"> {

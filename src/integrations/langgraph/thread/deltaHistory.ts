@@ -1,5 +1,6 @@
-import { type ThreadState, type StoredPut, type StoredWrite, writesBefore } from "./ThreadState.ts";
+import { type StoredPut, type StoredWrite, writesBefore } from "./Checkpoints.ts";
 import type { GraphValue } from "./GraphValue.ts";
+import type { ThreadState } from "./ThreadState.ts";
 
 export interface ChannelHistory {
   /** The value of the nearest ancestor with a value, or `undefined` if the channel starts empty. */

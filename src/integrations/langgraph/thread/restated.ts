@@ -1,5 +1,5 @@
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
-import type { CheckpointEntry, StoredCheckpoints, StoredPut, StoredWrite, PutFields } from "./ThreadState.ts";
+import type { CheckpointEntry, StoredCheckpoints, StoredPut, StoredWrite, PutFields } from "./Checkpoints.ts";
 import type { GraphRecord, ItemsRecord, PutRecord, WritesRecord, ValueRecord } from "./GraphRecord.ts";
 import { type Item, itemsOf, type GraphValue } from "./GraphValue.ts";
 import { valueChange, fieldsChange } from "./valueChange.ts";
@@ -91,12 +91,7 @@ interface PutDraft extends PutFields {
   readonly values: ReadonlyMap<string, GraphValue>;
 }
 
-/**
- * Builds the record of a checkpoint.
- *
- * @param parent the put to store the difference to, or `undefined` to store the whole checkpoint
- * @param last the previous put of the namespace
- */
+/** Builds the record of a checkpoint. @param parent The base of the difference. @param last The put before. */
 export function putRecord(draft: PutDraft, parent: StoredPut | undefined, last: StoredPut | undefined): PutRecord {
   const { namespace, id, parentId, ts, version, more } = draft;
   const set = [...draft.values].flatMap(([channel, value]) => changeOf(channel, parent?.values.get(channel), value));

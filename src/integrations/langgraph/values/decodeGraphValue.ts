@@ -7,11 +7,7 @@ import { fromBase64Url } from "../../../internal/bytes.ts";
 import { isTagged, type Json, tag, type Tagged } from "./Json.ts";
 import { messageOf } from "./messageFields.ts";
 
-/**
- * Decodes a stored form to a new value. Stored data can only create the types that {@link encodeGraphValue} stores.
- *
- * @throws UnreadableValueError
- */
+/** Decodes a stored form. It creates only types of {@link encodeGraphValue}. @throws UnreadableValueError */
 export function decodeGraphValue(json: Json): unknown {
   if (typeof json !== "object" || json === null) return json;
   if (Array.isArray(json)) return json.map((item: Json) => decodeGraphValue(item));

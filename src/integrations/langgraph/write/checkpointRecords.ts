@@ -1,7 +1,8 @@
-import { type ThreadState, type StoredPut, isWritten } from "../thread/ThreadState.ts";
+import { type StoredPut, isWritten } from "../thread/Checkpoints.ts";
 import type { GraphRecord, WriteEntry } from "../thread/GraphRecord.ts";
 import { type GraphValue, itemsOf, type Item } from "../thread/GraphValue.ts";
 import { putRecord } from "../thread/restated.ts";
+import type { ThreadState } from "../thread/ThreadState.ts";
 import { valueChange, type Fields } from "../thread/valueChange.ts";
 import type { CapturedCheckpoint, CapturedField, CapturedWrite } from "./captureCheckpoint.ts";
 import { ItemWriter, type StoreValue } from "./ItemWriter.ts";

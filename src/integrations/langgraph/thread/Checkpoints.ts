@@ -1,0 +1,91 @@
+import { compareWritesSortKeys, writesSortKey } from "@langchain/langgraph-checkpoint";
+import type { CallRecord } from "./GraphRecord.ts";
+import type { GraphValue } from "./GraphValue.ts";
+import type { Fields } from "./valueChange.ts";
+
+/** The fields of a checkpoint other than its channel values. */
+export interface PutFields {
+  /** The id of the parent, or `undefined` for a root. */
+  readonly parentId: string | undefined;
+  readonly ts: string;
+  readonly version: number;
+  readonly meta: Fields;
+  readonly versions: Fields;
+  readonly seen: Fields;
+  readonly more: Fields;
+}
+
+export interface StoredPut extends PutFields {
+  readonly number: number;
+  /** The position among all records of the thread. */
+  readonly order: number;
+  readonly entry: CheckpointEntry;
+  /** The base of this put, which is stored as a difference. */
+  parent: StoredPut | undefined;
+  values: ReadonlyMap<string, GraphValue>;
+  hidden: boolean;
+}
+
+export interface StoredWrite {
+  readonly order: number;
+  readonly task: string;
+  readonly path: string;
+  readonly index: number;
+  readonly channel: string;
+  readonly value: GraphValue;
+}
+
+export interface CheckpointEntry {
+  readonly namespace: string;
+  readonly id: string;
+  /** The last put of this id, or `undefined` if only writes are stored so far. */
+  put: StoredPut | undefined;
+  writes: StoredWrite[];
+  readonly children: number[];
+}
+
+export interface Namespace {
+  readonly entries: Map<string, CheckpointEntry>;
+  /** The entries that were put, ordered by their first put. */
+  readonly stored: CheckpointEntry[];
+  /** The last put that is not hidden. */
+  last: StoredPut | undefined;
+}
+
+export interface StoredCheckpoints {
+  readonly puts: ReadonlyMap<number, StoredPut>;
+  /** By name. The root graph has the name `""`. */
+  readonly namespaces: ReadonlyMap<string, Namespace>;
+  readonly calls: { restated(): Iterable<CallRecord> };
+}
+
+/** Returns the writes of a checkpoint as LangGraph applies them: the first regular and the last special one. */
+export function writesOf(entry: CheckpointEntry): readonly StoredWrite[] {
+  return sorted(entry.writes);
+}
+
+/** Returns the writes between the previous sibling and a child. A copied checkpoint (`fork`) has none. */
+export function writesBefore(entry: CheckpointEntry, child: StoredPut): readonly StoredWrite[] {
+  if (child.meta.get("source") === "fork") return [];
+  const elder = entry.children.reduce((last, order) => (order < child.order && order > last ? order : last), -1);
+  return sorted(entry.writes.filter(({ order }) => order > elder && order < child.order));
+}
+
+/** Returns whether the task already stored this regular write after the last child checkpoint. */
+export function isWritten({ writes, children }: CheckpointEntry, task: string, index: number): boolean {
+  const last = children.at(-1) ?? -1;
+  return index >= 0 && writes.some((write) => write.order > last && write.task === task && write.index === index);
+}
+
+function sorted(writes: readonly StoredWrite[]): readonly StoredWrite[] {
+  const byKey = new Map<string, StoredWrite>();
+  for (const write of writes) {
+    const key = `${write.index} ${write.task}`;
+    if (write.index < 0 || !byKey.has(key)) byKey.set(key, write);
+  }
+  const keyed = [...byKey.values()].map((write) => ({
+    write,
+    key: writesSortKey(write.path, write.task, write.index),
+  }));
+  return keyed.sort((a, b) => compareWritesSortKeys(a.key, b.key)).map(({ write }) => write);
+}
