@@ -128,14 +128,11 @@ function headsOf(index: LogProjection, lane: number | undefined): readonly Check
 /** Returns the first checkpoint of the last run in the history of the head, or of an open rollback's target. */
 export function firstOfRun(index: LogProjection): CheckpointPoint | undefined {
   let first: CheckpointPoint | undefined;
-  let at = headOf(index);
+  const { rollback, checkpoints, latest } = index;
+  let at = rollback ? checkpoints.get(rollback.target) : latest;
   while (at && at.runId === index.run?.run) {
     first = at;
     at = at.parent === undefined ? undefined : index.checkpoints.get(at.parent);
   }
   return first;
-}
-
-function headOf({ rollback, checkpoints, latest }: LogProjection): CheckpointPoint | undefined {
-  return rollback ? checkpoints.get(rollback.target) : latest;
 }

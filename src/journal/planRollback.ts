@@ -2,6 +2,7 @@ import { visitAt } from "../checkpoint/state/AgentState.ts";
 import type { CheckpointPoint } from "../checkpoint/records/lineRecords.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { placesLeft, placesOnWay, placesRejoined } from "../checkpoint/lines/lineage.ts";
+import { isSinceVisit } from "../checkpoint/records/Visit.ts";
 import { isOver, type OutcomeRecord } from "../checkpoint/records/callRecords.ts";
 import type { LoggedCall } from "./loggedCalls.ts";
 
@@ -102,11 +103,11 @@ function withoutOutputBefore(
   calls: readonly LoggedCall[],
   target: CheckpointPoint,
 ): ReadonlySet<string> {
-  const [base, ordinal] = visitAt(target);
+  const from = visitAt(target);
   const isOnWay = placesOnWay(index, target);
   const found = calls.filter(
     ({ outcome, visit, lane, order }) =>
-      (!isOver(outcome) || outcome.error) && visit[0] === base && visit[1] >= ordinal && isOnWay(lane, order),
+      (!isOver(outcome) || outcome.error) && isSinceVisit(visit, from) && isOnWay(lane, order),
   );
   return new Set(found.map(({ call }) => call));
 }

@@ -9,7 +9,7 @@ import { NodeContext } from "../node/NodeContext.ts";
 import type { NodeExecution, Wait } from "../node/NodeExecution.ts";
 import type { ActiveLine } from "./ActiveLine.ts";
 import { advance } from "./advance.ts";
-import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts";
+import { type Message, partsOf } from "../../checkpoint/messages/Message.ts";
 import { UnansweredToolCallError } from "../../errors/toolCallErrors.ts";
 import { textOf } from "../model/nodes.ts";
 
@@ -125,7 +125,7 @@ function assertAnswered(nodeId: string, { output, next, history }: NodeEnd): voi
   const asked = output.content.filter((part) => part.type === "tool-call");
   if (asked.length === 0) return;
   const answered = new Set(
-    history.flatMap(partsOf).flatMap((part) => (part.type === "tool-result" ? part.toolCallId : [])),
+    history.flatMap((message) => partsOf(message, "tool-result")).map(({ toolCallId }) => toolCallId),
   );
   const open = asked.filter(({ toolCallId }) => !answered.has(toolCallId)).map(({ toolName }) => toolName);
   if (open.length > 0) throw new UnansweredToolCallError(nodeId, open);
@@ -139,8 +139,4 @@ function endedWith({ nodeId, input, crossings: [first] }: NextStep): { readonly 
 function isAnswer(output: unknown): output is Extract<Message, { role: "assistant" }> {
   const { role, content } = Object(output) as Partial<Message>;
   return role === "assistant" && (typeof content === "string" || Array.isArray(content));
-}
-
-function partsOf({ content }: Message): readonly ContentPart[] {
-  return typeof content === "string" ? [] : content;
 }

@@ -28,14 +28,13 @@ export interface StrategyVersion {
 type Schemas<Input, Output> = { readonly input: z.core.$ZodType<Input>; readonly output: z.core.$ZodType<Output> };
 
 const optionsSchema = strictOptions(() => ({
-  version: customSchema("a whole number from 0 on", isVersion).optional(),
+  version: customSchema(
+    "a whole number from 0 on",
+    (value) => Number.isSafeInteger(value) && Number(value) >= 0,
+  ).optional(),
   input: z.unknown().optional(),
   output: z.unknown().optional(),
 }));
-
-function isVersion(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
 
 /**
  * Builds a strategy. The optional schemas validate the input and the output of a run.

@@ -1,4 +1,4 @@
-import type { AssistantMessage, ContentPart, Message } from "../../checkpoint/messages/Message.ts";
+import { type AssistantMessage, type ContentPart, type Message, partsOf } from "../../checkpoint/messages/Message.ts";
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 
@@ -37,7 +37,6 @@ export function replaceToolCallIds(history: MessageHistory, message: AssistantMe
 }
 
 function callIdsOf(message: Message): string | undefined {
-  if (message.role !== "assistant" || typeof message.content === "string") return undefined;
-  const ids = message.content.flatMap((part) => (part.type === "tool-call" ? [part.toolCallId] : []));
+  const ids = partsOf(message, "tool-call").map(({ toolCallId }) => toolCallId);
   return ids.length === 0 ? undefined : JSON.stringify(ids);
 }

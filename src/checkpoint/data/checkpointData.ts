@@ -164,15 +164,13 @@ function nestedLinesAt(index: LogProjection, point: CheckpointPoint): readonly N
 
 function nestedAt(index: LogProjection, lane: number, upTo: number): readonly NestedLineAt[] {
   return index.lines.childrenOf(lane).flatMap((line) => {
-    const point = isNestedAt(line, upTo) ? newestAt(index, line, upTo) : undefined;
+    const { begun, closed = Infinity } = line;
+    const isNested = begun <= upTo && (closed > upTo || closed === Infinity);
+    const point = isNested ? newestAt(index, line, upTo) : undefined;
     return point
       ? [{ path: pathOf(index, line), nodeId: point.record.node, status: statusAt(index, point, upTo), point }]
       : [];
   });
-}
-
-function isNestedAt({ begun, closed = Infinity }: NestedLine, upTo: number): boolean {
-  return begun <= upTo && (closed > upTo || closed === Infinity);
 }
 
 function newestAt(index: LogProjection, { lanes }: NestedLine, upTo: number): CheckpointPoint | undefined {

@@ -44,3 +44,12 @@ export type ProviderOptions = Readonly<Record<string, unknown>>;
 export type AssistantMessage = Extract<Message, { role: "assistant" }>;
 /** The results of the tool calls of a model response. */
 export type ToolMessage = Extract<Message, { role: "tool" }>;
+
+/** Returns the parts of a message that have a type. */
+export function partsOf<Type extends ContentPart["type"]>(
+  message: Message | undefined,
+  type: Type,
+): readonly Extract<ContentPart, { readonly type: Type }>[] {
+  if (!message || typeof message.content === "string") return [];
+  return message.content.filter((part): part is Extract<ContentPart, { readonly type: Type }> => part.type === type);
+}

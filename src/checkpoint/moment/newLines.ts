@@ -2,7 +2,7 @@ import type { Clock } from "../../internal/Clock.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import { isOver } from "../records/callRecords.ts";
-import type { LanePlace, CheckpointRecord } from "../records/lineRecords.ts";
+import type { LanePlace } from "../records/lineRecords.ts";
 import type { ModelUsage } from "../status/ModelUsage.ts";
 import type { Visit } from "../records/Visit.ts";
 import { type AgentState, firstVisitOf } from "../state/AgentState.ts";
@@ -139,7 +139,9 @@ class Beginning implements NewLines {
     const isTriedAgain = (call: string) => this.#isTriedAgain(call);
     const { records, requests } = recordsSince(this.#index, line, { ...begun, isFork, at, asksAgain, isTriedAgain });
     for (const [before, now] of requests) this.requests.set(before, now);
-    return { records, checkpoint: isFork && line.point ? endOf(line.point.record) : undefined };
+    const { status, digest, reason, verification, files } = line.point?.record ?? {};
+    const ended = { status, digest, reason, verification, files };
+    return { records, checkpoint: isFork && line.point ? ended : undefined };
   }
 
   /** A fork retries a call whose failure ended the run. */
@@ -164,8 +166,4 @@ class Beginning implements NewLines {
 /** Visits keep their numbers, except the first one on a lane without a checkpoint, which has the lane's number. */
 function visitsOf({ point }: LineAt, lane: number): (visit: Visit) => Visit {
   return (visit) => (point ? visit : [firstVisitOf(lane)[0], visit[1]]);
-}
-
-function endOf({ status, digest, reason, verification, files }: CheckpointRecord): LineChange["checkpoint"] {
-  return { status, digest, reason, verification, files };
 }

@@ -23,6 +23,11 @@ export function answerIn(slot: StoredValue): string | undefined {
   return answerKeyOf((slot as { readonly $answer: AnswerReference }).$answer);
 }
 
+/** Returns whether a visit is `from` or a later one with the same base. */
+export function isSinceVisit([base, ordinal]: Visit, from: Visit): boolean {
+  return base === from[0] && ordinal >= from[1];
+}
+
 export function isSameVisit(a: Visit | undefined, b: Visit | undefined): boolean {
   return a?.[0] === b?.[0] && a?.[1] === b?.[1];
 }

@@ -163,14 +163,10 @@ export function callsOf(index: LogProjection): readonly PlacedCall[] {
   const calls = new Map<string, PlacedCall>();
   for (const [lane, records] of index.laneRecords)
     for (const { record, order } of records) {
-      if (!isOfCall(record)) continue;
+      if (record.kind !== "intent" && record.kind !== "outcome") continue;
       const known = calls.get(record.call);
       const named = known && record.tool === undefined ? known.named : { lane, order };
       calls.set(record.call, { ...withRecord(known, record, order), lane, named });
     }
   return [...calls.values()];
-}
-
-function isOfCall(record: AgentRecord): record is Extract<AgentRecord, { kind: "intent" | "outcome" }> {
-  return record.kind === "intent" || record.kind === "outcome";
 }

@@ -21,7 +21,7 @@ export function inProgressData(state: StatusState, agentName: string): StateData
   const { current, checkpoint, startedAt = 0, activeAt = 0 } = state;
   const { node, iteration, at } = checkpoint?.record ?? { node: "start", iteration: 0, at: 0 };
   return {
-    currentAgent: subgraphOf(node) || (state.task?.name ?? agentName),
+    currentAgent: node.split("/").slice(0, -1).join("/") || (state.task?.name ?? agentName),
     currentStep: node,
     iterationCount: iteration,
     startedAt: iso(startedAt),
@@ -77,10 +77,6 @@ const dataOf: { readonly [Status in TaskStatus]: (state: StatusState, agentId: s
   cancelled: ({ current, checkpoint }) =>
     withoutUndefined({ cancelledAt: iso(current?.at), reason: checkpoint?.record.reason }),
 };
-
-function subgraphOf(node: string): string {
-  return node.split("/").slice(0, -1).join("/");
-}
 
 function iso(at: number | undefined): string {
   return new Date(at ?? 0).toISOString();

@@ -172,7 +172,7 @@ export class LogWriter<Rec extends LogRecord> {
 
   async #append(batch: Batch<Rec>): Promise<void> {
     try {
-      const { log, agentId, compressThresholdBytes, onAppended, stored = asTheyAre } = this.#options;
+      const { log, agentId, compressThresholdBytes, onAppended, stored = (records) => records } = this.#options;
       const { generation } = this;
       await putBlobs(log.blobs, agentId, generation, batch.uploads, compressThresholdBytes);
       const { records, snapshot, summary } = batch;
@@ -194,10 +194,6 @@ export class LogWriter<Rec extends LogRecord> {
       this.#open = undefined;
     }
   }
-}
-
-function asTheyAre(records: readonly LogRecord[]): readonly LogRecord[] {
-  return records;
 }
 
 function newBatch<Rec extends LogRecord>(): Batch<Rec> {

@@ -110,15 +110,11 @@ async function perform(recorder: RunRecorder, performance: Performance): Promise
   try {
     output = await runRecorded(recorder, performance);
   } catch (error) {
-    if (hasRun(error)) await deliver({ ...completed, failed: true });
+    if (isToolFailure(error) || error instanceof NotSerializableError) await deliver({ ...completed, failed: true });
     throw error;
   }
   await deliver(completed);
   return output;
-}
-
-function hasRun(error: unknown): boolean {
-  return isToolFailure(error) || error instanceof NotSerializableError;
 }
 
 async function runRecorded(recorder: RunRecorder, performance: Performance): Promise<unknown> {

@@ -33,7 +33,9 @@ export async function fitLines({ setup, journal, signal }: Fitting, stored: Stor
   const { uploads } = journal.writer;
   try {
     await journal.store([
-      ...lines.flatMap((line) => adapted(line, line.state.lane, journal)),
+      ...lines.flatMap(({ setup, state, verdict }) =>
+        verdict.kind === "compatible" ? changedStructure(setup, state, state.lane, journal) : [],
+      ),
       ...migrations.flatMap((migration) => migrationRecords(migration, journal)),
     ]);
   } catch (error) {
@@ -84,10 +86,6 @@ async function fittingLines(
   for (const { verdict, agentPath } of lines)
     if (verdict.kind === "incompatible") throw new StrategyChangedError(agentId, verdict.differences, agentPath);
   return lines;
-}
-
-function adapted({ setup, state, verdict }: FittedLine, lane: number, journal: Journal): readonly AgentRecord[] {
-  return verdict.kind === "compatible" ? changedStructure(setup, state, lane, journal) : [];
 }
 
 function tell({ setup, state, verdict, code, ...path }: FittedLine, agentId: string): void {

@@ -26,7 +26,7 @@ import { RunRecorder } from "../record/RunRecorder.ts";
 import type { RecordedLine, RecorderStart } from "../record/RecorderStart.ts";
 import { seedOf, storedResult } from "../../agent/feature/storedResult.ts";
 import { structureRecord, structureReference } from "../record/strategyRecord.ts";
-import type { ContentPart, Message, ToolMessage } from "../../checkpoint/messages/Message.ts";
+import { type ContentPart, type Message, partsOf, type ToolMessage } from "../../checkpoint/messages/Message.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
 
 export interface StoredState {
@@ -272,14 +272,6 @@ export function missingToolResults(
 function messageOf(input: unknown): Message | undefined {
   const { role, content } = Object(input) as Partial<Message>;
   return role === "tool" && Array.isArray(content) ? (input as Message) : undefined;
-}
-
-function partsOf<Type extends ContentPart["type"]>(
-  message: Message | undefined,
-  type: Type,
-): readonly Extract<ContentPart, { type: Type }>[] {
-  if (!message || typeof message.content === "string") return [];
-  return message.content.filter((part): part is Extract<ContentPart, { type: Type }> => part.type === type);
 }
 
 function resultOf(call: CallPart, calls: AgentState["calls"], reader: ValueReader): ResultPart {

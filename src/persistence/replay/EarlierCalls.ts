@@ -1,7 +1,7 @@
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import { mayBeToolCallId } from "../../checkpoint/ids/toolCallId.ts";
 import { isOver } from "../../checkpoint/records/callRecords.ts";
-import type { Visit } from "../../checkpoint/records/Visit.ts";
+import { isSinceVisit, type Visit } from "../../checkpoint/records/Visit.ts";
 import {
   type AgentState,
   nextVisitOf,
@@ -57,8 +57,7 @@ export class EarlierCalls implements KnownCalls {
   /** Returns the outcome of a call that an earlier visit made. `undefined` if the call is to be made. */
   endOf(call: string): Promise<CallEnd> | undefined {
     const { outcome, visit = this.#next } = this.calls.get(call) ?? {};
-    const isRepeated = visit[0] === this.#next[0] && visit[1] >= this.#next[1];
-    if (isRepeated || !isOver(outcome)) return undefined;
+    if (isSinceVisit(visit, this.#next) || !isOver(outcome)) return undefined;
     return import("./findCalls.ts").then(({ readEnd }) => readEnd(this.journal, outcome));
   }
 }

@@ -2,7 +2,7 @@ import { visitIn, withinOf } from "../../agent/feature/ContextBinding.ts";
 import { approvalDigest, questionDigest } from "../../agent/context/InputRequest.ts";
 import type { ApprovalVerdict } from "../../agent/tool/Tool.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
-import { isSameVisit, type Visit } from "../../checkpoint/records/Visit.ts";
+import { isSameVisit, isSinceVisit, type Visit } from "../../checkpoint/records/Visit.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
 import { nextVisitOf, type AgentState, type RecordedRequest } from "../../checkpoint/state/AgentState.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
@@ -54,7 +54,7 @@ export class RecordedAnswers {
   constructor(state: AgentState, reader: ValueReader, sha256: Sha256, keepExpired: boolean) {
     const from = nextVisitOf(state);
     const savedAt = state.checkpoint?.order ?? -1;
-    const again = [...state.requests.values()].filter(({ record: { visit } }) => isAgain(visit, from));
+    const again = [...state.requests.values()].filter(({ record: { visit } }) => isSinceVisit(visit, from));
     const numbers = new Map<string, number>();
     for (const request of again) {
       const { record } = request;
@@ -102,7 +102,11 @@ export class RecordedAnswers {
     if (asked) return asked.problems;
     const { id, within } = requestPlace(event);
     const isLeft = ({ visit, reply, ...other }: AskedBefore) =>
-      isSameVisit(visit, visitIn(event.visit)) && other.id === id && other.within === within && isGiven(reply);
+      isSameVisit(visit, visitIn(event.visit)) &&
+      other.id === id &&
+      other.within === within &&
+      reply !== undefined &&
+      !("expiredAt" in reply);
     return [...this.#byPlace.values()].some((other) => !this.#used.has(other) && isLeft(other))
       ? otherQuestion
       : undefined;
@@ -128,14 +132,6 @@ function placeOf(visit: Visit, { id, question, ordinal, within }: InputRequestPl
 /** Returns whether the node continues after the expiry. The expiry of other requests fails it. */
 function mayExpire({ approval, waitingFor }: RequestRecord): boolean {
   return approval !== undefined || waitingFor === "timer" || waitingFor === "event";
-}
-
-function isAgain(visit: Visit, from: Visit): boolean {
-  return visit[0] === from[0] && visit[1] >= from[1];
-}
-
-function isGiven(reply: Reply | undefined): boolean {
-  return reply !== undefined && !("expiredAt" in reply);
 }
 
 function replyOf(

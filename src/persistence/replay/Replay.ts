@@ -9,7 +9,7 @@ import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import type { NoteRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { type FailedRequest, isOver, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import { isRefusal } from "../../checkpoint/records/requestRecords.ts";
-import { answerKey, failureKey, isSameVisit, type Visit } from "../../checkpoint/records/Visit.ts";
+import { answerKey, failureKey, isSameVisit, isSinceVisit, type Visit } from "../../checkpoint/records/Visit.ts";
 import type { AgentState, RecordedAnswer, RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
@@ -44,7 +44,7 @@ export class Replay {
 
   /** @param from the first visit that runs again. Records of earlier visits are not needed. */
   constructor(state: AgentState, reader: ValueReader, index: LogProjection, from: Visit) {
-    const again = (visit: Visit) => visit[0] === from[0] && visit[1] >= from[1];
+    const again = (visit: Visit) => isSinceVisit(visit, from);
     for (const [key, record] of state.answers) {
       const { visit, failed = [] } = record;
       // For requests before a tool was renamed, only the place is compared.

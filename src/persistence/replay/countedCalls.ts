@@ -1,4 +1,4 @@
-import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
+import { type AssistantMessage, partsOf } from "../../checkpoint/messages/Message.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { AgentState, RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
@@ -8,9 +8,8 @@ export interface CallEnd {
   readonly output?: unknown;
 }
 
-export function callIdsIn({ content }: AssistantMessage): readonly string[] {
-  if (typeof content === "string") return [];
-  return content.flatMap((part) => (part.type === "tool-call" ? part.toolCallId : []));
+export function callIdsIn(message: AssistantMessage): readonly string[] {
+  return partsOf(message, "tool-call").map(({ toolCallId }) => toolCallId);
 }
 
 /** Returns the calls of the run. In a later run, the calls of a message of this run get other ids. */

@@ -53,11 +53,7 @@ export function mayBeDue(
 const counted: ReadonlySet<string> = new Set(["queued", "paused", "waiting", "completed", "failed", "cancelled"]);
 
 function mostFor(status: string, { maxCheckpoints, maxCheckpointsPaused }: FullRetentionPolicy): number {
-  return isHeld(status) ? maxCheckpointsPaused : maxCheckpoints;
-}
-
-function isHeld(status: string): boolean {
-  return status === "paused" || status === "waiting";
+  return status === "paused" || status === "waiting" ? maxCheckpointsPaused : maxCheckpoints;
 }
 
 function daysFor(status: string, { completedDays, failedDays }: FullRetentionPolicy): number {

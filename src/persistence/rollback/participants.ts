@@ -105,7 +105,7 @@ async function applySteps(
   const { journal, log } = rollback;
   const { key } = record;
   if (!participant) return { key, steps: [{ subject: key, change: `not applied: ${unusable}` }] };
-  const common = stepRequest(rollback);
+  const common = { ...commonRequest(rollback, journal.sha256), onFailure: rollback.onFailure ?? "stop" } as const;
   // The log was read before these contents were added.
   const kept = new Map<string, Uint8Array>();
   const request: StepRequest = {
@@ -187,10 +187,6 @@ async function keepContents(
 }
 
 type RequestSource = Omit<Rollback, "journal">;
-
-function stepRequest(rollback: Rollback): Omit<StepRequest, "keep"> {
-  return { ...commonRequest(rollback, rollback.journal.sha256), onFailure: rollback.onFailure ?? "stop" };
-}
 
 function commonRequest(
   { setup, log, target, signal }: RequestSource,

@@ -39,7 +39,8 @@ export async function revertCalls(
     return { ...shown, error: new ToolCallInDoubtError({ agentId, nodeId: call.node, ...shown }) as unknown };
   });
   for (const [at, call] of plan.revert.entries()) {
-    const revert = () => revertCall(call, ofCaller(call, rollback));
+    const ofCaller = { ...rollback, setup: setup.at(call.agentPath) ?? setup };
+    const revert = () => revertCall(call, ofCaller);
     const end = await (setup.telemetry ? setup.telemetry.inverse(agentId, call, revert) : revert());
     if (end.kind === "reverted" || end.kind === "skipped") {
       (end.kind === "reverted" ? reverted : skipped).push(revertibleCall(end.call));
@@ -52,11 +53,6 @@ export async function revertCalls(
     throw new RollbackIncompleteError(agentId, target.id, reverted, unsettled, remaining);
   }
   return { reverted, failed, skipped };
-}
-
-/** Uses the setup of the agent that made the call, or the caller's setup if that agent no longer exists. */
-function ofCaller({ agentPath }: LoggedCall, rollback: Rollback): Rollback {
-  return { ...rollback, setup: rollback.setup.at(agentPath) ?? rollback.setup };
 }
 
 async function leave(call: LoggedCall, error: unknown, { journal, onFailure }: Rollback): Promise<boolean> {

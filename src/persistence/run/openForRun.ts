@@ -39,7 +39,8 @@ export async function openForRun(
         await turns.other(own)?.result.catch(() => undefined);
       }),
     );
-    return { journal, request: wasBusy ? abandoning(request) : request, replaces: wasBusy };
+    const abandoning = { ...request, options: { ...request.options, unfinished: "abandon" } as const };
+    return { journal, request: wasBusy ? abandoning : request, replaces: wasBusy };
   }
   const { journal, wasBusy } = await opened(setup, options.signal, () => turns.untilReplaced().then(open));
   if (!wasBusy || whenBusy === "queue") return { journal, request, replaces: false };
@@ -64,11 +65,6 @@ async function opened(
 function refuse(error: unknown, inThisProcess: boolean): never {
   if (!(error instanceof AgentBusyError) || !inThisProcess) throw error;
   throw new AgentBusyError(error.agentId, error.owner, error.retryAfterMs, true);
-}
-
-/** Adds the option that abandons the stopped run, even if the input is the same. */
-function abandoning(request: RunRequest): RunRequest {
-  return { ...request, options: { ...request.options, unfinished: "abandon" } };
 }
 
 /** Returns a request for the result of a run in another process. If that process has died, the run continues here. */

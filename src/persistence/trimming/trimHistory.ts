@@ -1,5 +1,5 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
-import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts";
+import { type ContentPart, type Message, partsOf } from "../../checkpoint/messages/Message.ts";
 import { eventLine } from "../../listeners/eventEmitter.ts";
 import { abortable } from "../../internal/abortable.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
@@ -176,7 +176,8 @@ function cutOf(messages: readonly Message[], keep: number): number {
   let cut = 0;
   let needed = 0;
   for (let at = 0; at < limit; at++) {
-    for (const call of callsOf(messages[at])) needed = Math.max(needed, answeredAt.get(call) ?? messages.length);
+    for (const { toolCallId } of partsOf(messages[at], "tool-call"))
+      needed = Math.max(needed, answeredAt.get(toolCallId) ?? messages.length);
     if (needed <= at) cut = at + 1;
   }
   return cut;
@@ -189,9 +190,4 @@ function placeBefore(messages: readonly Message[], keep: number): number {
     if (messages[at - 1]?.role !== "system") left--;
   }
   return 0;
-}
-
-function callsOf(message: Message | undefined): readonly string[] {
-  if (message === undefined || typeof message.content === "string") return [];
-  return message.content.flatMap((part) => (part.type === "tool-call" ? part.toolCallId : []));
 }

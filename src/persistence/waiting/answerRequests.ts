@@ -129,12 +129,9 @@ function statusIfDue(journal: Journal, stored: StoredState, replies: readonly Re
 function isListedEnough(stored: StoredState, replied: ReadonlySet<string>): boolean {
   const { requests: given, statusState } = stored.log.index;
   const { requests = [], until } = statusState.current?.record ?? {};
-  if (until !== undefined && expiriesOf(stored, replied).includes(until)) return false;
+  const expiryOf = (id: string) => requestOf(stored.log.index, stored.state, id)?.record.expiresAt;
+  if (until !== undefined && [...replied].some((id) => expiryOf(id) === until)) return false;
   return !isListDue(requests.length, requests.length - given.repliesToStatus - replied.size);
-}
-
-function expiriesOf({ log: { index }, state }: StoredState, requests: ReadonlySet<string>) {
-  return [...requests].map((id) => requestOf(index, state, id)?.record.expiresAt);
 }
 
 /** The current state of a request. Only an open request accepts an answer. */

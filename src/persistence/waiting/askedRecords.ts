@@ -39,7 +39,7 @@ export function askedRecords(
     const at = made.timer?.startedAt ?? replies?.askedAt(made) ?? now;
     // The timer already has a record from the start of its sleep.
     if (made.timer) return { event: made, pending: pendingRequest(made, at), isNew };
-    const event = withProblems(recorder, made);
+    const event = withoutUndefined({ ...made, problems: made.problems ?? replies?.problemsOf(made) });
     requests.push(requestRecord(recorder, event, at));
     setup.askedSchemas.add(journal.agentId, event.requestId, event.request.schema);
     return { event, pending: pendingRequest(event, at), isNew };
@@ -54,10 +54,6 @@ export function tellOpened(
   const { waitingFor } = askedQuestion(request);
   const origin = { agentId: journal.agentId, runId: run.run, ...eventLine(runOf(context)) };
   setup.tell({ type: "request_opened", ...origin, nodeId, requestId, waitingFor });
-}
-
-function withProblems({ replies }: RunRecorder, event: InputRequestEvent): InputRequestEvent {
-  return withoutUndefined({ ...event, problems: event.problems ?? replies?.problemsOf(event) });
 }
 
 export function requestRecord(

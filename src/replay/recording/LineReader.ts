@@ -233,12 +233,9 @@ export function lanesToHead(index: LogProjection, head: Pick<LaneSpan, "lane" | 
     const record: LaneRecord | undefined = index.lanes.get(at.lane)?.record;
     if (!record) break;
     spans.unshift({ ...at, record });
-    const before: CheckpointPoint | undefined = record.keep === "all" ? pointBefore(index, record) : undefined;
+    const before: CheckpointPoint | undefined =
+      record.keep === "all" ? index.checkpoints.get(record.from ?? -1) : undefined;
     at = before && { lane: before.record.lane, upTo: before.order };
   }
   return spans;
-}
-
-function pointBefore({ checkpoints }: LogProjection, { from }: LaneRecord): CheckpointPoint | undefined {
-  return from === undefined ? undefined : checkpoints.get(from);
 }

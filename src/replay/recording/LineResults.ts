@@ -1,4 +1,4 @@
-import type { AssistantMessage, ContentPart } from "../../checkpoint/messages/Message.ts";
+import { type AssistantMessage, type ContentPart, partsOf } from "../../checkpoint/messages/Message.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { type AnswerRecord, isOver } from "../../checkpoint/records/callRecords.ts";
 import type { ReplyRecord, RequestRecord } from "../../checkpoint/records/requestRecords.ts";
@@ -85,7 +85,9 @@ export class LineResults {
   read(): Pick<LineRecording, "answers" | "calls" | "requests"> {
     const { index } = this.#log;
     const answers = [...this.#answers.values()].map((answer) => this.#response(answer));
-    const asked = new Map(answers.flatMap(({ message }) => callsIn(message).map((part) => [part.toolCallId, part])));
+    const asked = new Map(
+      answers.flatMap(({ message }) => partsOf(message, "tool-call").map((part) => [part.toolCallId, part])),
+    );
     // A redo continues with the outcomes of calls that an earlier rollback has reverted.
     const counted = [...this.#calls.values()].filter((call) => isOver(call.outcome) || index.counts(call));
     return {
@@ -131,8 +133,4 @@ export class LineResults {
     if (rejected !== undefined) return withoutUndefined({ rejected, by });
     return { answer: this.#log.readValue(reply.answer), ...withoutUndefined({ by }) };
   }
-}
-
-function callsIn({ content }: AssistantMessage): readonly ToolCallPart[] {
-  return typeof content === "string" ? [] : content.filter((part) => part.type === "tool-call");
 }

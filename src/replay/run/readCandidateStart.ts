@@ -1,5 +1,5 @@
 import { linePath } from "../../checkpoint/data/linePath.ts";
-import type { Visit } from "../../checkpoint/records/Visit.ts";
+import { isSinceVisit, type Visit } from "../../checkpoint/records/Visit.ts";
 import { visitAt } from "../../checkpoint/state/AgentState.ts";
 import { type LineAt, linesAt } from "../../checkpoint/moment/linesAt.ts";
 import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
@@ -55,7 +55,7 @@ function resultsAfter(
     const own = new Set(records.flatMap((each) => (each.order > after ? each.order : [])));
     if (own.size === 0 && !point) return [];
     const isOwn = (result: { readonly order: number; readonly visit: Visit }) =>
-      own.has(result.order) || (point !== undefined && isSince(result.visit, visitAt(point)));
+      own.has(result.order) || (point !== undefined && isSinceVisit(result.visit, visitAt(point)));
     const { answers, calls, requests } = resultsOf(log, lane);
     const path = linePath(index, lane);
     return [{ answers: answers.filter(isOwn), calls: calls.filter(isOwn), requests: requests.filter(isOwn), path }];
@@ -70,8 +70,4 @@ function resultsOf(log: AgentLog, lane: number): ReturnType<LineResults["read"]>
     for (const each of log.index.laneRecords.get(span.lane) ?? [])
       if (each.order <= span.upTo) results.add(each.record, each.order);
   return results.read();
-}
-
-function isSince([base, ordinal]: Visit, [from, first]: Visit): boolean {
-  return base === from && ordinal >= first;
 }

@@ -1,7 +1,6 @@
 import { placesUpTo } from "../../checkpoint/lines/lineage.ts";
 import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
-import type { AgentIndex } from "../../inspect/log/AgentIndex.ts";
 import { type StepEvent, stepEvents } from "../../inspect/show/stepView.ts";
 import type { Source } from "../../inspect/show/Source.ts";
 import { findCheckpoint } from "../../journal/findCheckpoint.ts";
@@ -28,7 +27,11 @@ export function runPath({ index, owner }: Source, runId: string, at: string | un
     if (!("record" in event)) return false;
     const { record, order } = event;
     if (record.kind === "status") return true;
-    return record.kind === "checkpoint" && isOfRun(index, record.version, runId) && isOnWay(record.lane, order);
+    return (
+      record.kind === "checkpoint" &&
+      log.checkpoints.get(record.version)?.runId === runId &&
+      isOnWay(record.lane, order)
+    );
   });
   return { runId, end, isWhole, events };
 }
@@ -43,10 +46,6 @@ function endOf(log: LogProjection, runId: string): CheckpointPoint | undefined {
   );
   const isKept = log.latest ? placesUpTo(log, log.latest) : () => false;
   return points.findLast(({ record, order }) => isKept(record.lane, order)) ?? points.at(-1);
-}
-
-function isOfRun({ log }: AgentIndex, version: number, runId: string): boolean {
-  return log.checkpoints.get(version)?.runId === runId;
 }
 
 /** Whether an unfinished node execution continues the path. */

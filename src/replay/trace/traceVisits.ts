@@ -147,7 +147,9 @@ function nestedOrder<Visit extends PlacedVisit>(log: LogProjection, visits: read
   const sorted = (line: number): readonly Visit[] => {
     const open = (nested.get(line) ?? []).toSorted((one, other) => compareLines(log, one, other));
     return [...(byLine.get(line) ?? []), undefined].flatMap((visit) => {
-      const inside = open.filter((each) => visit === undefined || startOf(log, each) < visit.order);
+      const inside = open.filter(
+        (each) => visit === undefined || (log.lines.nestedLine(each)?.begun ?? -1) < visit.order,
+      );
       for (const each of inside) open.splice(open.indexOf(each), 1);
       return [...inside.flatMap(sorted), ...(visit ? [visit] : [])];
     });
@@ -165,10 +167,6 @@ function firstLane(log: LogProjection, lane: number): number {
 function parentLine(log: LogProjection, line: number): number {
   const parent = log.lines.nestedLine(line)?.place.parent;
   return parent === undefined || parent >= line ? mainLine : firstLane(log, parent);
-}
-
-function startOf(log: LogProjection, line: number): number {
-  return log.lines.nestedLine(line)?.begun ?? -1;
 }
 
 function compareLines(log: LogProjection, one: number, other: number): number {

@@ -94,14 +94,11 @@ interface CopiedRecord {
 
 export async function copiedRecords(thread: ReadableThread): Promise<readonly CopiedRecord[]> {
   const copied: CopiedRecord[] = [];
-  for (const record of restated(thread.state))
-    if (!isOpenCall(record)) copied.push({ record, values: await thread.read(valuesOfRecord(record)) });
+  for (const record of restated(thread.state)) {
+    const isOpen = record.kind === "call" && (!record.end || isMadeAgain(record.end));
+    if (!isOpen) copied.push({ record, values: await thread.read(valuesOfRecord(record)) });
+  }
   return copied;
-}
-
-/** An unfinished call belongs to the original thread. The copy makes the call again. */
-function isOpenCall(record: GraphRecord): boolean {
-  return record.kind === "call" && (!record.end || isMadeAgain(record.end));
 }
 
 export function appendCopied(thread: OwnedThread, records: readonly CopiedRecord[]): void {

@@ -15,7 +15,7 @@ import { type GraphRecord, valuesOfRecord } from "./GraphRecord.ts";
 import { ThreadState } from "./ThreadState.ts";
 
 const change = optional(like({ s: optional(object), d: optional(listOf(text)) }));
-const item = either(count, inline);
+const item = either(count, (value) => object(value) && Object.hasOwn(value as object, "v"));
 const end = like({
   error: optional(text),
   unknown: optional((unknown) => unknown === true),
@@ -73,10 +73,6 @@ export const threadShape: ShapeDefinition<GraphRecord, ThreadState> = {
   values: valuesOfRecord,
   begin: () => new ThreadState(),
 };
-
-function inline(value: unknown): boolean {
-  return object(value) && Object.hasOwn(value as object, "v");
-}
 
 function graphValue(value: unknown): boolean {
   return either(

@@ -74,10 +74,6 @@ interface CountedAttempt extends TaskAttempt {
   readonly counts: Map<string, number>;
 }
 
-function newAttempt(number: number): CountedAttempt {
-  return { number, open: new Set(), used: new Set(), placed: Promise.resolve(), counts: new Map() };
-}
-
 /** Counts the calls of tasks. The counts restart when a node runs again, in any process. */
 export class TaskAttempts {
   readonly #attempts = new WeakMap<object, CountedAttempt>();
@@ -86,7 +82,16 @@ export class TaskAttempts {
   take({ scratchpad }: TaskPlace, { configurable, executionInfo, toolCall }: ToolConfig): CallPlace {
     const known = this.#attempts.get(scratchpad);
     const number = executionInfo?.nodeAttempt ?? known?.number ?? 1;
-    const attempt = known?.number === number ? known : newAttempt(number);
+    const attempt =
+      known?.number === number
+        ? known
+        : {
+            number,
+            open: new Set<string>(),
+            used: new Set<string>(),
+            placed: Promise.resolve(),
+            counts: new Map<string, number>(),
+          };
     this.#attempts.set(scratchpad, attempt);
     const within = `${callIn(attempt, configurable)}/`;
     const asked = within + (toolCall?.id ?? "");

@@ -50,7 +50,7 @@ export function messageFields(name: string, message: object): MessageFields {
     if (!isFilled(key) || !isUnset(value)) fields[key] = value;
   }
   for (const key of Object.keys(own))
-    if (!(key in fields) && !isOfClass(key) && !isUnset(own[key])) fields[key] = own[key];
+    if (!(key in fields) && key !== "type" && !key.startsWith("lc_") && !isUnset(own[key])) fields[key] = own[key];
   return fields;
 }
 
@@ -65,10 +65,6 @@ function filledFields(name: string, own: Readonly<Record<string, unknown>>): (ke
   const isWhole = !name.endsWith("Chunk");
   const withCalls = name === "AIMessage" && isUnset(own["additional_kwargs"]);
   return (key) => (isWhole && filled.has(key)) || (withCalls && filledCalls.has(key));
-}
-
-function isOfClass(key: string): boolean {
-  return key === "type" || key.startsWith("lc_");
 }
 
 /** Returns whether a value equals the default of a missing constructor field. */

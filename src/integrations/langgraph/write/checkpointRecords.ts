@@ -1,10 +1,10 @@
-import { type StoredPut, isWritten } from "../thread/Checkpoints.ts";
+import { isWritten } from "../thread/Checkpoints.ts";
 import type { GraphRecord, WriteEntry } from "../thread/GraphRecord.ts";
-import { type GraphValue, itemsOf, type Item } from "../thread/GraphValue.ts";
+import { type GraphValue, itemsOf } from "../thread/GraphValue.ts";
 import { putRecord } from "../thread/restated.ts";
 import type { ThreadState } from "../thread/ThreadState.ts";
-import { valueChange, type Fields } from "../thread/valueChange.ts";
-import type { CapturedCheckpoint, CapturedField, CapturedWrite } from "./captureCheckpoint.ts";
+import { valueChange } from "../thread/valueChange.ts";
+import type { CapturedCheckpoint, CapturedWrite } from "./captureCheckpoint.ts";
 import { ItemWriter, type StoreValue } from "./ItemWriter.ts";
 
 /** Identifies the checkpoint that a put or a write refers to. */
@@ -26,7 +26,9 @@ export function checkpointRecords(
   captured: CapturedCheckpoint,
 ): WrittenRecords {
   const parent = parentId === undefined ? undefined : state.entry(namespace, parentId)?.put;
-  const writer = new ItemWriter(state, store, () => (parent ? writtenItems(parent) : []));
+  const writer = new ItemWriter(state, store, () =>
+    parent ? parent.entry.writes.flatMap(({ value }) => itemsOf(value)) : [],
+  );
   const values = new Map<string, GraphValue>();
   for (const [channel, value] of captured.changed)
     values.set(channel, writer.value(value, parent?.values.get(channel)));
@@ -34,7 +36,7 @@ export function checkpointRecords(
     const value = parent?.values.get(channel);
     if (value) values.set(channel, value);
   }
-  const meta = jsonOf(captured.meta);
+  const meta = new Map([...captured.meta].map(([name, { json }]) => [name, json]));
   const last = state.namespaces.get(namespace)?.last;
   const put = putRecord({ ...captured, namespace, parentId, meta, values }, parent, last);
   return { records: [...writer.records(), put], writer };
@@ -60,13 +62,4 @@ export function writeRecords(
   const of = put ? { of: put.number } : { of: id, ...(namespace !== "" && { ns: namespace }) };
   const path = task.path === "" ? {} : { path: task.path };
   return { records: [...writer.records(), { kind: "writes", ...of, task: task.id, ...path, w }], writer };
-}
-
-/** Returns the items of the writes, because a message is first written by a task and then by a checkpoint. */
-function writtenItems({ entry }: StoredPut): readonly Item[] {
-  return entry.writes.flatMap(({ value }) => itemsOf(value));
-}
-
-function jsonOf(fields: ReadonlyMap<string, CapturedField>): Fields {
-  return new Map([...fields].map(([name, { json }]) => [name, json]));
 }
