@@ -9,15 +9,9 @@ import { Workspace } from "../workspace.ts";
 
 /** Options of {@link codingAgentDefaults}. */
 export interface CodingAgentOptions {
-  /**
-   * The files that the agent works on. They are rolled back with the agent, and a recovery compares them. Also pass its
-   * `tools` to the agent.
-   */
+  /** The files that the agent works on, and their rollback and recovery. Also pass its `tools` to the agent. */
   readonly workspace?: Workspace | undefined;
-  /**
-   * The directory of the file storage, relative to the working directory of the process. Defaults to
-   * `.agent-persistence`.
-   */
+  /** The directory of the file storage, relative to the working directory. Defaults to `.agent-persistence`. */
   readonly directory?: string | undefined;
   /** Another storage, which must have a log. Defaults to files in `directory`. */
   readonly storage?: PersistenceStorageProvider | undefined;

@@ -38,10 +38,7 @@ export interface CheckpointValidation {
   /** Without the `environment` of PersistenceConfig, only the participants compare files that the agent changed. */
   readonly environmental: {
     readonly workingDirectoryExists: ValidationCheck;
-    /**
-     * Required files are unchanged since the checkpoint. Files that the last run changed are unchanged since that
-     * change.
-     */
+    /** Required files are unchanged since the checkpoint, and files of the last run since their last change. */
     readonly filesUnchanged: ValidationCheck;
     /** Required versions and environment variables are available. */
     readonly dependenciesAvailable: ValidationCheck;

@@ -72,9 +72,7 @@ export function compareEnvironment(info: RecoveryInfo, facts: EnvironmentFacts):
   ];
 }
 
-/**
- * @param expected `null` if the file did not exist at the checkpoint. `undefined` if the checkpoint has no hash of it.
- */
+/** @param expected `null` if the file did not exist at the checkpoint. `undefined` if its hash is unknown. */
 function judgeFile(
   path: string,
   expected: string | null | undefined,
@@ -101,10 +99,7 @@ export interface Environment {
   readonly workingDirectory: string;
   /** Returns whether an absolute path is a directory. */
   hasDirectory(path: string): Promise<boolean>;
-  /**
-   * Returns the SHA-256 of a file's content in hex, or `undefined` for a missing file. A relative path is resolved from
-   * `directory`.
-   */
+  /** Returns the SHA-256 of a file in hex. `undefined` for a missing file. Relative paths start at `directory`. */
   hashOf(path: string, directory: string): Promise<string | undefined>;
   /** Looks up a name, such as `node`, `git` or `env:HOME`, and compares its value with the wanted value. */
   lookUp(name: string, wanted: string): Promise<EnvironmentAnswer>;

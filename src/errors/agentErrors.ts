@@ -1,9 +1,6 @@
 import { AgentPersistenceError, quoted, quotedList } from "./AgentPersistenceError.ts";
 
-/**
- * The agent was imported as a copy with the id of the original, and the original may still run. The stored state is
- * unchanged.
- */
+/** The agent is a copy with the id of the original, which may still run. The stored state is unchanged. */
 export class AgentCopiedError extends AgentPersistenceError {
   override readonly code = "agent_copied";
 
@@ -23,10 +20,7 @@ export class AgentMovedError extends AgentPersistenceError {
     readonly agentId: string,
     /** `moving` until `finishMove` or `cancelMove` is called. */
     readonly state: "moving" | "moved",
-    /**
-     * The id of the agent at its new location, and the directory of the new storage if it has one. Omitted while the
-     * move is in progress.
-     */
+    /** The new id of the agent, and the new directory if it has one. Omitted while the move is in progress. */
     readonly to?: { readonly agentId: string; readonly folder?: string },
   ) {
     const place = to?.folder === undefined ? "another storage" : `the storage in ${to.folder}`;
@@ -60,10 +54,7 @@ export class FeatureNotInstalledError extends AgentPersistenceError {
 
   constructor(
     readonly feature: string,
-    /**
-     * The operation or agent that requires the feature, such as `resume()`. Omitted if the caller requested the feature
-     * directly.
-     */
+    /** The operation or agent that requires the feature, such as `resume()`. Omitted for a direct request. */
     readonly neededBy?: string,
     advice = `Add .install(${feature}, { … }) to the agent before its first run.`,
   ) {

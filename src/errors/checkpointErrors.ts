@@ -59,10 +59,7 @@ export interface LargePart {
   readonly bytes: number;
 }
 
-/**
- * A checkpoint, or the answers to requests, would add more bytes to the storage than `maxCheckpointBytes` allows. The
- * data was not saved.
- */
+/** A checkpoint or the answers to requests exceed `maxCheckpointBytes`. The data was not saved. */
 export class CheckpointTooLargeError extends AgentPersistenceError {
   override readonly code = "checkpoint_too_large";
   /** The total size of the new data, as JSON in UTF-8. */
@@ -144,10 +141,7 @@ interface Refusal {
   readonly openTo?: string | undefined;
 }
 
-/**
- * The target of a rollback is not an ancestor of the current checkpoint and cannot be reached by a redo. The stored
- * state is unchanged.
- */
+/** The target of a rollback is neither an ancestor nor in reach of a redo. The stored state is unchanged. */
 export class NotAnAncestorError extends AgentPersistenceError {
   override readonly code = "not_an_ancestor";
   /** The ids of the newest valid targets, newest last. At most ten. */
@@ -212,9 +206,7 @@ export class ParticipantMissingError extends AgentPersistenceError {
   }
 }
 
-/**
- * The caller's decision stopped the recovery, or the stored state cannot be continued. The stored state is unchanged.
- */
+/** The caller stopped the recovery, or the stored state cannot be continued. The stored state is unchanged. */
 export class RecoveryRefusedError extends AgentPersistenceError {
   override readonly code = "recovery_refused";
 

@@ -20,10 +20,7 @@ export class KeyMissingError extends AgentPersistenceError {
   }
 }
 
-/**
- * Stored data was not encrypted by this library for this place with this key. It was changed, moved, or stored by
- * someone without the key.
- */
+/** Stored data was not encrypted for this place with this key. It was changed, moved, or stored without the key. */
 export class AuthenticationFailedError extends AgentPersistenceError {
   override readonly code = "authentication_failed";
 

@@ -7,10 +7,7 @@ export class SessionConflictError extends AgentPersistenceError {
   constructor(
     readonly sessionId: string,
     readonly operationId: string,
-    /**
-     * `operation_reused` if another applied transaction has the same id. `suffix_differs` if the session ends with
-     * other items than expected.
-     */
+    /** `operation_reused`: another transaction has the same id. `suffix_differs`: the session ends with other items. */
     readonly problem: "operation_reused" | "suffix_differs",
   ) {
     const found =
@@ -21,9 +18,7 @@ export class SessionConflictError extends AgentPersistenceError {
   }
 }
 
-/**
- * A graph continues from a checkpoint that is no longer the latest one of its thread. The new records were not stored.
- */
+/** A graph continues from a checkpoint that is no longer the latest of its thread. Nothing was stored. */
 export class ThreadChangedError extends AgentPersistenceError {
   constructor(
     override readonly code: "thread_deleted" | "thread_continued",

@@ -17,9 +17,7 @@ export class InvalidModelParametersError extends AgentPersistenceError {
   }
 }
 
-/**
- * A model stopped because its response reached the maximum length. The response is not added to the message history.
- */
+/** A model response reached the maximum length. It is not added to the message history. */
 export class ModelAnswerCutError extends AgentPersistenceError {
   override readonly code = "model_answer_cut";
 
@@ -54,10 +52,7 @@ export class ModelNotAvailableError extends AgentPersistenceError {
 type Failure = Pick<ModelRequestError, "model" | "provider" | "retryable"> &
   Partial<Pick<ModelRequestError, "statusCode" | "retryAfterMs">> & { readonly cause: unknown };
 
-/**
- * A request to a model failed, because the provider rejected it or could not be reached. `cause` is the provider's
- * error.
- */
+/** A request to a model failed. The provider rejected it, or is not reachable. `cause` is its error. */
 export class ModelRequestError extends AgentPersistenceError {
   override readonly code = "model_request_failed";
   readonly model: string;
@@ -146,9 +141,7 @@ export class UnsupportedMessagePartError extends AgentPersistenceError {
   }
 }
 
-/**
- * A model responded, but the run cannot continue with the response. The response is not added to the message history.
- */
+/** A model responded, but the run cannot use the response. It is not added to the message history. */
 export class UnusableModelAnswerError extends AgentPersistenceError {
   /** Whether the same request may produce a different response. */
   readonly retryable: boolean;

@@ -1,9 +1,6 @@
 import { AgentPersistenceError, type ErrorCause, quotedList, quoted } from "./AgentPersistenceError.ts";
 
-/**
- * A parallel node of a resumed run no longer has some of the branches that already started. The log is unchanged, and
- * no branch runs.
- */
+/** A parallel node of a resumed run lacks branches that already started. The log is unchanged. */
 export class BranchesChangedError extends AgentPersistenceError {
   override readonly code = "branches_changed";
 
@@ -90,10 +87,7 @@ export class RunInputDiffersError extends AgentPersistenceError {
   }
 }
 
-/**
- * The agent has no run to cancel or resume, because the run does not exist, finished or was canceled. The stored state
- * is unchanged.
- */
+/** The agent has no run to cancel or resume. The stored state is unchanged. */
 export class RunNotOpenError extends AgentPersistenceError {
   constructor(
     override readonly code: "nothing_to_cancel" | "nothing_to_resume",
@@ -124,10 +118,7 @@ export class RunStoppedError extends AgentPersistenceError {
   }
 }
 
-/**
- * The run waits for an answer to a request. The node that made the request can no longer use its context in this
- * process.
- */
+/** The run waits for an answer. The node that made the request can no longer use its context in this process. */
 export class RunSuspendedError extends AgentPersistenceError {
   override readonly code = "run_suspended";
 
@@ -138,9 +129,7 @@ export class RunSuspendedError extends AgentPersistenceError {
   }
 }
 
-/**
- * A resume was limited to agents in certain statuses, but the agent has another status. The stored state is unchanged.
- */
+/** A resume was limited to certain statuses, but the agent has another one. The stored state is unchanged. */
 export class StatusChangedError extends AgentPersistenceError {
   override readonly code = "status_changed";
 

@@ -13,10 +13,7 @@ export interface SealChange {
   readonly position: number;
 }
 
-/**
- * A sealed log does not match its seals, or the last seal that `keepAt` returned. Someone without the key changed it.
- * The log rejects appends.
- */
+/** A sealed log does not match its seals. Someone without the key changed it. The log rejects appends. */
 export class SealBrokenError extends AgentPersistenceError {
   override readonly code = "seal_broken";
   readonly kind: SealChangeKind;

@@ -35,10 +35,7 @@ export class AgentBusyError extends AgentPersistenceError {
   }
 }
 
-/**
- * An agent, a task, a checkpoint or a thread cannot be created, because its id is in use. The stored state is
- * unchanged.
- */
+/** An agent, task, checkpoint or thread cannot be created with a used id. The stored state is unchanged. */
 export class AlreadyExistsError extends AgentPersistenceError {
   constructor(
     override readonly code: "agent_exists" | "checkpoint_exists" | "task_exists" | "thread_exists",
@@ -75,10 +72,7 @@ export class NotSupportedError extends AgentPersistenceError {
   }
 }
 
-/**
- * Another owner took over the agent. It is unknown whether an append that rejects with this error was stored. Read the
- * log to find out.
- */
+/** Another owner took over the agent. The append may be stored. Read the log to find out. */
 export class OwnershipLostError extends AgentPersistenceError {
   override readonly code = "ownership_lost";
 
@@ -113,9 +107,7 @@ export class PositionConflictError extends AgentPersistenceError {
   }
 }
 
-/**
- * An operation such as `prune()` deletes data, which a three-method storage cannot do. The stored state is unchanged.
- */
+/** An operation such as `prune()` deletes data. A three-method storage cannot. The stored state is unchanged. */
 export class PruningNotSupportedError extends AgentPersistenceError {
   override readonly code = "pruning_not_supported";
 
@@ -194,10 +186,7 @@ export class StorageNotListableError extends AgentPersistenceError {
   }
 }
 
-/**
- * The tables of a storage are missing or outdated, and the storage is not allowed to create them. The database is
- * unchanged.
- */
+/** The tables of a storage are missing or outdated, and it may not create them. The database is unchanged. */
 export class StorageNotReadyError extends AgentPersistenceError {
   override readonly code = "storage_not_ready";
 

@@ -100,9 +100,7 @@ export class NotSerializableError extends AgentPersistenceError {
   }
 }
 
-/**
- * A stored value cannot be read, because it is damaged or because this process lacks a class or codec that wrote it.
- */
+/** A stored value cannot be read. It is damaged, or this process lacks a class or codec that wrote it. */
 export class UnreadableValueError extends AgentPersistenceError {
   override readonly code = "unreadable_value";
   /** The reference of the missing blob. `undefined` if no blob is missing. */

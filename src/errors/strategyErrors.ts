@@ -1,8 +1,6 @@
 import { AgentPersistenceError, quotedList, quoted } from "./AgentPersistenceError.ts";
 
-/**
- * Branches of a parallel node wrote different values to the same storage key, and `merge` did not resolve the conflict.
- */
+/** Branches wrote different values to the same storage key, and `merge` did not resolve the conflict. */
 export class BranchConflictError extends AgentPersistenceError {
   override readonly code = "branch_conflict";
 
@@ -31,10 +29,7 @@ export class DuplicateNameError extends AgentPersistenceError {
       | "duplicate_tool",
     /** The key of the feature or branch, the name of the node or tool, or the id of the request. */
     readonly duplicateName: string,
-    /**
-     * The graph of the duplicate node, or the path of the node with the duplicate request or branch. Omitted for
-     * features and tools.
-     */
+    /** The graph of the node, or the path of the node with the request or branch. Omitted for features and tools. */
     readonly within?: string,
   ) {
     super(messages[code](duplicateName, within));
@@ -119,10 +114,7 @@ export class NoMatchingEdgeError extends AgentPersistenceError {
   }
 }
 
-/**
- * The code of the agent, or of an agent that it calls, changed in a part that the stored run still needs. The log is
- * unchanged.
- */
+/** The code changed in a part that the stored run still needs. The log is unchanged. */
 export class StrategyChangedError extends AgentPersistenceError {
   override readonly code = "strategy_changed";
 
@@ -130,10 +122,7 @@ export class StrategyChangedError extends AgentPersistenceError {
     readonly agentId: string,
     /** One text per difference, such as `node "check" is gone`. */
     readonly differences: readonly string[],
-    /**
-     * The names of the tools that call the agent with the changed strategy, outermost first. Empty for the agent
-     * itself.
-     */
+    /** The names of the tools that call the changed agent, outermost first. Empty for the agent itself. */
     readonly agentPath: readonly string[] = [],
   ) {
     const id = quoted(agentId);

@@ -1,9 +1,6 @@
 import { AgentPersistenceError, quoted } from "./AgentPersistenceError.ts";
 
-/**
- * A worker's agent cannot find its task, because the agent and the tasks use different storages. The stored state is
- * unchanged.
- */
+/** A worker's agent and the tasks use different storages. The stored state is unchanged. */
 export class OtherStorageError extends AgentPersistenceError {
   override readonly code = "other_storage";
 

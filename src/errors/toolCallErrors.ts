@@ -84,10 +84,7 @@ export class ToolCallNotInDoubtError extends AgentPersistenceError {
 export class ToolFailedError extends AgentPersistenceError {
   override readonly code = "tool_failed";
 
-  /**
-   * The ids of the calls whose failures caused this failure. Set only if the failure was read from a log and `cause`
-   * does not contain these ids.
-   */
+  /** The ids of the calls whose failures caused this one. Set only if read from a log without them in `cause`. */
   readonly failedCalls?: readonly string[];
 
   /**
@@ -125,19 +122,13 @@ export class ToolNotStartedError extends AgentPersistenceError {
   }
 }
 
-/**
- * It is unknown whether a tool call took effect. Either the call was in doubt and was settled as `unknown`, or it timed
- * out.
- */
+/** It is unknown whether a tool call took effect: it was settled as `unknown`, or it timed out. */
 export class ToolOutcomeUnknownError extends AgentPersistenceError {
   override readonly code = "tool_outcome_unknown";
   /** The text that is sent to the model. */
   readonly reason: string;
 
-  /**
-   * @param timeoutMs - the exceeded time limit, in milliseconds. Omitted if the call was settled or its outcome was
-   * read from a log.
-   */
+  /** @param timeoutMs - the exceeded time limit, in milliseconds. Omitted for a settled or recorded call. */
   constructor(
     readonly toolName: string,
     readonly toolCallId: string,
@@ -174,10 +165,7 @@ export class ToolRejectedError extends AgentPersistenceError {
   }
 }
 
-/**
- * A strategy would return the text of a model response whose tool calls were not made. The output would then lack the
- * results of these calls.
- */
+/** A strategy would return the text of a response whose tool calls were not made, without their results. */
 export class UnansweredToolCallError extends AgentPersistenceError {
   override readonly code = "unanswered_tool_call";
 

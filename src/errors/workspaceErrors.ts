@@ -15,10 +15,7 @@ export class FileAccessError extends AgentPersistenceError {
   }
 }
 
-/**
- * A file that changed since the agent wrote it, or that cannot be reached. `options` lists the ways to resolve the
- * conflict.
- */
+/** A file that changed since the agent wrote it, or that cannot be reached. `options` lists the resolutions. */
 export interface ConflictingFile {
   readonly kind: "file_modified_externally" | "file_deleted" | "file_unreachable" | "git_state_changed";
   /** Relative to the root of the workspace. `.git/HEAD` and `.git/index` refer to the repository. */
@@ -29,10 +26,7 @@ export interface ConflictingFile {
   readonly interrupted?: true;
   /** The values that `onConflict` may return. */
   readonly options: readonly string[];
-  /**
-   * Why the value that `onConflict` returned could not be applied. Omitted if `onConflict` is missing or returned
-   * "abort".
-   */
+  /** Why the result of `onConflict` could not be applied. Omitted without `onConflict`, or after "abort". */
   readonly refused?: string;
 }
 
@@ -120,10 +114,7 @@ export class GitError extends AgentPersistenceError {
   }
 }
 
-/**
- * A path points outside the workspace, through a link, or into the `.git` of a repository. The path was neither read
- * nor written.
- */
+/** A path points outside the workspace, through a link, or into a `.git`. It was neither read nor written. */
 export class PathNotAllowedError extends AgentPersistenceError {
   override readonly code = "path_not_allowed";
 

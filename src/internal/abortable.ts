@@ -55,9 +55,7 @@ interface TimeLimit {
   readonly late: () => unknown;
 }
 
-/**
- * Runs work with a signal that also aborts after a timeout. Rejects with the abort reason without waiting for the work.
- */
+/** Runs work with a signal that also aborts after a timeout. Rejects with the abort reason without waiting. */
 export async function withinTime<Result>(
   { ms, clock, late }: TimeLimit,
   signal: AbortSignal,

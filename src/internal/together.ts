@@ -11,9 +11,7 @@ export async function together<const Work extends readonly unknown[]>(
   return Promise.all(work);
 }
 
-/**
- * Calls an action for each item, at most `limit` at a time. Rejects with the first failure after the running actions.
- */
+/** Calls an action for each item, at most `limit` at a time. Rejects with the first failure, after all calls. */
 export async function forEachAtOnce<Item>(
   items: readonly Item[],
   limit: number,

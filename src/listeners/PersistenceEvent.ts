@@ -58,10 +58,7 @@ interface LineEvents {
   readonly trigger_failed: { readonly nodeId: string; readonly trigger: string; readonly reason: string };
   /** An agent continues from a stored checkpoint: after an interruption, on a branch, or after a rollback. */
   readonly checkpoint_restored: EventCheckpoint & { readonly by: "resume" | "branch" | "rollback" };
-  /**
-   * The strategy or the tools changed, but all code that the line can still run is unchanged. The line continues with
-   * the new code.
-   */
+  /** The strategy or the tools changed, but not the code that the line can still run. The line continues. */
   readonly strategy_adapted: {
     /** One text for each difference, such as `node "check" is new`. */
     readonly differences: readonly string[];
@@ -80,10 +77,7 @@ interface LineEvents {
     readonly usage?: ModelUsage;
     readonly finishReason?: string;
   };
-  /**
-   * A model request failed with `error`. It is retried after `delayMs` milliseconds. `attempt`: the number of the
-   * failed attempt, from 1.
-   */
+  /** A model request failed with `error`, and is retried after `delayMs`. `attempt`: the failed attempt, from 1. */
   readonly model_retry: {
     readonly nodeId: string;
     readonly attempt: number;
@@ -94,10 +88,7 @@ interface LineEvents {
   readonly history_trimmed: { readonly toolOutputs: number; readonly messages: number };
   /** The summarizer threw `error`. Its content stays in the history. */
   readonly trimming_failed: { readonly content: "tool_output" | "messages"; readonly error: unknown };
-  /**
-   * A branch of a parallel node failed with `error`. The other branches continue, unless the node has `onFailure:
-   * "stop"`.
-   */
+  /** A branch of a parallel node failed with `error`. The others continue, unless `onFailure` is `"stop"`. */
   readonly branch_failed: {
     /** The node that ran. */
     readonly nodeId: string;
@@ -121,9 +112,7 @@ interface RunEvents {
 
 /** The events about an agent as a whole, by type, with their fields. */
 interface AgentEvents {
-  /**
-   * Opening the agent found an incomplete append at the end of the log, and skipped it. A crash or damage can cause it.
-   */
+  /** Opening the agent skipped an incomplete append at the end of the log, from a crash or damage. */
   readonly log_torn_tail: { readonly tornTail: TornTail };
   /** The summary of an opened agent was damaged, or belonged to another agent. `file` was rebuilt from the log. */
   readonly summary_rebuilt: { readonly file: string };
@@ -166,10 +155,7 @@ interface EventOrigin<Type> {
   readonly at: string;
 }
 
-/**
- * An event of a durable agent, distinguished by `type`. New types may be added, so a `switch` must ignore unknown
- * types.
- */
+/** An event of a durable agent, by `type`. New types may be added, so ignore unknown types. */
 export type PersistenceEvent =
   | {
       [Type in keyof LineEvents]: EventOrigin<Type> & { readonly runId: string } & EventLine & LineEvents[Type];
@@ -177,10 +163,7 @@ export type PersistenceEvent =
   | { [Type in keyof RunEvents]: EventOrigin<Type> & { readonly runId: string } & RunEvents[Type] }[keyof RunEvents]
   | { [Type in keyof AgentEvents]: EventOrigin<Type> & AgentEvents[Type] }[keyof AgentEvents];
 
-/**
- * Receives every event. The returned promise is not awaited. An error of the listener is passed to `onListenerError`
- * and has no other effect.
- */
+/** Receives every event. Not awaited. `onListenerError` gets its errors, which have no other effect. */
 export type PersistenceListener = (event: PersistenceEvent) => void | PromiseLike<void>;
 
 /** Receives the error of a listener and the event. */

@@ -74,10 +74,7 @@ function placeOf({ nodeId, iteration, progress, progressSummary }: EventCheckpoi
   return `${nodeId}, iteration ${iteration}${percent}${summary}`;
 }
 
-/**
- * Replaces control characters and characters that change the text direction, because ids and summaries may come from a
- * model.
- */
+/** Replaces control characters and direction marks, because ids and summaries may come from a model. */
 function printable(line: string): string {
   return line.replaceAll(/[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu, " ");
 }

@@ -11,10 +11,7 @@ export interface FileStatus {
 export interface OpenFile {
   /** Appends `bytes` and resolves to the number of accepted bytes. */
   write(bytes: Uint8Array): Promise<number>;
-  /**
-   * Combines `write` and `fdatasync` in one call, which needs only one round trip to the device. Omitted if
-   * unsupported.
-   */
+  /** Combines `write` and `fdatasync` in one call, with one round trip to the device. Omitted if unsupported. */
   readonly writeSynced?: (bytes: Uint8Array) => Promise<number>;
   /** Syncs the data, and the metadata to read it, to the device. */
   fdatasync(): Promise<void>;
@@ -38,10 +35,7 @@ export interface FileSystem {
   /** Returns at most `length` bytes of a file from `start`. Defaults to all bytes. */
   readFile(path: string, start?: number, length?: number): Promise<Uint8Array>;
   stat(path: string): Promise<FileStatus>;
-  /**
-   * Adds a second name to a file. Rejects with `EEXIST` if the name is in use, so only one of several competing
-   * processes succeeds.
-   */
+  /** Adds a second name to a file. Rejects with `EEXIST` if it is in use, so only one of several succeeds. */
   link(existing: string, path: string): Promise<void>;
   /** Renames a file and replaces an existing file with the new name. */
   rename(from: string, to: string): Promise<void>;

@@ -8,18 +8,13 @@ export interface ProcessFacts {
   /** The namespace of start times. Omitted if the system has a single clock. */
   readonly timeNamespace?: string | undefined;
   readonly processId: number;
-  /**
-   * The start time of the process. A process id can be reused, but not together with its start time. Empty if unknown.
-   */
+  /** The start time of the process, because process ids are reused. Empty if unknown. */
   readonly processStart: string;
 }
 
 /** The identity of this process. Injected, so that tests can simulate many processes. */
 export interface ProcessIdentity extends ProcessFacts {
-  /**
-   * Returns whether a process of this machine and namespaces still runs. Returns false only if the process has
-   * certainly ended.
-   */
+  /** Returns whether a process of this machine and namespaces runs. False only if it has certainly ended. */
   isRunning(processId: number, processStart: string): boolean;
   /** The numeric id of the process's user. Omitted if the system has no users. */
   readonly user?: number | undefined;

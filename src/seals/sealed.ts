@@ -18,10 +18,7 @@ export interface SealOptions {
    * the storage are found. Defaults to no such place.
    */
   readonly keepAt?: SealKeeper | undefined;
-  /**
-   * The maximum number of appends that one seal covers. Ends of runs are always sealed. With 1, every append is sealed.
-   * Defaults to 16.
-   */
+  /** The most appends that one seal covers. Ends of runs are always sealed. Defaults to 16. */
   readonly every?: number | undefined;
 }
 

@@ -7,10 +7,7 @@ import type { ApprovalVerifier, CheckedApproval } from "./ApprovalVerifier.ts";
 
 /** Options of {@link signedApprovals}. */
 export interface SignedApprovalsOptions {
-  /**
-   * Returns whether a signature belongs to the bytes, with a key of this person. `at` is the signed time of the
-   * approval, in ISO 8601.
-   */
+  /** Returns whether a signature belongs to the bytes, with a key of this person. `at`: when it was signed. */
   readonly verify: (
     bytes: Uint8Array,
     signature: Uint8Array,

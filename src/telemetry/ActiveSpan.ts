@@ -23,10 +23,7 @@ export class ActiveSpan {
     return typeof trace === "string" ? trace : undefined;
   }
 
-  /**
-   * Calls `action` once and returns its result. Operations that start inside `action`, or later in its promise, are
-   * nested in this operation.
-   */
+  /** Calls `action` once and returns its result. Operations that start inside it, or its promise, are nested. */
   run<Result>(action: () => Result): Result {
     const span = this.#span;
     if (!span) return action();

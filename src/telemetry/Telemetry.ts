@@ -29,10 +29,7 @@ export abstract class Telemetry {
    */
   readonly content?: boolean | undefined;
 
-  /**
-   * Starts an operation. Operations are nested: the parent is the operation whose `run` is active. Returns `undefined`
-   * to hide the operation.
-   */
+  /** Starts an operation. Its parent is the one whose `run` is active. `undefined` hides the operation. */
   abstract start(operation: TelemetryOperation): TelemetrySpan | undefined;
 
   /** Calls {@link start}. Errors of `start` and of its span are not thrown. */

@@ -8,17 +8,9 @@ export interface TelemetrySpan {
    * another process can link to it. Not stored if omitted.
    */
   readonly trace?: string | undefined;
-  /**
-   * Calls `action` once and returns its result. Operations that start inside `action`, or later in its promise, are
-   * nested in this operation.
-   */
+  /** Calls `action` once and returns its result. Operations that start inside it, or its promise, are nested. */
   run<Result>(action: () => Result): Result;
-  /**
-   * Ends the operation. Called once.
-   *
-   * @param facts Facts that are known only at the end.
-   * @param failure Omitted if the operation succeeded.
-   */
+  /** Ends the operation, once. @param facts Facts that are known only now. @param failure Omitted for a success. */
   end(facts: TelemetryFacts, failure?: TelemetryFailure): void;
 }
 

@@ -137,9 +137,7 @@ export class KeyLog {
         if (listed.status === status && isKeyLogId(listed.agentId)) yield listed.agentId;
   }
 
-  /**
-   * Returns the id of the agent whose key a log has. `undefined` if it was destroyed. @throws AuthenticationFailedError
-   */
+  /** Returns the id of the agent whose key a log has. `undefined` if destroyed. @throws AuthenticationFailedError */
   async agentIdIn(logId: string): Promise<string | undefined> {
     let found: unknown;
     for await (const { records } of this.#log.read(logId)) found = records[0] ?? found;

@@ -59,12 +59,7 @@ export class ValueLoader {
     return value instanceof StoredAt ? this.#slotOf(value) : value;
   }
 
-  /**
-   * Returns a decoded value.
-   *
-   * @throws UnreadableValueError if the value is missing.
-   * @throws CorruptBlobError if its blob is damaged.
-   */
+  /** Returns a decoded value. @throws UnreadableValueError if it is missing. @throws CorruptBlobError */
   decoded(value: unknown): unknown {
     return value instanceof StoredAt ? this.#reader.read(this.#slotOf(value)) : value;
   }

@@ -37,9 +37,7 @@ export interface ListedAgent {
   readonly reason?: string;
   /** Explains why an agent in progress is stuck. Requires `explain`. Omitted if a process runs the agent. */
   readonly stuck?: {
-    /**
-     * `gone` if the owner's process exited, `silent` if the owner stopped renewing its lease, `none` without an owner.
-     */
+    /** `gone` if the owner's process exited, `silent` if it stopped renewing its lease, `none` without an owner. */
     readonly owner: "gone" | "silent" | "none";
     /** The number of calls in doubt that need a decision. A resume repeats the others, such as idempotent calls. */
     readonly inDoubt: number;
@@ -55,9 +53,7 @@ export interface ListedAgent {
    * progress. Omitted if unknown.
    */
   readonly updatedAt?: string;
-  /**
-   * The time at which the agent is due, such as the end of a wait, in ISO 8601. Omitted if the agent has no due time.
-   */
+  /** The time at which the agent is due, such as the end of a wait, in ISO 8601. Omitted if it is not due. */
   readonly dueAt?: string;
   readonly runId?: string;
   readonly taskName?: string;
@@ -91,9 +87,7 @@ export interface OwnershipView {
   readonly lastPosition: number;
   /** The first time in the records, in ISO 8601. Omitted if the records contain no time. */
   readonly at?: string;
-  /**
-   * Whether the previous owner stopped during a run or a rollback, because it crashed, was aborted or became silent.
-   */
+  /** Whether the previous owner crashed, was aborted or became silent during a run or a rollback. */
   readonly tookOver: boolean;
 }
 

@@ -4,10 +4,7 @@ import type { ShownValue, LineView } from "./viewParts.ts";
 export interface RequestView {
   readonly requestId: string;
   readonly kind: "input" | "approval" | "timer" | "event";
-  /**
-   * `left` if the requesting line continued without an answer, for example after a rollback. `fired` for a timer that
-   * has ended.
-   */
+  /** `left` if the line continued without an answer, for example after a rollback. `fired` for an ended timer. */
   readonly state: "open" | "answered" | "rejected" | "expired" | "fired" | "left";
   readonly node: string;
   readonly line: LineView;

@@ -19,9 +19,7 @@ export interface RollbackPreview {
   readonly skipped: readonly CallView[];
   /** For a redo, the calls up to the target that an earlier rollback reverted. They are not repeated. */
   readonly stayedReverted: readonly CallView[];
-  /**
-   * The file changes of the rollback, assuming that the agent has its workspace and the files have no other changes.
-   */
+  /** The file changes of the rollback, assuming that the agent has its workspace and no other changes. */
   readonly files: readonly FileChangeView[];
   /** The checkpoints that would be abandoned. */
   readonly leaves: readonly string[];

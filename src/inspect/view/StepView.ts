@@ -128,9 +128,7 @@ export interface OwnerStep extends StepBase {
   readonly kind: "owner";
   /** The previous generation. */
   readonly before: number;
-  /**
-   * Whether the previous owner stopped during a run or a rollback, because it crashed, was aborted or became silent.
-   */
+  /** Whether the previous owner crashed, was aborted or became silent during a run or a rollback. */
   readonly tookOver: boolean;
 }
 

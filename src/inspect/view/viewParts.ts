@@ -11,10 +11,7 @@ export interface Problem {
 export type ShownValue =
   | {
       readonly value: unknown;
-      /**
-       * Whether parts over the limits were omitted. A text in their place states how much. Omitted if the value is
-       * complete.
-       */
+      /** Whether parts over the limits were omitted. A text in their place states how much. Omitted if complete. */
       readonly cut?: true;
     }
   | { readonly unreadable: Problem };
@@ -30,10 +27,7 @@ export interface UsageView {
 
 /** A line of execution, which is the main line, a branch of a parallel node or a sub-agent. */
 export interface LineView {
-  /**
-   * The path of the branch, such as `both#facts` or `both#shout/inner#x` for a nested branch. Omitted outside of
-   * branches.
-   */
+  /** The path of the branch, such as `both#facts` or `both#shout/inner#x`. Omitted outside of branches. */
   readonly branch?: string;
   /** The tool names of the enclosing sub-agents, outermost first. Empty outside of sub-agents. */
   readonly agentPath: readonly string[];
@@ -54,10 +48,7 @@ export interface LaneView {
   readonly lastId?: string;
   /** The part of the earlier state that the lane keeps. */
   readonly keeps: "all" | "history" | "state" | "nothing";
-  /**
-   * `open` if the agent continues from the lane, `ended` if a branch or sub-agent was joined, `left` if a move or a
-   * newer run abandoned the lane.
-   */
+  /** `open` if the agent continues from the lane, `ended` if it was joined, `left` if it was abandoned. */
   readonly state: "open" | "ended" | "left";
 }
 

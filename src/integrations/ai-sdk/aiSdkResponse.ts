@@ -10,9 +10,7 @@ import { addUsage, type ModelUsage } from "../../checkpoint/status/ModelUsage.ts
 export interface AiSdkAnswer extends PromptAnswer {
   /** `stop`, `tool-calls`, `length` (the response was cut off), `other` or `unknown`. */
   readonly finishReason: string;
-  /**
-   * The finish reason in the provider's terms. Omitted before specification v3 or if the provider reports no reason.
-   */
+  /** The finish reason in the provider's terms. Omitted before specification v3, or if unknown. */
   readonly rawFinishReason?: string;
 }
 

@@ -71,10 +71,7 @@ export interface DurableRunnerRunOptions extends Pick<RunOptions, "runId" | "unf
 export interface DurableResumeOptions extends Pick<RunOptions, "takeOver"> {
   /** The id of the durable agent. */
   readonly agentId: string;
-  /**
-   * Answers to open requests by request id. If one answer is rejected, all are. Otherwise all answers are recorded
-   * before the run continues.
-   */
+  /** Answers to open requests by request id, recorded before the run continues. If one is rejected, all are. */
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
 }
 

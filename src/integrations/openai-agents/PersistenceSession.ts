@@ -22,10 +22,7 @@ export interface PersistenceSessionOptions {
   readonly storage: LogPersistenceStorageProvider;
   /** The name of the session. Agents and sessions have separate namespaces. */
   readonly sessionId: string;
-  /**
-   * Reports changes and prunings, for example to `openTelemetry()` of `agent-persistence/otel`. Omitted for no
-   * telemetry.
-   */
+  /** Reports changes and prunings, for example to `openTelemetry()`. Defaults to no telemetry. */
   readonly telemetry?: Telemetry | undefined;
 }
 
@@ -93,11 +90,7 @@ export class PersistenceSession
     await this.#store.change({ type: "add", items: frozenCopy(added) });
   }
 
-  /**
-   * Removes and returns the last item. Returns `undefined` if the session is empty.
-   *
-   * @throws the errors of {@link addItems}
-   */
+  /** Removes and returns the last item. `undefined` for an empty session. @throws the errors of {@link addItems} */
   async popItem(): Promise<AgentInputItem | undefined> {
     return this.#store.pop();
   }
@@ -111,21 +104,13 @@ export class PersistenceSession
     await this.#store.clear();
   }
 
-  /**
-   * Replaces all items in one append.
-   *
-   * @throws the errors of {@link addItems}
-   */
+  /** Replaces all items in one append. @throws the errors of {@link addItems} */
   async replaceHistoryWithCompaction(replaced: AgentInputItem[]): Promise<void> {
     checkSchema(items, replaced, "items of a session");
     await this.#store.change({ type: "replace", items: frozenCopy(replaced) });
   }
 
-  /**
-   * Replaces function calls by their `callId` in one append.
-   *
-   * @throws InvalidInputError, or the errors of {@link addItems}
-   */
+  /** Replaces function calls by `callId` in one append. @throws InvalidInputError, the errors of {@link addItems} */
   async applyHistoryMutations(args: SessionHistoryRewriteArgs): Promise<void> {
     checkSchema(mutationsSchema, args, "mutations of a session");
     await this.#store.mutate(frozenCopy(args.mutations));
@@ -144,11 +129,7 @@ export class PersistenceSession
     await this.#store.transact(operationId, transaction);
   }
 
-  /**
-   * Deletes removed and replaced items from the storage.
-   *
-   * @returns the number of bytes freed
-   */
+  /** Deletes removed and replaced items from the storage. @returns the number of bytes freed */
   async prune(): Promise<{ readonly bytes: number }> {
     return this.#store.prune();
   }

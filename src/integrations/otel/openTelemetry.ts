@@ -39,15 +39,9 @@ export interface OpenTelemetryOptions {
    * agents, model requests and tool calls themselves. Defaults to `"all"`.
    */
   readonly spans?: "all" | "persistence" | undefined;
-  /**
-   * Whether spans contain messages, inputs and outputs, which may be large or contain personal data. Defaults to
-   * `false`.
-   */
+  /** Whether spans contain messages, inputs and outputs, which may contain personal data. Defaults to `false`. */
   readonly content?: boolean | undefined;
-  /**
-   * The value of `gen_ai.provider.name`, such as `"openai"`, if the framework does not report the provider. Omitted by
-   * default.
-   */
+  /** The `gen_ai.provider.name`, such as `"openai"`, if the framework does not report it. Omitted by default. */
   readonly provider?: string | undefined;
 }
 

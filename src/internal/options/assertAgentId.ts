@@ -5,10 +5,7 @@ const maxBytes = 1024;
 const loneSurrogate = /\p{Surrogate}/u;
 const encoder = new TextEncoder();
 
-/**
- * Rejects invalid agent ids before any access. Text with lone surrogates is invalid, because two such texts can share
- * one UTF-8 form.
- */
+/** Rejects invalid agent ids before any access. Texts with lone surrogates can share one UTF-8 form. */
 export function assertAgentId(agentId: unknown): asserts agentId is string {
   if (typeof agentId !== "string") throw new InvalidAgentIdError(agentId, withArticle(typeof agentId));
   if (agentId === "") throw new InvalidAgentIdError(agentId, "an empty text");

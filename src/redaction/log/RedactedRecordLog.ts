@@ -32,9 +32,7 @@ export interface RedactedRecordLogOptions {
 
 type Receive = NonNullable<RecordLog["receive"]>;
 
-/**
- * Encrypts the redacted values and the blobs of a log. The log below has tokens, readers of this log get the values.
- */
+/** Encrypts the redacted values and the blobs of a log. The log below has tokens in their place. */
 export class RedactedRecordLog extends KeyedRecordLog {
   readonly blobs: BlobStore;
   readonly encodedAppends?: NonNullable<RecordLog["encodedAppends"]>;

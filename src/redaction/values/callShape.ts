@@ -32,9 +32,7 @@ const callType = /_call$|tool_use$/;
 /** The type of a call in a message for a user interface of the AI SDK. */
 const partType = /^tool-(.+)$/s;
 
-/**
- * Returns the call of an object, if it represents one. @param toolOfCall - the tool of a call whose result lacks it.
- */
+/** Returns the call of an object, if it is one. @param toolOfCall - the tool of a call whose result lacks it. */
 export function callShape(value: object, toolOfCall: (callId: unknown) => string | undefined): CallShape | undefined {
   const own = toolOf(value) ?? toolOfPart(value);
   if (own !== undefined) return { tool: own, sides: callSides };

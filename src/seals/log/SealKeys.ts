@@ -18,10 +18,7 @@ export interface KeptSeal {
   readonly dropped?: true;
 }
 
-/**
- * A place outside the storage that keeps the newest seal of each log. Whoever changes the storage must not be able to
- * change this place.
- */
+/** A place for the newest seal of each log. Whoever changes the storage must not be able to change it. */
 export interface SealKeeper {
   /** Returns the newest seal of a log, or `undefined` if none was written. */
   read(agentId: string): Promise<KeptSeal | undefined>;

@@ -10,10 +10,7 @@ export interface StreamsConfig {
   readonly store: StreamStore;
   /** How long a chunk waits for others before it is stored, in milliseconds. Defaults to 250. */
   readonly batchDelayMs?: number | undefined;
-  /**
-   * The number of chunks that are stored together. After its first four appends, a response takes one append for each
-   * batch. Defaults to 64.
-   */
+  /** The number of chunks in one append, after the first four of a response. Defaults to 64. */
   readonly batchChunks?: number | undefined;
   /**
    * How long a call of the store may take, in milliseconds. A later answer counts as a failure. The end of a run waits

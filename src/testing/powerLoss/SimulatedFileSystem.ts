@@ -38,10 +38,7 @@ export class SimulatedFileSystem implements FileSystem {
     return new Map([...this.#traced.tree.files()].map(([path, content]) => [path, content.read()]));
   }
 
-  /**
-   * Injects a fault into later calls. Calls are counted from the first one, as in `calls`. `undefined` removes the
-   * fault.
-   */
+  /** Injects a fault into later calls, counted from the first one, as in `calls`. `undefined` removes it. */
   inject(fault: Fault | undefined): void {
     checkSchema(faultSchema.optional(), fault, "fault of a simulated file system");
     this.#calls.fault = fault;

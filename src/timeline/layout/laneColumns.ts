@@ -75,10 +75,7 @@ function isStep(row: TimelineRow): row is TimelineRow & { readonly kind: "item";
   return row.kind === "item" && row.item.kind === "step";
 }
 
-/**
- * Places the steps on the path to the head and later unsaved steps in column 0. Without a head, the last step counts as
- * the head.
- */
+/** Places the steps to the head, and later unsaved ones, in column 0. Without a head, the last step counts. */
 function placeStraight(places: GraphPlaces, head: string | undefined): ReadonlySet<number> {
   const onWay = new Set<number>();
   const since = places.steps.find(([, { parent, open }]) => open !== undefined && parent === head);

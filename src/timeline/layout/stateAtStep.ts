@@ -82,10 +82,7 @@ function merged(before: TimelineFile | undefined, after: TimelineFile): Timeline
   return { ...after, before: before.before };
 }
 
-/**
- * The differences between two states. Each pair contains the text before and after, with `undefined` for a missing
- * side.
- */
+/** The differences between two states: pairs of texts before and after, `undefined` for a missing side. */
 interface StateDifference {
   readonly same: number;
   readonly removed: readonly TimelineMessage[];

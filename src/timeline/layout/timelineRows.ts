@@ -4,10 +4,7 @@ export type TimelineRow =
   | { readonly kind: "item"; readonly item: TimelineItem }
   | { readonly kind: "gap"; readonly milliseconds: number; readonly key: string };
 
-/**
- * Heights in pixels. They depend only on the data and the width, so that the position of a row is known before it is
- * rendered.
- */
+/** Heights in pixels. They depend only on data and width, so that positions are known before rendering. */
 export const heights = { gap: 30, mark: 34, line: 21, head: 30, calls: 33, wait: 50, padding: 10 } as const;
 
 /** The minimum width of a call next to others, in pixels. */

@@ -250,9 +250,7 @@ function setBackTo(state: SessionState, { run, before }: RunPart): SessionRecord
   return [...state.progressOf(run).undone(state.items, before), { kind: "progress", run, done: before }];
 }
 
-/**
- * Appends the records of a change together with `more`. Values are encoded and appended in one turn of the event loop.
- */
+/** Appends the records of a change, with `more`. Values are encoded in the same turn of the event loop. */
 function append(log: SessionLog, change: SessionChange, ...more: readonly SessionRecord[]): void {
   log.append([...recordsOf(log.state, change, encoderOf(log)), ...more], { last: true });
 }

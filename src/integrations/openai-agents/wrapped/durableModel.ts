@@ -53,10 +53,7 @@ async function respond({ model, name }: NamedModel, request: ModelRequest): Prom
   return run.ids.noted(given);
 }
 
-/**
- * Streams a response. The SDK starts the tools after the last event, so the last event is delayed until the response is
- * durable.
- */
+/** Streams a response. The last event, after which the SDK starts tools, waits until the response is durable. */
 async function* stream({ model, name }: NamedModel, request: ModelRequest): AsyncIterable<StreamEvent> {
   const run = currentRun();
   if (!run) return yield* model.getStreamedResponse(request);

@@ -30,10 +30,7 @@ export interface RecordLogHarness {
   readonly silence: ((owned: OwnedLog) => void | PromiseLike<void>) | LeftOut;
   /** Changes any stored byte of the append at this position, bypassing the log. */
   readonly alter: ((agentId: string, position: number) => void | PromiseLike<void>) | LeftOut;
-  /**
-   * Changes any stored byte of a blob, bypassing the log. If omitted, the tests of altered blobs are skipped and
-   * reported.
-   */
+  /** Changes any stored byte of a blob, bypassing the log. Without it, tests of altered blobs are skipped. */
   readonly alterBlob?: ((agentId: string, reference: string) => void | PromiseLike<void>) | LeftOut | undefined;
   /** Executes the next write but returns a driver error to the log. Affects only one write. */
   readonly loseAnswer: (() => void | PromiseLike<void>) | LeftOut;
