@@ -9,7 +9,7 @@ import { NodeContext } from "../node/NodeContext.ts";
 import type { NodeExecution, Wait } from "../node/NodeExecution.ts";
 import type { ActiveLine } from "./ActiveLine.ts";
 import { advance } from "./advance.ts";
-import { type Message, partsOf } from "../../checkpoint/messages/Message.ts";
+import { type Message, partsOfType } from "../../checkpoint/messages/Message.ts";
 import { UnansweredToolCallError } from "../../errors/toolCallErrors.ts";
 import { textOf } from "../model/nodes.ts";
 
@@ -125,7 +125,7 @@ function assertAnswered(nodeId: string, { output, next, history }: NodeEnd): voi
   const asked = output.content.filter((part) => part.type === "tool-call");
   if (asked.length === 0) return;
   const answered = new Set(
-    history.flatMap((message) => partsOf(message, "tool-result")).map(({ toolCallId }) => toolCallId),
+    history.flatMap((message) => partsOfType(message, "tool-result")).map(({ toolCallId }) => toolCallId),
   );
   const open = asked.filter(({ toolCallId }) => !answered.has(toolCallId)).map(({ toolName }) => toolName);
   if (open.length > 0) throw new UnansweredToolCallError(nodeId, open);

@@ -1,4 +1,9 @@
-import { type AssistantMessage, type ContentPart, type Message, partsOf } from "../../checkpoint/messages/Message.ts";
+import {
+  type AssistantMessage,
+  type ContentPart,
+  type Message,
+  partsOfType,
+} from "../../checkpoint/messages/Message.ts";
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 
@@ -37,6 +42,6 @@ export function replaceToolCallIds(history: MessageHistory, message: AssistantMe
 }
 
 function callIdsOf(message: Message): string | undefined {
-  const ids = partsOf(message, "tool-call").map(({ toolCallId }) => toolCallId);
+  const ids = partsOfType(message, "tool-call").map(({ toolCallId }) => toolCallId);
   return ids.length === 0 ? undefined : JSON.stringify(ids);
 }

@@ -46,7 +46,7 @@ export type AssistantMessage = Extract<Message, { role: "assistant" }>;
 export type ToolMessage = Extract<Message, { role: "tool" }>;
 
 /** Returns the parts of a message that have a type. */
-export function partsOf<Type extends ContentPart["type"]>(
+export function partsOfType<Type extends ContentPart["type"]>(
   message: Message | undefined,
   type: Type,
 ): readonly Extract<ContentPart, { readonly type: Type }>[] {

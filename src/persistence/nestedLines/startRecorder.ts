@@ -26,7 +26,7 @@ import { RunRecorder } from "../record/RunRecorder.ts";
 import type { RecordedLine, RecorderStart } from "../record/RecorderStart.ts";
 import { seedOf, storedResult } from "../../agent/feature/storedResult.ts";
 import { structureRecord, structureReference } from "../record/strategyRecord.ts";
-import { type ContentPart, type Message, partsOf, type ToolMessage } from "../../checkpoint/messages/Message.ts";
+import { type ContentPart, type Message, partsOfType, type ToolMessage } from "../../checkpoint/messages/Message.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
 
 export interface StoredState {
@@ -261,11 +261,11 @@ export function missingToolResults(
   input?: unknown,
 ): ToolMessage | undefined {
   const asked = messages.findLastIndex(({ role }) => role !== "tool");
-  const results = messages.slice(asked + 1).flatMap((message) => partsOf(message, "tool-result"));
+  const results = messages.slice(asked + 1).flatMap((message) => partsOfType(message, "tool-result"));
   const answered = new Set(results.map(({ toolCallId }) => toolCallId));
-  const open = partsOf(messages[asked], "tool-call").filter((part) => !answered.has(part.toolCallId));
+  const open = partsOfType(messages[asked], "tool-call").filter((part) => !answered.has(part.toolCallId));
   if (open.length === 0) return undefined;
-  const next = new Map(partsOf(messageOf(input), "tool-result").map((part) => [part.toolCallId, part]));
+  const next = new Map(partsOfType(messageOf(input), "tool-result").map((part) => [part.toolCallId, part]));
   return { role: "tool", content: open.map((part) => next.get(part.toolCallId) ?? resultOf(part, calls, reader)) };
 }
 

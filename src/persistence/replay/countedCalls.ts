@@ -1,4 +1,4 @@
-import { type AssistantMessage, partsOf } from "../../checkpoint/messages/Message.ts";
+import { type AssistantMessage, partsOfType } from "../../checkpoint/messages/Message.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { AgentState, RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
@@ -9,7 +9,7 @@ export interface CallEnd {
 }
 
 export function callIdsIn(message: AssistantMessage): readonly string[] {
-  return partsOf(message, "tool-call").map(({ toolCallId }) => toolCallId);
+  return partsOfType(message, "tool-call").map(({ toolCallId }) => toolCallId);
 }
 
 /** Returns the calls of the run. In a later run, the calls of a message of this run get other ids. */

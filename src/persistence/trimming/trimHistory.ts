@@ -1,5 +1,5 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
-import { type ContentPart, type Message, partsOf } from "../../checkpoint/messages/Message.ts";
+import { type ContentPart, type Message, partsOfType } from "../../checkpoint/messages/Message.ts";
 import { eventLine } from "../../listeners/eventEmitter.ts";
 import { abortable } from "../../internal/abortable.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
@@ -176,7 +176,7 @@ function cutOf(messages: readonly Message[], keep: number): number {
   let cut = 0;
   let needed = 0;
   for (let at = 0; at < limit; at++) {
-    for (const { toolCallId } of partsOf(messages[at], "tool-call"))
+    for (const { toolCallId } of partsOfType(messages[at], "tool-call"))
       needed = Math.max(needed, answeredAt.get(toolCallId) ?? messages.length);
     if (needed <= at) cut = at + 1;
   }

@@ -1,4 +1,4 @@
-import { type AssistantMessage, type ContentPart, partsOf } from "../../checkpoint/messages/Message.ts";
+import { type AssistantMessage, type ContentPart, partsOfType } from "../../checkpoint/messages/Message.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { type AnswerRecord, isOver } from "../../checkpoint/records/callRecords.ts";
 import type { ReplyRecord, RequestRecord } from "../../checkpoint/records/requestRecords.ts";
@@ -86,7 +86,7 @@ export class LineResults {
     const { index } = this.#log;
     const answers = [...this.#answers.values()].map((answer) => this.#response(answer));
     const asked = new Map(
-      answers.flatMap(({ message }) => partsOf(message, "tool-call").map((part) => [part.toolCallId, part])),
+      answers.flatMap(({ message }) => partsOfType(message, "tool-call").map((part) => [part.toolCallId, part])),
     );
     // A redo continues with the outcomes of calls that an earlier rollback has reverted.
     const counted = [...this.#calls.values()].filter((call) => isOver(call.outcome) || index.counts(call));
