@@ -82,7 +82,9 @@ export function isFileState(value: unknown): value is FileState {
   const { kind, hash, bytes, mode, target } = value as Readonly<Record<string, unknown>>;
   if (kind === "link") return typeof target === "string" && target !== "" && !target.includes("\0");
   const isHash = typeof hash === "string" && /^[0-9a-f]{64}$/.test(hash);
-  return (
-    kind === "file" && isHash && Number.isSafeInteger(bytes) && Number.isInteger(mode) && mode >= 0 && mode <= 0o777
-  );
+  return kind === "file" && isHash && Number.isSafeInteger(bytes) && isMode(mode);
+}
+
+function isMode(value: unknown): boolean {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 0o777;
 }
