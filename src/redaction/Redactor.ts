@@ -22,6 +22,8 @@ export interface Redactor {
    * @throws VaultRequiredError if a redacted value is needed later, and no vault keeps it.
    */
   apply<Options extends RedactedOptions>(options: Options, agent?: Pick<FeaturePipeline, "tools">): Options;
+  /** Called before a tool call. Errors, events and telemetry then do not show the redacted values of the input. */
+  input(agentId: string, toolName: string, input: unknown): void;
   /** Returns the output of a tool as the run, the model and the storage get it. */
   output(toolName: string, output: unknown): unknown;
 }

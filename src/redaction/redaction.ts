@@ -126,6 +126,10 @@ export class StorageRedaction implements Redactor {
     };
   }
 
+  input(agentId: string, toolName: string, input: unknown): void {
+    this.#shown.of(agentId, { input }, toolName);
+  }
+
   output(toolName: string, output: unknown): unknown {
     return this.#vault ? output : this.#shown.output(toolName, output);
   }

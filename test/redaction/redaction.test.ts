@@ -7,10 +7,12 @@ import {
   Persistence,
   persistence,
   RollbackToolRegistry,
+  strategy,
   tool,
 } from "../../src/index.ts";
 import { redaction, type RedactionOptions, secret } from "../../src/encryption.ts";
 import { secretPaths } from "../../src/redaction/secret.ts";
+import { Telemetry, type TelemetrySpan } from "../../src/feature.ts";
 import { scriptedModel } from "../../src/testing.ts";
 import { testKeys } from "../encryption/encryptedHarness.ts";
 import { collect } from "../storage/file/support/fixture.ts";
@@ -190,6 +192,42 @@ describe("values that evade redaction", () => {
     expect(JSON.stringify(await collect(storage.log.list()))).not.toContain(hidden);
     const [last] = (await persistence(agent).agent("a").getCheckpoints()).slice(-1);
     expect(JSON.stringify(last?.messageHistory)).toContain(JSON.stringify(output));
+  });
+});
+
+describe("a failed call without a recorded intent", () => {
+  it("shows no secret of its input in events and telemetry", async () => {
+    const shown: string[] = [];
+    class Failures extends Telemetry {
+      override start(): TelemetrySpan {
+        return { run: (action) => action(), end: (_facts, failure) => void shown.push(String(failure?.error)) };
+      }
+    }
+    const check = tool({
+      name: "check",
+      description: "Checks.",
+      inputSchema: z.object({ card: z.object({ number: secret(z.string()) }) }),
+      effect: "none",
+      execute: ({ card }) => {
+        throw new Error(`card ${card.number} declined`);
+      },
+    });
+    const built = strategy<string, string>("checks", (graph) => {
+      const one = graph.node("one", (input: string, { tools }) => tools.call(check, { card: { number: input } }));
+      const all = graph.parallel("all", { one }, (results) => String(results.one));
+      graph.edge(graph.start, all);
+      graph.edge(all, graph.finish);
+    });
+    const agent = new AIAgent({ llmModel: "m", promptExecutor: scriptedModel([]), strategy: built, tools: [check] });
+    agent.install(Persistence, {
+      storage: new InMemoryPersistenceStorageProvider(),
+      redact: redaction({ vault: { keys } }),
+      telemetry: new Failures(),
+      onEvent: (event) => void (event.type === "branch_failed" && shown.push(String(event.error))),
+    });
+    await expect(agent.run("4111222233334444", { agentId: "a" })).rejects.toThrow("declined");
+    expect(shown.filter((text) => text.includes("[redacted]"))).toHaveLength(3);
+    expect(shown.join()).not.toContain("4111222233334444");
   });
 });
 

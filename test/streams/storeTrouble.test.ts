@@ -5,6 +5,8 @@ import { InMemoryStreamStore, Streams, type StreamStore } from "agent-persistenc
 import { describe, expect, it } from "vitest";
 import { scriptedModel, text } from "../integrations/ai-sdk-agents/support/scriptedModel.ts";
 import { type Sdk, sdks } from "../integrations/ai-sdk-agents/support/sdks.ts";
+import { SimulatedClock } from "agent-persistence/testing";
+import { StreamCalls, StreamWriter } from "../../src/streams/write/StreamWriter.ts";
 import { storesUnderTest } from "./store/storesUnderTest.ts";
 
 const promptExecutor: PromptExecutor = {
@@ -91,6 +93,41 @@ describe("a store that never answers", () => {
       types = [...types, value?.type ?? expect.unreachable()];
     }
     await removal;
+  });
+});
+
+describe.each(Object.entries(storesUnderTest))("a store whose responses are lost, %s", (_name, make) => {
+  it("stores each chunk once", async () => {
+    const { store } = await make();
+    for (const lost of [1, 2, 3]) {
+      let sent = 0;
+      const lossy: Pick<StreamStore, "append" | "remove"> = {
+        append: async (...entry) => {
+          await store.append(...entry);
+          if (++sent <= lost) throw new Error("the response was lost");
+        },
+        remove: (...of) => store.remove(...of),
+      };
+      const streamId = `lost-${lost}`;
+      const clock = new SimulatedClock();
+      const onFailure = () => undefined;
+      const calls = new StreamCalls({ ...store, ...lossy } as StreamStore, streamId, {
+        clock,
+        timeoutMs: 1_000,
+        onFailure,
+      });
+      const writer = new StreamWriter(calls, { writer: 1, number: 1 }, { clock, delayMs: 0, chunks: 1 });
+      const texts = ["a", "b", "c", "d", "e", "f"];
+      for (const text of texts) {
+        writer.add({ type: "text-delta", text, requestId: "r", nodeId: "n" });
+        clock.advance(1);
+        const before = sent;
+        await expect.poll(() => sent).toBeGreaterThan(before);
+      }
+      const stored = async () => (await store.read(streamId)).flatMap(({ chunks }) => chunks);
+      const textOf = (chunk: string) => (JSON.parse(chunk) as { readonly text: string }).text;
+      await expect.poll(async () => (await stored()).map(textOf)).toEqual(texts);
+    }
   });
 });
 

@@ -199,6 +199,6 @@ export const persistenceConfigSchema: z.ZodType = strictOptions(() => ({
   retentionSchedule: objectWithMethods<PruningSchedule>("start").optional(),
   migrations: z.array(migrationSchema).optional(),
   telemetry: telemetrySchema.optional(),
-  redact: objectWithMethods<Redactor>("apply", "output").optional(),
+  redact: objectWithMethods<Redactor>("apply", "input", "output").optional(),
   clock: clockSchema.optional(),
 }));

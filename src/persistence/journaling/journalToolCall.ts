@@ -119,6 +119,7 @@ async function perform(recorder: RunRecorder, performance: Performance): Promise
 
 async function runRecorded(recorder: RunRecorder, performance: Performance): Promise<unknown> {
   const { facts, event, next } = performance;
+  recorder.setup.redact?.input(recorder.journal.agentId, event.tool.name, event.input);
   recorder.calls.inFlight.set(facts.call, facts);
   try {
     const made = await next(event);

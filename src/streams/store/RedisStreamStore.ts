@@ -25,6 +25,11 @@ const optionsSchema = strictOptions(() => ({
   prefix: z.string().optional(),
 }));
 
+interface RangeOfIds {
+  readonly start?: string | undefined;
+  readonly end?: string;
+}
+
 /** A reply of XRANGE: the id of each entry, and its fields and values. */
 type RangeReply = readonly (readonly [id: string, fields: readonly string[]])[];
 
@@ -54,18 +59,26 @@ export class RedisStreamStore implements StreamStore {
   }
 
   async read(streamId: string, after?: StreamPlace): Promise<readonly StreamEntry[]> {
-    return visibleEntries(await this.#entries(streamId), after);
+    const start = after && (await this.#idAt(streamId, after));
+    return visibleEntries(await this.#entries(streamId, { start }), after);
   }
 
   async remove(streamId: string, upTo?: StreamPlace): Promise<void> {
     if (!upTo) return void (await this.#ask("DEL", this.#keyOf(streamId)));
-    const removed = (await this.#entries(streamId)).filter((entry) => isUpTo(entry, upTo));
-    const ids = removed.map(({ writer, first }) => `${writer}-${first}`);
+    const entries = await this.#entries(streamId, { end: `${upTo.writer}-${upTo.number}` });
+    const ids = entries.filter((entry) => isUpTo(entry, upTo)).map(({ writer, first }) => `${writer}-${first}`);
     if (ids.length > 0) await this.#ask("XDEL", this.#keyOf(streamId), ...ids);
   }
 
-  async #entries(streamId: string): Promise<readonly StreamEntry[]> {
-    const reply = (await this.#ask("XRANGE", this.#keyOf(streamId), "-", "+")) as RangeReply;
+  /** Returns the id of the entry that contains a place or is the last one before it. */
+  async #idAt(streamId: string, { writer, number }: StreamPlace): Promise<string | undefined> {
+    const place = `${writer}-${number}`;
+    const [entry] = (await this.#ask("XREVRANGE", this.#keyOf(streamId), place, "-", "COUNT", "1")) as RangeReply;
+    return entry?.[0];
+  }
+
+  async #entries(streamId: string, { start = "-", end = "+" }: RangeOfIds): Promise<readonly StreamEntry[]> {
+    const reply = (await this.#ask("XRANGE", this.#keyOf(streamId), start, end)) as RangeReply;
     return reply.map(([id, [, chunks = "[]"]]) => {
       const [writer = 0, first = 0] = id.split("-").map(Number);
       return { writer, first, chunks: JSON.parse(chunks) as string[] };

@@ -42,7 +42,8 @@ export class StreamWriter {
   #credit = 0;
   #isDue = false;
   #cancelTimer: (() => void) | undefined;
-  #entry: StreamEntry | undefined;
+  /** Entries that are not stored. The first one was sent and is possibly stored. */
+  #left: readonly StreamEntry[] = [];
   #work: Promise<void> | undefined;
 
   constructor(
@@ -151,23 +152,26 @@ export class StreamWriter {
     });
   }
 
-  /** Before the next append, repeats an append that possibly failed. */
+  /**
+   * Before the next append, repeats an append that possibly failed. It is repeated unchanged, because stores ignore an
+   * entry that begins like a stored one.
+   */
   async #append(entry: StreamEntry): Promise<void> {
-    const failed = this.#entry;
-    const merged = failed ? [failed, entry] : [entry];
-    for (const each of merged) {
-      if (await this.#calls.append(each)) continue;
-      const rest = merged.slice(merged.indexOf(each));
-      const { writer, first } = each;
-      this.#entry = { writer, first, chunks: rest.flatMap(({ chunks }) => chunks) };
-      return;
-    }
-    this.#entry = undefined;
+    const left = [...this.#left, entry];
+    while (left[0] && (await this.#calls.append(left[0]))) left.shift();
+    const [failed, ...unsent] = left;
+    this.#left = failed ? [failed, ...joined(unsent)] : [];
   }
 
   async #settle(): Promise<void> {
     while (this.#work) await this.#work;
   }
+}
+
+/** Joins consecutive entries. */
+function joined(entries: readonly StreamEntry[]): readonly StreamEntry[] {
+  const [first] = entries;
+  return first ? [{ ...first, chunks: entries.flatMap(({ chunks }) => chunks) }] : [];
 }
 
 /** A chunk as a store holds it, with the length of the text of its kind before it. */

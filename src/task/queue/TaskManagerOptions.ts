@@ -85,7 +85,7 @@ export const taskManagerSchemas = {
     onEvent: functionSchema().optional(),
     onListenerError: functionSchema().optional(),
     telemetry: telemetrySchema.optional(),
-    redact: objectWithMethods<Redactor>("apply", "output").optional(),
+    redact: objectWithMethods<Redactor>("apply", "input", "output").optional(),
   })) as z.ZodType,
   filter: strictOptions(() => ({
     status: z.enum(TaskStatus).optional(),

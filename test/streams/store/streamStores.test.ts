@@ -13,6 +13,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { testDirectory } from "../../storage/file/support/fixture.ts";
 import { poolOf, databaseUrl, newSchema, pool } from "../../storage/postgres/database.ts";
 import { failuresOf } from "../../testing/failuresOf.ts";
+import { FakeRedis } from "./FakeRedis.ts";
 import { storesUnderTest } from "./storesUnderTest.ts";
 
 /** Stores with one mistake each. */
@@ -109,6 +110,23 @@ describe("a file stream store", () => {
     await writeFile(directory, "");
     const append = new FileStreamStore({ directory }).append("desk", { writer: 1, first: 1, chunks: ["a"] });
     await expect(append).rejects.toMatchObject({ code: "storage_failed" });
+  });
+});
+
+describe("a Redis stream store", () => {
+  it("reads and removes without the entries that a reader has seen", async () => {
+    const client = new FakeRedis();
+    const store = new RedisStreamStore({ client });
+    for (let first = 1; first <= 200; first += 2)
+      await store.append("desk", { writer: 1, first, chunks: [`${first}`, `${first + 1}`] });
+    expect(await store.read("desk", { writer: 1, number: 195 })).toEqual([
+      { writer: 1, first: 195, chunks: ["195", "196"] },
+      { writer: 1, first: 197, chunks: ["197", "198"] },
+      { writer: 1, first: 199, chunks: ["199", "200"] },
+    ]);
+    await store.remove("desk", { writer: 1, number: 5 });
+    expect(client.sent).toBeLessThan(10);
+    expect(await store.read("desk")).toHaveLength(98);
   });
 });
 
