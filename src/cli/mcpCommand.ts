@@ -10,7 +10,7 @@ import { assertFound } from "./ids/findLog.ts";
 import type { Session } from "./session/Session.ts";
 import { type AgentOptions, storedAgents, type StoredAgents } from "./session/storedAgents.ts";
 import { loadFrom } from "./storage/openStorage.ts";
-import { CommandFailure, type ExitReason } from "./terminal/CommandFailure.ts";
+import { CommandFailure, onlyOf, type ExitReason } from "./terminal/CommandFailure.ts";
 
 export interface McpCommandOptions extends AgentOptions {
   readonly allowChanges?: boolean | undefined;
@@ -105,98 +105,80 @@ type Reply = { readonly answer: unknown } | { readonly rejected: string };
 function replyOf(given: z.output<typeof answerSchema>): Reply {
   const { answer, approved, reason } = given;
   const rejection = reason ?? (approved === false ? "No reason was given." : undefined);
-  const replies: Reply[] = [
+  const replies: readonly Reply[] = [
     ...("answer" in given ? [{ answer }] : []),
     ...(approved === true ? [{ answer: { approved } }] : []),
     ...(rejection === undefined ? [] : [{ rejected: rejection }]),
   ];
-  const [reply, ...others] = replies;
-  if (reply !== undefined && others.length === 0) return reply;
-  throw new CommandFailure("usage", "Pass exactly one of answer, approved and reason.");
+  return onlyOf(replies, "Pass exactly one of answer, approved and reason.");
 }
 
-const statuses = z.enum([...agentStatuses, "unknown"]);
+const filterSchema = z.object({
+  status: z
+    .array(z.enum([...agentStatuses, "unknown"]))
+    .optional()
+    .describe("Only agents in these statuses."),
+  limit: z.int().min(1).max(200).default(50),
+  after: z.string().optional().describe("The cursor of the last agent of the previous page."),
+});
 const annotations = { readOnlyHint: true, openWorldHint: false };
 const agentId = z.string().describe("The id of the agent.");
 const checkpointId = z.string().describe("The id of a checkpoint of the agent.");
 
 function readingTools(server: McpServer, { storage }: StoredAgents): void {
   const view = inspect(storage);
-  agentTools(server, view);
-  checkpointTools(server, view);
-}
-
-function agentTools(server: McpServer, view: AgentInspector): void {
-  server.registerTool(
+  const tool = <Schema extends z.ZodObject>(
+    name: string,
+    description: string,
+    inputSchema: Schema,
+    documentOf: (input: z.output<Schema>) => Promise<object>,
+  ) => server.registerTool(name, { description, inputSchema, annotations }, answering(documentOf) as never);
+  const found = async (id: string) => assertFound(await view.agent(id), id);
+  const agent = z.object({ agentId });
+  const checkpoint = z.object({ agentId, checkpointId });
+  tool(
     "list_agents",
-    {
-      description: "Lists agents with their statuses, and why an agent makes no progress.",
-      inputSchema: z.object({
-        status: z.array(statuses).optional().describe("Only agents in these statuses."),
-        limit: z.int().min(1).max(200).default(50),
-        after: z.string().optional().describe("The cursor of the last agent of the previous page."),
-      }),
-      annotations,
-    },
-    answering(async (filter) => {
+    "Lists agents with their statuses, and why an agent makes no progress.",
+    filterSchema,
+    async (filter) => {
       const agents: ListedAgent[] = [];
-      for await (const agent of view.agents({ ...filter, explain: true })) agents.push(agent);
+      for await (const each of view.agents({ ...filter, explain: true })) agents.push(each);
       return { agents };
-    }),
+    },
   );
-  server.registerTool(
+  tool(
     "show_agent",
-    {
-      description: "Shows one agent: status, runs, open requests, calls in doubt, owner, damage.",
-      inputSchema: z.object({ agentId }),
-      annotations,
-    },
-    answering(async (given) => assertFound(await view.agent(given.agentId), given.agentId)),
+    "Shows one agent: status, runs, open requests, calls in doubt, owner, damage.",
+    agent,
+    async ({ agentId: id }) => found(id),
   );
-  server.registerTool(
+  tool(
     "explain_agent",
-    {
-      description: "Explains why an agent waits or makes no progress, and what continues it.",
-      inputSchema: z.object({ agentId }),
-      annotations,
+    "Explains why an agent waits or makes no progress, and what continues it.",
+    agent,
+    async ({ agentId: id }) => {
+      const { status, reason, requests, inDoubt, openRollback, owner, damage } = await found(id);
+      return { agentId: id, status, reason, requests, inDoubt, openRollback, owner, damage };
     },
-    answering(async (given) => {
-      const agent = assertFound(await view.agent(given.agentId), given.agentId);
-      const { status, reason, requests, inDoubt, openRollback, owner, damage } = agent;
-      return { agentId: given.agentId, status, reason, requests, inDoubt, openRollback, owner, damage };
-    }),
   );
-}
-
-function checkpointTools(server: McpServer, view: AgentInspector): void {
-  server.registerTool(
+  tool(
     "list_checkpoints",
-    {
-      description: "Lists the newest checkpoints of an agent.",
-      inputSchema: z.object({ agentId, limit: z.int().min(1).max(200).default(20) }),
-      annotations,
-    },
-    answering(async ({ agentId: id, limit }) => withDamage(view, id, await view.checkpoints(id, { limit }))),
+    "Lists the newest checkpoints of an agent.",
+    z.object({ agentId, limit: z.int().min(1).max(200).default(20) }),
+    async ({ agentId: id, limit }) => withDamage(view, id, await view.checkpoints(id, { limit })),
   );
-  server.registerTool(
+  tool(
     "show_checkpoint",
-    {
-      description: "Shows one checkpoint: its newest messages, input, storage, tool calls and files.",
-      inputSchema: z.object({ agentId, checkpointId, messages: z.int().min(0).max(200).default(20) }),
-      annotations,
-    },
-    answering(async ({ agentId: id, checkpointId: at, messages }) =>
+    "Shows one checkpoint: its newest messages, input, storage, tool calls and files.",
+    checkpoint.extend({ messages: z.int().min(0).max(200).default(20) }),
+    async ({ agentId: id, checkpointId: at, messages }) =>
       withDamage(view, id, await view.checkpoint(id, at, { messagesLimit: messages })),
-    ),
   );
-  server.registerTool(
+  tool(
     "preview_rollback",
-    {
-      description: "Shows which calls a rollback to a checkpoint would revert, and which effects would stay.",
-      inputSchema: z.object({ agentId, checkpointId }),
-      annotations,
-    },
-    answering(async ({ agentId: id, checkpointId: at }) => withDamage(view, id, await view.previewRollback(id, at))),
+    "Shows which calls a rollback to a checkpoint would revert, and which effects would stay.",
+    checkpoint,
+    async ({ agentId: id, checkpointId: at }) => withDamage(view, id, await view.previewRollback(id, at)),
   );
 }
 

@@ -25,7 +25,7 @@ import { logStorageOf } from "../storage/checkpoints/CheckpointStorage.ts";
 import { listLogs } from "../storage/summaries.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
-import { OpenedLogs } from "./log/readIndex.ts";
+import { openedLogs } from "./log/readIndex.ts";
 import { agentView, ownerView } from "./show/agentView.ts";
 import { checkpoints } from "./show/checkpointView.ts";
 import { agentStatuses, listedAgent, withStuck, readProgress } from "./show/listedAgent.ts";
@@ -130,7 +130,7 @@ const followSchema = strictOptions(() => ({
  */
 export class AgentInspector {
   readonly #log: RecordLog;
-  readonly #opened: OpenedLogs;
+  readonly #opened: ReturnType<typeof openedLogs>;
   readonly #maxValueLength: number;
   readonly #clock: Clock;
 
@@ -139,7 +139,7 @@ export class AgentInspector {
     checkSchema(providerSchema, storage, "storage of inspect()");
     checkSchema(optionsSchema, options, "options of inspect()");
     this.#log = logStorageOf(storage).log;
-    this.#opened = new OpenedLogs(this.#log);
+    this.#opened = openedLogs(this.#log);
     this.#maxValueLength = options.maxValueLength ?? defaultMaxValueLength;
     this.#clock = options.clock ?? systemClock;
   }
@@ -315,7 +315,7 @@ export class AgentInspector {
 
   async #open(agentId: string): Promise<Source> {
     assertAgentId(agentId);
-    const index = await this.#opened.open(agentId);
+    const index = await this.#opened(agentId);
     const owner = await ownerView(this.#log, agentId);
     return { log: this.#log, index, owner, maxValueLength: this.#maxValueLength };
   }

@@ -1,8 +1,7 @@
-import { StorageError } from "../errors/storageErrors.ts";
 import type { Clock } from "../internal/Clock.ts";
 import { DiskFile } from "./DiskFile.ts";
 import type { FileSystem } from "./FileSystem.ts";
-import { storageFailure, systemCode } from "./storageFailure.ts";
+import { diskError, storageFailure, systemCode } from "./storageFailure.ts";
 
 /** The delays before an open is retried after running out of file descriptors, in milliseconds. */
 const retryDelaysMs = [5, 20, 80, 320];
@@ -51,7 +50,7 @@ export class Disk {
       if (systemCode(error) === "EEXIST") return "taken";
       if (systemCode(error) === "ENOENT") return "missing";
       if (linkUnsupported.has(systemCode(error))) return "unsupported";
-      throw failed("link", path, error);
+      throw diskError("link", path, error);
     }
   }
 
@@ -103,15 +102,11 @@ export class Disk {
       if (systemCode(error) === expected || (expected === "ENOENT" && systemCode(error) === "ENOTDIR"))
         return undefined;
       const delayMs = retryDelaysMs[attempt];
-      if (storageFailure(error) !== "too_many_files" || delayMs === undefined) throw failed(operation, path, error);
+      if (storageFailure(error) !== "too_many_files" || delayMs === undefined) throw diskError(operation, path, error);
       await new Promise<void>((resolve) => this.#clock.after(delayMs, resolve));
       return this.#call(operation, path, expected, action, attempt + 1);
     }
   }
-}
-
-function failed(operation: string, path: string, cause: unknown): StorageError {
-  return cause instanceof StorageError ? cause : new StorageError(storageFailure(cause), operation, path, { cause });
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {

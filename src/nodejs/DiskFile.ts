@@ -1,6 +1,6 @@
 import { StorageError } from "../errors/storageErrors.ts";
 import type { OpenFile } from "./FileSystem.ts";
-import { storageFailure } from "./storageFailure.ts";
+import { diskError } from "./storageFailure.ts";
 
 /** An open file with complete writes. Failures throw `StorageError`. */
 export class DiskFile {
@@ -44,7 +44,7 @@ export class DiskFile {
         written += count;
       }
     } catch (error) {
-      throw this.#failed("write", error);
+      throw diskError("write", this.path, error);
     }
   }
 
@@ -52,13 +52,7 @@ export class DiskFile {
     try {
       await this.#file[operation]();
     } catch (error) {
-      throw this.#failed(operation, error);
+      throw diskError(operation, this.path, error);
     }
-  }
-
-  #failed(operation: string, cause: unknown): StorageError {
-    return cause instanceof StorageError
-      ? cause
-      : new StorageError(storageFailure(cause), operation, this.path, { cause });
   }
 }

@@ -1,4 +1,4 @@
-import type { StorageFailure } from "../errors/storageErrors.ts";
+import { StorageError, type StorageFailure } from "../errors/storageErrors.ts";
 import { constants } from "node:os";
 
 const failures: Readonly<Record<string, StorageFailure>> = {
@@ -34,4 +34,9 @@ export function systemCode(error: unknown): string {
 /** Classifies a system error by the possible reactions of a caller. */
 export function storageFailure(error: unknown): StorageFailure {
   return failures[systemCode(error)] ?? "io";
+}
+
+/** Returns the error for a failed call of the file system. */
+export function diskError(operation: string, path: string, cause: unknown): StorageError {
+  return cause instanceof StorageError ? cause : new StorageError(storageFailure(cause), operation, path, { cause });
 }

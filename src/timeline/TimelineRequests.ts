@@ -99,12 +99,29 @@ export class TimelineRequests {
     await pipeline(this.#newsOf(agentId, signal), response);
   }
 
-  /** Yields updates as server-sent events until the browser disconnects or the agent is deleted. */
+  /**
+   * Yields updates as server-sent events until the browser disconnects or the agent is deleted. Reads again after new
+   * records arrived. Waits several times as long as a read takes, because reading a long log is expensive.
+   */
   async *#newsOf(agentId: string, signal: AbortSignal): AsyncGenerator<string, void> {
-    const feed = new TimelineNewsFeed(() => this.#reader(agentId));
-    for await (const news of feed.follow(this.#inspector, agentId, this.#everyMs, signal))
-      yield `data: ${inertJson(news)}\n\n`;
-    if (!signal.aborted) yield "event: gone\ndata: {}\n\n";
+    let seen: string | undefined;
+    let sent: readonly string[] = [];
+    while (!signal.aborted) {
+      const began = performance.now();
+      const now = await stateOf(this.#inspector, agentId);
+      if (now === undefined) {
+        if (!signal.aborted) yield "event: gone\ndata: {}\n\n";
+        return;
+      }
+      if (now !== seen) {
+        const { news, digests } = await newsSince(sent, this.#reader(agentId));
+        sent = digests;
+        yield `data: ${inertJson(news)}\n\n`;
+      }
+      seen = now;
+      const rest = Math.max(this.#everyMs, 4 * (performance.now() - began));
+      await sleep(rest, undefined, { signal, ref: false }).catch(() => undefined);
+    }
   }
 
   #reader(agentId: string): TimelineReader {
@@ -152,53 +169,25 @@ function isSame(given: string, token: string): boolean {
 }
 
 /**
- * Pushes updates to one open page. The first update contains all items, because the log may have grown since the page
- * was rendered. Each later update starts at the first changed item. Only digests of sent items are kept.
+ * Returns an update of an open page. The first update contains all items, because the log may have grown since the page
+ * was rendered. Each later update starts at the first changed item.
+ *
+ * @param sent - the digests of the items that the page has
  */
-class TimelineNewsFeed {
-  readonly #reader: () => TimelineReader;
-  #sent: readonly string[] = [];
-
-  constructor(reader: () => TimelineReader) {
-    this.#reader = reader;
+async function newsSince(
+  sent: readonly string[],
+  reader: TimelineReader,
+): Promise<{ readonly news: TimelineNews; readonly digests: readonly string[] }> {
+  const digests: string[] = [];
+  const items: TimelineItem[] = [];
+  let from: number | undefined;
+  for await (const item of reader.items()) {
+    const digest = createHash("sha256").update(JSON.stringify(item)).digest("base64");
+    if (from === undefined && digest !== sent[digests.length]) from = digests.length;
+    if (from !== undefined) items.push(item);
+    digests.push(digest);
   }
-
-  /**
-   * Reads again after new records arrived. Waits several times as long as a read takes, because reading a long log is
-   * expensive. Ends when the agent is deleted.
-   */
-  async *follow(
-    inspector: Pick<AgentInspector, "agent">,
-    agentId: string,
-    everyMs: number,
-    signal: AbortSignal,
-  ): AsyncGenerator<TimelineNews, void> {
-    let seen: string | undefined;
-    while (!signal.aborted) {
-      const began = performance.now();
-      const now = await stateOf(inspector, agentId);
-      if (now === undefined) return;
-      if (now !== seen) yield await this.#news();
-      seen = now;
-      const rest = Math.max(everyMs, 4 * (performance.now() - began));
-      await sleep(rest, undefined, { signal, ref: false }).catch(() => undefined);
-    }
-  }
-
-  async #news(): Promise<TimelineNews> {
-    const reader = this.#reader();
-    const digests: string[] = [];
-    const items: TimelineItem[] = [];
-    let from: number | undefined;
-    for await (const item of reader.items()) {
-      const digest = createHash("sha256").update(JSON.stringify(item)).digest("base64");
-      if (from === undefined && digest !== this.#sent[digests.length]) from = digests.length;
-      if (from !== undefined) items.push(item);
-      digests.push(digest);
-    }
-    this.#sent = digests;
-    return { agent: await reader.agent(), from: from ?? digests.length, items };
-  }
+  return { news: { agent: await reader.agent(), from: from ?? digests.length, items }, digests };
 }
 
 /** Returns a value that changes with the agent, or `undefined` if the agent was deleted. */

@@ -12,7 +12,9 @@ import {
   defaultMaxPartBytes,
 } from "./format/archiveFormat.ts";
 import { ByteReader } from "./format/ByteReader.ts";
-import { type ArchiveKeys, decryptedArchive } from "./format/encryptedArchive.ts";
+import type { KeySource } from "../storage/KeySource.ts";
+import type { LogStorage } from "../storage/LogStorage.ts";
+import { type ArchiveKeys, decryptedArchive, readingKeys } from "./format/encryptedArchive.ts";
 import { parsedJson } from "../internal/parsedJson.ts";
 import { gunzipped } from "./gzipStream.ts";
 
@@ -34,13 +36,6 @@ const headerSchema = z.strictObject({
 });
 const endSchema = z.strictObject({ lines: count, blobs: count, sha256: z.string() });
 
-interface OpenArchiveOptions {
-  /** Defaults to 16 MiB. */
-  readonly maxPartBytes?: number | undefined;
-  /** Defaults to no keys. */
-  readonly keys?: ArchiveKeys | undefined;
-}
-
 /** Reads an archive part by part. It holds one part at a time, and allocates memory only for received bytes. */
 export class ArchiveReader {
   readonly #hash: ArchiveHash;
@@ -61,7 +56,8 @@ export class ArchiveReader {
   static async open(
     stream: AsyncIterator<Uint8Array>,
     sha256: Sha256,
-    { maxPartBytes = defaultMaxPartBytes, keys }: OpenArchiveOptions = {},
+    maxPartBytes: number = defaultMaxPartBytes,
+    keys?: ArchiveKeys,
   ): Promise<{ readonly header: ArchiveHeader; readonly reader: ArchiveReader }> {
     const plain = await decryptedArchive(new ByteReader(stream), keys);
     const isCompressed = await plain.startsWith(gzipMark);
@@ -123,6 +119,29 @@ export class ArchiveReader {
     if (end.lines !== found.lines || end.blobs !== found.blobs) throw new InvalidArchiveError("parts are missing");
     if (end.sha256 !== this.#hash.value) throw new InvalidArchiveError("it was changed after it was made");
     if ((await this.#bytes.peek(1)).length > 0) throw new InvalidArchiveError("there is data after its end");
+  }
+}
+
+/** An archive that is received. */
+export interface ReceivedArchive {
+  readonly header: ArchiveHeader;
+  readonly reader: ArchiveReader;
+  readonly sha256: Sha256;
+}
+
+/** Opens the archive in a stream for a storage, and closes the stream after its use. */
+export async function withArchive<Result>(
+  target: LogStorage,
+  stream: AsyncIterable<Uint8Array>,
+  { maxPartBytes, keys }: { readonly maxPartBytes?: number | undefined; readonly keys?: KeySource | undefined },
+  use: (archive: ReceivedArchive) => Promise<Result>,
+): Promise<Result> {
+  const bytes = stream[Symbol.asyncIterator]();
+  try {
+    const sha256 = await target.sha256();
+    return await use({ ...(await ArchiveReader.open(bytes, sha256, maxPartBytes, readingKeys(target, keys))), sha256 });
+  } finally {
+    await bytes.return?.();
   }
 }
 

@@ -17,10 +17,9 @@ import type { PersistenceStorageProvider } from "../storage/PersistenceStoragePr
 import { processOwner } from "../storage/ReleasableLog.ts";
 import { readEntries } from "../storage/readEntries.ts";
 import type { LogAppend } from "../storage/RecordLog.ts";
-import { ArchiveReader } from "./ArchiveReader.ts";
+import { type ReceivedArchive, withArchive } from "./ArchiveReader.ts";
 import { type ArchiveHeader, defaultMaxPartBytes } from "./format/archiveFormat.ts";
 import { forkAppend, type ForkedLog, recordsOfFork } from "./forkAppend.ts";
-import { readingKeys } from "./format/encryptedArchive.ts";
 import { type KeySource, keySourceSchema } from "../storage/KeySource.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
 import { type MoveReceipt, receiptOf } from "./finishMove.ts";
@@ -100,24 +99,14 @@ export async function importAgent(
   if (options.agentId !== undefined) assertNewAgentId(options.agentId);
   checkSchema(streamSchema, stream, "stream of importAgent()");
   const target = logOf(storage, "receive", "importAgent()");
-  const bytes = stream[Symbol.asyncIterator]();
-  try {
-    return await importFrom(target, bytes, options);
-  } finally {
-    await bytes.return?.();
-  }
+  return withArchive(target, stream, options, (archive) => importFrom(target, archive, options));
 }
 
 async function importFrom(
   target: TransferStorage<"receive">,
-  bytes: AsyncIterator<Uint8Array>,
-  { agentId: givenId, trustApprovals = false, maxPartBytes, keys }: ImportOptions,
+  { header, reader, sha256 }: ReceivedArchive,
+  { agentId: givenId, trustApprovals = false, maxPartBytes }: ImportOptions,
 ): Promise<ImportReport> {
-  const sha256 = await target.sha256();
-  const { header, reader } = await ArchiveReader.open(bytes, sha256, {
-    maxPartBytes,
-    keys: readingKeys(target, keys),
-  });
   assertIdOf(header);
   if (header.shape !== undefined) throw new InvalidArchiveError("it contains no agent");
   const { generation } = header;

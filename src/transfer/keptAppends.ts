@@ -35,39 +35,21 @@ export async function keptAppends(log: SourceLog, agentId: string, sha256: Sha25
   let bytes = 0;
   for await (const line of log.encodedAppends(agentId)) {
     bytes += line.length;
-    if (bytes > mostBytes)
-      return log.capabilities?.redacted ? new StoredForm(log, (entry) => entryIn(entry, sha256)) : log;
+    if (bytes > mostBytes) return log.capabilities?.redacted ? storedForm(log, sha256) : log;
     kept.push({ line, position: (knownLinkOf(line) ?? linkOf(line))?.position ?? 0 });
     await pace.after(line.length);
   }
-  return new KeptAppends(kept, sha256);
-}
-
-class KeptAppends implements CopiedLog {
-  readonly #kept: readonly KeptAppend[];
-  readonly #sha256: Sha256;
-
-  constructor(kept: readonly KeptAppend[], sha256: Sha256) {
-    this.#kept = kept;
-    this.#sha256 = sha256;
-  }
-
-  async *encodedAppends(
-    _agentId: string,
-    { upTo = Infinity }: { readonly upTo?: number } = {},
-  ): AsyncGenerator<Uint8Array> {
-    for (const { line, position } of this.#kept) if (position <= upTo) yield line;
-  }
-
-  async *read(
-    _agentId: string,
-    { after = 0, upTo = Infinity, sinceSnapshot }: ReadOptions = {},
-  ): AsyncGenerator<Entry> {
-    const isWithin = ({ position }: KeptAppend) => position > after && position <= upTo;
-    const isBeginning = (kept: KeptAppend) => hasSnapshot(kept.line) && isWithin(kept);
-    const first = sinceSnapshot ? Math.max(0, this.#kept.findLastIndex(isBeginning)) : 0;
-    for (const kept of this.#kept.slice(first)) if (isWithin(kept)) yield entryIn(kept, this.#sha256);
-  }
+  return {
+    async *encodedAppends(_agentId, { upTo = Infinity } = {}) {
+      for (const { line, position } of kept) if (position <= upTo) yield line;
+    },
+    async *read(_agentId, { after = 0, upTo = Infinity, sinceSnapshot } = {}) {
+      const isWithin = ({ position }: KeptAppend) => position > after && position <= upTo;
+      const isBeginning = (each: KeptAppend) => hasSnapshot(each.line) && isWithin(each);
+      const first = sinceSnapshot ? Math.max(0, kept.findLastIndex(isBeginning)) : 0;
+      for (const each of kept.slice(first)) if (isWithin(each)) yield entryIn(each, sha256);
+    },
+  };
 }
 
 function entryIn({ line, position }: KeptAppend, sha256: Sha256): Entry {
@@ -167,31 +149,21 @@ function isAboutMore(record: { readonly kind: string; readonly asksAgain?: true 
   return record.kind !== "custody" || record.asksAgain === true;
 }
 
-/** A log whose entries are read from its lines. */
-class StoredForm implements StoredLog {
-  readonly #log: StoredLog;
-  readonly #entryIn: (kept: KeptAppend) => Entry;
-
-  constructor(log: StoredLog, entryIn: (kept: KeptAppend) => Entry) {
-    this.#log = log;
-    this.#entryIn = entryIn;
-  }
-
-  encodedAppends(...given: Parameters<StoredLog["encodedAppends"]>): AsyncIterable<Uint8Array> {
-    return this.#log.encodedAppends(...given);
-  }
-
-  async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
-    let begin = 0;
-    if (options.sinceSnapshot)
-      for await (const { line, position } of this.#within(agentId, options)) if (hasSnapshot(line)) begin = position;
-    for await (const kept of this.#within(agentId, options)) if (kept.position >= begin) yield this.#entryIn(kept);
-  }
-
-  async *#within(agentId: string, { after = 0, upTo }: ReadOptions): AsyncGenerator<KeptAppend> {
-    for await (const line of this.#log.encodedAppends(agentId, upTo === undefined ? {} : { upTo })) {
+/** Returns a log whose entries are read from its lines. */
+function storedForm(log: StoredLog, sha256: Sha256): StoredLog {
+  async function* within(agentId: string, { after = 0, upTo }: ReadOptions): AsyncGenerator<KeptAppend> {
+    for await (const line of log.encodedAppends(agentId, upTo === undefined ? {} : { upTo })) {
       const position = linkOf(line)?.position ?? 0;
       if (position > after) yield { line, position };
     }
   }
+  return {
+    encodedAppends: (...given) => log.encodedAppends(...given),
+    async *read(agentId, options = {}) {
+      let begin = 0;
+      if (options.sinceSnapshot)
+        for await (const { line, position } of within(agentId, options)) if (hasSnapshot(line)) begin = position;
+      for await (const kept of within(agentId, options)) if (kept.position >= begin) yield entryIn(kept, sha256);
+    },
+  };
 }

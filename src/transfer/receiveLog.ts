@@ -9,9 +9,8 @@ import { InvalidArchiveError } from "../errors/storedDataErrors.ts";
 import { includesText } from "../internal/bytes.ts";
 import { processOwner } from "../storage/ReleasableLog.ts";
 import type { AgentSummary, LogAppend } from "../storage/RecordLog.ts";
-import { ArchiveReader } from "./ArchiveReader.ts";
+import { type ReceivedArchive, withArchive } from "./ArchiveReader.ts";
 import type { TransferStorage } from "./logOf.ts";
-import { readingKeys } from "./format/encryptedArchive.ts";
 import { type ImportOptions, refusalOf } from "./importAgent.ts";
 import { receivedLines } from "./transferredBlobs.ts";
 
@@ -33,28 +32,17 @@ export async function receiveLog(
   stream: AsyncIterable<Uint8Array>,
   options: ReceiveLogOptions,
 ): Promise<void> {
-  const bytes = stream[Symbol.asyncIterator]();
-  try {
-    await receiveFrom(target, bytes, options);
-  } finally {
-    await bytes.return?.();
-  }
+  await withArchive(target, stream, options, (archive) => receiveFrom(target, archive));
 }
 
 async function receiveFrom(
   target: TransferStorage<"receive">,
-  bytes: AsyncIterator<Uint8Array>,
-  { maxPartBytes, keys }: ReceiveLogOptions,
+  { header, reader, sha256 }: ReceivedArchive,
 ): Promise<void> {
-  const sha256 = await target.sha256();
-  const { header, reader } = await ArchiveReader.open(bytes, sha256, {
-    maxPartBytes,
-    keys: readingKeys(target, keys),
-  });
   const { agentId, generation, position, shape = "agent" } = header;
   if (!receivedShapes.includes(shape) || !agentId.startsWith(`${shape}:`))
     throw new InvalidArchiveError("it contains no thread, session or inbox");
-  const summary = new StoredSummary(agentId, shape, sha256);
+  const summary = storedSummary(agentId, shape, sha256);
   const last = (end: { readonly generation: number; readonly position: number }): LogAppend => {
     if (end.position !== position) throw new InvalidArchiveError("its last line does not have the stated position");
     return { id: `${end.generation}-${end.position + 1}`, records: [], summary: summary.latest() };
@@ -72,43 +60,28 @@ async function receiveFrom(
 }
 
 /** Finds the latest summary in the lines of a log. The lines of a memory storage have no summaries. */
-class StoredSummary {
-  readonly #logId: string;
-  readonly #shape: string;
-  readonly #sha256: Sha256;
-  #isBegun = false;
-  #made: AgentSummary | undefined;
-  #found: AgentSummary | undefined;
+function storedSummary(logId: string, shape: string, sha256: Sha256) {
+  let isBegun = false;
+  let made: AgentSummary | undefined;
+  let found: AgentSummary | undefined;
+  return {
+    addLine(line: Uint8Array): void {
+      if (isBegun && !includesText(line, summaryMark)) return;
+      const decoded = decodeEntry(line, sha256);
+      if (!decoded.ok) return;
+      if (!isBegun) made = firstSummary(logId, shape, decoded.entry);
+      isBegun = true;
+      found = (decoded.summary as AgentSummary | undefined) ?? found;
+    },
+    /** An inbox counts as changed, so that a worker looks at it. @throws InvalidArchiveError without a shape */
+    latest(): AgentSummary {
+      if (!made) throw new InvalidArchiveError("its log does not begin with its shape");
+      return { ...(found ?? made), ...(shape === inboxShape.name && { status: newsStatus }) };
+    },
+  };
+}
 
-  constructor(logId: string, shape: string, sha256: Sha256) {
-    this.#logId = logId;
-    this.#shape = shape;
-    this.#sha256 = sha256;
-  }
-
-  addLine(line: Uint8Array): void {
-    if (this.#isBegun && !includesText(line, summaryMark)) return;
-    const decoded = decodeEntry(line, this.#sha256);
-    if (!decoded.ok) return;
-    if (!this.#isBegun) this.#made = this.#makeFrom(decoded.entry);
-    this.#isBegun = true;
-    this.#found = (decoded.summary as AgentSummary | undefined) ?? this.#found;
-  }
-
-  /**
-   * An inbox counts as changed, so that a worker looks at it.
-   *
-   * @throws InvalidArchiveError if the log does not begin with its shape.
-   */
-  latest(): AgentSummary {
-    if (!this.#made) throw new InvalidArchiveError("its log does not begin with its shape");
-    const summary = this.#found ?? this.#made;
-    return this.#shape === inboxShape.name ? { ...summary, status: newsStatus } : summary;
-  }
-
-  #makeFrom({ records }: Entry): AgentSummary | undefined {
-    const name = this.#shape;
-    const found = records.find((record) => isShapeRecord(record) && record.shape === name) as ShapeRecord | undefined;
-    return found && shapeSummary({ name }, this.#logId.slice(name.length + 1), found.at, systemClock.now());
-  }
+function firstSummary(logId: string, name: string, { records }: Entry): AgentSummary | undefined {
+  const found = records.find((record) => isShapeRecord(record) && record.shape === name) as ShapeRecord | undefined;
+  return found && shapeSummary({ name }, logId.slice(name.length + 1), found.at, systemClock.now());
 }

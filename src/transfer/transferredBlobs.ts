@@ -32,17 +32,13 @@ interface BlobOptions {
 export class BlobsOfLines {
   readonly #blobs: BlobStore;
   readonly #agentId: string;
-  readonly #sha256: Sha256;
-  readonly #prunedUpTo: number;
-  readonly #isOfAgent: boolean;
+  readonly #options: BlobOptions;
   readonly #given = new Set<string>();
 
-  constructor(blobs: BlobStore, agentId: string, { sha256, prunedUpTo, isOfAgent }: BlobOptions) {
+  constructor(blobs: BlobStore, agentId: string, options: BlobOptions) {
     this.#blobs = blobs;
     this.#agentId = agentId;
-    this.#sha256 = sha256;
-    this.#prunedUpTo = prunedUpTo;
-    this.#isOfAgent = isOfAgent;
+    this.#options = options;
   }
 
   get count(): number {
@@ -67,11 +63,12 @@ export class BlobsOfLines {
 
   /** Missing blobs are valid if user text only looks like a reference, or if a `pruned` record lists them. */
   #assertNotNeeded(line: Uint8Array, blob: string): undefined {
-    const decoded = decodeEntry(line, this.#sha256);
-    if (!decoded.ok || decoded.entry.position <= this.#prunedUpTo) return undefined;
+    const { sha256, prunedUpTo, isOfAgent } = this.#options;
+    const decoded = decodeEntry(line, sha256);
+    if (!decoded.ok || decoded.entry.position <= prunedUpTo) return undefined;
     const needed = new Map<string, number>();
     for (const record of restatedIn(decoded.entry.records as readonly AgentRecord[])) {
-      if (this.#isOfAgent) addAllBlobs(record, needed);
+      if (isOfAgent) addAllBlobs(record, needed);
       else addNestedBlobs(record, needed);
     }
     if (needed.has(blob)) throw new UnreadableValueError(`the blob ${blob} is missing`, { blob });

@@ -24,3 +24,10 @@ export class CommandFailure extends Error {
     this.name = "CommandFailure";
   }
 }
+
+/** Returns the only given choice. @throws CommandFailure for none or several */
+export function onlyOf<Choice>(given: readonly Choice[], expected: string): Choice {
+  const [choice, ...others] = given;
+  if (choice === undefined || others.length > 0) throw new CommandFailure("usage", expected);
+  return choice;
+}

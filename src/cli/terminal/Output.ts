@@ -110,3 +110,15 @@ export async function withProgress<Result>(
     bar.end();
   }
 }
+
+/** Passes bytes on, and tells how many there were. */
+export async function* counting(
+  parts: AsyncIterable<Uint8Array>,
+  onBytes: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const part of parts) {
+    onBytes((bytes += part.length));
+    yield part;
+  }
+}

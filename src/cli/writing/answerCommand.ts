@@ -1,7 +1,7 @@
 import type { AgentRequest, PersistenceStorageProvider } from "../../index.ts";
 import { inspect } from "../../inspect.ts";
 import { type AgentOptions, storedAgents } from "../session/storedAgents.ts";
-import { CommandFailure } from "../terminal/CommandFailure.ts";
+import { CommandFailure, onlyOf } from "../terminal/CommandFailure.ts";
 import { shortened } from "../ids/findLog.ts";
 import type { Session } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
@@ -37,7 +37,8 @@ export async function answer(
   );
   const request = open.find((each) => each.requestId === requestId);
   if (!request) throw new CommandFailure("notFound", `There is no open request "${given}".`);
-  const reply = replyOf(options, text);
+  const choices = "Pass an answer as JSON, --approve, or --reject <reason>.";
+  const reply = onlyOf(repliesIn(options, text), choices);
   await session.confirm(
     [painted("bold", request.agentId), ` asks: ${asked(request)}`],
     ["rejected" in reply ? `It will be rejected: ${reply.rejected}` : `The answer: ${shortValue(reply.answer, 300)}`],
@@ -57,12 +58,6 @@ function repliesIn({ approve, reject }: AnswerCommandOptions, text: string | und
     ...(approve ? [{ answer: { approved: true } }] : []),
     ...(reject === undefined ? [] : [{ rejected: reject }]),
   ];
-}
-
-function replyOf(options: AnswerCommandOptions, text: string | undefined): Reply {
-  const [reply, ...others] = repliesIn(options, text);
-  if (reply !== undefined && others.length === 0) return reply;
-  throw new CommandFailure("usage", "Pass an answer as JSON, --approve, or --reject <reason>.");
 }
 
 async function list(

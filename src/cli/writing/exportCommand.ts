@@ -8,7 +8,7 @@ import type { Session, WritingOptions } from "../session/Session.ts";
 import { assertNoFile, writeNew } from "../storage/commandFiles.ts";
 import { painted } from "../terminal/painted.ts";
 import { bytesText } from "../terminal/shortTexts.ts";
-import { withProgress } from "../terminal/Output.ts";
+import { counting, withProgress } from "../terminal/Output.ts";
 
 export interface ExportCommandOptions extends WritingOptions, ArchiveKeyOptions {
   readonly out?: string | undefined;
@@ -36,16 +36,12 @@ export async function exportCommand(session: Session, options: ExportCommandOpti
     );
   const archive = exportAgent(storage, agentId, { move, gzip, fromCheckpoint, keys });
   let bytes = 0;
-  await withProgress(output, `Exporting ${agentId}`, async (tell) => {
-    const counted = async function* (): AsyncGenerator<Uint8Array> {
-      for await (const part of archive) {
-        bytes += part.length;
-        tell(bytesText(bytes));
-        yield part;
-      }
-    };
-    await writeNew(file, counted());
-  });
+  await withProgress(output, `Exporting ${agentId}`, (tell) =>
+    writeNew(
+      file,
+      counting(archive, (count) => tell(bytesText((bytes = count)))),
+    ),
+  );
   if (output.json) await output.document({ agentId, file, bytes, move });
   else await output.line("Exported ", painted("bold", agentId), ` to ${file} (${bytesText(bytes)}).`);
 }

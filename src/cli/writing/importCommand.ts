@@ -6,7 +6,7 @@ import { type ArchiveKeyOptions, archiveKeys } from "../session/archiveKeys.ts";
 import type { Session, WritingOptions } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
 import { bytesText, counted } from "../terminal/shortTexts.ts";
-import { withProgress } from "../terminal/Output.ts";
+import { counting, withProgress } from "../terminal/Output.ts";
 
 export interface ImportCommandOptions extends WritingOptions, ArchiveKeyOptions {
   readonly as?: string | undefined;
@@ -29,16 +29,10 @@ export async function importCommand(session: Session, options: ImportCommandOpti
     trustApprovals ? ", with its approvals." : ". It asks for its approvals again.",
   ]);
   const storage = await session.storage("make");
-  let bytes = 0;
+  const archive = createReadStream(file) as AsyncIterable<Uint8Array>;
   const report = await withProgress(output, `Importing ${file}`, (tell) => {
-    const reading = async function* (): AsyncGenerator<Uint8Array> {
-      for await (const part of createReadStream(file) as AsyncIterable<Uint8Array>) {
-        bytes += part.length;
-        tell(bytesText(bytes));
-        yield part;
-      }
-    };
-    return importAgent(storage, reading(), { agentId, trustApprovals, maxPartBytes, keys });
+    const read = counting(archive, (bytes) => tell(bytesText(bytes)));
+    return importAgent(storage, read, { agentId, trustApprovals, maxPartBytes, keys });
   });
   if (receiptPath !== undefined) await writeNew(receiptPath, [JSON.stringify(report.receipt)]);
   if (output.json) return output.document(report);

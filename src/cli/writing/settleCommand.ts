@@ -1,7 +1,7 @@
 import type { PersistenceStorageProvider, ToolCallInDoubt, ToolCallSettlement } from "../../index.ts";
 import { inspect } from "../../inspect.ts";
 import { type AgentOptions, storedAgents } from "../session/storedAgents.ts";
-import { CommandFailure } from "../terminal/CommandFailure.ts";
+import { CommandFailure, onlyOf } from "../terminal/CommandFailure.ts";
 import { findAgent, shortened } from "../ids/findLog.ts";
 import type { Session } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
@@ -28,7 +28,8 @@ export async function settle(
   const inDoubt = await durable.getToolCallsInDoubt();
   if (call === undefined && settlementsIn(options).length === 0)
     return list(session, inDoubt, await isRunning(storage, agentId));
-  const settlement = settlementOf(options);
+  const choices = "Pass the outcome of the call: --output <json>, --error <message>, --retry or --unknown.";
+  const settlement = onlyOf(settlementsIn(options), choices);
   if (call === undefined)
     throw new CommandFailure("usage", "Name the call to settle. `settle <agent>` lists the calls in doubt.");
   const toolCallId = await shortened(
@@ -53,15 +54,6 @@ function settlementsIn({ output, error, retry, unknown }: SettleCommandOptions):
     ...(retry ? (["retry"] as const) : []),
     ...(unknown ? (["unknown"] as const) : []),
   ];
-}
-
-function settlementOf(options: SettleCommandOptions): ToolCallSettlement {
-  const [settlement, ...others] = settlementsIn(options);
-  if (settlement !== undefined && others.length === 0) return settlement;
-  throw new CommandFailure(
-    "usage",
-    "Pass the outcome of the call: --output <json>, --error <message>, --retry or --unknown.",
-  );
 }
 
 function meaning(settlement: ToolCallSettlement): string {

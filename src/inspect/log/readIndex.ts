@@ -136,24 +136,17 @@ export function problemOf(error: unknown): { readonly code: string; readonly mes
 }
 
 /** Caches the indexes of recently inspected agents, so that only new entries are read. */
-export class OpenedLogs {
-  readonly #log: RecordLog;
-  readonly #known = new Map<string, AgentIndex>();
+export function openedLogs(log: RecordLog): (agentId: string) => Promise<AgentIndex> {
+  const indexes = new Map<string, AgentIndex>();
   // An index allows one reader at a time.
-  readonly #turns = new Mutex();
-
-  constructor(log: RecordLog) {
-    this.#log = log;
-  }
-
-  async open(agentId: string): Promise<AgentIndex> {
-    return this.#turns.runExclusive(async () => {
-      const known = this.#known.get(agentId);
-      this.#known.delete(agentId);
-      const index = known && (await readOn(this.#log, known)) ? known : await readIndex(this.#log, agentId);
-      this.#known.set(agentId, index);
-      deleteOldest(this.#known, most);
+  const turns = new Mutex();
+  return (agentId) =>
+    turns.runExclusive(async () => {
+      const known = indexes.get(agentId);
+      indexes.delete(agentId);
+      const index = known && (await readOn(log, known)) ? known : await readIndex(log, agentId);
+      indexes.set(agentId, index);
+      deleteOldest(indexes, most);
       return index;
     });
-  }
 }

@@ -95,8 +95,22 @@ export class DurableDefinition {
     return this.#loop;
   }
 
+  /** Users may destructure the handle. */
   get handle(): Durable {
-    return new DurableHandle(this);
+    const loop = () => this.loop;
+    return {
+      model: (model) => this.model(model),
+      tools: (tools, settings) => this.tools(tools, settings),
+      get agentId() {
+        return loop().agentId;
+      },
+      get live() {
+        return loop().live;
+      },
+      get signal() {
+        return loop().signal;
+      },
+    };
   }
 
   model<Model extends string | object>(model: Model): Model {
@@ -163,27 +177,6 @@ function codeOf(name: string): ToolCode {
     declaration: `durable.tools(tools, { ${quoted(name)}: { effect: "idempotent" } })`,
     settling: (agentId, toolCallId) => `desk.agent(${quoted(agentId)}).settleToolCall(${quoted(toolCallId)}, `,
   };
-}
-
-/** Keeps `model` and `tools` bound, so that users may destructure the handle. */
-class DurableHandle implements Durable {
-  readonly #definition: DurableDefinition;
-  readonly model: Durable["model"] = (model) => this.#definition.model(model);
-  readonly tools: Durable["tools"] = (tools, settings) => this.#definition.tools(tools, settings);
-
-  constructor(definition: DurableDefinition) {
-    this.#definition = definition;
-  }
-
-  get agentId(): string {
-    return this.#definition.loop.agentId;
-  }
-  get live(): boolean {
-    return this.#definition.loop.live;
-  }
-  get signal(): AbortSignal {
-    return this.#definition.loop.signal;
-  }
 }
 
 function isSame(a: HostedToolSettings, b: HostedToolSettings): boolean {

@@ -16,7 +16,6 @@ import {
 import { AgentRunner, type AnyAgent, type CallOptions } from "./AgentRunner.ts";
 import { type Durable, DurableDefinition } from "./Durable.ts";
 import type { BoundAgentOptions, DurableAgentOptions } from "./DurableAgentOptions.ts";
-import type { StreamResult } from "./StreamLegs.ts";
 
 /** Durable agents that share one definition. */
 export interface DurableAgents<Agent extends AnyAgent> {
@@ -90,7 +89,19 @@ export function durableAgent<Agent extends AnyAgent>(
   return {
     for(agentId, bound = {}) {
       checkSchema(boundOptionsSchema, bound, "options of for()");
-      return new BoundAgent(agent, runner, agentId, bound) as unknown as BoundAgentOf<Agent>;
+      assertAgentId(agentId);
+      const { version, id, tools } = agent;
+      const boundAgent = {
+        version,
+        id,
+        tools,
+        generate: (call: CallOptions) => runner.generate(agentId, call, bound),
+        stream: (call: CallOptions) => runner.stream(agentId, call, bound),
+        resume: ({ abortSignal }: ResumeAgentOptions = {}) => runner.resume(agentId, abortSignal),
+        resumeStream: ({ abortSignal }: ResumeAgentOptions = {}) => runner.resumeStream(agentId, abortSignal),
+        attach: ({ abortSignal }: ResumeAgentOptions = {}) => runner.attach(agentId, abortSignal),
+      };
+      return boundAgent as unknown as BoundAgentOf<Agent>;
     },
     agent: (agentId) => hosted.agent(agentId),
     async replay(agentId, given = {}) {
@@ -137,45 +148,4 @@ export type BoundAgentOf<Agent extends AnyAgent> = Pick<Agent, "version" | "id" 
 export interface ResumeAgentOptions {
   /** Interrupts the run, or the attached stream, when aborted. */
   readonly abortSignal?: AbortSignal | undefined;
-}
-
-/** Implements {@link BoundAgentOf} without the types of the agent. */
-class BoundAgent {
-  readonly version: unknown;
-  readonly id: string | undefined;
-  readonly tools: unknown;
-  readonly #runner: AgentRunner;
-  readonly #agentId: string;
-  readonly #options: BoundAgentOptions;
-
-  /** @throws InvalidAgentIdError */
-  constructor(agent: AnyAgent, runner: AgentRunner, agentId: string, options: BoundAgentOptions) {
-    assertAgentId(agentId);
-    this.version = agent.version;
-    this.id = agent.id;
-    this.tools = agent.tools;
-    this.#runner = runner;
-    this.#agentId = agentId;
-    this.#options = options;
-  }
-
-  generate(call: CallOptions): Promise<unknown> {
-    return this.#runner.generate(this.#agentId, call, this.#options);
-  }
-
-  stream(call: CallOptions): Promise<StreamResult> {
-    return this.#runner.stream(this.#agentId, call, this.#options);
-  }
-
-  resume({ abortSignal }: ResumeAgentOptions = {}): Promise<unknown> {
-    return this.#runner.resume(this.#agentId, abortSignal);
-  }
-
-  resumeStream({ abortSignal }: ResumeAgentOptions = {}): Promise<StreamResult> {
-    return this.#runner.resumeStream(this.#agentId, abortSignal);
-  }
-
-  attach({ abortSignal }: ResumeAgentOptions = {}): Promise<StreamResult | undefined> {
-    return this.#runner.attach(this.#agentId, abortSignal);
-  }
 }

@@ -53,12 +53,12 @@ const settings = {
 } as const;
 
 /** The operations that the conventions for generative AI define. */
-const operations: ReadonlySet<TelemetryKind> = new Set(["invoke_agent", "chat", "execute_tool"]);
+export const genAiOperations: ReadonlySet<TelemetryKind> = new Set(["invoke_agent", "chat", "execute_tool"]);
 
 export function attributesOf(kind: TelemetryKind, facts: TelemetryFacts): Attributes {
   const { modelParameters = {}, provider, finishReason, usage, toolName } = facts;
   return {
-    ...(operations.has(kind) && { "gen_ai.operation.name": kind }),
+    ...(genAiOperations.has(kind) && { "gen_ai.operation.name": kind }),
     ...(toolName !== undefined && { "gen_ai.tool.type": "function" }),
     ...(provider !== undefined && { "gen_ai.provider.name": providerNameOf(provider) }),
     ...(finishReason !== undefined && { "gen_ai.response.finish_reasons": [finishReason] }),

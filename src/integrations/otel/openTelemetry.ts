@@ -2,16 +2,12 @@ import {
   type Meter,
   type Tracer,
   context,
-  type Context,
   isSpanContextValid,
-  type Span,
   SpanKind,
   SpanStatusCode,
   trace,
   type SpanContext,
   type Attributes,
-  type Counter,
-  type Histogram,
 } from "@opentelemetry/api";
 import { z } from "zod";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
@@ -22,9 +18,8 @@ import type {
   TelemetryOperation,
   TelemetrySpan,
   TelemetryFacts,
-  TelemetryFailure,
 } from "../../telemetry/TelemetryOperation.ts";
-import { attributesOf, contentAttributes, providerNameOf } from "./attributesOf.ts";
+import { attributesOf, contentAttributes, genAiOperations, providerNameOf } from "./attributesOf.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { ToolFailedError } from "../../errors/toolCallErrors.ts";
 
@@ -53,9 +48,6 @@ const optionsSchema = strictOptions(() => ({
   provider: nonEmptyString.optional(),
 }));
 
-/** Operations that frameworks may report themselves. */
-const ofFrameworks: ReadonlySet<TelemetryKind> = new Set(["invoke_agent", "chat", "execute_tool"]);
-
 /**
  * Reports durable agents as spans and metrics with the names of the OpenTelemetry conventions for generative AI. Pass
  * the result to any `telemetry` option. Spans are children of the active span if a context manager is registered.
@@ -76,72 +68,55 @@ export function openTelemetry(options: OpenTelemetryOptions): Telemetry {
 class OpenTelemetry extends Telemetry {
   override readonly content: boolean;
   readonly #options: OpenTelemetryOptions;
-  readonly #instruments: Instruments | undefined;
+  readonly #record: RecordOutcome | undefined;
 
   constructor(options: OpenTelemetryOptions) {
     super();
     this.content = options.content ?? false;
     this.#options = options;
-    this.#instruments = options.meter && new Instruments(options.meter);
+    this.#record = options.meter && instruments(options.meter);
   }
 
   override start(operation: TelemetryOperation): TelemetrySpan | undefined {
     const { tracer, spans = "all", provider } = this.#options;
-    if (spans === "persistence" && ofFrameworks.has(operation.kind))
+    // Frameworks may report these operations themselves.
+    if (spans === "persistence" && genAiOperations.has(operation.kind))
       return operation.kind === "invoke_agent" ? surroundingSpan() : undefined;
     const started = operation.provider === undefined ? { ...operation, provider } : operation;
-    return new OperationSpan(started, tracer, this.#instruments);
+    return startedSpan(started, tracer, this.#record);
   }
 }
 
-class OperationSpan implements TelemetrySpan {
-  readonly #operation: TelemetryOperation;
-  readonly #span: Span | undefined;
-  readonly #context: Context;
-  readonly #instruments: Instruments | undefined;
-  readonly #startedAt = performance.now();
-
-  constructor(operation: TelemetryOperation, tracer: Tracer | undefined, instruments: Instruments | undefined) {
-    const parent = context.active();
-    this.#operation = operation;
-    this.#instruments = instruments;
-    this.#span = tracer?.startSpan(
-      spanNameOf(operation),
-      {
-        kind: operation.kind === "chat" ? SpanKind.CLIENT : SpanKind.INTERNAL,
-        attributes: attributesOf(operation.kind, operation),
-      },
-      parent,
-    );
-    this.#context = this.#span ? trace.setSpan(parent, this.#span) : parent;
-  }
-
-  get trace(): string | undefined {
-    const span = this.#span?.spanContext();
-    return span && isSpanContextValid(span) ? traceparentOf(span) : undefined;
-  }
-
-  run<Result>(action: () => Result): Result {
-    return context.with(this.#context, action);
-  }
-
-  end(facts: TelemetryFacts, failure?: TelemetryFailure): void {
-    const { kind } = this.#operation;
-    const errorType = failure && !isOnlyMoved(failure.error) ? errorTypeOf(failure.error) : undefined;
-    const all = { ...this.#operation, ...facts };
-    const seconds = (performance.now() - this.#startedAt) / 1_000;
-    this.#instruments?.record(kind, all, { seconds, errorType });
-    const span = this.#span;
-    if (!span) return;
-    span.setAttributes({ ...attributesOf(kind, facts), ...contentAttributes(kind, facts) });
-    const linked = parseTraceparent(facts.linkedTrace);
-    if (linked && linked.spanId !== span.spanContext().spanId) span.addLink({ context: linked });
-    if (errorType !== undefined) {
-      span.setAttribute("error.type", errorType);
-      span.setStatus({ code: SpanStatusCode.ERROR, message: errorType });
-    }
-    span.end();
-  }
+function startedSpan(
+  operation: TelemetryOperation,
+  tracer: Tracer | undefined,
+  record: RecordOutcome | undefined,
+): TelemetrySpan {
+  const { kind } = operation;
+  const startedAt = performance.now();
+  const parent = context.active();
+  const spanKind = kind === "chat" ? SpanKind.CLIENT : SpanKind.INTERNAL;
+  const attributes = attributesOf(kind, operation);
+  const span = tracer?.startSpan(spanNameOf(operation), { kind: spanKind, attributes }, parent);
+  const inSpan = span ? trace.setSpan(parent, span) : parent;
+  const own = span?.spanContext();
+  return {
+    trace: own && isSpanContextValid(own) ? traceparentOf(own) : undefined,
+    run: (action) => context.with(inSpan, action),
+    end(facts, failure) {
+      const errorType = failure && !isOnlyMoved(failure.error) ? errorTypeOf(failure.error) : undefined;
+      record?.(kind, { ...operation, ...facts }, { seconds: (performance.now() - startedAt) / 1_000, errorType });
+      if (!span) return;
+      span.setAttributes({ ...attributesOf(kind, facts), ...contentAttributes(kind, facts) });
+      const linked = parseTraceparent(facts.linkedTrace);
+      if (linked && linked.spanId !== own?.spanId) span.addLink({ context: linked });
+      if (errorType !== undefined) {
+        span.setAttribute("error.type", errorType);
+        span.setStatus({ code: SpanStatusCode.ERROR, message: errorType });
+      }
+      span.end();
+    },
+  };
 }
 
 /** Returns `error.type`: the code of a library error, otherwise the name of the error. Never the message. */
@@ -159,19 +134,8 @@ function isOnlyMoved(error: unknown): boolean {
 
 /** Builds a span name of low cardinality, which contains models, tools and agent names but never ids. */
 function spanNameOf({ kind, model, agentName, toolName }: TelemetryOperation): string {
-  switch (kind) {
-    case "chat":
-      return named(kind, model);
-    case "invoke_agent":
-      return named(kind, agentName);
-    case "execute_tool":
-      return named(kind, toolName);
-    default:
-      return `agent_persistence.${kind}`;
-  }
-}
-
-function named(kind: string, name: string | undefined): string {
+  if (!genAiOperations.has(kind)) return `agent_persistence.${kind}`;
+  const name = kind === "chat" ? model : kind === "invoke_agent" ? agentName : toolName;
   return name === undefined ? kind : `${kind} ${name}`;
 }
 
@@ -211,53 +175,42 @@ const seconds = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.
 const shortSeconds = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 const tokens = Array.from({ length: 14 }, (_each, at) => 4 ** at);
 
-const ofGenAi: ReadonlySet<TelemetryKind> = new Set(["invoke_agent", "chat", "execute_tool"]);
+type RecordOutcome = (kind: TelemetryKind, facts: TelemetryFacts, outcome: Outcome) => void;
 
-/** The metrics. Their attributes never identify an agent, to keep cardinality low. */
-class Instruments {
-  readonly #tokens: Histogram;
-  readonly #duration: Histogram;
-  readonly #ownDuration: Histogram;
-  readonly #replayed: Counter;
-
-  constructor(meter: Meter) {
-    this.#tokens = meter.createHistogram("gen_ai.client.token.usage", {
-      unit: "{token}",
-      description: "Number of input and output tokens used.",
-      advice: { explicitBucketBoundaries: tokens },
-    });
-    this.#duration = meter.createHistogram("gen_ai.client.operation.duration", {
-      unit: "s",
-      description: "Duration of model requests, tool calls and runs of agents.",
-      advice: { explicitBucketBoundaries: seconds },
-    });
-    this.#ownDuration = meter.createHistogram("agent_persistence.operation.duration", {
-      unit: "s",
-      description: "Duration of saves, opens, resumes, rollbacks, inverses, new tasks, answers and prunings.",
-      advice: { explicitBucketBoundaries: shortSeconds },
-    });
-    this.#replayed = meter.createCounter("agent_persistence.replayed", {
-      unit: "{operation}",
-      description: "Number of model requests and tool calls that were given their recorded result.",
-    });
-  }
-
-  /** Skips replayed operations, because they consume no tokens or time of a model or tool. */
-  record(kind: TelemetryKind, facts: TelemetryFacts, { seconds: duration, errorType }: Outcome): void {
+/** Creates the metrics. Their attributes never identify an agent, to keep cardinality low. */
+function instruments(meter: Meter): RecordOutcome {
+  const ofTokens = meter.createHistogram("gen_ai.client.token.usage", {
+    unit: "{token}",
+    description: "Number of input and output tokens used.",
+    advice: { explicitBucketBoundaries: tokens },
+  });
+  const ofGenAi = meter.createHistogram("gen_ai.client.operation.duration", {
+    unit: "s",
+    description: "Duration of model requests, tool calls and runs of agents.",
+    advice: { explicitBucketBoundaries: seconds },
+  });
+  const ofOthers = meter.createHistogram("agent_persistence.operation.duration", {
+    unit: "s",
+    description: "Duration of saves, opens, resumes, rollbacks, inverses, new tasks, answers and prunings.",
+    advice: { explicitBucketBoundaries: shortSeconds },
+  });
+  const replayed = meter.createCounter("agent_persistence.replayed", {
+    unit: "{operation}",
+    description: "Number of model requests and tool calls that were given their recorded result.",
+  });
+  return (kind, facts, { seconds: duration, errorType }) => {
     const failed = errorType !== undefined && { "error.type": errorType };
-    if (!ofGenAi.has(kind))
-      return this.#ownDuration.record(duration, { "agent_persistence.operation": kind, ...failed });
+    if (!genAiOperations.has(kind))
+      return ofOthers.record(duration, { "agent_persistence.operation": kind, ...failed });
     const attributes = genAiAttributes(kind, facts);
-    if (facts.replayed) return this.#replayed.add(1, attributes);
-    this.#duration.record(duration, { ...attributes, ...failed });
-    if (kind === "chat") this.#recordTokens(facts, attributes);
-  }
-
-  #recordTokens({ usage }: TelemetryFacts, attributes: Attributes): void {
-    const counted = { input: usage?.inputTokens, output: usage?.outputTokens };
+    // Replayed operations consume no tokens or time of a model or tool.
+    if (facts.replayed) return replayed.add(1, attributes);
+    ofGenAi.record(duration, { ...attributes, ...failed });
+    if (kind !== "chat") return;
+    const counted = { input: facts.usage?.inputTokens, output: facts.usage?.outputTokens };
     for (const [type, count] of Object.entries(counted))
-      if (count !== undefined) this.#tokens.record(count, { ...attributes, "gen_ai.token.type": type });
-  }
+      if (count !== undefined) ofTokens.record(count, { ...attributes, "gen_ai.token.type": type });
+  };
 }
 
 function genAiAttributes(

@@ -65,16 +65,16 @@ export function createWebhook(options: WebhookOptions): Webhook {
   checkSchema(optionsSchema, options, "options of createWebhook()");
   const { agent, secret, maxBodyBytes = 1_048_576 } = options;
   const agents = persistence(agent);
-  const tokens = new WebhookTokens(secret);
+  const key = crypto.subtle.importKey("raw", ownBytes(utf8(secret)), algorithm, false, ["sign", "verify"]);
   return {
     async token(agentId, eventName) {
       assertAgentId(agentId);
       checkSchema(nonEmptyString, eventName, "event name of a token");
-      return tokens.sign({ agentId, eventName });
+      return signToken(await key, { agentId, eventName });
     },
     async handler(request) {
       if (request.method !== "POST") return answer(405, { allow: "POST" });
-      const target = await tokens.verify(new URL(request.url).pathname.split("/").at(-1) ?? "");
+      const target = await verifyToken(await key, new URL(request.url).pathname.split("/").at(-1) ?? "");
       if (!target) return answer(404);
       const body = await readBody(request, maxBodyBytes);
       if (body === "too_large") return answer(413);
@@ -151,33 +151,19 @@ const algorithm = { name: "HMAC", hash: "SHA-256" } as const;
 const contentSchema = z.tuple([z.string(), z.string()]);
 
 /** Signs the agent and the event of a webhook with HMAC-SHA-256, so that the server stores no tokens. */
-class WebhookTokens {
-  readonly #key: Promise<CryptoKey>;
+async function signToken(key: CryptoKey, { agentId, eventName }: Target): Promise<string> {
+  const content = utf8(JSON.stringify([agentId, eventName]));
+  const signature = await crypto.subtle.sign(algorithm.name, key, ownBytes(content));
+  return `${toBase64Url(content)}.${toBase64Url(new Uint8Array(signature))}`;
+}
 
-  constructor(secret: string) {
-    this.#key = crypto.subtle.importKey("raw", ownBytes(utf8(secret)), algorithm, false, ["sign", "verify"]);
-  }
-
-  async sign({ agentId, eventName }: Target): Promise<string> {
-    const content = utf8(JSON.stringify([agentId, eventName]));
-    const signature = await crypto.subtle.sign(algorithm.name, await this.#key, ownBytes(content));
-    return `${toBase64Url(content)}.${toBase64Url(new Uint8Array(signature))}`;
-  }
-
-  /** Returns the content of a token, or `undefined` if this secret did not sign it. Compares in constant time. */
-  async verify(token: string): Promise<Target | undefined> {
-    const [content, signature, ...rest] = token.split(".").map((part) => fromBase64Url(part));
-    if (!content || !signature || rest.length > 0) return undefined;
-    const isSigned = await crypto.subtle.verify(
-      algorithm.name,
-      await this.#key,
-      ownBytes(signature),
-      ownBytes(content),
-    );
-    if (!isSigned) return undefined;
-    const [agentId, eventName] = contentSchema.parse(JSON.parse(fromUtf8(content)));
-    return { agentId, eventName };
-  }
+/** Returns the content of a token, or `undefined` if this key did not sign it. Compares in constant time. */
+async function verifyToken(key: CryptoKey, token: string): Promise<Target | undefined> {
+  const [content, signature, ...rest] = token.split(".").map((part) => fromBase64Url(part));
+  if (!content || !signature || rest.length > 0) return undefined;
+  if (!(await crypto.subtle.verify(algorithm.name, key, ownBytes(signature), ownBytes(content)))) return undefined;
+  const [agentId, eventName] = contentSchema.parse(JSON.parse(fromUtf8(content)));
+  return { agentId, eventName };
 }
 
 /** The types of WebCrypto accept no bytes that may be shared. */

@@ -156,35 +156,34 @@ export class RecordTexts {
   }
 }
 
-export class FileTexts {
-  readonly #inspector: Pick<AgentInspector, "fileContent">;
-  readonly #agentId: string;
-  readonly #texts: ShownTexts;
+/** The log and the texts of a timeline. */
+interface FileSource {
+  readonly inspector: Pick<AgentInspector, "fileContent">;
+  readonly agentId: string;
+  readonly texts: ShownTexts;
+}
 
-  constructor(inspector: Pick<AgentInspector, "fileContent">, agentId: string, texts: ShownTexts) {
-    this.#inspector = inspector;
-    this.#agentId = agentId;
-    this.#texts = texts;
+export async function fileTexts(
+  changes: readonly FileChangeView[],
+  from: FileSource,
+): Promise<readonly TimelineFile[]> {
+  const files: TimelineFile[] = [];
+  for (const { path, change, before, after } of changes) {
+    const [old, now] = [await fileText(before, from), await fileText(after, from)];
+    files.push(withoutUndefined({ path, change, before: old.text, after: now.text, note: now.note ?? old.note }));
   }
+  return files;
+}
 
-  async of(changes: readonly FileChangeView[]): Promise<readonly TimelineFile[]> {
-    const files: TimelineFile[] = [];
-    for (const { path, change, before, after } of changes) {
-      const old = await this.#textOf(before);
-      const now = await this.#textOf(after);
-      const note = now.note ?? old.note;
-      files.push(withoutUndefined({ path, change, before: old.text, after: now.text, note }));
-    }
-    return files;
-  }
-
-  async #textOf(state: FileStateView | undefined): Promise<{ readonly text?: string; readonly note?: string }> {
-    if (state === undefined) return {};
-    if (state.kind === "link") return { note: `a link to ${state.target}` };
-    if (state.bytes > largest) return { note: `${state.bytes} bytes, too large to be shown` };
-    const bytes = await this.#inspector.fileContent(this.#agentId, state.hash).catch(() => undefined);
-    if (bytes === undefined) return { note: "its content is not in the log" };
-    if (bytes.includes(0)) return { note: `${state.bytes} bytes that are no text` };
-    return { text: this.#texts.text(new TextDecoder().decode(bytes)) };
-  }
+async function fileText(
+  state: FileStateView | undefined,
+  { inspector, agentId, texts }: FileSource,
+): Promise<{ readonly text?: string; readonly note?: string }> {
+  if (state === undefined) return {};
+  if (state.kind === "link") return { note: `a link to ${state.target}` };
+  if (state.bytes > largest) return { note: `${state.bytes} bytes, too large to be shown` };
+  const bytes = await inspector.fileContent(agentId, state.hash).catch(() => undefined);
+  if (bytes === undefined) return { note: "its content is not in the log" };
+  if (bytes.includes(0)) return { note: `${state.bytes} bytes that are no text` };
+  return { text: texts.text(new TextDecoder().decode(bytes)) };
 }

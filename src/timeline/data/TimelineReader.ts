@@ -4,9 +4,9 @@ import { WorkTime } from "../../inspect/show/WorkTime.ts";
 import type { StepsPage, StepView } from "../../inspect/view/StepView.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { redactionOf, type TimelineOptions, type TokenPrices } from "../options/TimelineOptions.ts";
+import { redactionOf, type TimelineOptions } from "../options/TimelineOptions.ts";
 import type { Redaction } from "../options/Redaction.ts";
-import { FileTexts, RecordTexts, ShownTexts } from "./ShownTexts.ts";
+import { fileTexts, RecordTexts, ShownTexts } from "./ShownTexts.ts";
 import type { TimelineAgent, TimelineDamage, TimelineItem, Cost, TimelineStep } from "./TimelineData.ts";
 import { timelineAppend, timelineMark } from "./timelineMark.ts";
 import { keyOfCheckpoint, pointStep, visitStep } from "./timelineStep.ts";
@@ -19,20 +19,16 @@ const mostReads = 20;
 export class TimelineReader {
   readonly #inspector: AgentInspector;
   readonly #agentId: string;
-  readonly #last: number | undefined;
-  readonly #onHidden: TimelineOptions["onHidden"];
+  readonly #options: TimelineOptions;
   readonly #redaction: Redaction;
   readonly #texts: ShownTexts;
-  readonly #prices: TokenPrices | undefined;
   readonly #spent = new Spent();
   #shown = 0;
 
   constructor(inspector: AgentInspector, agentId: string, options: TimelineOptions) {
     this.#inspector = inspector;
     this.#agentId = agentId;
-    this.#last = options.last;
-    this.#onHidden = options.onHidden;
-    this.#prices = options.prices;
+    this.#options = options;
     this.#redaction = redactionOf(options);
     this.#texts = new ShownTexts(this.#redaction);
   }
@@ -94,7 +90,7 @@ export class TimelineReader {
     const { agentId, shape, status, reason, head, model, counts } = await this.view();
     const said = reason === undefined ? undefined : this.#texts.text(reason);
     const { hidden } = this.#redaction;
-    this.#onHidden?.(hidden);
+    this.#options.onHidden?.(hidden);
     return withoutUndefined({
       id: agentId,
       status: shape === "agent" ? status : "",
@@ -104,15 +100,15 @@ export class TimelineReader {
       model,
       ...this.#spent.total(),
       checkpoints: counts.checkpoints,
-      left: this.#last === undefined ? 0 : Math.max(0, counts.checkpoints - this.#shown),
+      left: this.#options.last === undefined ? 0 : Math.max(0, counts.checkpoints - this.#shown),
       hidden,
       at: Date.now(),
     });
   }
 
   async *#pages(): AsyncGenerator<StepsPage, void> {
-    if (this.#last !== undefined) {
-      yield await this.#inspector.steps(this.#agentId, { limit: this.#last });
+    if (this.#options.last !== undefined) {
+      yield await this.#inspector.steps(this.#agentId, { limit: this.#options.last });
       return;
     }
     const { counts } = await this.view();
@@ -125,7 +121,7 @@ export class TimelineReader {
   }
 
   #recordsFrom({ steps }: StepsPage): RecordTexts {
-    const after = this.#last === undefined ? 0 : (steps[0]?.position ?? 1) - 1;
+    const after = this.#options.last === undefined ? 0 : (steps[0]?.position ?? 1) - 1;
     const entries = this.#redaction.hasPaths ? undefined : this.#inspector.records(this.#agentId, { after });
     return new RecordTexts(entries, this.#texts);
   }
@@ -133,9 +129,9 @@ export class TimelineReader {
   async #itemOf(step: StepView, records: readonly string[]): Promise<TimelineItem> {
     const texts = this.#texts;
     if (step.kind === "visit") {
-      const files = await new FileTexts(this.#inspector, this.#agentId, texts).of(step.files);
+      const files = await fileTexts(step.files, { inspector: this.#inspector, agentId: this.#agentId, texts });
       const took = this.#spent.time.tookOf(step);
-      return visitStep(step, { texts, files, records, took, prices: this.#prices });
+      return visitStep(step, { texts, files, records, took, prices: this.#options.prices });
     }
     if (step.kind === "begin" || step.kind === "move") return pointStep(step, { texts, files: [], records });
     return timelineMark(step, texts, records);
