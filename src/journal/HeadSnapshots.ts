@@ -36,6 +36,10 @@ export class HeadSnapshots {
     this.#writer = writer;
   }
 
+  get isMaking(): boolean {
+    return this.#making !== undefined;
+  }
+
   makeIfDue(): void {
     if (this.#making || this.#isClosed || !this.#isDue()) return;
     // A failed snapshot has no effect. If an append failed, every later append fails with the same error.

@@ -27,7 +27,7 @@ import { assertCustody, type CustodyUse } from "./assertCustody.ts";
 import { agentSummary, mostCheckpoints } from "./agentSummary.ts";
 import { HeadSnapshots } from "./HeadSnapshots.ts";
 import { CheckpointPositions } from "./CheckpointPositions.ts";
-import { type AppendListener, LogWriter } from "./shape/LogWriter.ts";
+import { type AppendListener, type AppendOptions, LogWriter } from "./shape/LogWriter.ts";
 
 export interface JournalOptions {
   readonly storage: LogStorage;
@@ -64,6 +64,8 @@ export class Journal implements AsyncDisposable {
   /** The estimated size in bytes of the data that the open has read and this journal has appended. */
   storedBytes: number;
   running = false;
+  /** Returns whether the caller disposes this journal once the current run has completed. */
+  endsWithRun: (() => boolean) | undefined;
   usage: ModelUsage | undefined;
   /** Verifies the output before the end of the run is recorded, and returns the data to record with it. */
   endFacts: ((output: unknown) => Promise<Pick<CheckpointRecord, "verification" | "files">>) | undefined;
@@ -195,8 +197,9 @@ export class Journal implements AsyncDisposable {
    *
    * @param options.last true if no more records are queued in this turn of the event loop. The append then starts
    * immediately.
+   * @param options.releases true if the caller disposes this journal next.
    */
-  append(records: readonly AgentRecord[], { last = false }: { readonly last?: boolean } = {}): void {
+  append(records: readonly AgentRecord[], { last, releases }: Pick<AppendOptions, "last" | "releases"> = {}): void {
     assertReadable(records);
     const snapshot = records.some(({ kind }) => kind === "snapshot");
     const bytes = this.#count(records);
@@ -210,6 +213,7 @@ export class Journal implements AsyncDisposable {
       snapshot,
       bytes,
       last,
+      releases: releases && !this.#headSnapshots.isMaking,
       ...(summary && { summary }),
     });
   }

@@ -160,6 +160,11 @@ export interface LogAppend {
   readonly summary?: AgentSummary;
   /** Whether the records contain a snapshot, so that a reader may start here. */
   readonly snapshot?: boolean;
+  /**
+   * Whether the owner releases the log next. A storage may release it in the same write. It may ignore this field,
+   * because the owner calls `release` in any case.
+   */
+  readonly releases?: boolean;
 }
 
 /** Selects entries. */

@@ -68,6 +68,7 @@ export class Pipeline {
       ...agent,
       ...(registrars("on", this.#listeners) as unknown as PipelineListeners),
       ...(registrars("around", this.#wrappers) as unknown as PipelineWrappers),
+      hears: (event) => this.#listeners[event].length > 0,
       claim: (...options) => {
         checkSchema(claimSchema, options, "options that a feature claims");
         for (const option of options) this.#claimed.add(option);

@@ -14,7 +14,9 @@ export interface AppendOptions {
   /** Runs once the append is durable, before the next append starts. Must not reject. */
   readonly afterwards?: () => Promise<void>;
   /** True if the caller queues no more records in this turn of the event loop. The append then starts immediately. */
-  readonly last?: boolean;
+  readonly last?: boolean | undefined;
+  /** True if the caller releases the log after this append. */
+  readonly releases?: boolean | undefined;
 }
 
 /** Called with the appended records once they are durable, before `durable()` resolves. Must not throw. */
@@ -50,6 +52,7 @@ interface Batch<Rec extends LogRecord> {
   readonly uploads: BlobUpload[];
   summary?: AgentSummary;
   snapshot: boolean;
+  releases?: boolean;
   bytes: number;
   afterwards?: () => Promise<void>;
   readonly done: Promise<void>;
@@ -110,6 +113,7 @@ export class LogWriter<Rec extends LogRecord> {
     if (options.summary) this.#open.summary = options.summary;
     if (options.afterwards) this.#open.afterwards = options.afterwards;
     this.#open.snapshot ||= options.snapshot ?? false;
+    if (options.releases) this.#open.releases = true;
     if (!this.#draining) void this.#drain(options.last === true);
   }
 
@@ -175,10 +179,16 @@ export class LogWriter<Rec extends LogRecord> {
       const { log, agentId, compressThresholdBytes, onAppended, stored = (records) => records } = this.#options;
       const { generation } = this;
       await putBlobs(log.blobs, agentId, generation, batch.uploads, compressThresholdBytes);
-      const { records, snapshot, summary } = batch;
+      const { records, snapshot, summary, releases } = batch;
       const id = `${generation}-${this.#position + 1}`;
       this.#position = await this.#owned.append(
-        { id, records: stored(records), ...(snapshot && { snapshot }), ...(summary && { summary }) },
+        {
+          id,
+          records: stored(records),
+          ...(snapshot && { snapshot }),
+          ...(summary && { summary }),
+          ...(releases && !this.#open && { releases }),
+        },
         this.#position,
       );
       this.#inFlight = undefined;

@@ -262,7 +262,8 @@ export class RunRecorder {
     const snapshot = isAlone && snapshotIfDue(this.journal, parent ? "step" : "lane", take);
     // Between two nodes of the main line, no other code can add records to the append.
     const last = plan.boundary === true && !this.parent;
-    this.#append([...unsaved, record, ...(snapshot ? [snapshot] : [])], { last }, run.state);
+    const releases = plan.status && this.journal.endsWithRun?.();
+    this.#append([...unsaved, record, ...(snapshot ? [snapshot] : [])], { last, releases }, run.state);
     if (!isAlone) this.journal.snapshotBeside();
     this.savedWithin = true;
     return record;

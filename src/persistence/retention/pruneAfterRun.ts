@@ -7,8 +7,7 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
  * configured and the agent has enough checkpoints. Errors become events, because the run has already finished.
  */
 export async function pruneAfterRun(setup: PersistenceSetup, journal: Journal): Promise<void> {
-  const { retention } = setup;
-  if (!retention || journal.failed || !isPruningDue(grownAgent(journal), retention.maxCheckpoints)) return;
+  if (journal.failed || !isPruningNext(setup, journal)) return;
   const tell = (error: unknown) => setup.tell({ type: "pruning_failed", agentId: journal.agentId, error });
   try {
     const { pruneOwned, pruningOptions } = await import("./pruneStorage.ts");
@@ -20,6 +19,11 @@ export async function pruneAfterRun(setup: PersistenceSetup, journal: Journal): 
   } catch (error) {
     tell(error);
   }
+}
+
+/** Whether the end of a run prunes the agent. */
+export function isPruningNext({ retention }: PersistenceSetup, journal: Journal): boolean {
+  return retention !== undefined && isPruningDue(grownAgent(journal), retention.maxCheckpoints);
 }
 
 function grownAgent({ nextVersion, pruned, named, names }: Journal): GrownAgent {

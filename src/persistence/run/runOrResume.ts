@@ -20,7 +20,7 @@ import { newRun, type StoredState } from "../nestedLines/startRecorder.ts";
 import type { CompletionData } from "../record/checkpointRecord.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
-import { pruneAfterRun } from "../retention/pruneAfterRun.ts";
+import { isPruningNext, pruneAfterRun } from "../retention/pruneAfterRun.ts";
 import { LiveRequests } from "../waiting/LiveRequests.ts";
 import { decideResume, decideRun, type RunDecision, type RunFacts, refusedRun } from "./decideRun.ts";
 import { type DurableCall, type NextRun, newSettings, signalOf, storedState } from "./DurableCall.ts";
@@ -89,7 +89,7 @@ async function execute(call: DurableCall): Promise<RunResult<unknown>> {
       return abandonFirst(call, decision.keep);
     case "finish_first": {
       const { resumed } = await resuming();
-      const first = await start(call, await resumed(call, stored));
+      const first = await start(call, await resumed(call, stored), false);
       if (first.status !== "completed") throw new UnfinishedRunError(agentId, first.runId, true);
       return beginAfterOther(call, decision.keep);
     }
@@ -220,13 +220,17 @@ async function begin(
   return start(call, newRun(setup, journal, { run, input, keep, opening: [run] }, before));
 }
 
-async function start(call: DurableCall, recorder: RunRecorder): Promise<RunResult<unknown>> {
+/** @param isLast whether the call ends with this run. */
+async function start(call: DurableCall, recorder: RunRecorder, isLast = true): Promise<RunResult<unknown>> {
   const { setup, recorders, journal, request, next, turn } = call;
   const { options, kind } = request;
   const { run: runId, digest } = recorder.run;
   if (kind === "resume")
     turn.announce(runId, (input) => digest === undefined || digest === valueDigest(input, journal.sha256));
   journal.forgetHead();
+  // A listener expects that this process still owns the agent.
+  const isReleased = isLast && !setup.pipeline.hears("agentCompleted");
+  journal.endsWithRun = () => isReleased && !isPruningNext(setup, journal);
   const verify = "verify" in options ? options.verify : undefined;
   journal.endFacts = completionData(setup, journal, recorder, verify);
   recorder.newSettings = newSettings(options);

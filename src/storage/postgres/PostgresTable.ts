@@ -78,12 +78,17 @@ export class PostgresTable implements LogTable {
    */
   async claim(agentId: string, { owner }: TableClaim, replaced?: TableSighting): ReturnType<LogTable["claim"]> {
     const { agents, appends } = this.#connection.names;
-    const sql = `INSERT INTO ${agents} AS a (id, generation, owner) VALUES ($1::bytea, 1, $2::text)
-      ON CONFLICT (id) DO UPDATE SET
-        generation = a.generation + 1, owner = excluded.owner, stop = NULL, renewed = now()
-      WHERE a.owner IS NULL OR (a.generation = $3::bigint AND ${beatOf("a")} = $4::text)
-      RETURNING generation, start, position, (SELECT max(position) FROM ${appends} WHERE agent = a.key) AS newest,
-        (SELECT line FROM ${appends} AS p WHERE p.agent = a.key AND p.position = a.position) AS line`;
+    // An update before the insert writes less than \`ON CONFLICT DO UPDATE\`, which locks the row first.
+    const sql = `WITH taken AS (
+        UPDATE ${agents} AS a SET generation = a.generation + 1, owner = $2::text, stop = NULL, renewed = now()
+        WHERE a.id = $1::bytea AND (a.owner IS NULL OR (a.generation = $3::bigint AND ${beatOf("a")} = $4::text))
+        RETURNING generation, start, position, (SELECT max(position) FROM ${appends} WHERE agent = a.key) AS newest,
+          (SELECT line FROM ${appends} AS p WHERE p.agent = a.key AND p.position = a.position) AS line
+      ), made AS (
+        INSERT INTO ${agents} (id, generation, owner)
+        SELECT $1::bytea, 1, $2::text WHERE NOT EXISTS (SELECT FROM taken)
+        ON CONFLICT (id) DO NOTHING RETURNING generation, start, position
+      ) SELECT * FROM taken UNION ALL SELECT generation, start, position, NULL, NULL FROM made`;
     const { generation, beat } = replaced ?? { generation: 0, beat: "" };
     const [row] = await this.#connection.rows<ClaimedRow>(sql, utf8(agentId), owner, generation, beat);
     return row && claimedOf(row);
@@ -105,9 +110,13 @@ export class PostgresTable implements LogTable {
     await this.#write(`${this.#writes.head("stop = $3::text")}`, agentId, generation, JSON.stringify(reason));
   }
 
-  append(agentId: string, generation: number, append: TableAppend): Promise<boolean> {
-    const { sql, values } = this.#writes.append(append);
+  append(agentId: string, generation: number, append: TableAppend, releases = false): Promise<boolean> {
+    const { sql, values } = this.#writes.append(append, releases);
     return this.#write(sql, agentId, generation, ...values);
+  }
+
+  appendAndRelease(agentId: string, generation: number, append: TableAppend): Promise<boolean> {
+    return this.append(agentId, generation, append, true);
   }
 
   async create(agents: readonly TableCreation[]): Promise<readonly string[]> {

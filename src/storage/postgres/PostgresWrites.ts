@@ -2,10 +2,8 @@ import { utf8 } from "../../internal/bytes.ts";
 import type { TableAppend, TableCreation, TablePublication, TableSummary } from "../table/LogTable.ts";
 import type { PostgresValue } from "./PostgresClient.ts";
 import type { PostgresNames } from "./postgresNames.ts";
-import { putSummary } from "./postgresMigrations.ts";
+import { claimable, putSummary } from "./postgresMigrations.ts";
 import type { Given, PostgresStatement } from "./selectAgents.ts";
-
-const claimable = ["queued", "in_progress"].map((status) => `'${JSON.stringify(status)}'`).join(", ");
 
 /**
  * The statements of owners. `$1` is the agent id, `$2` the generation. Each statement returns a row if that owner still
@@ -31,18 +29,18 @@ export class PostgresWrites {
   }
 
   /**
-   * Inserts one row and updates the summary, and renews the lease. Uses a function of the schema, which a connection
+   * Inserts one row and updates the summary, and renews the lease or releases the agent. Uses a function of the schema, which a connection
    * plans only once.
    */
-  append(append: TableAppend): PostgresStatement {
+  append(append: TableAppend, releases: boolean): PostgresStatement {
     const { values, given } = valueList(2);
-    const rest = [...rowValues(append, given), ...summaryValues(append.summary, given)];
+    const rest = [...rowValues(append, given), ...summaryValues(append.summary, given), String(releases)];
     return { sql: `SELECT WHERE ${this.#names.append}($1::bytea, $2::bigint, ${rest.join(", ")})`, values };
   }
 
   /** Returns the ids of the created agents. Sorts them, so that concurrent statements wait for each other in one order. */
   create(creations: readonly TableCreation[]): PostgresStatement {
-    const { agents, appends, channel } = this.#names;
+    const { agents, appends, summaries, channel } = this.#names;
     const { values, given } = valueList(0);
     const rows = creations.map(({ agentId, append }) => {
       const cells = [
@@ -58,7 +56,8 @@ export class PostgresWrites {
         ON CONFLICT (id) DO NOTHING RETURNING id, key
       ), made AS (SELECT * FROM created JOIN given USING (id)),
       appended AS (INSERT INTO ${appends} (agent, position, mark, line) SELECT key, position, mark, line FROM made),
-      listed AS (${putSummary(this.#names, "SELECT key, id, status, place, due, updated, summary FROM made WHERE summary IS NOT NULL")}),
+      listed AS (INSERT INTO ${summaries} (agent, name, status, place, due, updated, summary)
+        SELECT key, id, status, place, due, updated, summary FROM made WHERE summary IS NOT NULL),
       woken AS (SELECT pg_notify('${channel}', '') WHERE EXISTS (SELECT FROM made WHERE status IN (${claimable})))
       SELECT id, (SELECT count(*) FROM woken) FROM created`;
     return { sql, values };

@@ -10,7 +10,7 @@ export interface PostgresMigration {
 }
 
 /** The newest version. */
-export const postgresVersion = 4;
+export const postgresVersion = 5;
 
 /** The key of the advisory lock during a migration, which is the text `agent_pe` as a number. */
 const migrationLock = "x'6167656e745f7065'::bigint";
@@ -35,6 +35,7 @@ export function postgresMigrations(options: { readonly schema?: string | undefin
     { version: 2, statements: [appendFunction(names), record(2)] },
     { version: 3, statements: [streamTable(names), record(3)] },
     { version: 4, statements: [dueIndex(names), record(4)] },
+    { version: 5, statements: [turnFunction(names), record(5)] },
   ];
 }
 
@@ -149,6 +150,44 @@ END`;
   new_status text, new_place bytea, new_due bigint, new_updated bigint, new_summary text
 ) RETURNS boolean LANGUAGE plpgsql AS ${quoteText(body)}`;
 }
+
+/**
+ * Returns the SQL function that adds an owner's next append and its summary, and removes the owner if `releases`. The
+ * older function with this name has no such parameter. Processes of earlier versions still call it. An `UPDATE` before
+ * an `INSERT` writes less than `ON CONFLICT`, which locks the row first.
+ */
+function turnFunction(names: PostgresNames): string {
+  const { agents, appends, summaries, channel } = names;
+  const body = `
+DECLARE agent_key bigint; reached text := new_status;
+BEGIN
+  UPDATE ${agents} AS a SET position = at_position, renewed = now(),
+      owner = CASE WHEN releases THEN NULL ELSE a.owner END, stop = CASE WHEN releases THEN NULL ELSE a.stop END
+    WHERE a.id = agent_id AND a.generation = of_generation AND a.owner IS NOT NULL AND a.position = at_position - 1
+    RETURNING a.key INTO agent_key;
+  IF NOT FOUND THEN RETURN false; END IF;
+  INSERT INTO ${appends} (agent, position, mark, line) VALUES (agent_key, at_position, new_mark, new_line);
+  IF new_summary IS NOT NULL THEN
+    UPDATE ${summaries} SET name = agent_id, status = new_status, place = new_place, due = new_due,
+      updated = new_updated, summary = new_summary WHERE agent = agent_key;
+    IF NOT FOUND THEN
+      ${putSummary(names, "VALUES (agent_key, agent_id, new_status, new_place, new_due, new_updated, new_summary)")};
+    END IF;
+  END IF;
+  IF releases THEN
+    IF reached IS NULL THEN SELECT status INTO reached FROM ${summaries} WHERE agent = agent_key; END IF;
+    IF reached IN (${claimable}) THEN PERFORM pg_notify('${channel}', ''); END IF;
+  END IF;
+  RETURN true;
+END`;
+  return `CREATE FUNCTION ${names.append}(
+  agent_id bytea, of_generation bigint, at_position bigint, new_mark smallint, new_line bytea,
+  new_status text, new_place bytea, new_due bigint, new_updated bigint, new_summary text, releases boolean
+) RETURNS boolean LANGUAGE plpgsql AS ${quoteText(body)}`;
+}
+
+/** The stored statuses of agents that a worker may continue. */
+export const claimable: string = ["queued", "in_progress"].map((status) => `'${JSON.stringify(status)}'`).join(", ");
 
 /** @param row - yields the agent's key and id, followed by the list columns in order. */
 export function putSummary({ summaries }: PostgresNames, row: string): string {

@@ -90,10 +90,7 @@ export class SqliteTable implements LogTable {
   }
 
   release(agentId: string, generation: number): Promise<void> {
-    return this.#at((db) => {
-      const sql = `UPDATE agent_persistence_agents AS a SET owner = NULL, stop = NULL WHERE ${isOwned}`;
-      db.run(sql, JSON.stringify(agentId), generation);
-    });
+    return this.#at((db) => void db.run(releaseSql, JSON.stringify(agentId), generation));
   }
 
   requestStop(agentId: string, generation: number, reason: string): Promise<void> {
@@ -113,6 +110,16 @@ export class SqliteTable implements LogTable {
         return true;
       });
     });
+  }
+
+  appendAndRelease(agentId: string, generation: number, append: TableAppend): Promise<boolean> {
+    return this.#at((db) =>
+      db.transaction(() => {
+        if (!insert(db, agentId, generation, append)) return false;
+        if (append.summary) putSummary(db, agentId, append.summary);
+        return db.run(releaseSql, JSON.stringify(agentId), generation) > 0;
+      }),
+    );
   }
 
   create(agents: readonly TableCreation[]): Promise<readonly string[]> {
@@ -226,6 +233,8 @@ export class SqliteTable implements LogTable {
 
 const snapshotNumber = `SELECT max(s.number) FROM agent_persistence_appends AS s
   WHERE s.mark IN (1, 3) AND s.number > (${base} | ?) AND s.number <= (${base} | ?)`;
+
+const releaseSql = `UPDATE agent_persistence_agents AS a SET owner = NULL, stop = NULL WHERE ${isOwned}`;
 
 const insertSql = `INSERT INTO agent_persistence_appends (number, mark, line)
   SELECT ${base} | ?, nullif(?, 0), ? FROM agent_persistence_agents AS a

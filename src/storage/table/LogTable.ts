@@ -48,6 +48,11 @@ export interface LogTable {
    */
   append(agentId: string, generation: number, append: TableAppend): Promise<boolean>;
   /**
+   * Works like `append`, and removes the owner in the same atomic write. If the method is missing, the log calls
+   * `append` and `release`.
+   */
+  appendAndRelease?(agentId: string, generation: number, append: TableAppend): Promise<boolean>;
+  /**
    * Creates agents without an owner, with generation 1, their first append and its summary, in one atomic write. Skips
    * agents that were ever claimed. Resolves to the ids of the created agents. If the method is missing, agents are
    * created one at a time.

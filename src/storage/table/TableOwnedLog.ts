@@ -63,7 +63,7 @@ export class TableOwnedLog implements OwnedLog {
   #generation: number;
   /** Whether the last summary of this owner belongs to a run that has ended, so that no worker waits for a release. */
   #isOver = false;
-  /** Set while the generation changes, because the state of the previous generation in the table is then irrelevant. */
+  /** Set while the generation changes or the owner is released, because a renewal then finds another state. */
   #moving = false;
 
   constructor(backend: TableBackend, claimed: ClaimedLog, onEnd: () => void) {
@@ -117,7 +117,8 @@ export class TableOwnedLog implements OwnedLog {
     // Encodes before the first await, because the caller may change the entry afterwards.
     const { row, end } = encodeRow(this.agentId, entry, this.generation, this.#expectedEnd, sha256);
     this.#expectedEnd = end;
-    return this.#inTurn(() => this.#store(row, end));
+    const releases = entry.releases === true && this.#backend.table.appendAndRelease !== undefined;
+    return this.#inTurn(() => (releases ? this.#storeAndRelease(row, end) : this.#store(row, end)));
   }
 
   /**
@@ -172,27 +173,55 @@ export class TableOwnedLog implements OwnedLog {
       const release = () => this.#backend.table.release(this.agentId, this.generation);
       // If the release fails, other processes see a silent owner, and this process treats it as finished.
       await this.#askOnce("release", release).catch(() => this.#backend.owners.finish(this.#session));
-      if (!this.#isOver) this.#backend.watchers.tell();
+      this.#tellReleased();
     });
   }
 
+  #tellReleased(): void {
+    if (!this.#isOver) this.#backend.watchers.tell();
+  }
+
   async #store(row: TableAppend, end: ChainLink): Promise<number> {
+    const { table } = this.#backend;
     await this.#orEnd(async () => {
       // The caller may cause effects after this append resolves, so the lease must be fresh.
       await this.#renewal.refresh();
-      if (!(await askAgain(this.#backend, () => this.#storeOnce(row)))) throw await this.#refusal(row.position - 1);
+      await this.#storeAgain(row, () => table.append(this.agentId, this.generation, row));
       // Refreshes again if retries took most of the lease.
       await this.#renewal.refresh();
     });
+    return this.#stored(row, end);
+  }
+
+  /** Stores the last append of this owner. Once it is possibly stored, a renewal finds no owner. */
+  async #storeAndRelease(row: TableAppend, end: ChainLink): Promise<number> {
+    const { table } = this.#backend;
+    await this.#orEnd(async () => {
+      await this.#renewal.refresh();
+      this.#moving = true;
+      const store = async () => (await table.appendAndRelease?.(this.agentId, this.generation, row)) ?? false;
+      await this.#storeAgain(row, store);
+    });
+    this.#stored(row, end);
+    await this.#finish(this.#closedError());
+    this.#tellReleased();
+    return end.position;
+  }
+
+  #stored(row: TableAppend, end: ChainLink): number {
     this.#end = end;
     if (row.summary) this.#isOver = row.summary.status === "completed";
     return end.position;
   }
 
+  async #storeAgain(row: TableAppend, store: () => Promise<boolean>): Promise<void> {
+    if (!(await askAgain(this.#backend, () => this.#storeOnce(row, store))))
+      throw await this.#refusal(row.position - 1);
+  }
+
   /** Stores an append once. A rejected append counts as stored if an earlier attempt already stored the same row. */
-  async #storeOnce(row: TableAppend): Promise<boolean> {
-    if (await this.#askOnce("append", () => this.#backend.table.append(this.agentId, this.generation, row)))
-      return true;
+  async #storeOnce(row: TableAppend, store: () => Promise<boolean>): Promise<boolean> {
+    if (await this.#askOnce("append", store)) return true;
     const found = await this.#reader.at(row.position);
     return found !== undefined && isSameBytes(found.encoded, row.encoded);
   }

@@ -270,7 +270,7 @@ describe("the tables of a Postgres storage", () => {
     await Promise.all(clients.map(async (client) => (await storageIn({ client, schema })).migrate()));
     expect(await tablesIn(schema)).toBe(6);
     const versions = await (await pool()).query(`SELECT version FROM ${schema}.agent_persistence_migrations`);
-    expect(versions.rows).toEqual([{ version: 1 }, { version: 2 }, { version: 3 }, { version: 4 }]);
+    expect(versions.rows).toEqual([{ version: 1 }, { version: 2 }, { version: 3 }, { version: 4 }, { version: 5 }]);
     await Promise.all(clients.map((client) => client.end()));
   });
 
@@ -288,13 +288,13 @@ describe("the tables of a Postgres storage", () => {
     const schema = newSchema();
     const storage = await storageIn({ schema, migrate: false });
     const message = expect.stringContaining("Run migrate() of the storage, or the statements of postgresMigrations()");
-    const failed = { code: "storage_not_ready", found: 0, needed: 4, message };
+    const failed = { code: "storage_not_ready", found: 0, needed: 5, message };
     await expect(storage.log.open("a", processOwner())).rejects.toMatchObject(failed);
     await storage.migrate();
     const owned = await storage.log.open("a", processOwner());
     await owned.release();
-    await (await pool()).query(`INSERT INTO ${schema}.agent_persistence_migrations (version) VALUES (5)`);
-    const newer = { code: "unsupported_format", found: 5, supported: 4 };
+    await (await pool()).query(`INSERT INTO ${schema}.agent_persistence_migrations (version) VALUES (6)`);
+    const newer = { code: "unsupported_format", found: 6, supported: 5 };
     await expect((await logIn({ schema })).owner("a")).rejects.toMatchObject(newer);
   });
 
@@ -303,7 +303,7 @@ describe("the tables of a Postgres storage", () => {
     const [first] = postgresMigrations({ schema });
     for (const statement of first?.statements ?? []) await admin.query(statement);
     const refused = (await logIn({ schema, migrate: false })).owner("a");
-    await expect(refused).rejects.toMatchObject({ code: "storage_not_ready", found: 1, needed: 4 });
+    await expect(refused).rejects.toMatchObject({ code: "storage_not_ready", found: 1, needed: 5 });
     const owned = await (await logIn({ schema })).open("a", processOwner());
     await appendText(owned, "x", { summary: exampleSummary("a", "queued") });
     expect(owned.position).toBe(1);

@@ -103,13 +103,23 @@ export class MemoryTable implements LogTable {
   }
 
   append(agentId: string, generation: number, append: TableAppend): Promise<boolean> {
-    return this.#write("append", () => {
-      const agent = this.#owned(agentId, generation);
-      if (agent === undefined || (agent.rows.at(-1)?.position ?? agent.start) !== append.position - 1) return false;
-      agent.rows.push({ ...append, encoded: append.encoded.slice() });
-      agent.summary = append.summary ?? agent.summary;
-      return true;
+    return this.#write("append", () => this.#appended(agentId, generation, append) !== undefined);
+  }
+
+  appendAndRelease(agentId: string, generation: number, append: TableAppend): Promise<boolean> {
+    return this.#write("appendAndRelease", () => {
+      const agent = this.#appended(agentId, generation, append);
+      if (agent) agent.owner = undefined;
+      return agent !== undefined;
     });
+  }
+
+  #appended(agentId: string, generation: number, append: TableAppend): Agent | undefined {
+    const agent = this.#owned(agentId, generation);
+    if (agent === undefined || (agent.rows.at(-1)?.position ?? agent.start) !== append.position - 1) return undefined;
+    agent.rows.push({ ...append, encoded: append.encoded.slice() });
+    agent.summary = append.summary ?? agent.summary;
+    return agent;
   }
 
   create(agents: readonly TableCreation[]): Promise<readonly string[]> {

@@ -61,6 +61,25 @@ export const tableTests: readonly RecordLogTest[] = [
     },
   ),
 
+  logTest("a table releases an owner with an append only if it stores the append", async (storage, expect) => {
+    const { table } = storage;
+    const append = (position: number, text: string, generation: number) =>
+      table.appendAndRelease
+        ? table.appendAndRelease("a", generation, appendOf(position, text))
+        : appendThenRelease(table, generation, appendOf(position, text));
+    await table.claim("a", claim);
+    expect.equal("an append at a wrong position", await append(2, "too far", 1), false);
+    expect.equal("an append of another generation", await append(1, "stranger", 2), false);
+    expect.isTrue("the owner after both", (await table.head("a"))?.owner !== undefined, "an owner", undefined);
+    expect.equal("the append of the owner", await append(1, "first", 1), true);
+    expect.equal("the owner after it", (await table.head("a"))?.owner, undefined);
+    expect.equal("the same append again", await append(1, "first", 1), false);
+    const { agents } = await table.list({ limit: 10 });
+    expect.equal("the listed summaries", agents.map(({ text }) => text).join(), "first");
+    expect.equal("the next claim", await claimed(table), 2);
+    await expectRows(table, ["first"], expect);
+  }),
+
   logTest("a table ignores all calls of a replaced owner", async (storage, expect) => {
     const { table } = storage;
     await table.claim("a", claim);
@@ -79,6 +98,12 @@ export const tableTests: readonly RecordLogTest[] = [
     expect.equal("the later stop request of the next owner", (await table.renew("a", 2, "2"))?.stop, "soon");
   }),
 ];
+
+async function appendThenRelease(table: LogTable, generation: number, append: TableAppend): Promise<boolean> {
+  if (!(await table.append("a", generation, append))) return false;
+  await table.release("a", generation);
+  return true;
+}
 
 function appendOf(position: number, text: string): TableAppend {
   const summary = { status: text, order: "1", updatedAt: 0, text };
