@@ -54,9 +54,7 @@ interface Before {
 
 type FindIds = (what: string, given: readonly string[], storage: string | undefined) => Promise<readonly string[]>;
 
-/**
- * Returns the possible completions of the last word, which may be empty. @param words the words after the program name.
- */
+/** Returns the possible completions of the last word. @param words the words after the program name. */
 async function completionsFor(program: Command, words: readonly string[], ids: FindIds): Promise<readonly string[]> {
   const before = read(program, words.slice(0, -1));
   const last = words.at(-1) ?? "";

@@ -28,9 +28,7 @@ export interface BlobStore {
    * Defaults to JSON text. The bytes are stored unmodified in both cases.
    */
   put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string>;
-  /**
-   * Returns the bytes after checking them against the hash in the reference. `undefined` if the agent has no such blob.
-   */
+  /** Returns the bytes, which match the hash in the reference. `undefined` if the agent has no such blob. */
   get(agentId: string, reference: string): Promise<Uint8Array | undefined>;
   /**
    * Copies a blob to another agent, which the caller owns, under the same reference. The copy is as durable as a blob

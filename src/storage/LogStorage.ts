@@ -4,10 +4,7 @@ import { NotSupportedError } from "../errors/storageErrors.ts";
 import type { CheckpointFilter, PersistenceStorageProvider } from "./PersistenceStorageProvider.ts";
 import type { RecordLog } from "./RecordLog.ts";
 
-/**
- * The storage interface that the library uses internally. Offers a log, options for stored values, and decoded
- * checkpoints.
- */
+/** The storage as the library uses it: a log, options for stored values, and decoded checkpoints. */
 export interface LogStorage {
   readonly log: RecordLog;
   /** Values with more bytes than this are stored as blobs. `Infinity` disables blobs. */

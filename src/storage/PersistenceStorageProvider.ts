@@ -50,9 +50,7 @@ export const providerSchema: z.ZodType<PersistenceStorageProvider> = objectWithM
   "getLatestCheckpoint",
 );
 
-/**
- * Returns the checkpoints that match a filter, in the given order. @throws InvalidInputError if the filter is invalid.
- */
+/** Returns the checkpoints that match a filter, in the given order. @throws InvalidInputError */
 export function filterCheckpoints<Data extends { readonly nodeId: string; readonly version: number }>(
   checkpoints: readonly Data[],
   filter: CheckpointFilter = {},

@@ -75,10 +75,7 @@ export interface RebuiltSummary {
 
 /** Describes the end of a log, based on its bytes. */
 export interface LogEnd {
-  /**
-   * True if the last owner closed the log at a position, and the log still ends there. If `false`, lost appends at the
-   * end cannot be detected.
-   */
+  /** True if the last owner closed the log here. If `false`, lost appends at the end cannot be detected. */
   readonly closed: boolean;
   /** The remains of an incomplete append at the end. Omitted if the log ends with a complete append. */
   readonly tornTail?: TornTail;
@@ -88,9 +85,7 @@ export interface LogEnd {
 export interface AgentSummary {
   /** The id of the agent. For an unreadable agent with an unknown id, the name that the storage uses for it. */
   readonly agentId: string;
-  /**
-   * The status, or `unreadable` if the status cannot be read. In that case, `data` is `{ code, message }` of an error.
-   */
+  /** The status, or `unreadable` if it cannot be read. `data` is then `{ code, message }` of an error. */
   readonly status: string;
   /** The sort key of `list`, compared by its UTF-8 bytes. Never empty and unique among agents. */
   readonly order: string;
@@ -107,17 +102,11 @@ export interface AgentSummary {
   readonly priority?: number;
   /** The input of the task, in stored form. Omitted if `data` contains it or the agent does not belong to a task. */
   readonly inputRequest?: unknown;
-  /**
-   * The files that the task reads and writes. Omitted if the agent does not belong to a task or an earlier version
-   * wrote the summary.
-   */
+  /** The files that the task reads and writes. Omitted without a task, and by earlier versions. */
   readonly reserves?: readonly FileReservation[];
   /** When and how often workers may run the task. Omitted if the task has no such options. */
   readonly controls?: TaskControls;
-  /**
-   * An upper bound for the number of attempts since the last progress. Later records may lower it. Omitted like
-   * `reserves`.
-   */
+  /** An upper bound for the attempts since the last progress, omitted like `reserves`. */
   readonly attempts?: number;
   /**
    * The number of checkpoints when the summary was written. An agent in progress adds more. Omitted if unknown, which
@@ -301,9 +290,7 @@ export interface OwnedLog {
   readonly generation: number;
   /** The remains of an incomplete append that this open skipped. `undefined` if the log ends with a complete append. */
   readonly tornTail?: TornTail | undefined;
-  /**
-   * Damage at the end of the log. A damaged log rejects appends but may be dropped. `undefined` if the end is intact.
-   */
+  /** Damage at the end of the log, which rejects appends but may be dropped. `undefined` if intact. */
   readonly damage?: CorruptLogError | SealBrokenError | undefined;
   /** The damaged status summary that the opening rebuilt. `undefined` if the summary was intact. */
   readonly rebuilt?: RebuiltSummary | undefined;
@@ -329,10 +316,7 @@ export interface OwnedLog {
   checkStop?(): Promise<void>;
   /** Removes the bytes of all appends that durable `pruned` records name. Rejects if another owner took over. */
   prune(): Promise<void>;
-  /**
-   * Deletes the agent. If the id is used again, positions and generations continue, and `prev` starts empty. Rejects if
-   * another owner took over.
-   */
+  /** Deletes the agent. A new one continues its positions and generations. Rejects if another owner took over. */
   drop(): Promise<void>;
   /** Releases the log. Idempotent. A replaced owner leaves the ownership of its successor unchanged. */
   release(): Promise<void>;

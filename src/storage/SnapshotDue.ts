@@ -9,10 +9,7 @@ const worth: Readonly<Record<SnapshotPlace, { readonly leastBytes: number; reado
   lane: { leastBytes: 64 * 1024, proportion: 2 },
   step: { leastBytes: 1024 * 1024, proportion: 16 },
 };
-/**
- * After live state was removed, the next attempt waits until the unread bytes have grown by this factor since the last
- * attempt.
- */
+/** After live state was removed, the unread bytes must grow by this factor before the next attempt. */
 const retryProportion = 1.5;
 
 /**

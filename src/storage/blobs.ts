@@ -8,11 +8,7 @@ import type { RecordLog } from "./RecordLog.ts";
 import type { BlobUpload } from "../checkpoint/format/BlobWriter.ts";
 import { concatenated } from "../internal/bytes.ts";
 
-/**
- * Reads the texts of blobs. A missing or damaged blob only fails the reader of its value.
- *
- * @throws StorageError if the storage fails.
- */
+/** Reads the texts of blobs. A missing or damaged blob only fails the reader of its value. @throws StorageError */
 export async function fetchBlobs(log: RecordLog, agentId: string, references: BlobCells): Promise<BlobTexts> {
   const texts = new Map<string, string | AgentPersistenceError>();
   await forEachAtOnce([...references], blobsAtOnce, async ([reference, cell]) => {

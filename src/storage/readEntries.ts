@@ -31,10 +31,7 @@ export interface KnownHead {
   readonly index: LogProjection;
   readonly state: AgentState;
   readonly end: ChainLink;
-  /**
-   * Whether new entries are added to the index in place, which requires exclusive use. Otherwise they are added to a
-   * copy of the index.
-   */
+  /** Whether new entries are added to the index in place, by its only user, or to a copy. */
   readonly grows?: true;
 }
 
@@ -139,10 +136,7 @@ function asDamage(error: unknown): unknown {
   return new UnreadableValueError("the records of the log are inconsistent", { cause: error });
 }
 
-/**
- * @throws UnreadableValueError for records in an order that this library never writes.
- * @throws UnsupportedRecordError for unknown records.
- */
+/** @throws UnreadableValueError for records in a wrong order. @throws UnsupportedRecordError */
 export async function assertSoundLog(entries: readonly Entry[]): Promise<void> {
   const pace = new Pace();
   let next: NextNumbers = { nextVersion: 1, nextLane: 1 };

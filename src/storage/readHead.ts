@@ -21,10 +21,7 @@ import type { RecordLog } from "./RecordLog.ts";
 import { SnapshotDue } from "./SnapshotDue.ts";
 import type { BlobTexts, DecodedValues } from "../checkpoint/state/ValueReader.ts";
 
-/**
- * The part of a log that its head needs. Dispose it after the last use of its log, so that the next reader can reuse
- * it.
- */
+/** The part of a log that its head needs. Dispose it after its last use, for the next reader. */
 export interface AgentHead extends Disposable {
   readonly log: AgentLog;
   /** The state of the main line. `undefined` for an agent without records. */
@@ -205,16 +202,12 @@ interface CachedHead extends KnownHead {
 
 const mostBytes = 64 * 1024 * 1024;
 
-/**
- * Caches the most recently read heads of one storage. The caller must check that the log still contains the cached end.
- */
+/** Caches the most recently read heads. The caller checks that the log still contains the cached end. */
 class HeadCache {
   readonly #heads = new Map<string, CachedHead & { readonly bytes: number }>();
   #bytes = 0;
 
-  /**
-   * Removes and returns a head. A head with nested lines allows only one reader, which returns it with {@link set}.
-   */
+  /** Removes and returns a head. A head with nested lines allows only one reader, which returns it with {@link set}. */
   take(agentId: string): CachedHead | undefined {
     const head = this.#heads.get(agentId);
     if (head?.grows) this.#forget(agentId);
@@ -249,9 +242,7 @@ function bytesOf({ index, blobs }: CachedHead): number {
 
 const caches = new WeakMap<RecordLog, HeadCache>();
 
-/**
- * Returns the cache of a storage. `undefined` if the log does not keep all records, because a second read may differ.
- */
+/** Returns the cache of a storage. `undefined` if the log does not keep all records. */
 function headCacheOf(log: RecordLog): HeadCache | undefined {
   if (log.capabilities.keeps) return undefined;
   const known = caches.get(log) ?? new HeadCache();

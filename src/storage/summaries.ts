@@ -88,9 +88,7 @@ function listStatuses(log: RecordLog, { status, after, readOnly }: ListOptions):
   return mergeSorted(lists, compareSummaries);
 }
 
-/**
- * Whether an agent has a living owner. Returns `false` for an unreadable agent, so the error occurs when it is opened.
- */
+/** Whether an agent has a living owner. `false` for an unreadable agent, whose opening then fails. */
 export async function isOwned(log: RecordLog, agentId: string): Promise<boolean> {
   try {
     return (await log.owner(agentId))?.state === "alive";
@@ -126,9 +124,7 @@ export function isAboutOneAgent(error: unknown): error is AgentPersistenceError 
 
 const codesOfOneAgent = /^(corrupt_log|unsupported_|key_missing|authentication_failed|seal_broken)/;
 
-/**
- * Returns the kind of a log from its status. Other logs than agents have their kind as status, possibly with a suffix.
- */
+/** Returns the kind of a log from its status: `agent`, or a status that names the kind. */
 export function shapeOfStatus(status: string): LogShapeName {
   return logShapes.find((shape) => status === shape || status.startsWith(`${shape}_`)) ?? "agent";
 }

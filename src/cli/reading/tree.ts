@@ -118,9 +118,7 @@ function drawn(columns: readonly (string | undefined)[], own: number): string {
     .trimEnd();
 }
 
-/**
- * Draws lines that fork from a column or join it. `ends` contains the characters of the outermost and the other lines.
- */
+/** Draws lines that fork from a column or join it. `ends` has the characters of the outermost and the others. */
 function forked(
   columns: readonly (string | undefined)[],
   own: number,

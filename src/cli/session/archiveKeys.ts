@@ -9,10 +9,7 @@ export interface ArchiveKeyOptions {
   readonly plain?: boolean | undefined;
 }
 
-/**
- * Returns the keys of `--archive-keys`. The export may be all options of `encrypted()`. `undefined` if the keys of the
- * storage apply.
- */
+/** Returns the keys of `--archive-keys`, from all options of `encrypted()` too. Defaults to the storage's keys. */
 export async function archiveKeys(
   io: CommandIo,
   { archiveKeys: given }: ArchiveKeyOptions,

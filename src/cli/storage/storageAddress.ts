@@ -74,10 +74,7 @@ function withoutPassword(text: string): string {
   return text.replace(/^(.*?:(?:\/\/)?)?.*@/s, "$1…@").replaceAll(/(password=)[^&]*/gi, "$1…");
 }
 
-/**
- * Returns the given address, the address of the environment, or the nearest `.agent-persistence`. @throws
- * CommandFailure
- */
+/** Returns the given address, that of the environment, or the nearest `.agent-persistence`. @throws CommandFailure */
 export async function findAddress(given: string | undefined, { env, cwd }: CommandIo): Promise<StorageAddress> {
   const text = given ?? (env[variable] || undefined);
   if (text !== undefined) return storageAddress(text, cwd);

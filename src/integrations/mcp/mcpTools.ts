@@ -23,10 +23,7 @@ export interface McpToolSettings extends Partial<
 
 /** Options of {@link mcpTools}. */
 export interface McpToolsOptions {
-  /**
-   * The prefix of each tool name, such as `github_`. Use it if several servers have tools with the same name. Defaults
-   * to an empty prefix.
-   */
+  /** The prefix of each tool name, such as `github_`, for servers with equal names. Defaults to an empty prefix. */
   readonly prefix?: string | undefined;
   /** Settings by the tool's name on the server. */
   readonly tools?: { readonly [name: string]: McpToolSettings } | undefined;
@@ -192,11 +189,7 @@ interface McpCall {
   readonly effect: ToolEffect;
 }
 
-/**
- * Calls a tool of an MCP server.
- *
- * @throws ToolOutcomeUnknownError if the call may have taken effect and the server did not report an outcome.
- */
+/** Calls a tool of an MCP server. @throws ToolOutcomeUnknownError if it may have taken effect without an answer. */
 async function callMcpTool(call: McpCall, input: unknown, options: ToolCallOptions): Promise<unknown> {
   const { toolCallId, abortSignal } = options;
   let result: McpToolResult;
@@ -248,10 +241,7 @@ function isWithoutEffect(error: unknown): boolean {
   return code >= firstRpcCode && code <= lastRpcCode && !codesWithoutAnswer.includes(code);
 }
 
-/**
- * Returns the structured content. Without it, returns the text if the result contains only text, and all content
- * otherwise.
- */
+/** Returns the structured content, or else the text of a result of texts, or else all content. */
 function outputOf(result: McpToolResult): unknown {
   return result.structuredContent ?? textOf(result) ?? result.content ?? [];
 }

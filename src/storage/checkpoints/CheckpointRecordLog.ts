@@ -77,9 +77,7 @@ export class CheckpointRecordLog extends ProcessLog<CheckpointOwnedLog> implemen
   }
 }
 
-/**
- * The log of a running agent of a three-method provider. Appends stay in memory, and checkpoints go to the provider.
- */
+/** The log of a running agent of a three-method provider, in memory. Checkpoints go to the provider. */
 export class CheckpointOwnedLog extends ReleasableLog implements OwnedLog {
   readonly entries: Entry[];
   readonly #provider: PersistenceStorageProvider;

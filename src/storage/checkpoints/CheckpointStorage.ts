@@ -33,10 +33,7 @@ class CheckpointStorage implements LogStorage {
     return filterCheckpoints(stored, filter).map((data) => freezeInPlace(decodeCheckpoint(data)));
   }
 
-  /**
-   * Finds the latest checkpoint of the main line. The provider's latest checkpoint may belong to a branch, and then all
-   * checkpoints are read.
-   */
+  /** Finds the latest checkpoint of the main line. Reads all if the provider's latest belongs to a branch. */
   async getLatestCheckpoint(agentId: string): Promise<AgentCheckpointData | undefined> {
     const latest = await askProvider("getLatestCheckpoint", agentId, () => this.#provider.getLatestCheckpoint(agentId));
     if (!latest || latest.branch === undefined) return latest && freezeInPlace(decodeCheckpoint(latest));

@@ -22,9 +22,7 @@ export interface DynamoDBBackend {
   readonly slots: SlotChain;
   readonly reader: SlotReader;
   readonly summaries: Summaries;
-  /**
-   * Returns when the remaining items of a dropped agent expire, in seconds since 1970. `undefined` if they are kept.
-   */
+  /** Returns when the rest of a dropped agent expires, in seconds since 1970. `undefined` if it is kept. */
   expires(): number | undefined;
 }
 

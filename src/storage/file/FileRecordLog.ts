@@ -53,10 +53,7 @@ import type { z } from "zod";
 export interface FileRecordLogOptions {
   /** Defaults to `.agent-persistence` in the working directory. Created when the first agent is opened. */
   readonly directory?: string | undefined;
-  /**
-   * The lease in milliseconds. An owner renews it every third of this time and can be replaced after it expires.
-   * Defaults to 15,000.
-   */
+  /** The lease in milliseconds. An owner renews it every third of it. Defaults to 15,000. */
   readonly leaseMs?: number | undefined;
   /**
    * The size of a reserve file for a full device, in bytes. The file is removed when `prune()` or `deleteAgent()` runs

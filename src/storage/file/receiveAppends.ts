@@ -46,10 +46,7 @@ export async function receiveAppends(
   return { file, claim, last: ending };
 }
 
-/**
- * Returns the bytes before the lines. `open` may precede the lines here, because the segment is published only after
- * all lines are durable.
- */
+/** Returns the bytes before the lines. `open` may be first, because all lines are durable before the segment. */
 function headOf(claim: Claim, from: number, { sha256 }: FileBackend): Uint8Array {
   return Buffer.concat([
     Buffer.from(encodeControl("claim", claim, sha256)),

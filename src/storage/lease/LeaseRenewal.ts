@@ -39,10 +39,7 @@ export class LeaseRenewal {
     if (!this.#stopping.signal.aborted) await this.#renewNext().catch(() => {});
   }
 
-  /**
-   * Renews if the last renewal is older than half the lease, for example after the machine slept. Rejects if the
-   * renewal fails.
-   */
+  /** Renews if the last renewal is older than half the lease, such as after sleep. Rejects if that fails. */
   async refresh(): Promise<void> {
     if (!this.#isOld()) return;
     await this.#current;

@@ -10,9 +10,7 @@ export interface EncodedAppend {
   readonly summary: AgentSummary | undefined;
 }
 
-/**
- * Encodes the append that follows the end of a log. It includes the summary, so lists can be rebuilt from the log.
- */
+/** Encodes the append that follows the end of a log, with the summary, so that lists can be rebuilt. */
 export function encodeAppend(
   agentId: string,
   { id, records, snapshot = false, summary: given }: LogAppend,

@@ -72,10 +72,7 @@ export class PostgresTable implements LogTable {
     return row && headOf(row);
   }
 
-  /**
-   * Leaves out the end if the newest line does not match the row, which is newer if the statement had to wait for an
-   * append.
-   */
+  /** Leaves out the end if the newest line differs from the row, which is newer after a wait for an append. */
   async claim(agentId: string, { owner }: TableClaim, replaced?: TableSighting): ReturnType<LogTable["claim"]> {
     const { agents, appends } = this.#connection.names;
     // An update before the insert writes less than \`ON CONFLICT DO UPDATE\`, which locks the row first.
@@ -194,10 +191,7 @@ export class PostgresTable implements LogTable {
     return { agents, more: agents.length === Number(rows[0]?.size) };
   }
 
-  /**
-   * Executes a write statement with the agent, the owner and the values. Returns whether the owner still owned the
-   * agent.
-   */
+  /** Executes a write statement with agent, owner and values. Returns whether the owner still owned the agent. */
   #write(
     sql: string,
     agentId: string,

@@ -63,10 +63,7 @@ function execute(statement: string): string {
   return `EXECUTE ${quoteText(statement)};`;
 }
 
-/**
- * Checks for the schema first, because `IF NOT EXISTS` requires the right to create schemas even for an existing
- * schema.
- */
+/** Checks for the schema first, because `IF NOT EXISTS` requires the right to create schemas. */
 function schemaStatement(schema: string, names: PostgresNames): string {
   return `DO ${quoteText(`BEGIN
   IF NOT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = ${quoteText(schema)}) THEN

@@ -63,9 +63,7 @@ export function quoteText(text: string): string {
   return `E'${text.replaceAll(/[\\']/g, "$&$&")}'`;
 }
 
-/**
- * Returns the channel of a schema. Schemas with similar names may share a channel, which only causes spurious wakeups.
- */
+/** Returns the channel of a schema. Similar names may share one, which only causes extra wakeups. */
 function channelOf(schema: string): string {
   return `agent_persistence_${schema.toLowerCase().replaceAll(/[^a-z0-9]/g, "_")}`.slice(0, longestName);
 }

@@ -48,10 +48,7 @@ function selectLists({ summaries }: PostgresNames, selection: TableSelection, gi
   });
 }
 
-/**
- * Returns the lower bound of a page. Without an id, it is after all agents with this order. Without a position, it is
- * before the first agent.
- */
+/** Returns the lower bound of a page: after all agents with this order, or before the first agent. */
 function behindEach(after: TableSelection["after"]): Uint8Array {
   return after === undefined ? new Uint8Array() : behindAll;
 }

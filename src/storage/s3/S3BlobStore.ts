@@ -80,10 +80,7 @@ export class S3BlobStore implements BlobStore {
     return reference;
   }
 
-  /**
-   * @throws CorruptBlobError if the object was changed.
-   * @throws StorageError if the object cannot be read.
-   */
+  /** @throws CorruptBlobError if the object was changed. @throws StorageError if the object cannot be read. */
   async get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
     const bytes = await this.getNamed(agentId, reference);
     if (!bytes || (await this.#sha256()).hex(bytes) === parseBlobReference(reference)?.hash) return bytes;

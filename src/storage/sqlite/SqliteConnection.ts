@@ -3,10 +3,7 @@ import type { StorageFailure } from "../../errors/storageErrors.ts";
 import type { SqliteDatabase, SqliteStatement, SqliteValue } from "./SqliteDatabase.ts";
 import { sqliteSchema, sqliteVersion } from "./sqliteSchema.ts";
 
-/**
- * The time in milliseconds that a statement waits for a lock of another process, unless the user configured another
- * time.
- */
+/** The milliseconds that a statement waits for a lock, unless the user configured another time. */
 const busyTimeoutMs = 5_000;
 /** Takes a third less space than pages of 4 KB, for rows of about 2 KB. */
 const pageSize = 8_192;

@@ -23,10 +23,7 @@ export interface LogTable {
    * uses the advice for the category of the failure.
    */
   adviceOn?(error: unknown): string | undefined;
-  /**
-   * Stores the blobs of agents, which are removed with their agent. If omitted, the log requires a separate
-   * `BlobStore`.
-   */
+  /** Stores the blobs of agents, and removes them with their agent. Without it, pass a `BlobStore`. */
   readonly blobs?: TableBlobs;
   /** Returns the row of an agent. `undefined` for an agent that was never claimed. */
   head(agentId: string): Promise<TableHead | undefined>;
@@ -200,19 +197,14 @@ export interface TableRange {
   readonly last?: boolean | undefined;
 }
 
-/**
- * A part of a range. The table chooses its size. A page should contain at least one append and at most a few megabytes.
- */
+/** A part of a range, sized by the table: at least one append, and at most a few megabytes. */
 export interface TablePage {
   /** The position of the last append before the agent was dropped, or 0. */
   readonly start: number;
   readonly rows: readonly TableRow[];
   /** Whether the range may contain more appends. */
   readonly more: boolean;
-  /**
-   * The position of the last append, if the table also stores it separately. A log that ends elsewhere is damaged.
-   * Omitted if unknown.
-   */
+  /** The position of the last append, if known separately. A log that ends elsewhere is damaged. */
   readonly end?: number | undefined;
   /** The result of {@link LogTable.pruned} at the same time. If omitted, the log calls that method. */
   readonly pruned?: readonly number[] | undefined;
@@ -228,9 +220,7 @@ export interface TablePruned {
 /** A range of positions, inclusive. */
 export type TableGap = readonly [first: number, last: number];
 
-/**
- * Selects the agents to list. A table may return additional agents in the correct order, because the log filters again.
- */
+/** Selects the agents to list. A table may return more in the correct order, because the log filters again. */
 export interface TableSelection {
   /** Distinct statuses. Defaults to all. */
   readonly statuses?: readonly string[] | undefined;

@@ -121,10 +121,7 @@ export class TableOwnedLog implements OwnedLog {
     return this.#inTurn(() => (releases ? this.#storeAndRelease(row, end) : this.#store(row, end)));
   }
 
-  /**
-   * Receives the appends of another log and adds one more. Readers see all of them at once. Call this only before the
-   * log is returned to its owner.
-   */
+  /** Receives the appends of another log and one more, visible at once. Call it before the owner gets the log. */
   async receive(received: StoredAppends, last: LastAppend): Promise<void> {
     const { table, sha256 } = this.#backend;
     if (this.damage) throw this.damage;

@@ -69,10 +69,7 @@ export class TableOwners {
     return { owner: JSON.stringify(owner), beat: this.beat(0), session };
   }
 
-  /**
-   * Returns the value for a renewal, which contains its number and the boot clock time that all processes of this boot
-   * share.
-   */
+  /** Returns the value of a renewal: its number, and the time of the clock that this boot shares. */
   beat(number: number): string {
     const atMs = this.#surroundings.identity?.sinceBootMs?.();
     return atMs === undefined ? String(number) : `${number} ${Math.floor(atMs)}`;

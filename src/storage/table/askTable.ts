@@ -50,10 +50,7 @@ export interface RetriedTable extends AskingAgain {
   readonly table: Pick<LogTable, "name" | "reasonOf" | "adviceOn">;
 }
 
-/**
- * Retries a call for `retryMs` while the table cannot be reached. A failed call was possibly executed, so only pass
- * calls that may run twice.
- */
+/** Retries a call for `retryMs` while the table is out of reach. Only for calls that may run twice. */
 export async function askAgain<Result>(
   { clock, retryMs, signal }: AskingAgain,
   ask: () => Promise<Result>,

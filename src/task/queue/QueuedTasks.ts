@@ -9,9 +9,7 @@ export interface QueueScope {
   readonly queue?: string | undefined;
   /** The keys whose tasks cannot start now. The caller may add keys while it reads the list. */
   readonly fullKeys?: ReadonlySet<string> | undefined;
-  /**
-   * The last served group, by level. The list starts with the next key, and updates the map. Defaults to the first key.
-   */
+  /** The last served group by level, which the list updates and starts after. Defaults to the first key. */
   readonly turns?: Map<string, string> | undefined;
 }
 

@@ -65,10 +65,7 @@ export class TaskManager {
   /** The schedules of the storage. Create one with {@link schedule}. */
   readonly schedules: Schedules;
 
-  /**
-   * @throws InvalidInputError
-   * @throws StorageNotListableError for a storage without a `RecordLog`, or a storage that stores no data.
-   */
+  /** @throws InvalidInputError @throws StorageNotListableError for a storage without a list of its agents. */
   constructor(options: TaskManagerOptions) {
     checkSchema(taskManagerSchemas.options, options, "options of the task manager");
     this.#logs = new TaskLogs(options.redact?.apply(options) ?? options);
@@ -191,10 +188,7 @@ export class TaskManager {
     return claimableTasks(this.#logs, scope);
   }
 
-  /**
-   * Takes the right to run a task of a queue if no limit of the queue is reached, in any process. Workers call it before
-   * they start a task.
-   */
+  /** Takes the right to run a task if no limit of its queue is reached. Workers call it before a start. */
   takeTurn(
     task: { readonly queue: string; readonly key?: string | undefined },
     limits: QueueLimits,

@@ -41,10 +41,7 @@ export interface TaskManagerOptions {
    * telemetry.
    */
   readonly telemetry?: Telemetry | undefined;
-  /**
-   * Redacts values before they are stored, and in events and telemetry. Pass the `redact` of the agents. Defaults to no
-   * redaction.
-   */
+  /** Redacts values in the storage, events and telemetry. Pass the `redact` of the agents. Defaults to none. */
   readonly redact?: Redactor | undefined;
 }
 

@@ -25,9 +25,7 @@ export interface ClaimableTask {
   readonly updatedAt: string;
   /** How often the task was started or continued since its last progress. 0 if it never was. */
   readonly attempts: number;
-  /**
-   * The maximum number of checkpoints according to its summary. A task in progress has more. `undefined` if unknown.
-   */
+  /** The maximum number of checkpoints in its summary. More in progress. `undefined` if unknown. */
   readonly checkpoints?: number;
   /** Whether its run has open requests that an answer can resolve. */
   readonly asks: boolean;

@@ -46,9 +46,7 @@ export interface RecoveryHandlers {
 
 /** Options of {@link recoverTasks}. */
 export interface RecoverAllOptions extends RecoveryHandlers {
-  /**
-   * Recovers only agents for which this returns true. Defaults to all agents in the storage, even of other definitions.
-   */
+  /** Recovers only agents for which this returns true. Defaults to all agents, even of other definitions. */
   readonly only?: AgentFilter | undefined;
   /** Ends the recovery or the run with the signal's reason when aborted. */
   readonly signal?: AbortSignal | undefined;
@@ -107,14 +105,9 @@ export interface RecoveryReport<Output> {
   readonly agentId: string;
   /** The checkpoint from which the run continued. `undefined` if the run started without a checkpoint. */
   readonly checkpointId?: string;
-  /**
-   * True if the run was already finished. Then only its checkpoint was validated, and `result` is the recorded result.
-   */
+  /** True if the run was finished. Only its checkpoint was validated, and `result` is the recorded one. */
   readonly finished: boolean;
-  /**
-   * `find_checkpoint`, `verify_environment`, `restore_state`, `resume_execution`, in this order. Omits steps that did
-   * not apply.
-   */
+  /** `find_checkpoint`, `verify_environment`, `restore_state`, `resume_execution`, without those not needed. */
   readonly steps: readonly RecoveryStep[];
   /** True if `onConfirm` agreed. `undefined` if it was not called. A refusal rejects the recovery. */
   readonly confirmed?: true;

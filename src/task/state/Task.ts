@@ -41,15 +41,9 @@ export interface NewTask {
   readonly priority?: number | undefined;
   /** For people and their tools. This library ignores it. */
   readonly estimatedComplexity?: "low" | "medium" | "high" | undefined;
-  /**
-   * The files that the task will read and write. A worker reserves all of them before it starts the task. Defaults to
-   * an empty list.
-   */
+  /** The files of the task. A worker reserves all of them before it starts the task. Defaults to an empty list. */
   readonly reserves?: readonly FileReservation[] | undefined;
-  /**
-   * The queue of the task. Only workers with this queue in `queues` run the task. Defaults to no queue, for every
-   * worker.
-   */
+  /** The queue of the task, for workers with it in `queues`. Defaults to no queue, for every worker. */
   readonly queue?: string | undefined;
   /** The key of the task in its queue, such as a customer. Tasks of different keys take turns. Requires `queue`. */
   readonly key?: string | undefined;
@@ -59,15 +53,9 @@ export interface NewTask {
   readonly expiresAt?: Date | string | undefined;
   /** How often a worker retries the task after a failure. Defaults to 0. */
   readonly retries?: number | undefined;
-  /**
-   * The delay before the first retry, in milliseconds. It doubles with each retry, up to 64 times. Defaults to 1,000. At
-   * most seven days.
-   */
+  /** The delay before the first retry in milliseconds. It doubles up to 64 times, to a week. Defaults to 1,000. */
   readonly retryDelayMs?: number | undefined;
-  /**
-   * Tasks of a queue with the same id are duplicates, and `create` returns the existing task. Replaces `taskId`.
-   * Defaults to no deduplication.
-   */
+  /** Tasks of a queue with this id are one task, which `create` returns. Replaces `taskId`. Defaults to none. */
   readonly deduplicationId?: string | undefined;
   /**
    * How long after its creation a task has duplicates, in milliseconds. Use the same window for all duplicates. Defaults

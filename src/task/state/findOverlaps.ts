@@ -15,10 +15,7 @@ const planned = z.object({ reserves: reservationsSchema.optional() });
 const plannedSchema = z.array(planned.extend({ data: planned.optional() }));
 const optionsSchema = strictOptions(() => ({ root: nonEmptyString.optional() }));
 
-/**
- * A task with reservations: a new task, or a queued task from `TaskManager.list`. Tasks with other statuses reserve no
- * files.
- */
+/** A task with reservations: a new or queued task. Tasks with other statuses reserve no files. */
 interface PlannedTask {
   readonly reserves?: readonly FileReservation[] | undefined;
   readonly data?: object | undefined;

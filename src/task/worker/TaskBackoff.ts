@@ -47,11 +47,7 @@ export class TaskBackoff {
   }
 }
 
-/**
- * Returns the delay before an unchanged task is retried. `Infinity` for a damaged task.
- *
- * @param error `undefined` if the task still waits
- */
+/** Returns the delay before a task is retried. `Infinity` if damaged. @param error `undefined` for a waiting task */
 export function retryAfterMs(error: unknown, tries: number, pollMs: number | undefined): number {
   if (error instanceof StopRequestedError) return stopMs;
   if (error instanceof AgentBusyError) return error.retryAfterMs;

@@ -30,10 +30,7 @@ export interface TaskWorkerOptions extends RecoveryHandlers {
    * worker ignores tasks with other names.
    */
   readonly agents: Readonly<Record<string, AIAgent<never, unknown>>> | AIAgent<never, unknown>;
-  /**
-   * The queues that this worker serves, with their limits over all workers. It also serves tasks without a queue.
-   * Defaults to no queues.
-   */
+  /** The queues that this worker serves, with their limits over all workers. Defaults to no queues. */
   readonly queues?: Readonly<Record<string, QueueLimits>> | undefined;
   /** How many tasks run at the same time. Defaults to 1. */
   readonly concurrency?: number | undefined;
@@ -64,10 +61,7 @@ export interface TaskWorkerOptions extends RecoveryHandlers {
 
 /** An event of a worker. New types may be added. */
 export type TaskWorkerEvent =
-  /**
-   * A poll or the watch of the storage failed because the storage was unavailable. The worker polls again after
-   * `retryAfterMs` milliseconds.
-   */
+  /** The storage was unavailable for a poll or a watch. The worker polls again after `retryAfterMs` milliseconds. */
   | { readonly type: "storage_failed"; readonly error: StorageError; readonly retryAfterMs: number }
   /** A poll succeeded again, `outageMs` milliseconds after the first failed poll. */
   | { readonly type: "storage_recovered"; readonly outageMs: number }
@@ -121,9 +115,7 @@ export type TaskOutcome = {
 } & (
   | { readonly outcome: "completed"; readonly output: unknown }
   | { readonly outcome: "waiting" }
-  /**
-   * `error`: why the task could not be resumed, which is also its pause reason. `undefined` if the run itself paused.
-   */
+  /** `error`: why the task was not resumed, as its pause reason says. `undefined` if the run itself paused. */
   | { readonly outcome: "paused"; readonly error?: unknown }
   /** The run rejected. The data of the task says whether it may be retried. */
   | { readonly outcome: "failed"; readonly error: unknown }

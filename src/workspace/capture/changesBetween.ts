@@ -89,9 +89,7 @@ function movedPath(path: string, after: Scan, isUnkept: ReturnType<typeof unkept
   });
 }
 
-/**
- * Returns the difference for a file that only one of the scans read. `undefined` if the file was created or deleted.
- */
+/** Returns the difference for a file that only one scan read. `undefined` if it was created or deleted. */
 function hiddenDifference(path: string, file: ScannedFile, other: Scan, when: string): FileDifference | undefined {
   const [hidden, entry] = hiddenAt(other, path) ?? [];
   if (hidden === undefined || !entry) return undefined;

@@ -32,10 +32,7 @@ export interface ScanOptions {
   readonly onContent: (hash: string, content: Uint8Array) => void | Promise<void>;
 }
 
-/**
- * A file that changed less than this time before the scan may change again with the same timestamp. The next scan reads
- * such a file again.
- */
+/** A file that changed this shortly before the scan is read again, because its time may stay the same. */
 const settledAfterMs = 100;
 /** Names that need no further validation. */
 const ordinaryName = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
@@ -232,10 +229,7 @@ function stampsOf(folder: string, name: string): readonly (readonly [shown: stri
   });
 }
 
-/**
- * Hides an ignored file. Its changes are not reported. If a later scan no longer ignores the file, it does not count as
- * created.
- */
+/** Hides an ignored file and its changes. It does not count as created if it is no longer ignored. */
 function hideIgnored(walk: Walk, folder: OpenFolder, path: string, entry: Dirent): void {
   const at = `${folder.at}/${entry.name}`;
   const found = lstatOf(at);

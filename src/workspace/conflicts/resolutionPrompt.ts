@@ -9,10 +9,7 @@ const usualSize = 7;
 const partTag =
   /^<\/?(?:base_content|ours_content|theirs_content|agent_intent|inferred_external_intent|merged)(?:-[0-9a-f]+)?>$/;
 
-/**
- * Returns the prompt for the model. The tags contain a digest of the contents, so that untrusted contents cannot close
- * a tag.
- */
+/** Returns the prompt for the model. Its tags contain a digest, so that untrusted contents cannot close them. */
 export function resolutionPrompt(conflict: ContentConflict): readonly Message[] {
   const tag = tagOf(conflict);
   const part = (name: string, text: string): string => `<${name}-${tag}>\n${text}\n</${name}-${tag}>`;
@@ -72,9 +69,7 @@ interface Marker {
   readonly rest: string;
 }
 
-/**
- * Returns the reason why a text cannot resolve a conflict, or `undefined`. Lines that exist in a version are accepted.
- */
+/** Returns why a text cannot resolve a conflict, or `undefined`. Lines of a version are accepted. */
 export function resultProblem(text: string, { base, ours, theirs }: ContentConflict): string | undefined {
   if (text.trim() === "" && ours.trim() !== "" && theirs.trim() !== "") return "it is empty, and neither side is";
   const left = leftMarker(newLines(text, [base, ours, theirs]));

@@ -16,10 +16,7 @@ export interface DriftReport {
   readonly commitsBehind: number;
   /** Whether the upstream no longer contains its previously known head, or shares no history with `head`. */
   readonly rewritten: boolean;
-  /**
-   * Files that differ from `head`, except files that the workspace wrote and that are unchanged since then. Empty if no
-   * commit is checked out.
-   */
+  /** Files that differ from `head`, except unchanged ones of the workspace. Empty without a commit. */
   readonly localFiles: readonly string[];
   /** Files that the upstream changed since the last common commit. */
   readonly upstreamFiles: readonly string[];
@@ -76,12 +73,7 @@ const reportSchema = z.object({
   conflictingFiles: z.array(z.string()),
 });
 
-/**
- * Returns the response to a report. Low and medium severity continue, high severity pauses, and rewritten history
- * stops.
- *
- * @throws InvalidInputError
- */
+/** Returns the response: continue for low and medium severity, pause for high, stop for rewritten history. */
 export function driftResponse(report: DriftReport): DriftResponse {
   checkSchema(reportSchema, report, "drift report");
   const { rewritten, severity, upstream, commitsBehind, conflictingFiles } = report;

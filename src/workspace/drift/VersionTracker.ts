@@ -21,9 +21,7 @@ export interface DriftEvent {
 /** The resolution of a drift. */
 export type DriftResolution = "ignored" | "rebased" | "task_restarted" | "user_handled";
 
-/**
- * The versions that a task has worked on. Stored in the agent's storage, and therefore in its log and each checkpoint.
- */
+/** The versions that a task has worked on, in the agent's storage, and so in each checkpoint. */
 export interface VersionTracker {
   readonly task_id: string;
   /** The current commit at the start of the task. Empty without a commit. */
@@ -130,9 +128,7 @@ function settledSteps(tracker: VersionTracker | undefined): number {
   return events.length + events.filter(({ resolution }) => resolution !== undefined).length;
 }
 
-/**
- * Returns whether the current upstream state is resolved. A restart resolves it only for the work before the restart.
- */
+/** Returns whether the current upstream state is resolved. A restart resolves it for the work before. */
 export function isSettled(known: VersionTracker | undefined, { upstreamHead = "" }: DriftReport): boolean {
   const resolution = lastAbout(known, upstreamHead)?.resolution;
   return resolution !== undefined && resolution !== "task_restarted";

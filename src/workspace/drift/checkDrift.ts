@@ -18,10 +18,7 @@ export interface DriftQuestion {
   readonly upstream?: string | undefined;
   /** The upstream head at the last check. Omitted for the first check. */
   readonly knownUpstreamHead?: string | undefined;
-  /**
-   * Files that the workspace wrote, in the state after its last write. Their changes count as the agent's. Defaults to
-   * no files.
-   */
+  /** Files that the workspace wrote, after its last write. Their changes are the agent's. Defaults to none. */
   readonly left?: LeftFiles | undefined;
   /** Like `left`, for writes since the last checkpoint. Defaults to no files. */
   readonly unsaved?: LeftFiles | undefined;

@@ -40,10 +40,7 @@ import {
   type VersionTracker,
 } from "../drift/VersionTracker.ts";
 
-/**
- * The occasion of a drift check. `at_end` is not a check: it repeats the last notice at the end of a run if a proposed
- * rebase was not made.
- */
+/** The occasion of a check. `at_end` only repeats the last notice, for a proposed rebase that was not made. */
 export type DriftTrigger = "before_task_resume" | "before_commit" | "periodic" | "at_end";
 
 /** The argument of `onDrift`. */
@@ -68,14 +65,9 @@ export interface DriftWatchConfig {
   readonly upstream?: string | undefined;
   /** Fetches the upstream, for example with `git fetch`. An error fails the run. Defaults to using the last fetch. */
   readonly fetch?: ((signal: AbortSignal) => PromiseLike<void>) | undefined;
-  /**
-   * Called after each check, before any response, and again at the end of a run with an open rebase. An error fails the
-   * run.
-   */
+  /** Called after each check, and at the end of a run with an open rebase. An error fails the run. */
   readonly onDrift?: ((notice: DriftNotice) => PromiseLike<void> | void) | undefined;
-  /**
-   * Milliseconds between checks within a run. Checks happen at the start of a node. Defaults to 600,000 (ten minutes).
-   */
+  /** Milliseconds between checks within a run, at the start of a node. Defaults to 600,000 (ten minutes). */
   readonly intervalMs?: number | undefined;
   /** Defaults to the system clock. */
   readonly clock?: Clock | undefined;

@@ -64,11 +64,7 @@ export interface LeftOutFile {
   readonly moved?: true;
 }
 
-/**
- * Validates a stored note, whose paths are not trusted.
- *
- * @throws UnreadableValueError, PathNotAllowedError
- */
+/** Validates a stored note, whose paths are not trusted. @throws UnreadableValueError, PathNotAllowedError */
 export function fileNoteOf(value: unknown): FileNote {
   const { changes, folders, folderModes, leftOut, began, scan, ended, git, interrupted } = (value ?? {}) as Readonly<
     Record<string, unknown>

@@ -8,9 +8,7 @@ const newFile = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | (con
 /** Whether files can be opened relative to an open directory, so that links created later are not followed. */
 export const throughHandles = process.platform === "linux" && existsSync("/proc/self/fd");
 
-/**
- * An open directory. On Linux its entries are reached through the handle, so that links created later are not followed.
- */
+/** An open directory. On Linux its entries are reached through the handle, without following new links. */
 export class OpenFolder {
   /** The path through the handle. On other systems the plain path. */
   readonly at: string;
@@ -31,11 +29,7 @@ export class OpenFolder {
     return new OpenFolder(path, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0), shortPath(path));
   }
 
-  /**
-   * Opens a subdirectory.
-   *
-   * @throws the file system error, including for links
-   */
+  /** Opens a subdirectory. @throws the file system error, including for links */
   child(name: string): OpenFolder {
     return new OpenFolder(`${this.at}/${name}`, folderFlags, `${this.plainPath}/${name}`);
   }

@@ -68,11 +68,7 @@ export class WorkspaceFiles {
     }
   }
 
-  /**
-   * Reads the entry at a path.
-   *
-   * @throws PathNotAllowedError, FileAccessError
-   */
+  /** Reads the entry at a path. @throws PathNotAllowedError, FileAccessError */
   async read(path: string): Promise<FoundFile> {
     try {
       return await this.#folder.within(path, (place) => readFile(place, this.maximumBytes));
@@ -82,11 +78,7 @@ export class WorkspaceFiles {
     }
   }
 
-  /**
-   * Reads the entry at a path and whether it can be replaced.
-   *
-   * @throws FileAccessError if the root cannot be used
-   */
+  /** Reads the entry at a path and whether it can be replaced. @throws FileAccessError if the root cannot be used */
   async look(path: string): Promise<FoundFile> {
     try {
       return await this.#folder.within(path, (place) => {
@@ -102,10 +94,7 @@ export class WorkspaceFiles {
     }
   }
 
-  /**
-   * Reports the missing file of a missing directory. The file can be created if its missing directory can be created in
-   * its parent.
-   */
+  /** Reports the missing file of a missing directory, which can be created if its directory can. */
   async #lookAbove(path: string, error: unknown): Promise<FoundFile> {
     const above = folderOf(path);
     const found: FoundFile = above === "" ? { kind: "missing" } : await this.look(above);
@@ -167,10 +156,7 @@ export class WorkspaceFiles {
     return missing;
   }
 
-  /**
-   * @returns the former permissions, or `undefined` if the path is not an empty directory
-   * @throws PathNotAllowedError, FileAccessError
-   */
+  /** @returns the former permissions, or `undefined` for no empty directory @throws FileAccessError */
   async removeEmptyFolder(path: string): Promise<number | undefined> {
     try {
       return await this.#folder.within(path, async (place) => {
@@ -186,11 +172,7 @@ export class WorkspaceFiles {
     }
   }
 
-  /**
-   * Returns the permissions of a directory, or `undefined` if the path is not a directory.
-   *
-   * @throws PathNotAllowedError, FileAccessError
-   */
+  /** Returns the permissions of a directory, or `undefined`. @throws PathNotAllowedError, FileAccessError */
   async folderMode(path: string): Promise<number | undefined> {
     try {
       const found = await this.#folder.within(path, (place) => lstatSync(place.at));
@@ -201,11 +183,7 @@ export class WorkspaceFiles {
     }
   }
 
-  /**
-   * Sets the permissions of a directory and creates it if it is missing.
-   *
-   * @throws PathNotAllowedError, FileAccessError
-   */
+  /** Sets the permissions of a directory, or creates it. @throws PathNotAllowedError, FileAccessError */
   async setFolder(path: string, mode: number): Promise<void> {
     try {
       await this.#folder.within(
@@ -221,11 +199,7 @@ export class WorkspaceFiles {
     }
   }
 
-  /**
-   * Returns all paths in a directory tree. Follows no links.
-   *
-   * @throws PathNotAllowedError, FileAccessError
-   */
+  /** Returns all paths in a directory tree. Follows no links. @throws PathNotAllowedError, FileAccessError */
   async below(path: string): Promise<readonly string[]> {
     const list = ({ folder }: FilePlace) => readdirSync(folder, { withFileTypes: true });
     const entries = await this.#folder.within(`${path}/.`, list).catch((error: unknown) => {
@@ -270,10 +244,7 @@ function makeFolder(at: string, mode: number): void {
   }
 }
 
-/**
- * Uses a handle of the directory itself, so that the target of a link is never changed. The directory need not be
- * readable.
- */
+/** Uses a handle of the directory, which need not be readable, so that no target of a link is changed. */
 function setFolderMode(at: string, mode: number): void {
   if (!throughHandles) return chmodSync(`${at}/.`, mode);
   const descriptor = openSync(at, folderFlags | openPath);

@@ -25,11 +25,7 @@ export type FoundFile = (
 
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/**
- * Reads a file of at most `maximumBytes`. Follows no links and never waits for a pipe.
- *
- * @throws FileAccessError
- */
+/** Reads a file of at most `maximumBytes`. Follows no links and never waits for a pipe. @throws FileAccessError */
 export function readFile(place: Pick<FilePlace, "at" | "path">, maximumBytes: number): FoundFile {
   try {
     const found = lstatSync(place.at);
@@ -97,9 +93,7 @@ export function fileIn(found: FoundFile, path: string): FoundFile & { readonly k
   throw new FileAccessError(path, `is a link to ${JSON.stringify(present.state.target)}, and links are not followed`);
 }
 
-/**
- * Decodes a content including its byte-order mark. Returns `undefined` if it is not UTF-8 or contains a NUL character.
- */
+/** Decodes a content with its byte-order mark. `undefined` if it is not UTF-8 or has a NUL character. */
 export function textIn(content: Uint8Array): string | undefined {
   if (content.includes(0)) return undefined;
   try {

@@ -58,10 +58,7 @@ export function folderOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
 
-/**
- * Returns the path of a directory relative to a root, with links resolved. Empty for the root itself, `undefined`
- * outside of it.
- */
+/** Returns the path of a directory in a root, with links resolved. Empty for the root, `undefined` outside. */
 export function folderWithin(root: string, folder: string): string | undefined {
   const names = relative(realFolder(root), realFolder(folder)).split(sep);
   return names[0] === ".." ? undefined : names.join("/");

@@ -15,9 +15,7 @@ export interface GuardedReplacement {
   /** The mode of a new file. An existing file keeps its mode. */
   readonly newMode: number;
   readonly maximumBytes: number;
-  /**
-   * Called after the new content is durable and before the last check of the file. An error prevents the replacement.
-   */
+  /** Called when the new content is durable, before the last check. An error prevents the replacement. */
   readonly beforeReplacing: () => void;
 }
 

@@ -13,10 +13,7 @@ export interface GitFolders {
   readonly git: string;
   /** The directory with objects and refs that all work trees share. */
   readonly common: string;
-  /**
-   * Directories whose programs are not trusted: this work tree, the main work tree, and work trees of surrounding
-   * repositories.
-   */
+  /** Directories whose programs are not trusted: this work tree, the main one, and surrounding ones. */
   readonly untrusted: readonly string[];
 }
 
@@ -65,11 +62,7 @@ async function linkedFolder(top: string, file: string): Promise<string> {
   return resolve(top, folder);
 }
 
-/**
- * Returns the content of a small file, or `undefined` if it is missing. Never blocks on a pipe.
- *
- * @throws GitError
- */
+/** Returns the content of a small file, or `undefined` if it is missing. Never blocks on a pipe. @throws GitError */
 async function textOf(file: string): Promise<string | undefined> {
   await assertFile(file);
   const handle = await open(file, nonBlocking).catch(() => undefined);
@@ -117,11 +110,7 @@ export async function assertOwnFolders(folders: GitFolders): Promise<void> {
     await assertInside(common, join("objects", entry.name), [common]);
 }
 
-/**
- * Rejects a ref that a link stores elsewhere. `ref` has a form such as `refs/heads/main`.
- *
- * @throws GitError
- */
+/** Rejects a ref that a link stores elsewhere. `ref` has a form such as `refs/heads/main`. @throws GitError */
 export async function assertOwnRef({ common }: GitFolders, ref: string): Promise<void> {
   const base = await real(common);
   for (const name of [ref, `logs/${ref}`])

@@ -40,10 +40,7 @@ export class GitRepository {
     this.#signal = signal;
   }
 
-  /**
-   * @param folder the root of a work tree or a directory in it
-   * @throws GitError if there is no repository
-   */
+  /** @param folder the root of a work tree or a directory in it @throws GitError if there is no repository */
   static async with<Result>(
     folder: string,
     action: (repository: GitRepository) => Promise<Result>,
@@ -83,11 +80,7 @@ export class GitRepository {
     return join(this.#folders.git, name);
   }
 
-  /**
-   * Rejects writes if the repository does not belong to the work tree. By default no ref is checked.
-   *
-   * @throws GitError
-   */
+  /** Rejects writes if the repository does not belong to the work tree, or to a ref. @throws GitError */
   async assertWritable(ref?: string): Promise<void> {
     await (this.#writable ??= assertOwnFolders(this.#folders));
     if (ref !== undefined) await assertOwnRef(this.#folders, ref);
@@ -134,20 +127,12 @@ export class GitRepository {
     return found?.mtimeMs;
   }
 
-  /**
-   * Reads or sets refs in the repository itself.
-   *
-   * @throws GitError
-   */
+  /** Reads or sets refs in the repository itself. @throws GitError */
   names(args: readonly string[], expected?: readonly number[]): Promise<GitAnswer> {
     return runGit(this.#call(args, { GIT_DIR: this.#folders.git }), expected);
   }
 
-  /**
-   * Runs a command on objects in the temporary git directory.
-   *
-   * @throws GitError
-   */
+  /** Runs a command on objects in the temporary git directory. @throws GitError */
   async objects(
     args: readonly string[],
     { expected, input, environment, keep, settings }: ObjectOptions = {},
@@ -158,11 +143,7 @@ export class GitRepository {
     return runGit({ ...call, ...(input !== undefined && { input }), ...(settings && { settings }) }, expected);
   }
 
-  /**
-   * Returns all settings of the repository and its user, in the format of `git config --list --show-scope -z`.
-   *
-   * @throws GitError
-   */
+  /** Returns all settings of the repository and its user, as `git config --list` prints them. @throws GitError */
   userSettings(): Promise<GitAnswer> {
     const user = ["HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL"].flatMap((name) => {
       const value = process.env[name];
@@ -196,11 +177,7 @@ export class GitRepository {
     }
   }
 
-  /**
-   * Returns the trimmed output of {@link objects}.
-   *
-   * @throws GitError
-   */
+  /** Returns the trimmed output of {@link objects}. @throws GitError */
   async objectText(args: readonly string[], options?: ObjectOptions): Promise<string> {
     return (await this.objects(args, options)).output.toString().trim();
   }

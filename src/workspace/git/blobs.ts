@@ -37,11 +37,7 @@ export function inGroups<Item>(items: readonly Item[], bytesOf: (item: Item) => 
   return groups;
 }
 
-/**
- * Returns the contents of objects with one call of git.
- *
- * @throws GitError if an object is missing
- */
+/** Returns the contents of objects with one call of git. @throws GitError if an object is missing */
 export async function contentsOf(
   repository: GitRepository,
   ids: Iterable<string>,
@@ -78,10 +74,7 @@ export class NewBlobs {
     this.#keep = keep;
   }
 
-  /**
-   * @returns the id of the object, which exists after `store` at the latest
-   * @throws GitError
-   */
+  /** @returns the id of the object, which exists after `store` at the latest @throws GitError */
   async add(content: Uint8Array): Promise<string> {
     this.#waiting.push(Buffer.from(`blob\ndata ${content.length}\n`), content, Buffer.from("\n"));
     this.#bytes += content.length;

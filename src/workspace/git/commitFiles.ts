@@ -22,10 +22,7 @@ export interface CommitAuthor {
 /** A commit request. Messages and names must not be empty. */
 export interface GitCommitRequest {
   readonly message: string;
-  /**
-   * Files to commit with their content in the work tree, relative to its root. A missing file is removed from the
-   * commit.
-   */
+  /** Files to commit as they are in the work tree, relative to its root. A missing file is removed. */
   readonly paths: readonly string[];
   readonly author: CommitAuthor;
   /** Aborts git. The call then rejects with the reason of the signal. */
@@ -79,11 +76,7 @@ export async function commitFiles(root: string, request: GitCommitRequest): Prom
   return GitRepository.with(root, commit, request.signal);
 }
 
-/**
- * Moves the current branch, or a detached HEAD, if it is still at `from`.
- *
- * @returns the branch, or an empty string for a detached HEAD
- */
+/** Moves the current branch, or a detached HEAD, from `from`. @returns the branch, or an empty string */
 export async function moveHead(repository: GitRepository, move: RefMove): Promise<string> {
   const branch = (await currentBranch(repository)) ?? "";
   await moveRef(repository, branch, move);

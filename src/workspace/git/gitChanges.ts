@@ -17,10 +17,7 @@ export interface GitChange {
   /** The git mode after the change, such as `100644`. */
   readonly mode: string;
   readonly modeBefore: string;
-  /**
-   * `whole` if each side is a submodule commit or missing. `replaced` if a submodule was replaced by a file or the
-   * reverse.
-   */
+  /** `whole` if each side is a submodule commit or missing. `replaced` if only one side is a submodule. */
   readonly submodule?: "whole" | "replaced";
 }
 
@@ -116,11 +113,7 @@ export interface IndexEntry {
   readonly isSkipped: boolean;
 }
 
-/**
- * Returns all entries of an index. `indexFile` defaults to the index of the work tree.
- *
- * @throws GitError
- */
+/** Returns all entries of an index. `indexFile` defaults to the index of the work tree. @throws GitError */
 export async function indexEntries(repository: GitRepository, indexFile?: string): Promise<readonly IndexEntry[]> {
   const environment = { GIT_INDEX_FILE: indexFile ?? (await repository.copyOfIndex()) };
   const { output } = await repository.objects(["ls-files", "-t", "--stage", "-z"], { environment });

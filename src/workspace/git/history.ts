@@ -3,11 +3,7 @@ import { checkedId, checkedRef } from "./refName.ts";
 
 const defaultUpstream = "refs/remotes/origin/main";
 
-/**
- * Returns the commit of a ref, or `undefined` if the ref does not exist.
- *
- * @throws GitError for an invalid ref name
- */
+/** Returns the commit of a ref, or `undefined` if the ref does not exist. @throws GitError for an invalid ref name */
 export async function commitOf(repository: GitRepository, ref: string): Promise<string | undefined> {
   const args = ["rev-parse", "--verify", "--quiet", "--end-of-options", `${checkedRef(ref)}^{commit}`];
   const { exitCode, output } = await repository.names(args, [0, 1, 128]);
@@ -72,10 +68,7 @@ export async function isCutOff(repository: GitRepository, commit: string): Promi
   return roots.split("\n").some((root) => ends.has(root));
 }
 
-/**
- * Returns whether a partial clone lacks objects of a revision range. `revisions` are checked arguments such as
- * `["--no-walk", head]`.
- */
+/** Returns whether a partial clone lacks objects. `revisions` are checked, such as `["--no-walk", head]`. */
 export async function lacksObjects(repository: GitRepository, revisions: readonly string[]): Promise<boolean> {
   const { exitCode, output } = await repository.objects(["rev-list", "--objects", "--missing=print", ...revisions], {
     expected: [0, 128],
@@ -101,11 +94,7 @@ export async function messagesAbout(
   return messages.map((message) => message.trim()).filter((message) => message !== "");
 }
 
-/**
- * Returns the messages of upstream commits since the last common commit that changed a file, newest first.
- *
- * @throws GitError
- */
+/** Returns the messages of upstream commits that changed a file, newest first. @throws GitError */
 export function commitMessagesAbout(root: string, path: string, signal?: AbortSignal): Promise<readonly string[]> {
   const look = async (repository: GitRepository): Promise<readonly string[]> => {
     const head = await commitOf(repository, "HEAD");

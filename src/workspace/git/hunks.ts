@@ -2,10 +2,7 @@ import { inGroups, sizesOf } from "./blobs.ts";
 import type { GitRepository } from "./GitRepository.ts";
 import { checkedId } from "./refName.ts";
 
-/**
- * The replaced lines of the older file: `count` lines from line `start`, counted from 1. A count of 0 inserts after
- * that line.
- */
+/** The replaced lines of the older file: `count` lines from line `start`. A count of 0 inserts after it. */
 export interface Hunk {
   readonly start: number;
   readonly count: number;

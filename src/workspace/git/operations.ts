@@ -21,10 +21,7 @@ export async function operationInProgress(repository: GitRepository): Promise<st
   return output.length > 0 ? "a merge" : undefined;
 }
 
-/**
- * @param command the intended command, for the message
- * @throws GitError
- */
+/** @param command the intended command, for the message @throws GitError */
 export async function assertNothingInProgress(repository: GitRepository, command: string): Promise<void> {
   const operation = await operationInProgress(repository);
   if (operation === undefined) return;

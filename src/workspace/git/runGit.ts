@@ -22,10 +22,7 @@ export interface GitCall {
   readonly environment: Readonly<Record<string, string>>;
   readonly input?: string | Uint8Array;
   readonly signal?: AbortSignal;
-  /**
-   * The file with the user's configuration, or an empty string for the default locations. By default no configuration
-   * is read.
-   */
+  /** The file with the user's configuration, or an empty string for the default. Defaults to none. */
   readonly userConfiguration?: string;
 }
 
@@ -34,11 +31,7 @@ export interface GitAnswer {
   readonly output: Buffer;
 }
 
-/**
- * Runs git without a shell, with limits of one minute and 64 MB of output.
- *
- * @throws GitError for an exit code that is not in `expected`
- */
+/** Runs git without a shell, for a minute and 64 MB of output at most. @throws GitError for other exit codes */
 export function runGit(call: GitCall, expected: readonly number[] = [0]): Promise<GitAnswer> {
   const [command = ""] = call.args;
   const options = {

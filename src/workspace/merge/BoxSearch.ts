@@ -10,9 +10,7 @@ export interface Box {
   readonly exact: boolean;
 }
 
-/**
- * A point on the path through a box. The flags say whether the paths before and after the point must be the shortest.
- */
+/** A point on the path through a box. The flags say whether the paths before and after it must be shortest. */
 export interface SplitPoint {
   readonly x: number;
   readonly y: number;
@@ -34,9 +32,7 @@ const diagonalsPerStep = 20_000;
 export class BoxSearch {
   readonly #from: Int32Array;
   readonly #to: Int32Array;
-  /**
-   * The furthest position on each diagonal, from the start and from the end. Diagonal `d` is stored at `d + #offset`.
-   */
+  /** The furthest position on each diagonal, from the start and the end. `d` is stored at `d + #offset`. */
   readonly #forward: Int32Array;
   readonly #backward: Int32Array;
   readonly #offset: number;
@@ -81,10 +77,7 @@ export class BoxSearch {
     this.#backward[this.#backwardLow + this.#offset] = box.right;
   }
 
-  /**
-   * Adds one diagonal on each side. Removes one at the border of the box instead, because each step searches every
-   * second diagonal.
-   */
+  /** Adds one diagonal on each side, or removes one at the border, because a step searches every second one. */
   #widenForward(): void {
     const { left, right, top, bottom } = this.#box;
     if (this.#forwardLow > left - bottom) this.#forward[--this.#forwardLow - 1 + this.#offset] = -1;
@@ -158,10 +151,7 @@ export class BoxSearch {
     return promising ?? (cost >= this.#mostCost ? this.#furthest() : undefined);
   }
 
-  /**
-   * Returns the point after a long run of equal lines that is furthest from the start. The distance must be large
-   * compared with the cost.
-   */
+  /** Returns the point after a long run of equal lines that is furthest from the start, if far for its cost. */
   #bestForward(cost: number): SplitPoint | undefined {
     const { left, right, top, bottom } = this.#box;
     const middle = left - top;
@@ -177,10 +167,7 @@ export class BoxSearch {
     return best === 0 ? undefined : { x: bestX, y: bestY, exactBefore: true, exactAfter: false };
   }
 
-  /**
-   * Returns the point before a long run of equal lines that is furthest from the end. The distance must be large
-   * compared with the cost.
-   */
+  /** Returns the point before a long run of equal lines that is furthest from the end, if far for its cost. */
   #bestBackward(cost: number): SplitPoint | undefined {
     const { left, right, top, bottom } = this.#box;
     const middle = right - bottom;

@@ -17,10 +17,7 @@ export type MergeResult =
   | { readonly clean: true; readonly text: string }
   | {
       readonly clean: false;
-      /**
-       * The text with `<<<<<<<`, `=======` and `>>>>>>>` around each conflict. For binary content, the text is `ours`
-       * without markers.
-       */
+      /** The text with `<<<<<<<`, `=======` and `>>>>>>>` around each conflict, or `ours` for binary content. */
       readonly text: string;
       /** At least one conflict, in the order of the text. Binary content has one conflict for the whole content. */
       readonly regions: readonly ConflictRegion[];

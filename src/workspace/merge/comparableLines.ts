@@ -16,19 +16,14 @@ export interface Comparable {
 const mostMatches = 1_024;
 /** The number of lines that are examined in each direction of a frequent line. */
 const neighborhood = 100;
-/**
- * A frequent line counts as changed if less than one in this many lines around it is frequent.
- */
+/** A frequent line counts as changed if less than one in this many lines around it is frequent. */
 const outweighed = 4;
 
 const keep = 0;
 const unmatched = 1;
 const frequent = 2;
 
-/**
- * Returns the lines that need a comparison. Leaves out the common start and end, lines without a match, and frequent
- * lines among unmatched ones.
- */
+/** Returns the lines to compare, without common start and end, unmatched lines, and frequent ones among them. */
 export function* comparableLines(
   from: Int32Array,
   to: Int32Array,

@@ -4,9 +4,7 @@ import { slideChanges } from "./slideChanges.ts";
 import type { Steps } from "./Steps.ts";
 import { BoxSearch, type Box } from "./BoxSearch.ts";
 
-/**
- * Consecutive lines of one text and the lines that replace them in the other text. One of the two spans may be empty.
- */
+/** Consecutive lines of one text and their replacement in the other. One of the spans may be empty. */
 export interface Edit {
   readonly from: Span;
   readonly to: Span;

@@ -52,10 +52,7 @@ function ended(text: string, lineBreak: string): string {
   return text === "" || text.endsWith("\n") ? text : text + lineBreak;
 }
 
-/**
- * Returns the line break of a marker. A marker uses "\r\n" if the lines before the conflict and the first base line do,
- * as in git.
- */
+/** Returns the line break of a marker: "\r\n" if the lines before and the first base line have it, as in git. */
 function lineBreakFor({ base, ours, theirs }: NumberedVersions, spans: Change["spans"]): string {
   const before = ({ start }: { readonly start: number }): number => Math.max(start - 1, 0);
   for (const [lines, at] of [
@@ -66,10 +63,7 @@ function lineBreakFor({ base, ours, theirs }: NumberedVersions, spans: Change["s
   return lineBreakOf(base, 0) ?? "\n";
 }
 
-/**
- * Returns the line break of a line. A last line without a line break uses the line before it. `undefined` if both lack
- * one.
- */
+/** Returns the line break of a line, or of the line before a last one without. `undefined` if both lack one. */
 function lineBreakOf({ text, starts, numbers }: NumberedLines, at: number): "\n" | "\r\n" | undefined {
   if (numbers.length === 0) return undefined;
   const end = starts[at + 1] ?? text.length;

@@ -82,11 +82,7 @@ export class UpstreamRecovery implements RecoveryParticipant {
     };
   }
 
-  /**
-   * Rebases without a further question, because choosing this option grants the permission.
-   *
-   * @throws RecoveryRefusedError, GitError
-   */
+  /** Rebases without a question, because this option grants the permission. @throws RecoveryRefusedError, GitError */
   async #rebase(agentId: string, knownUpstreamHead: string | undefined): Promise<void> {
     const { root, upstream, rebase } = this.#config;
     if (!rebase)

@@ -71,10 +71,7 @@ export interface RebaseOptions {
   readonly permission: (report: DriftReport) => PromiseLike<boolean> | boolean;
   /** The committer of the new commits. The authors are unchanged. */
   readonly committer: CommitAuthor;
-  /**
-   * Aborts the rebase, also during `test` and `permission`. The returned promise then rejects with the reason of the
-   * signal.
-   */
+  /** Aborts the rebase, also during `test` and `permission`. It then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** The clock for `testTimeoutMs`. Defaults to the system clock. */
   readonly clock?: Clock | undefined;

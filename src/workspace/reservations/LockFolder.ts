@@ -181,9 +181,7 @@ function encodeLock({ path, holders, waiting }: LockState): string {
   return `${JSON.stringify({ path, ...first, also_held_by: others, waiting: waiting.map(encodeEntry) })}\n`;
 }
 
-/**
- * Decodes a lock file. An unreadable file counts as reserved for writing until it was unchanged for the default expiry.
- */
+/** Decodes a lock file. An unreadable one counts as reserved for writing, until the default expiry. */
 function decodeLock(path: string, text: string): LockState {
   try {
     const value: unknown = JSON.parse(text);

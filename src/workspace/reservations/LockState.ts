@@ -72,10 +72,7 @@ export class LockExpiry {
     readonly identity: ProcessIdentity,
   ) {}
 
-  /**
-   * Removes expired entries. A waiting entry is also removed when its process dies. A holder keeps the file until it
-   * expires.
-   */
+  /** Removes expired entries. A waiting entry also ends with its process. A holder keeps the file until then. */
   current(state: LockState): LockState {
     const { path, holders, waiting } = state;
     return {
@@ -118,11 +115,7 @@ export interface Reservation extends AsyncDisposable {
   readonly files: readonly ReservedFile[];
   /** `false` after the reservation was released, has expired by the clock of this process, or is known to be lost. */
   readonly held: boolean;
-  /**
-   * Extends the expiry to `ttlMs` from now.
-   *
-   * @throws ReservationLostError if a file was lost
-   */
+  /** Extends the expiry to `ttlMs` from now. @throws ReservationLostError if a file was lost */
   renew(): Promise<void>;
   /** Releases the files. A lost file stays with its new holder. Releasing twice has no effect. */
   release(): Promise<void>;

@@ -19,10 +19,7 @@ export interface FileVersion {
   readonly path: string;
   /** SHA-256 of the content in hex (64 digits). Empty for a missing file. */
   readonly hash: string;
-  /**
-   * The modification time in ISO 8601. Informational only, because only the content is compared. Empty for a missing
-   * file.
-   */
+  /** The modification time in ISO 8601. For information, as only contents are compared. Empty if missing. */
   readonly mtime: string;
 }
 
@@ -49,9 +46,7 @@ export type CommitResult =
 export interface OptimisticLockOptions {
   /** The root directory of the files. */
   readonly root: string;
-  /**
-   * Reserves the file from the check to the write, so that other users of these reservations cannot write in between.
-   */
+  /** Reserves the file from the check to the write, against other users of these reservations. */
   readonly reservations: Reservations;
   /** The name that waiting owners see. Defaults to `optimistic lock`. */
   readonly owner?: string | undefined;

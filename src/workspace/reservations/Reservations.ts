@@ -23,15 +23,9 @@ import { isAbsolute, join, resolve } from "node:path";
 
 /** Options of `Reservations`. */
 export interface ReservationsOptions {
-  /**
-   * The directory that contains `locks/`. All processes that work on the same files must share it. Defaults to
-   * `.agent-persistence`.
-   */
+  /** The directory with `locks/`, shared by all processes on the same files. Defaults to `.agent-persistence`. */
   readonly directory?: string | undefined;
-  /**
-   * The directory that paths are relative to, such as the root of the workspace. Defaults to the working directory of
-   * the process.
-   */
+  /** The directory of relative paths, such as the root of the workspace. Defaults to the working directory. */
   readonly root?: string | undefined;
   /** All processes of the machine must share its monotonic time. Defaults to the machine's clock. */
   readonly clock?: Clock | undefined;
@@ -55,20 +49,11 @@ const longestTtlMs = 365 * 24 * 3_600_000;
 export interface AcquireOptions {
   /** The name that other owners see. */
   readonly owner: string;
-  /**
-   * Milliseconds until the reservation expires unless it is renewed, at most one year. Defaults to 300,000 (five
-   * minutes).
-   */
+  /** Milliseconds until the reservation expires without a renewal, at most one year. Defaults to 300,000. */
   readonly ttlMs?: number | undefined;
-  /**
-   * Milliseconds to wait for files that others hold. `Infinity` waits without limit. Defaults to 0, which does not
-   * wait.
-   */
+  /** Milliseconds to wait for files that others hold. `Infinity` waits without limit. Defaults to 0. */
   readonly timeoutMs?: number | undefined;
-  /**
-   * Whether to renew automatically after each third of `ttlMs`, until the release or the end of the process. Defaults
-   * to `false`.
-   */
+  /** Whether to renew after each third of `ttlMs`, until the release or the end of the process. Defaults to `false`. */
   readonly keepAlive?: boolean | undefined;
   /** Aborts the wait. `acquire` then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
@@ -148,11 +133,7 @@ export class Reservations {
     }
   }
 
-  /**
-   * Returns the current holders of a file. Empty if it is free.
-   *
-   * @throws InvalidInputError, PathNotAllowedError
-   */
+  /** Returns the current holders of a file. Empty if it is free. @throws InvalidInputError, PathNotAllowedError */
   async holders(path: string): Promise<FileReservedError["holders"]> {
     checkSchema(pathSchema, { path }, "file to look up");
     const file = fileNamed(path, this.#root);
@@ -160,11 +141,7 @@ export class Reservations {
   }
 }
 
-/**
- * Returns the canonical form of a path.
- *
- * @throws PathNotAllowedError for a path outside the root
- */
+/** Returns the canonical form of a path. @throws PathNotAllowedError for a path outside the root */
 function fileNamed(path: string, root: string): string {
   const file = isAbsolute(path) ? canonicalPath(path, root) : canonicalPath(relativePath(path), root);
   // A relative path may lead out of the root through a directory link. An absolute path must be below the root.

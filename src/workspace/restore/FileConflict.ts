@@ -13,10 +13,7 @@ export type FileConflict =
   | {
       readonly kind: "file_modified_externally" | "file_deleted";
       readonly path: string;
-      /**
-       * The change was made by an interrupted command of the agent or by others. `merge` is refused. Defaults to
-       * `false`.
-       */
+      /** An interrupted command or others made the change. `merge` is refused. Defaults to `false`. */
       readonly interrupted?: true;
     }
   | {

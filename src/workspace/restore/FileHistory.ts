@@ -111,10 +111,7 @@ function spanOf(before: FileState | undefined, after: FileState | undefined): Fi
 interface NotedChange extends FileChange {
   /** The change may not have happened. */
   readonly uncertain: boolean;
-  /**
-   * A command made the change, and another change of the same file was noted while the command ran. The command started
-   * first.
-   */
+  /** A command made the change, and another one was noted while it ran. The command started first. */
   readonly during: boolean;
   /** An interrupted command or others made the change. */
   readonly interrupted: boolean;

@@ -101,10 +101,7 @@ export class FileRecovery implements RecoveryParticipant {
     return (await files.hasRoot()) ? files.read(path) : { kind: "missing" };
   }
 
-  /**
-   * Converts a path relative to the run's working directory to a path relative to the root. `undefined` outside the
-   * root.
-   */
+  /** Converts a path from the run's working directory to one from the root. `undefined` outside the root. */
   #pathOf(required: string, { recoveryInfo: { workingDirectory } }: AgentCheckpointData): string | undefined {
     if (workingDirectory === undefined && !isAbsolute(required)) return undefined;
     const { root } = this.restore.files;
@@ -185,10 +182,7 @@ async function optionsForFile(
   return canMerge ? ["use_checkpoint", "merge"] : ["use_checkpoint"];
 }
 
-/**
- * Determines the mode of a required file from its newest note, else from the current file, because only its content is
- * required.
- */
+/** Determines the mode of a required file from its newest note, else from the current file. */
 function stateAt(
   left: readonly (FileState | undefined)[],
   found: FoundFile,

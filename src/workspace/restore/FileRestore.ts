@@ -44,16 +44,10 @@ import {
   type PartOutcome,
 } from "./RestoreStep.ts";
 
-/**
- * Decides how to resolve a conflict. Receives no contents but may read the file. An error refuses the rollback, which
- * then makes no change.
- */
+/** Decides how to resolve a conflict. May read the file. An error refuses the rollback, without changes. */
 export type ConflictHandler = (conflict: FileConflict) => FileResolution | PromiseLike<FileResolution>;
 
-/**
- * The maximum number of reads. A read is repeated if files changed meanwhile. After the last read, the rollback is
- * refused.
- */
+/** The maximum number of reads. A read is repeated for new changes. Then the rollback is refused. */
 const looks = 5;
 
 interface LookedAt {
@@ -137,11 +131,7 @@ export class FileRestore {
     return parts;
   }
 
-  /**
-   * Returns the restore as one atomic step.
-   *
-   * @throws FileConflictError for an open conflict. No file has changed then.
-   */
+  /** Returns the restore as one atomic step. @throws FileConflictError for an open conflict, without changes. */
   async plan(request: ParticipantRequest): Promise<ParticipantPlan> {
     await this.#tidy(request);
     const answered = new Map<string, Answered>();

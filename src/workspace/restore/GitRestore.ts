@@ -25,10 +25,7 @@ import type { RestorePart } from "./RestoreStep.ts";
 
 type GitPart = GitHeadPart | GitIndexPart;
 
-/**
- * The maximum number of attempts. An attempt fails if others use git meanwhile. After the last attempt, the restore is
- * refused.
- */
+/** The maximum number of attempts, which fail while others use git. Then the restore is refused. */
 const attempts = 3;
 const reflogMessage = "rollback of an agent";
 
@@ -37,10 +34,7 @@ interface LookedAtGit {
   readonly unknown: readonly LeftOutFile[];
 }
 
-/**
- * Restores HEAD and the index of a repository to a checkpoint. Changes only the index entries that a command changed,
- * and no branches.
- */
+/** Restores HEAD and the index to a checkpoint, but only index entries of a command, and no branches. */
 export class GitRestore {
   constructor(
     readonly root: string,
@@ -49,12 +43,7 @@ export class GitRestore {
     readonly read: () => Promise<GitState | undefined>,
   ) {}
 
-  /**
-   * Reads HEAD and the index. Changes nothing.
-   *
-   * @param undone the reverted changes
-   * @param redone the changes that a redo makes again
-   */
+  /** Reads HEAD and the index. @param undone the reverted changes @param redone the changes of a redo */
   async look(undone: GitHistory, redone: GitHistory): Promise<LookedAtGit> {
     const history = withRedoneGit(undone, redone);
     const { head, moved, index, isIndexUnknown, interrupted } = history;
@@ -136,11 +125,7 @@ export class GitRestore {
     return undefined;
   }
 
-  /**
-   * Restores the parts that `lookAgain` returned.
-   *
-   * @throws GitError, FileConflictError
-   */
+  /** Restores the parts that `lookAgain` returned. @throws GitError, FileConflictError */
   async apply(todo: readonly GitPart[], restoring: Asking): Promise<void> {
     for (let attempt = 1; todo.length > 0; attempt++) {
       if (await this.#applyOnce(todo, restoring)) return;

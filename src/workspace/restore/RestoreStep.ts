@@ -54,11 +54,7 @@ export function partsOf(step: RestoreStep): readonly RestorePart[] {
   return step.kind === "restore" ? step.parts : [step];
 }
 
-/**
- * Validates a stored step.
- *
- * @throws UnreadableValueError, PathNotAllowedError
- */
+/** Validates a stored step. @throws UnreadableValueError, PathNotAllowedError */
 export function restoreStepOf(value: unknown): RestoreStep {
   const { kind, parts } = (value ?? {}) as { readonly kind?: unknown; readonly parts?: unknown };
   if (kind !== "restore") return partOf(value);

@@ -13,10 +13,7 @@ import type { FilePart, FolderModePart, FolderPart, RestorePart } from "./Restor
 import { FileConflictError } from "../../errors/workspaceErrors.ts";
 import { conflictAt } from "./FileConflict.ts";
 
-/**
- * The maximum number of attempts. An attempt fails if people edit the files during the restore. After the last attempt,
- * the restore is refused.
- */
+/** The maximum number of attempts, which fail while people edit the files. Then the restore is refused. */
 const attempts = 3;
 
 /** A file changed between its last check and its replacement, and was left unchanged. */
@@ -44,10 +41,7 @@ export class RestoreWriter {
     this.#restoring = restoring;
   }
 
-  /**
-   * Removes files, restores directories, then writes files, so that a file can replace a directory. `todo` comes from
-   * `lookAgain`.
-   */
+  /** Removes files, restores directories, then writes files, which can replace a directory. */
   async write(todo: readonly FilePart[], parts: readonly RestorePart[]): Promise<void> {
     const { files } = this.#restoring;
     const folders = parts.filter(isFolder).toSorted((a, b) => (a.path < b.path ? -1 : 1));

@@ -16,11 +16,7 @@ export function isAsLeft(history: FileHistory, found: FoundFile): boolean {
   return leftStates(history).some((left) => hashOf(left) === hash);
 }
 
-/**
- * Compares the files that the agent changed with the current files. Changes nothing.
- *
- * @throws UnreadableValueError, PathNotAllowedError
- */
+/** Compares the agent's files with the current ones. @throws UnreadableValueError, PathNotAllowedError */
 export async function compareFiles(files: WorkspaceFiles, request: ComparisonRequest): Promise<Comparison> {
   const { notes, workingDirectory, compared } = request;
   const from = workingDirectory ?? files.root;

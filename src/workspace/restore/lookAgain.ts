@@ -93,9 +93,7 @@ async function replacing(
   return replaced;
 }
 
-/**
- * Returns the reason why a file cannot be replaced, or `undefined`. A file that changed since the plan is not merged.
- */
+/** Returns why a file cannot be replaced, or `undefined`. A file that changed since the plan is not merged. */
 function refusalOf(conflict: FileConflict, answer: FileResolution | undefined): ConflictingFile | undefined {
   const replaces = answer === "use_checkpoint" || answer === "restore";
   const isValid = replaces && fileResolutions[conflict.kind].includes(answer);
@@ -108,10 +106,7 @@ export function conflictingFile(conflict: FileConflict, refused: string | undefi
 
 /** Entries that block the path of a restored file and are removed by the same restore. */
 export class Obstacles {
-  /**
-   * @param removed the files and links that the restore removes
-   * @param folders the directories that the agent created
-   */
+  /** @param removed the files and links to remove @param folders the directories that the agent created */
   constructor(
     readonly files: WorkspaceFiles,
     readonly removed: ReadonlySet<string>,

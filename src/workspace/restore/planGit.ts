@@ -112,10 +112,7 @@ function changedEntries({ index }: GitHistory, now: GitState): readonly string[]
   return [...index].filter(([name, { target }]) => now.index.get(name) !== target).map(([name]) => name);
 }
 
-/**
- * Returns whether the branch that will be checked out keeps commits of a command. If so, the index belongs to these
- * commits.
- */
+/** Returns whether the branch to check out keeps commits of a command, which the index then belongs to. */
 function keepsCommits({ head, moved, base }: GitHistory, now: GitState): boolean {
   const { branch } = head ? head.target : now.head;
   if (branch === undefined || !moved.has(branch)) return false;

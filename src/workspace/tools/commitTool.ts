@@ -54,11 +54,7 @@ export function commitTool(options: {
   });
 }
 
-/**
- * Commits files in a run, after a drift check if {@link Drift} is installed.
- *
- * @throws InvalidInputError, GitError
- */
+/** Commits files in a run, after a drift check if {@link Drift} is installed. @throws InvalidInputError, GitError */
 export async function commitInRun(
   context: AgentContext,
   root: string,

@@ -180,11 +180,7 @@ async function changeFiles(
  */
 const attempts = 5;
 
-/**
- * Executes all changes, or none if a file no longer has its expected state.
- *
- * @returns the file that others changed, or `undefined` on success
- */
+/** Executes all changes, or none. @returns the file that others changed, or `undefined` on success */
 async function carryOut(
   files: WorkspaceFiles,
   changes: readonly FileChange[],
@@ -202,10 +198,7 @@ async function carryOut(
   return undefined;
 }
 
-/**
- * Completes recorded changes by executing their remaining removals. Returns `false` if a write is missing or a file has
- * another state.
- */
+/** Completes recorded changes by their remaining removals. `false` if a file has another state. */
 async function finishNoted(files: WorkspaceFiles, noted: readonly FileChange[]): Promise<boolean> {
   await files.removeUnfinished(noted.map(({ path }) => path));
   const left: FileChange[] = [];
@@ -226,11 +219,7 @@ async function foldersFor(files: WorkspaceFiles, changes: readonly FileChange[])
   return [...folders];
 }
 
-/**
- * Replaces the content of a file or creates it.
- *
- * @throws FileAccessError
- */
+/** Replaces the content of a file or creates it. @throws FileAccessError */
 async function writeOf(
   files: WorkspaceFiles,
   path: string,

@@ -1,7 +1,4 @@
-/**
- * The methods of the AWS SDK client `DynamoDB` from `@aws-sdk/client-dynamodb` that the storage calls. Declared here to
- * avoid importing the SDK.
- */
+/** The methods of the client `DynamoDB` of the AWS SDK that the storage calls, without an import of the SDK. */
 export interface DynamoDBClient {
   getItem(input: object): Promise<{ readonly Item?: DynamoDBItem | undefined }>;
   putItem(input: object): Promise<object>;

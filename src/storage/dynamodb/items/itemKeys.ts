@@ -106,10 +106,7 @@ export function stagedUpTo(agentId: string, generation: number): KeyRange {
   return rangeOf(agentId, stagedKind, numberBytes(0), concatenated([numberBytes(generation), behindAll]));
 }
 
-/**
- * Returns the sort key of an agent in a list, which is its `order` followed by its id. Long keys end with a hash to
- * stay unique.
- */
+/** Returns the sort key of an agent in a list: its `order`, then its id. Long keys end with a hash. */
 export function placeKey(order: string, agentId: string, sha256: Sha256): Uint8Array {
   const whole = placeBytes(order, agentId);
   return whole.length < maxKeyBytes ? whole : concatenated([sortedPart(whole), utf8(sha256.base64url(whole))]);
@@ -148,10 +145,7 @@ export function sortedPart(place: Uint8Array): Uint8Array {
   return place.subarray(0, maxKeyBytes - 1 - hashBytes);
 }
 
-/**
- * Encodes `order` and id so that bytes compare in this order. Shifting UTF-8 bytes up by one frees the byte 0 as a
- * separator.
- */
+/** Encodes `order` and id in comparable bytes. UTF-8 bytes shifted by one free the byte 0 as a separator. */
 export function placeBytes(order: string, agentId: string | undefined): Uint8Array {
   const raised = (text: string) => utf8(text).map((byte) => byte + 1);
   // Without an id, the key sorts after all agents with this order.

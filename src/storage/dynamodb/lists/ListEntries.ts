@@ -40,10 +40,7 @@ export class ListEntries {
     this.#due = new DueEntries(connection, sha256);
   }
 
-  /**
-   * Adds the entries for the next state of an agent. Until the change is stored, the entries also match the current
-   * state.
-   */
+  /** Adds the entries for the next state of an agent. Until it is stored, they also match the current state. */
   async put(agentId: string, next: Picture, step: number, current: Picture | undefined): Promise<void> {
     const { generation, status, order } = next;
     const entry = { agent: agentId, order, gen: generation, step };

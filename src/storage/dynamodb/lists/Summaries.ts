@@ -96,10 +96,7 @@ export class Summaries {
     if (await this.#write(agentId, settled)) await this.#forget(agentId, obsolete, settled, current);
   }
 
-  /**
-   * Deletes the items of a dropped agent that owners up to this generation wrote. The remaining item rejects their late
-   * marks.
-   */
+  /** Deletes the items of a dropped agent up to this generation. The remaining item rejects late marks. */
   async remove(agentId: string, generation: number, expires: number | undefined): Promise<void> {
     const pictures = await this.#read(agentId);
     if (pictures === undefined || pictures.generation > generation) return;

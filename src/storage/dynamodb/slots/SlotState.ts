@@ -14,10 +14,7 @@ export interface SlotState {
   readonly start: number;
   readonly snapshot: number;
   readonly pruned: readonly number[];
-  /**
-   * `by` is the generation of the owner that copied appends from another log, or 0. `end` is the position of the last
-   * copied append.
-   */
+  /** `by` is the generation that copied appends from another log, or 0. `end` is the last copied position. */
   readonly taken: { readonly by: number; readonly end: number };
 }
 
@@ -98,10 +95,7 @@ export class SlotChain {
         };
   }
 
-  /**
-   * Stores the claim of an owner after the last append, if that slot is unchanged. An older claim there may have been
-   * updated to record a drop.
-   */
+  /** Stores the claim of an owner after the last append, if that slot and its claim are unchanged. */
   async claim(agentId: string, generation: number, { state, unswept, ...last }: LastSlot): Promise<void> {
     const attributes = { claim: generation, ...stateAttributes(state), ...(unswept && { unswept: 1 }) };
     const condition = last.isClaim
@@ -110,10 +104,7 @@ export class SlotChain {
     await this.#connection.put(slotKey(agentId, state.slot + 1), attributes, condition);
   }
 
-  /**
-   * Stores an item after the given state, replacing the claim of this generation. Returns `false` if the slot is
-   * occupied.
-   */
+  /** Stores an item after the given state, over the claim of this generation. `false` if the slot is occupied. */
   append(agentId: string, claim: number, { slot }: SlotState, attributes: Attributes): Promise<boolean> {
     const condition = { if: "attribute_not_exists(#pk) OR #claim = :g", values: { ":g": claim } };
     return this.#connection.put(slotKey(agentId, slot + 1), attributes, condition);

@@ -5,10 +5,7 @@ export interface Mark {
   readonly key: string;
   readonly folder: string;
   readonly position: number;
-  /**
-   * The generation of the owner that appended the summary, or 0 if the mark was rebuilt. Position and generation
-   * together are unique.
-   */
+  /** The generation that appended the summary, or 0 for a rebuilt mark. Unique together with the position. */
   readonly generation: number;
 }
 

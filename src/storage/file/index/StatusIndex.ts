@@ -17,10 +17,7 @@ interface Surroundings {
   readonly tasks: string;
 }
 
-/**
- * A summary with the generation of the owner that appended it. The generation is 0 if the summary was rebuilt from
- * stored data.
- */
+/** A summary with the generation of the owner that appended it. 0 if it was rebuilt from stored data. */
 export interface Marked {
   readonly summary: AgentSummary;
   readonly generation: number;
@@ -114,11 +111,7 @@ export class StatusIndex {
     await this.#disk.unlink(path);
   }
 
-  /**
-   * Whether lists may use the index. Builds a missing index first.
-   *
-   * @param build - marks every stored agent.
-   */
+  /** Whether lists may use the index. Builds a missing index first. @param build - marks every stored agent. */
   async ready(build: () => Promise<void>): Promise<boolean> {
     if (await this.isComplete()) return true;
     if (this.#clock.monotonic() - this.#failedAtMs < retryAfterMs || !(await this.#isOwnStorage())) return false;
@@ -193,10 +186,7 @@ export class StatusIndex {
     }
   }
 
-  /**
-   * Only the user who owns the storage creates an index. The owner could not read or change an index of another user,
-   * such as root.
-   */
+  /** Only the user who owns the storage creates an index, which another user's index would shut out. */
   async #isOwnStorage(): Promise<boolean> {
     return this.#isOwn((await this.#disk.stat(this.#tasks)) ?? {});
   }

@@ -98,10 +98,7 @@ export function parseClaim(agentId: string, generation: number, path: string, li
   throw new CorruptLogError(agentId, { file: path, line: 1 }, found);
 }
 
-/**
- * Parses `open` and checks the copied lines. After a crash, `open` may be durable although the copied lines before it
- * are not.
- */
+/** Parses `open` and checks the copied lines, because `open` may be durable although they are not. */
 function parseOpen(bytes: Buffer, carried: LineRange, end: number, sha256: Sha256): Open | undefined {
   const open = decodeControl("open", bytes.subarray(carried.end, end), sha256);
   return open?.carried === sha256.base64url(bytes.subarray(carried.start, carried.end)) ? open : undefined;

@@ -96,10 +96,7 @@ export class SegmentScan {
     return undefined;
   }
 
-  /**
-   * Returns the last entry that the owner appended. @throws CorruptLogError if a crash cannot explain the bytes after
-   * it.
-   */
+  /** Returns the last entry of the owner. @throws CorruptLogError if a crash cannot explain the bytes after it. */
   lastAppended(segment: Segment): LastAppended {
     const entry = this.lastEntry(segment, segment.appended);
     const rest = { start: entry === undefined ? segment.appended.start : entry.end + 1, end: segment.appended.end };

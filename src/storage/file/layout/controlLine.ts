@@ -33,10 +33,7 @@ export interface Open {
   readonly carried: string;
 }
 
-/**
- * The non-entry lines by key. `closed` releases the log, and `dropped` deletes the agent. `seen` is not used in
- * segments.
- */
+/** The non-entry lines by key. `closed` releases the log, `dropped` deletes the agent. `seen` is no line. */
 export interface ControlLines {
   readonly claim: Claim;
   readonly open: Open;

@@ -73,10 +73,7 @@ export function encodeState({ summary, generation, changing, end }: StoredSummar
   return `${covered},"checksum":"${sha256.hex(covered)}"}\n`;
 }
 
-/**
- * Parses `state.json`. Returns `undefined` for a damaged, edited or incompatible file, because the log has the same
- * information.
- */
+/** Parses `state.json`. `undefined` for a damaged or incompatible file, because the log has the same data. */
 export function decodeState(text: string, sha256: Sha256): StoredSummary | undefined {
   const [ending, checksum] = tail.exec(text.slice(-80)) ?? [];
   if (ending === undefined || sha256.hex(text.slice(0, -ending.length)) !== checksum) return undefined;

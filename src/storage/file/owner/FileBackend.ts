@@ -25,10 +25,7 @@ export function newClaim(
   return { format: formatVersion, agentId, generation, ...processFacts(identity), nonce, leaseMs };
 }
 
-/**
- * A reserve file of a few blocks. On a full device it is removed to make room for recording a deletion, and created
- * again afterwards.
- */
+/** A reserve file of a few blocks. It is removed to record a deletion on a full device, and created again. */
 export class DiskReserve {
   readonly #disk: Disk;
   readonly #path: string;

@@ -54,11 +54,7 @@ export class OwnedSegment {
     await this.check();
   }
 
-  /**
-   * Removes segments that this owner's `open` replaced.
-   *
-   * @param listed - the result of {@link check} after the `open` was durable.
-   */
+  /** Removes segments that this `open` replaced. @param listed - the result of {@link check} after the `open`. */
   async removeOthers(listed: readonly number[], kept: ReadonlySet<number> = new Set()): Promise<void> {
     const superfluous = listed.filter((generation) => generation < this.generation && !kept.has(generation));
     for (const generation of superfluous) await this.#disk.unlink(this.#folder.segment(generation));
@@ -69,11 +65,7 @@ export class OwnedSegment {
   }
 }
 
-/**
- * Publishes a new segment with a claim. Returns `undefined` if its generation is in use.
- *
- * @param content - the initial bytes, or a prepared file.
- */
+/** Publishes a new segment with a claim. `undefined` for a used generation. @param content - bytes, or a file. */
 export async function publishSegment(
   backend: FileBackend,
   folder: AgentFolder,

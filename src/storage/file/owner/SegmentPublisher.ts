@@ -48,11 +48,7 @@ export class SegmentPublisher {
     return this.#linkSupported ? undefined : this.publish(folder, generation, bytes);
   }
 
-  /**
-   * Writes the initial bytes of a segment to a temporary file. A failure leaves no file.
-   *
-   * @param generation - the generation of the owner.
-   */
+  /** Writes the initial bytes of a segment to a temporary file. A failure leaves no file. */
   async prepare(
     folder: AgentFolder,
     generation: number,

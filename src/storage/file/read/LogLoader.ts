@@ -32,9 +32,7 @@ export interface LoadOptions {
   readonly newest?: Segment | undefined;
   /** Called with each part from newest to oldest. Older parts are read while it returns `true`. Defaults to never. */
   readonly needsOlder?: (part: LogPart) => boolean;
-  /**
-   * The position after which lines of the newest segment are required. Earlier lines may be skipped. Defaults to all.
-   */
+  /** The position after which lines of the newest segment are required. Defaults to all. */
   readonly after?: number;
   /** Reads entries up to this position and ignores later missing ones. Defaults to the end. */
   readonly upTo?: number;
@@ -250,10 +248,7 @@ export interface LoadedLog {
   readonly parts: readonly LogPart[];
   /** Whether the image contains all parts. `false` if older parts were not requested. */
   readonly complete: boolean;
-  /**
-   * An incomplete first line of a segment. Either its owner crashed on a file system without hard links, or the file is
-   * damaged.
-   */
+  /** An incomplete first line of a segment, from a crash without hard links, or from damage. */
   readonly torn: TornTail | undefined;
 }
 
@@ -273,9 +268,7 @@ function tornClaim(voids: readonly Segment[]): TornTail | undefined {
   return torn && { file: torn.path, line: 1, bytes: torn.bytes.length };
 }
 
-/**
- * Returns the remains of an incomplete append at the end of a log. `undefined` if the log ends with a complete append.
- */
+/** Returns the remains of an incomplete append at the end of a log. `undefined` without remains. */
 export function tornTailOf({ newest, torn }: LoadedLog, cut: LineRange | undefined): TornTail | undefined {
   if (newest === undefined || cut === undefined) return torn;
   return { file: newest.path, line: lineNumberAt(newest.bytes, cut.start), bytes: cut.end - cut.start };

@@ -72,10 +72,7 @@ export class LogReader {
     for (const entry of entries) if (entry.position > position) yield entry;
   }
 
-  /**
-   * Returns the stored entry lines up to a position, oldest first, after checking each line and its link to the
-   * previous one.
-   */
+  /** Returns the stored entry lines up to a position, oldest first, with each line and its link verified. */
   async lines(upTo = Number.POSITIVE_INFINITY): Promise<Iterable<Uint8Array>> {
     return this.#linesOf(await this.#loader.load({ needsOlder: () => true }), upTo);
   }
@@ -232,10 +229,7 @@ function* linesWithBackwards({ segment: { bytes }, start, end }: LogPart, text: 
   }
 }
 
-/**
- * Returns the start of the lines after a position, without verification. `undefined` if the part contains no line up to
- * it.
- */
+/** Returns the start of the lines after a position, unverified. `undefined` if no line reaches up to it. */
 function startAfter(part: LogPart, position: number): number | undefined {
   for (const line of linesBackwards(part.segment.bytes, part)) {
     const found = linkOf(part.segment.bytes.subarray(line.start, line.end));

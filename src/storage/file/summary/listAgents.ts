@@ -139,9 +139,7 @@ async function markedPositions({ index }: FileBackend): Promise<ReadonlyMap<stri
   return positions;
 }
 
-/**
- * Repairs the index for an agent directory that was copied here, or whose deletion was not marked because of a crash.
- */
+/** Repairs the index for an agent directory that was copied here, or deleted without a mark in a crash. */
 async function mendListed({ index }: FileBackend, name: string, { summary, dropped }: ListedSummary): Promise<void> {
   if (summary) await index.mark(name, { summary, generation: 0 });
   if (dropped) await index.markDropped(name);
@@ -219,10 +217,7 @@ interface NamedMark {
   readonly marked: Marked;
 }
 
-/**
- * Returns both statuses of an agent whose status is changing. Its owner may have found no index when it started the
- * change.
- */
+/** Returns both statuses of an agent that changes. Its owner may have found no index at the start. */
 async function namedMarks(backend: FileBackend, name: string): Promise<readonly NamedMark[]> {
   const { summary, pending, dropped } = await readListed(backend, name);
   if (dropped && !pending) await backend.index.markDropped(name);

@@ -5,10 +5,7 @@ import type { FileBackend } from "../owner/FileBackend.ts";
 import type { OwnedSegment } from "../owner/OwnedSegment.ts";
 import { type AgentFolder, replaceAtomically } from "../layout/AgentFolder.ts";
 
-/**
- * Renews an owner's lease by writing its `.alive` file. Each renewal also checks for a `.stop` file and for a higher
- * generation.
- */
+/** Renews a lease by writing its `.alive` file. Each renewal looks for a `.stop` file and a higher generation. */
 export class OwnerLease {
   readonly #backend: FileBackend;
   readonly #folder: AgentFolder;
@@ -52,10 +49,7 @@ export class OwnerLease {
     return this.#renewal.stop();
   }
 
-  /**
-   * Refreshes the lease before a critical step, as described in {@link LeaseRenewal.refresh}. Rejects if a successor is
-   * known.
-   */
+  /** Refreshes the lease before a critical step. See {@link LeaseRenewal.refresh}. Rejects for a known successor. */
   async assertHeld(): Promise<void> {
     await this.#renewal.refresh();
     if (this.#replaced) throw this.#replaced;

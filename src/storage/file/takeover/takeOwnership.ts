@@ -41,10 +41,7 @@ export interface Taken extends Held {
   readonly claimedAtMs: number;
   /** The segment of the new owner. */
   readonly opened: Segment;
-  /**
-   * The last summary in the previous segment. `undefined` if that segment contains no summary, although older segments
-   * may contain one.
-   */
+  /** The last summary in the previous segment. `undefined` if only older segments can have one. */
   readonly summary?: AgentSummary;
   /** The content of `state.json` before the take-over. `undefined` if it was not readable. */
   readonly state?: StoredSummary | undefined;
@@ -52,11 +49,7 @@ export interface Taken extends Held {
   readonly tornTail?: TornTail;
 }
 
-/**
- * Publishes the segment after the highest one.
- *
- * @throws AgentBusyError if another owner is alive.
- */
+/** Publishes the segment after the highest one. @throws AgentBusyError if another owner is alive. */
 export async function takeOwnership(backend: FileBackend, folder: AgentFolder, owner: LogOwner): Promise<Taken> {
   let listed = await listSegments(backend, folder);
   const others = listed.generations.length > 0 ? [folder.temporary, folder.owners, folder.blobs] : [];
