@@ -35,28 +35,31 @@ export async function revertCommit(root: string, committed: GitCommitResult): Pr
   checkSchema(revertSchema, { root, committed }, "commit to revert");
   if (!committed.made) return;
   await GitRepository.with(root, async (repository) => {
-    const { branch } = committed;
-    // Already reverted, but a crash prevented the record.
-    if ((await commitOf(repository, branch || "HEAD")) === committed.parent) return;
+    const current = (await currentBranch(repository)) ?? "";
+    const at = committed.branch ?? current;
+    // After a crash the branch may be back without a record, and the index may be as it was.
+    const isBack = (await commitOf(repository, at || "HEAD")) === committed.parent;
+    if (isBack && at !== current) return;
     await using lock = await IndexLock.take(repository);
     await assertNothingInProgress(repository, "revert");
-    const current = (await currentBranch(repository)) ?? "";
-    const at = branch ?? current;
-    await assertNewest(repository, committed, at);
-    if (at === current) return await revertHere(repository, lock, committed, at);
+    if (!isBack) await assertNewest(repository, committed, at);
+    if (at === current) return await revertHere(repository, lock, committed, isBack ? undefined : at);
     await assertElsewhere(repository, at);
     await moveBack(repository, committed, at);
   });
 }
 
+/** @param branch the branch to move. `undefined` if only the index is reverted. */
 async function revertHere(
   repository: GitRepository,
   lock: IndexLock,
   committed: GitCommitResult,
-  branch: string,
+  branch: string | undefined,
 ): Promise<void> {
   const changes = await gitChanges(repository, committed.commit, checkedId(committed.parent));
-  await lock.prepare(entriesBefore(changes, await indexEntries(repository)));
+  const entries = entriesBefore(changes, await indexEntries(repository));
+  if (branch === undefined) return entries.length > 0 ? lock.update(entries) : undefined;
+  await lock.prepare(entries);
   await moveBack(repository, committed, branch);
   await lock.put().catch((error: unknown) => {
     const { parent } = committed;

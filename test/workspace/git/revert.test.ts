@@ -143,4 +143,16 @@ describe("revertCommit", () => {
     await commandsOf(revert, `case "$*" in *update-ref*) rm "${lock}";; esac`);
     expect(repository.git("rev-parse", "HEAD")).toBe(made.parent);
   });
+
+  it("revertCommit reverts the index when it is repeated after a crash", async () => {
+    const { repository, made } = await withCommit();
+    // A crash after the branch was moved.
+    repository.git("update-ref", "HEAD", made.parent);
+    repository.write(".git/index.lock", "");
+    await refuses(repository, made, "index.lock");
+    repository.remove(".git/index.lock");
+    await revertCommit(repository.root, made);
+    expect(repository.git("ls-files", "--stage", "a.txt")).toContain(repository.git("rev-parse", "HEAD:a.txt"));
+    expect(repository.git("status", "--porcelain")).toBe("M a.txt");
+  });
 });
