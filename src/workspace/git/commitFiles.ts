@@ -10,7 +10,7 @@ import { entriesOf, submodule, updateIndex, type IndexEntry, indexEntries } from
 import { GitRepository } from "./GitRepository.ts";
 import { IndexLock } from "./IndexLock.ts";
 import { assertNothingInProgress } from "./operations.ts";
-import { commitOf, currentBranch } from "./history.ts";
+import { commitOf, currentBranch, isAncestor } from "./history.ts";
 import { checkedId } from "./refName.ts";
 
 /** The author of a commit. */
@@ -68,10 +68,32 @@ const maximumFileBytes = 64 * 1024 * 1024;
  */
 export async function commitFiles(root: string, request: GitCommitRequest): Promise<GitCommitResult> {
   checkSchema(commitSchema, { root, request }, "commit");
+  return commitRecorded(root, request, { earlier: [], note: () => Promise.resolve() });
+}
+
+/** The record of the commits of one tool call. */
+export interface CommitRecord {
+  /** The commits that the call may have made before a crash. */
+  readonly earlier: readonly GitCommitResult[];
+  /** Called before the branch moves to a new commit. */
+  readonly note: (result: GitCommitResult) => Promise<void>;
+}
+
+/** Does the same as {@link commitFiles}. Returns an earlier commit of the record if the branch contains it. */
+export async function commitRecorded(
+  root: string,
+  request: GitCommitRequest,
+  { earlier, note }: CommitRecord,
+): Promise<GitCommitResult> {
   const paths = request.paths.map((path) => relativePath(path));
-  const commit = (repository: GitRepository): Promise<GitCommitResult> => {
+  const commit = async (repository: GitRepository): Promise<GitCommitResult> => {
+    for (const result of earlier) {
+      const head = await commitOf(repository, result.branch || "HEAD");
+      if (head !== undefined && (await isAncestor(repository, result.commit, head))) return result;
+    }
     const inRepository = paths.map((path) => `${repository.prefix}${path}`);
-    return commitPaths(repository, new WorkspaceFiles(repository.root, maximumFileBytes), inRepository, request);
+    const files = new WorkspaceFiles(repository.root, maximumFileBytes);
+    return commitPaths(repository, files, inRepository, { ...request, note });
   };
   return GitRepository.with(root, commit, request.signal);
 }
@@ -101,9 +123,10 @@ async function commitPaths(
   repository: GitRepository,
   files: WorkspaceFiles,
   paths: readonly string[],
-  { message, author }: GitCommitRequest,
+  { message, author, note }: GitCommitRequest & Pick<CommitRecord, "note">,
 ): Promise<GitCommitResult> {
-  await repository.assertWritable(await currentBranch(repository));
+  const current = await currentBranch(repository);
+  await repository.assertWritable(current);
   await assertNothingInProgress(repository, "commit");
   const parent = (await commitOf(repository, "HEAD")) ?? "";
   const indexFile = join(repository.scratch, "index");
@@ -117,6 +140,7 @@ async function commitPaths(
   if (tree === before && parent !== "") return { commit: parent, parent, made: false };
   const args = ["commit-tree", tree, ...(parent === "" ? [] : ["-p", parent])];
   const commit = await idOf(repository, args, { environment: identityOf(author), input: message, keep: true });
+  await note({ commit, parent, made: true, branch: current ?? "" });
   // The index is written before the branch. After a crash, staged changes without a commit are harmless. A commit with
   // an old index would look like an undo.
   await using lock = await IndexLock.take(repository);

@@ -1,18 +1,22 @@
+import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import { tool, type Tool } from "../../agent/tool/Tool.ts";
 import { FeatureNotInstalledError } from "../../errors/agentErrors.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
-import { Drift, type DriftWatch } from "../driftWatch/DriftWatch.ts";
+import { Drift } from "../driftWatch/DriftWatch.ts";
 import {
   authorSchema,
-  commitFiles,
   commitInRunSchema,
+  commitRecorded,
+  type CommitRecord,
   type CommitAuthor,
   type GitCommitRequest,
   type GitCommitResult,
 } from "../git/commitFiles.ts";
+import { branchSchema, commitIdSchema, parentIdSchema } from "../git/refName.ts";
+import { persistence } from "../../persistence/Persistence.ts";
 
 /** The input of the tool `commit`. */
 export interface CommitToolInput {
@@ -61,13 +65,41 @@ export async function commitInRun(
   request: Omit<GitCommitRequest, "signal">,
 ): Promise<GitCommitResult> {
   checkSchema(commitInRunSchema, request, "commit");
-  await driftWatchOf(context)?.check(context, "before_commit");
-  return commitFiles(root, { ...request, signal: context.signal });
+  await featureOf(() => context.feature(Drift))?.check(context, "before_commit");
+  return commitRecorded(root, { ...request, signal: context.signal }, recordOf(context, request));
 }
 
-function driftWatchOf(context: AgentContext): DriftWatch | undefined {
+const commitNoteKey = "commit";
+
+const noteSchema = z.object({
+  message: z.string(),
+  paths: z.array(z.string()),
+  result: z.object({
+    commit: commitIdSchema,
+    parent: parentIdSchema,
+    made: z.literal(true),
+    branch: branchSchema,
+  }),
+});
+
+/** Notes the commits of a call in the log, so that a call that is repeated after a crash returns its commit. */
+function recordOf(context: AgentContext, { message, paths }: Omit<GitCommitRequest, "signal">): CommitRecord {
+  const log = featureOf(() => persistence(context));
+  if (!log) return { earlier: [], note: () => Promise.resolve() };
+  const noted = log.recordedNotes(commitNoteKey).flatMap((value) => noteSchema.safeParse(value).data ?? []);
+  const isSame = (note: z.output<typeof noteSchema>) => isDeepStrictEqual([note.message, note.paths], [message, paths]);
+  return {
+    earlier: noted.filter(isSame).map(({ result }) => result),
+    note: async (result) => {
+      log.note({ key: commitNoteKey, value: { message, paths, result } });
+      await log.durable();
+    },
+  };
+}
+
+function featureOf<Feature>(get: () => Feature): Feature | undefined {
   try {
-    return context.feature(Drift);
+    return get();
   } catch (error) {
     if (error instanceof FeatureNotInstalledError) return undefined;
     throw error;

@@ -7,7 +7,7 @@ import {
   persistence,
   RollbackToolRegistry,
 } from "agent-persistence";
-import { scriptedModel } from "agent-persistence/testing";
+import { crashAfter, scriptedModel } from "agent-persistence/testing";
 import {
   commitFiles,
   commitTool,
@@ -264,5 +264,40 @@ describe("the commit tool", () => {
     const report = await saved.rollbackToCheckpoint(first?.checkpointId ?? "");
     expect(report.reverted).toHaveLength(1);
     expect(ours.git("rev-parse", "HEAD")).toBe(before);
+  });
+
+  it("a rollback reverts the commit of a call that a crash interrupted", async () => {
+    const made: boolean[] = [];
+    for (const saves of [3, 4]) {
+      const repository = TestRepository.create();
+      const before = repository.commit({ "a.txt": "1" });
+      repository.write("a.txt", "2");
+      const commit = commitTool({ root: repository.root, author });
+      const storage = new InMemoryPersistenceStorageProvider();
+      const rollbackToolRegistry = new RollbackToolRegistry().registerRollback(commit, (_input, { output }) =>
+        revertCommit(repository.root, output),
+      );
+      const build = (used: Parameters<typeof crashAfter>[0]) => {
+        const input = { message: "Agent", paths: ["a.txt"] };
+        const promptExecutor = scriptedModel([{ toolCalls: [{ toolName: "commit", input }] }, "done"]);
+        return new AIAgent({ id: "coder", promptExecutor, llmModel: "m", tools: [commit] }).install(Persistence, {
+          storage: used,
+          rollbackToolRegistry,
+        });
+      };
+      await build(crashAfter(storage, saves))
+        .run("go")
+        .catch((error: unknown) => error);
+      made.push(repository.git("rev-parse", "HEAD") !== before);
+      const agent = build(storage);
+      if (!made.at(-1) || (await persistence(agent).agent().getCheckpoints()).length === 0) continue;
+      await agent.resume().catch((error: unknown) => error);
+      const [first] = await persistence(agent).agent().getCheckpoints();
+      await persistence(agent)
+        .agent()
+        .rollbackToCheckpoint(first?.checkpointId ?? "");
+      expect([saves, repository.git("rev-parse", "HEAD")]).toEqual([saves, before]);
+    }
+    expect(made).toContain(true);
   });
 });
