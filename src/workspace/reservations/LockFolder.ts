@@ -1,7 +1,9 @@
 import { z } from "zod";
+import { StorageError } from "../../errors/storageErrors.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import type { Disk } from "../../nodejs/Disk.ts";
+import type { DiskFile } from "../../nodejs/DiskFile.ts";
 import type { ProcessFacts } from "../../nodejs/ProcessIdentity.ts";
 import type { LockEntry, LockState } from "./LockState.ts";
 import { join } from "node:path";
@@ -47,14 +49,15 @@ export class LockFolder {
 
   /** Writes the next generation unless another process has already done so. Read again to find the winner. */
   async write({ number }: Generation, next: LockState): Promise<void> {
-    await this.#make(next.path);
-    const temporary = `${this.#file(next.path, number + 1)}.${randomId()}.tmp`;
-    const file = await this.#disk.create(temporary);
+    const name = this.#file(next.path, number + 1);
+    const temporary = `${name}.${randomId()}.tmp`;
+    const file = await this.#create(next.path, temporary);
     try {
       // The name need not be durable, because reservations do not outlive a reboot. The content must be durable before
       // the name, because an empty file looks damaged.
       await file?.store(Buffer.from(encodeLock(next)));
-      await this.#disk.link(temporary, this.#file(next.path, number + 1));
+      if ((await this.#disk.link(temporary, name)) === "unsupported")
+        throw new StorageError("io", "link", name, { advice: "Choose a directory on a file system with hard links." });
     } catch (error) {
       // Another process created this generation and removed the temporary file.
       if ((await this.#disk.stat(temporary)) !== undefined) throw error;
@@ -86,6 +89,16 @@ export class LockFolder {
 
   #file(path: string, number: number): string {
     return join(this.#folder(path), `${nodeSha256.hex(path)}.${number}.lock`);
+  }
+
+  async #create(path: string, temporary: string): Promise<DiskFile | undefined> {
+    await this.#make(path);
+    return this.#disk.create(temporary).catch(async () => {
+      // Another program may have removed the directory.
+      this.#made.delete(this.#folder(path));
+      await this.#make(path);
+      return this.#disk.create(temporary);
+    });
   }
 
   #make(path: string): Promise<void> {

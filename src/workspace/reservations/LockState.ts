@@ -60,8 +60,8 @@ export function without({ path, holders, waiting }: LockState, id: string): Lock
 }
 
 /**
- * Decides which entries have expired, without the wall clock, which can jump. An entry of this boot has a deadline on a
- * monotonic clock that all processes share. Any other entry has expired when this process saw it unchanged for its
+ * Decides which entries have expired, without the wall clock, which can jump. An entry of this boot and time namespace has a deadline on a
+ * monotonic clock that all their processes share. Any other entry has expired when this process saw it unchanged for its
  * whole `ttlMs`.
  */
 export class LockExpiry {
@@ -84,9 +84,15 @@ export class LockExpiry {
 
   leftMs(path: string, entry: LockEntry): number {
     const now = this.clock.monotonic();
-    if (entry.deadlineMs !== undefined && entry.process?.bootId === this.identity.bootId)
+    if (entry.deadlineMs !== undefined && this.#hasSameClock(entry))
       return Math.min(entry.deadlineMs - now, entry.ttlMs);
     return entry.ttlMs - (now - this.#unchangedSince(`${entry.id} ${path}`, entry.expiresAt, now));
+  }
+
+  /** Returns whether the process that wrote the entry measures the time since boot as this process does. */
+  #hasSameClock({ process }: LockEntry): boolean {
+    const { bootId, timeNamespace } = this.identity;
+    return process?.bootId === bootId && process.timeNamespace === timeNamespace;
   }
 
   #unchangedSince(key: string, expiresAt: string, now: number): number {

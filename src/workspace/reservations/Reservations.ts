@@ -108,6 +108,7 @@ export class Reservations {
    * is. If the call rejects, no file is reserved.
    *
    * @throws FileReservedError if a file does not become free in time
+   * @throws ReservationLostError if a file is lost before the last one is acquired
    * @throws InvalidInputError, PathNotAllowedError
    */
   async acquire(files: readonly ReservedFile[], options: AcquireOptions): Promise<Reservation> {
@@ -174,6 +175,7 @@ function holdersOf({ holders }: LockState): FileReservedError["holders"] {
 export class HeldFiles implements Reservation {
   readonly #lock: PathLock;
   readonly #keepAlive: boolean;
+  #renews = true;
   readonly #deadlines = new Map<ReservedFile, number>();
   #isOver = false;
   #cancelRenewal = (): void => {};
@@ -201,9 +203,13 @@ export class HeldFiles implements Reservation {
     this.#deadlines.set(file, deadlineMs);
   }
 
+  /** @throws ReservationLostError if a file was lost meanwhile */
   complete(): this {
-    if (!this.#keepAlive) this.#cancelRenewal();
-    return this;
+    this.#renews = this.#keepAlive;
+    if (!this.#renews) this.#cancelRenewal();
+    if (this.held) return this;
+    const [[first] = []] = [...this.#deadlines].toSorted(([, one], [, other]) => one - other);
+    throw new ReservationLostError(this.owner, first?.path ?? "");
   }
 
   async renew(): Promise<void> {
@@ -241,6 +247,6 @@ export class HeldFiles implements Reservation {
   /** Retries after a storage failure and stops once the reservation is lost. */
   async #renewNow(): Promise<void> {
     await this.renew().catch(() => {});
-    if (!this.#isOver) this.#renewLater();
+    if (this.#renews && !this.#isOver) this.#renewLater();
   }
 }

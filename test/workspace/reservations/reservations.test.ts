@@ -15,6 +15,9 @@ import type { FileSystem } from "../../../src/nodejs/FileSystem.ts";
 import { nodeFileSystem } from "../../../src/nodejs/nodeFileSystem.ts";
 import { nodeProcessIdentity } from "../../../src/nodejs/nodeProcessIdentity.ts";
 import { LockFolder } from "../../../src/workspace/reservations/LockFolder.ts";
+import { LockExpiry } from "../../../src/workspace/reservations/LockState.ts";
+import { PathLock } from "../../../src/workspace/reservations/PathLock.ts";
+import { HeldFiles } from "../../../src/workspace/reservations/Reservations.ts";
 import { WatchedClock } from "../../internal/WatchedClock.ts";
 
 const minute = 60_000;
@@ -292,5 +295,65 @@ describe("reservations", () => {
     for (const path of ["../a", "/etc/passwd", "", "a/../../b", "a\0b"])
       await expect(ours.acquire([write("a"), write(path)], { owner: "Ann" })).rejects.toThrow(PathNotAllowedError);
     expect(await ours.holders("a")).toEqual([]);
+  });
+
+  it("acquire rejects if a file is lost while it waits for another one", async () => {
+    const blocking = await theirs.acquire([write("b")], { owner: "Ben" });
+    const acquiring = ours.acquire([write("a"), write("b")], { owner: "Ann", timeoutMs: Infinity, ttlMs: minute });
+    await untilWaiting();
+    rmSync(lockFile("a", 1));
+    clock.advance(minute / 3);
+    await untilWaiting();
+    await blocking.release();
+    await expect(inTime(acquiring)).rejects.toThrow(ReservationLostError);
+    expect(await ours.holders("b")).toEqual([]);
+  });
+
+  it("a reservation without keepAlive is not renewed after a renewal in flight", async () => {
+    const finish: ((deadlineMs: number) => void)[] = [];
+    const expiry = new LockExpiry(clock, nodeProcessIdentity());
+    const lock = new PathLock(new LockFolder(new Disk(nodeFileSystem, clock), directory), expiry, {
+      id: "1",
+      owner: "Ann",
+      ttlMs: minute,
+    });
+    const renewing = Object.assign(lock, { renew: () => new Promise<number>((resolve) => void finish.push(resolve)) });
+    const held = new HeldFiles(renewing, false);
+    held.add(write("a"), minute);
+    clock.advance(minute / 3);
+    held.complete();
+    finish[0]?.(2 * minute);
+    await expect.poll(() => (clock.advance(1), held.held && clock.monotonic() > minute / 3)).toBe(true);
+    clock.advance(minute);
+    expect(finish).toHaveLength(1);
+  });
+
+  it("a reservation fails on a file system without hard links", async () => {
+    const link = () => Promise.reject(Object.assign(new Error("EPERM"), { code: "EPERM" }));
+    const folder = new LockFolder(new Disk({ ...nodeFileSystem, link }, clock), join(directory, "locks"));
+    const lock = new PathLock(folder, new LockExpiry(clock, nodeProcessIdentity()), {
+      id: "1",
+      owner: "Ann",
+      ttlMs: minute,
+    });
+    const acquiring = lock.acquire(write("a"), 0, AbortSignal.timeout(2_000));
+    await expect(acquiring).rejects.toMatchObject({ code: "storage_failed", operation: "link" });
+  });
+
+  it("a reservation is possible after the directory of the locks was deleted", async () => {
+    await (await ours.acquire([write("a")], { owner: "Ann" })).release();
+    rmSync(join(directory, "locks"), { recursive: true });
+    expect((await ours.acquire([write("a")], { owner: "Ann" })).held).toBe(true);
+  });
+
+  it("a process of another time namespace sees a reservation until it was unchanged for its lifetime", async () => {
+    const identity = nodeProcessIdentity();
+    const later = new WatchedClock();
+    later.advance(60 * minute);
+    theirs = new Reservations({ directory, clock: later, identity: { ...identity, timeNamespace: "another" } });
+    await ours.acquire([write("a")], { owner: "Ann" });
+    expect(await theirs.holders("a")).toMatchObject([{ owner: "Ann" }]);
+    later.advance(5 * minute);
+    expect(await theirs.holders("a")).toEqual([]);
   });
 });
