@@ -156,7 +156,15 @@ function withoutIds(value: unknown): unknown {
 /** Items of two lists that belong together. One is `undefined` if only the other list has the item. */
 type AlignedPair<Item> = readonly [before: Item | undefined, after: Item | undefined];
 
-/** Aligns two lists by their first keys, and the items between by the next ones. @param keys - from strict to loose */
+/** The maximum number of items that differ in an alignment, because its time grows with the square of their number. */
+const mostEdits = 1_000;
+
+/**
+ * Aligns two lists by their first keys, and the items between by the next ones. Lists that differ more are aligned by
+ * the next keys, and after the last ones by their index.
+ *
+ * @param keys - from strict to loose
+ */
 function aligned<Item>(
   before: readonly Item[],
   after: readonly Item[],
@@ -172,7 +180,9 @@ function aligned<Item>(
     pairs.push(...aligned(old, current, looser));
     [old, current] = [[], []];
   };
-  for (const { count, added, removed } of diffArrays(before.map(key), after.map(key))) {
+  const changes = diffArrays(before.map(key), after.map(key), { maxEditLength: mostEdits });
+  if (!changes) return looser.length > 0 ? aligned(before, after, looser) : byIndex(before, after, key);
+  for (const { count, added, removed } of changes) {
     if (added) current.push(...after.slice(to, (to += count)));
     else if (removed) old.push(...before.slice(from, (from += count)));
     else {
@@ -181,6 +191,23 @@ function aligned<Item>(
     }
   }
   close();
+  return pairs;
+}
+
+function byIndex<Item>(
+  before: readonly Item[],
+  after: readonly Item[],
+  key: (item: Item) => string,
+): readonly AlignedPair<Item>[] {
+  const pairs: AlignedPair<Item>[] = [];
+  for (let at = 0; at < Math.max(before.length, after.length); at++) {
+    const [old, current] = [before[at], after[at]];
+    if (old !== undefined && current !== undefined && key(old) === key(current)) pairs.push([old, current]);
+    else {
+      if (old !== undefined) pairs.push([old, undefined]);
+      if (current !== undefined) pairs.push([undefined, current]);
+    }
+  }
   return pairs;
 }
 
