@@ -52,6 +52,7 @@ const answerSchema = z.object({
   requestId: z.string(),
   answer: z.unknown().optional().describe("The answer to a request for input, as its JSON Schema describes."),
   approved: z.boolean().optional().describe("Approves or rejects a tool call."),
+  digest: z.string().optional().describe("The digest of the request in explain_agent. Needed to approve a tool call."),
   reason: z.string().optional().describe("Why a request is rejected. Rejects a request for input."),
 });
 
@@ -69,11 +70,7 @@ function changingTools(server: McpServer, { feature }: StoredAgents): void {
       const { requestId, agentId } = request;
       const reply = replyOf(given);
       if ("rejected" in reply) await feature.reject(requestId, reply.rejected, { by: by() });
-      else
-        await feature.answer(requestId, reply.answer, {
-          by: by(),
-          ...("digest" in request && { digest: request.digest }),
-        });
+      else await feature.answer(requestId, reply.answer, { by: by(), digest: digestOf(request, given) });
       return { agentId, requestId, ...reply };
     }),
   );
@@ -98,6 +95,12 @@ function changingTools(server: McpServer, { feature }: StoredAgents): void {
 async function openRequest(requests: AsyncIterable<AgentRequest>, requestId: string): Promise<AgentRequest> {
   for await (const request of requests) if (request.requestId === requestId) return request;
   throw new CommandFailure("notFound", `There is no open request "${requestId}".`);
+}
+
+/** The assistant names the call that it approves, because the request can belong to another call by now. */
+function digestOf({ kind }: AgentRequest, { digest }: z.output<typeof answerSchema>): string | undefined {
+  if (kind !== "approval" || digest !== undefined) return digest;
+  throw new CommandFailure("usage", "Pass the digest of the request, which explain_agent shows.");
 }
 
 type Reply = { readonly answer: unknown } | { readonly rejected: string };

@@ -99,9 +99,10 @@ describe("the MCP server", () => {
       forkOf: "order-7",
     });
     const explained = async () =>
-      ((await call("explain_agent", { agentId: "order-7" })) as { requests: { requestId: string }[] }).requests;
+      ((await call("explain_agent", { agentId: "order-7" })) as { requests: { requestId: string; digest: string }[] })
+        .requests;
     const [request] = await explained();
-    const { requestId = "" } = request ?? {};
+    const { requestId = "", digest = "" } = request ?? {};
     expect(await call("answer_request", { requestId })).toEqual({
       refused: expect.stringContaining("Pass exactly one of"),
     });
@@ -111,7 +112,16 @@ describe("the MCP server", () => {
     expect(await call("answer_request", { requestId: "r", approved: true })).toEqual({
       refused: 'There is no open request "r".',
     });
-    expect(await call("answer_request", { requestId, approved: true })).toMatchObject({ answer: { approved: true } });
+    expect(await call("answer_request", { requestId, approved: true })).toEqual({
+      refused: expect.stringContaining("digest"),
+    });
+    expect(await call("answer_request", { requestId, answer: { approved: true }, digest: "of another call" })).toEqual({
+      refused: expect.stringContaining("approval_changed"),
+    });
+    expect(await explained()).toHaveLength(1);
+    expect(await call("answer_request", { requestId, approved: true, digest })).toMatchObject({
+      answer: { approved: true },
+    });
     expect(await explained()).toEqual([]);
     let entries = "";
     for await (const entry of inspect(desk.storage).records("order-7")) entries += JSON.stringify(entry);
