@@ -40,9 +40,11 @@ const codes: Readonly<Partial<Record<ExitReason, readonly string[]>>> = {
   ],
   busy: ["agent_busy", "backup_busy"],
   damaged: [
+    "authentication_failed",
     "corrupt_blob",
     "corrupt_log",
     "invalid_archive",
+    "seal_broken",
     "unreadable_value",
     "unsupported_format",
     "unsupported_record",

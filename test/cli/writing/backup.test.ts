@@ -31,7 +31,7 @@ it("a storage is backed up and restored, and its agents run after a takeover", a
   expect(await desk.command([...resume, "--take-over"])).toMatchObject({ code: 0 });
 });
 
-it("exits with the reason of a failure that is not damage", async () => {
+it("exits with the reason of a failure, such as a missing key, a changed archive or a busy agent", async () => {
   await using desk = await Desk.open();
   await desk.waits("order-1");
   const folder = join(desk.folder, "backup");
@@ -41,6 +41,12 @@ it("exits with the reason of a failure that is not damage", async () => {
   const target = ["--storage", `file:${join(desk.folder, "restored")}`];
   const restored = await desk.command(["restore", folder, "--yes", ...target]);
   expect(restored).toMatchObject({ code: 1, err: expect.stringContaining("order-1 failed") });
+  const [name = ""] = await readdir(join(folder, "logs"));
+  const bytes = await readFile(join(folder, "logs", name));
+  bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;
+  await writeFile(join(folder, "logs", name), bytes);
+  const changed = await desk.command(["restore", folder, "--yes", "--archive-keys", keys, ...target]);
+  expect(changed).toMatchObject({ code: 6, err: expect.stringContaining("order-1 failed") });
   const owned = await desk.storage.log.open("order-1", { host: "h", processId: 1, nonce: "n" });
   expect(await desk.command(["mark-restored", "--yes"])).toMatchObject({ code: 5 });
   await owned.release();
