@@ -59,7 +59,8 @@ export class TableOwnedLog implements OwnedLog {
   #end: ChainLink;
   /** The end of the log after all queued appends. If one fails, all later ones also fail. */
   #expectedEnd: ChainLink;
-  #ended: Error | undefined;
+  /** Set once this owner has ended. `reason` is the failure, if any. */
+  #ended: { readonly reason: Error | undefined } | undefined;
   #generation: number;
   /** Whether the last summary of this owner belongs to a run that has ended, so that no worker waits for a release. */
   #isOver = false;
@@ -159,14 +160,14 @@ export class TableOwnedLog implements OwnedLog {
         const drop = () => this.#backend.table.drop(this.agentId, this.generation);
         if (!(await this.#askOnce("drop", drop))) throw await this.#replaced();
       });
-      await this.#finish(this.#closedError());
+      await this.#finish();
     });
   }
 
   release(): Promise<void> {
     return this.#turns.runExclusive(async () => {
       if (this.#ended !== undefined) return;
-      await this.#finish(this.#closedError());
+      await this.#finish();
       const release = () => this.#backend.table.release(this.agentId, this.generation);
       // If the release fails, other processes see a silent owner, and this process treats it as finished.
       await this.#askOnce("release", release).catch(() => this.#backend.owners.finish(this.#session));
@@ -200,7 +201,7 @@ export class TableOwnedLog implements OwnedLog {
       await this.#storeAgain(row, store);
     });
     this.#stored(row, end);
-    await this.#finish(this.#closedError());
+    await this.#finish();
     this.#tellReleased();
     return end.position;
   }
@@ -289,15 +290,15 @@ export class TableOwnedLog implements OwnedLog {
     }
   }
 
-  async #finish(reason: Error): Promise<void> {
-    this.#ended = reason;
+  async #finish(reason?: Error): Promise<void> {
+    this.#ended = { reason };
     await this.#renewal.stop();
     this.#onEnd();
   }
 
   #inTurn<Result>(action: () => Promise<Result>): Promise<Result> {
     return this.#turns.runExclusive(() => {
-      if (this.#ended !== undefined) throw this.#ended;
+      if (this.#ended !== undefined) throw this.#ended.reason ?? this.#closedError();
       return action();
     });
   }
