@@ -67,7 +67,7 @@ export class Inbox {
   private constructor(storage: LogStorage) {
     this.#storage = storage;
     this.#views = new ShapeViews(inboxShape, storage.log, mostViews);
-    this.#logs = new KeptLogs(inboxShape, { storage, idleMs: 0, waitMs });
+    this.#logs = new KeptLogs(inboxShape, { storage, idleMs: 0, waitMs, views: this.#views });
   }
 
   static of(storage: LogStorage): Inbox {

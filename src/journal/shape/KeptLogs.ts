@@ -3,6 +3,7 @@ import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import type { LogStorage } from "../../storage/LogStorage.ts";
 import { type ShapeDefinition, logIdOf, type ShapeState } from "./ShapeDefinition.ts";
+import type { ShapeViews } from "./readShape.ts";
 import { ShapedLog } from "./ShapedLog.ts";
 import { whileBusy } from "./whileBusy.ts";
 import { StopRequestedError } from "../../errors/runErrors.ts";
@@ -20,6 +21,11 @@ export interface KeptLogsOptions {
   readonly waitMs?: number | undefined;
 }
 
+export interface KeptLogsViews<Rec extends LogRecord, State extends ShapeState<Rec>> {
+  /** Keeps the states of released logs. A log is then opened from its last known append. Defaults to none. */
+  readonly views?: ShapeViews<Rec, State> | undefined;
+}
+
 const stopReason = "another process or another instance waits for this log";
 /** The pause before another attempt to open a log, in milliseconds. An idle owner releases a log within 250 ms. */
 const pauseMs = 50;
@@ -28,14 +34,22 @@ const pauseMs = 50;
 export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> implements AsyncDisposable {
   readonly #shape: ShapeDefinition<Rec, State>;
   readonly #options: { readonly [Name in keyof KeptLogsOptions]-?: NonNullable<KeptLogsOptions[Name]> };
+  readonly #views: ShapeViews<Rec, State> | undefined;
   readonly #kept = new Map<string, KeptLog<Rec, State>>();
   readonly #ending = new Map<string, Promise<void>>();
 
   constructor(
     shape: ShapeDefinition<Rec, State>,
-    { storage, clock = systemClock, idleMs = 5_000, waitMs = 10_000 }: KeptLogsOptions,
+    {
+      storage,
+      clock = systemClock,
+      idleMs = 5_000,
+      waitMs = 10_000,
+      views,
+    }: KeptLogsOptions & KeptLogsViews<Rec, State>,
   ) {
     this.#shape = shape;
+    this.#views = views;
     this.#options = { storage, clock, idleMs, waitMs };
   }
 
@@ -107,7 +121,7 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
     // The caller, such as a graph, continues first, because the open is slow.
     await nextTurn();
     await this.#ending.get(id);
-    const open = () => ShapedLog.open(this.#shape, { storage, id, clock });
+    const open = () => ShapedLog.open(this.#shape, { storage, id, clock, views: this.#views });
     const logId = logIdOf(this.#shape, id);
     // The request is repeated at each attempt, because another process can take the log in the meantime.
     const onBusy = () => storage.log.requestStop(logId, stopReason);

@@ -39,6 +39,8 @@ export class LogContents<Rec extends LogRecord, State extends ShapeState<Rec>> {
   /** The creation time of the log, in milliseconds since 1970. `undefined` if it has no records. */
   createdAt: number | undefined;
   unreadBytes = 0;
+  /** The approximate size of all added appends. */
+  bytes = 0;
   readonly #shape: ShapeDefinition<Rec, State>;
   readonly #logId: string;
 
@@ -64,7 +66,12 @@ export class LogContents<Rec extends LogRecord, State extends ShapeState<Rec>> {
     this.#addAll(entry, first + 1);
   }
 
-  #addAll(entry: Entry, first: number): void {
+  /** Adds an append whose records {@link state} already includes. */
+  skip(entry: Entry): void {
+    this.#addAll(entry, Math.max(0, entry.records.findLastIndex(isRestating)), true);
+  }
+
+  #addAll(entry: Entry, first: number, isInState = false): void {
     const fields = recordFields(this.#shape);
     for (let at = first; at < entry.records.length; at++) {
       const record = entry.records[at] as LogRecord;
@@ -76,9 +83,11 @@ export class LogContents<Rec extends LogRecord, State extends ShapeState<Rec>> {
         at += record.part;
         this.unreadBytes = 0;
       } else if (isShapeRecord(record)) this.#begin(record);
-      else if (record.kind !== "pruned") this.#addRecord(record as Rec);
+      else if (record.kind !== "pruned") this.#addRecord(record as Rec, isInState);
     }
-    this.unreadBytes += entryBytes(entry.records);
+    const bytes = entryBytes(entry.records);
+    this.unreadBytes += bytes;
+    this.bytes += bytes;
   }
 
   #begin({ shape, version, at }: ShapeRecord): void {
@@ -88,8 +97,9 @@ export class LogContents<Rec extends LogRecord, State extends ShapeState<Rec>> {
     this.createdAt = at;
   }
 
-  #addRecord(record: Rec): void {
+  #addRecord(record: Rec, isInState: boolean): void {
     for (const value of this.#shape.values(record)) addBlobReference(value, this.blobs);
+    if (isInState) return;
     try {
       this.state.add(record);
     } catch (error) {

@@ -10,10 +10,11 @@ import type { LogStorage } from "../../storage/LogStorage.ts";
 import { processOwner } from "../../storage/ReleasableLog.ts";
 import type { AgentSummary, OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
 import { SnapshotDue } from "../../storage/SnapshotDue.ts";
-import { type LogContents, invalidRecordField, recordFields } from "./LogContents.ts";
+import { invalidRecordField, recordFields } from "./LogContents.ts";
 import { type ShapeDefinition, logIdOf, type ShapeState, shapeSummary } from "./ShapeDefinition.ts";
 import { type AppendOptions, LogWriter } from "./LogWriter.ts";
-import { readRecords, readStored, ShapeValues } from "./readRecords.ts";
+import { type ReadRecords, readRecords, readStored, ShapeValues } from "./readRecords.ts";
+import type { ShapeViews } from "./readShape.ts";
 import { EntryChain } from "../../checkpoint/format/EntryChain.ts";
 import { prunedRanges } from "../../checkpoint/pruning/liveEntries.ts";
 import { blobCellsOf } from "../../checkpoint/records/blobReferences.ts";
@@ -32,15 +33,25 @@ export interface ShapedLogOptions {
   readonly clock?: Clock | undefined;
 }
 
+interface OpenOptions<Rec extends LogRecord, State extends ShapeState<Rec>> extends ShapedLogOptions {
+  /** Has the last known state, and gets the state when the log is released. Defaults to none. */
+  readonly views?: ShapeViews<Rec, State> | undefined;
+}
+
 /** An owned log of another shape. It is read once at the open, then only written. Its state has all records. */
 export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> implements AsyncDisposable {
   readonly id: string;
-  #state: State;
+  #read: ReadRecords<Rec, State>;
+  /** The durable appends after {@link #read}. Only if the state is kept after the release. */
+  #written: (readonly LogRecord[])[] = [];
+  /** False after a record that does not match the earlier records. */
+  #isSound = true;
   /** The number of calls of {@link append}. */
   #appended = 0;
   readonly #shape: ShapeDefinition<Rec, State>;
   readonly #clock: Clock;
   readonly #log: RecordLog;
+  readonly #views: ShapeViews<Rec, State> | undefined;
   readonly #blobs: BlobWriter;
   readonly #values: ShapeValues;
   readonly #writer: LogWriter<LogRecord>;
@@ -53,21 +64,24 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
 
   private constructor(
     shape: ShapeDefinition<Rec, State>,
-    { storage, id, clock = systemClock }: ShapedLogOptions,
-    { state, createdAt, unreadBytes, blobs }: LogContents<Rec, State>,
+    { storage, id, clock = systemClock, views }: OpenOptions<Rec, State>,
+    read: ReadRecords<Rec, State>,
     sha256: Sha256,
     owned: OwnedLog,
   ) {
     const { log, inlineThresholdBytes, compressThresholdBytes } = storage;
+    const { createdAt, unreadBytes, blobs } = read.contents;
     const agentId = logIdOf(shape, id);
     this.id = id;
-    this.#state = state;
+    this.#read = read;
+    this.#views = views;
     this.#shape = shape;
     this.#clock = clock;
     this.#log = log;
     this.#blobs = new BlobWriter({ sha256, inlineThresholdBytes, blobs: blobs.values() });
     this.#values = new ShapeValues(log, agentId);
-    this.#writer = new LogWriter({ log, owned, agentId, compressThresholdBytes, onAppended: () => {} });
+    const onAppended = views ? (records: readonly LogRecord[]) => void this.#written.push(records) : () => {};
+    this.#writer = new LogWriter({ log, owned, agentId, compressThresholdBytes, onAppended });
     this.#createdAt = createdAt;
     this.#unreadBytes = unreadBytes;
   }
@@ -82,15 +96,16 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
    */
   static async open<Rec extends LogRecord, State extends ShapeState<Rec>>(
     shape: ShapeDefinition<Rec, State>,
-    options: ShapedLogOptions,
+    options: OpenOptions<Rec, State>,
   ): Promise<ShapedLog<Rec, State>> {
-    const { storage, id } = options;
+    const { storage, id, views } = options;
     const sha256 = await storage.sha256();
     const owned = await storage.log.open(logIdOf(shape, id), processOwner());
     try {
       if (owned.damage) throw owned.damage;
-      const { contents } = await readRecords(shape, owned.position === 0 ? emptyLog : storage.log, id);
-      return new ShapedLog(shape, options, contents, sha256, owned);
+      const log = owned.position === 0 ? emptyLog : storage.log;
+      const read = await readRecords(shape, log, id, { known: views?.take(id) });
+      return new ShapedLog(shape, options, read, sha256, owned);
     } catch (error) {
       await owned.release();
       throw error;
@@ -99,7 +114,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
 
   /** Includes appended records that are not durable yet. Unusable after a failed append. */
   get state(): State {
-    return this.#state;
+    return this.#read.contents.state;
   }
 
   get position(): number {
@@ -154,13 +169,22 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
       if (path !== undefined)
         throw new InvalidInputError(`${record.kind} to record`, [{ path, expected: "found invalid value" }]);
     }
-    for (const record of records) this.state.add(record);
+    this.#add(records);
     this.#appended++;
     const added = this.#createdAt === undefined ? [this.#header(), ...records] : records;
     const bytes = entryBytes(added);
     this.#unreadBytes += bytes;
     this.#push(added, { last, bytes });
     this.#restateIfDue();
+  }
+
+  #add(records: readonly Rec[]): void {
+    try {
+      for (const record of records) this.state.add(record);
+    } catch (error) {
+      this.#isSound = false;
+      throw error;
+    }
   }
 
   durable(): Promise<void> {
@@ -172,9 +196,9 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     for (;;) {
       const before = this.#appended;
       await this.durable();
-      const { contents } = await readRecords(this.#shape, this.#log, this.id, { whole: true });
+      const read = await readRecords(this.#shape, this.#log, this.id, { whole: true });
       if (before !== this.#appended) continue;
-      this.#state = contents.state;
+      [this.#read, this.#written] = [read, []];
       return;
     }
   }
@@ -223,8 +247,9 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     return this.#writer.drop();
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#writer.release();
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#writer.release();
+    if (this.#isSound && !this.failed) this.#views?.keep(this.id, { ...this.#read, written: this.#written });
   }
 
   #push(records: readonly LogRecord[], options: AppendOptions): void {

@@ -17,6 +17,8 @@ import { fetchBlobs } from "../../storage/blobs.ts";
 export interface ReadRecords<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly contents: LogContents<Rec, State>;
   readonly end: ChainLink | undefined;
+  /** The records of the appends after `end` that this process wrote. The state includes them. Defaults to none. */
+  readonly written?: readonly (readonly LogRecord[])[];
 }
 
 type Readable = Pick<RecordLog, "read">;
@@ -40,9 +42,8 @@ export async function readRecords<Rec extends LogRecord, State extends ShapeStat
   { known, whole = false }: ReadRecordsOptions<Rec, State> = {},
 ): Promise<ReadRecords<Rec, State>> {
   const logId = logIdOf(shape, id);
-  // A known state skips restated parts.
-  const added = known?.end && (await entriesSince(log, logId, known.end, shape.part === undefined));
-  if (known && added) return addEntries(known.contents, added, known.end);
+  const continued = known && (await continueRead(shape, log, logId, known));
+  if (continued) return continued;
   const entries = await readStored(log, logId, { after: 0, sinceSnapshot: !whole });
   assertShape(shape.name, logId, entries);
   // After a pruning, only parts of the earlier appends remain.
@@ -53,6 +54,20 @@ export async function readRecords<Rec extends LogRecord, State extends ShapeStat
   if (!first) return addEntries(contents, entries.slice(from), undefined);
   contents.addPart(first);
   return addEntries(contents, entries.slice(part + 1), linkOf(first));
+}
+
+/** Returns `undefined` if the state is not a state of this log. A known state skips restated parts. */
+async function continueRead<Rec extends LogRecord, State extends ShapeState<Rec>>(
+  shape: ShapeDefinition<Rec, State>,
+  log: Readable,
+  logId: string,
+  { contents, end, written = [] }: ReadRecords<Rec, State>,
+): Promise<ReadRecords<Rec, State> | undefined> {
+  const added = end && (await entriesSince(log, logId, end, shape.part === undefined));
+  if (!added || !beginsWith(added, written)) return undefined;
+  const included = added.slice(0, written.length);
+  for (const entry of included) contents.skip(entry);
+  return addEntries(contents, added.slice(written.length), included.at(-1) ?? end);
 }
 
 function assertShape(expected: LogShapeName, logId: string, [first]: readonly Entry[]): void {
@@ -71,6 +86,10 @@ async function entriesSince(
   const [first, ...added] = await readStored(log, logId, { after: end.position - 1, sinceSnapshot });
   if (first?.position !== end.position || first.checksum !== end.checksum) return undefined;
   return added.some(isRestated) ? undefined : added;
+}
+
+function beginsWith(entries: readonly Entry[], written: readonly (readonly LogRecord[])[]): boolean {
+  return written.every((records, at) => JSON.stringify(records) === JSON.stringify(entries[at]?.records));
 }
 
 /** Returns the stored entries of a log, oldest first. Lets other code run during a long read. */
@@ -98,11 +117,11 @@ async function addEntries<Rec extends LogRecord, State extends ShapeState<Rec>>(
     contents.add(entry);
     await pace.after(estimateBytes(entry.records));
   }
-  const last = entries.at(-1);
-  return { contents, end: last ? linkOf(last) : end };
+  const last = entries.at(-1) ?? end;
+  return { contents, end: last && linkOf(last) };
 }
 
-function linkOf({ position, checksum }: Entry): ChainLink {
+function linkOf({ position, checksum }: ChainLink): ChainLink {
   return { position, checksum };
 }
 

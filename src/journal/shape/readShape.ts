@@ -1,4 +1,3 @@
-import { deleteOldest } from "../../internal/deleteOldest.ts";
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
@@ -72,6 +71,9 @@ export async function* listShape(
     yield { id: agentId.slice(prefix.length), order, createdAt, updatedAt };
 }
 
+/** The size of the logs that are remembered. The last used log is always remembered. */
+const mostBytes = 32 * 1024 * 1024;
+
 /** Reads the logs of one shape without owning them. A log that was read recently is read from its last known append. */
 export class ShapeViews<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly #shape: ShapeDefinition<Rec, State>;
@@ -91,15 +93,38 @@ export class ShapeViews<Rec extends LogRecord, State extends ShapeState<Rec>> {
     return this.#views.get(id)?.state;
   }
 
+  /** Removes and returns the last known records, for an owner of the log that gives them back with {@link keep}. */
+  take(id: string): ReadRecords<Rec, State> | undefined {
+    const known = this.#views.get(id)?.records;
+    this.#views.delete(id);
+    return known;
+  }
+
+  keep(id: string, records: ReadRecords<Rec, State>): void {
+    this.#views.delete(id);
+    this.#add(id, new ShapeView(records, new ShapeValues(this.#log, logIdOf(this.#shape, id))));
+  }
+
   /** @param whole Reads the whole log even if a part of it was restated. Defaults to `false`. */
   async read(id: string, whole = false): Promise<ShapeView<Rec, State>> {
     const known = whole ? undefined : this.#views.get(id);
     // A view must not be updated by two reads at the same time.
     this.#views.delete(id);
     const view = await readShape(this.#shape, { log: this.#log, id }, { known, whole });
-    if (view.exists) this.#views.set(id, view);
-    deleteOldest(this.#views, this.#most);
+    // The view of an owner that released the log meanwhile can include more.
+    if (view.exists && !this.#views.has(id)) this.#add(id, view);
     return view;
+  }
+
+  #add(id: string, view: ShapeView<Rec, State>): void {
+    this.#views.set(id, view);
+    let bytes = 0;
+    for (const { records } of this.#views.values()) bytes += records.contents.bytes;
+    for (const [oldest, { records }] of this.#views) {
+      if (oldest === id || (this.#views.size <= this.#most && bytes <= mostBytes)) break;
+      this.#views.delete(oldest);
+      bytes -= records.contents.bytes;
+    }
   }
 
   forget(id: string): void {
