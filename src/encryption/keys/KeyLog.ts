@@ -34,6 +34,8 @@ const storedKeySchema = z.object({
 export const keyStatus = "data_key";
 /** Sorts behind all agents, threads and sessions, so that lists can stop at the first key. */
 const orderBehindAll = `${orderBehindAgents}~`;
+/** Sorts directly behind all keys. */
+export const orderBehindKeys = `${orderBehindAll}!`;
 /** The maximum time to wait for the log of a key. It exceeds the lease of a process that was killed elsewhere. */
 const waitMs = 30_000;
 const prefix = "data_key:";

@@ -13,12 +13,12 @@ import type {
   ReadOptions,
   RecordLog,
 } from "../../storage/RecordLog.ts";
-import { isSelected, unreadable } from "../../storage/summaries.ts";
+import { isAmong, isSelected, unreadable } from "../../storage/summaries.ts";
 import { decodeBytes, encodeBytes } from "../keys/base64.ts";
 import type { DataKey } from "../keys/DataKey.ts";
 import type { DataKeys } from "../keys/DataKeys.ts";
 import { assertNoKeyLog, KeyedRecordLog } from "../keys/KeyedRecordLog.ts";
-import { keyStatus } from "../keys/KeyLog.ts";
+import { keyStatus, orderBehindKeys } from "../keys/KeyLog.ts";
 import { AuthenticatedChain } from "./AuthenticatedChain.ts";
 import { EncryptedBlobs } from "./EncryptedBlobs.ts";
 import { EncryptedOwnedLog, type SealedPlace } from "./EncryptedOwnedLog.ts";
@@ -83,16 +83,17 @@ export class EncryptedRecordLog extends KeyedRecordLog {
     let after = start;
     for (let isMore = left > 0; isMore;) {
       let found = 0;
+      const most = left;
       const page = { ...asked, ...(after !== undefined && { after }), ...(left < Infinity && { limit: left }) };
       isMore = false;
-      for await (const { order, summary } of inParallel(this.stored.list(page), decryptedAtOnce, open)) {
+      const agents = withoutKeys(this.stored, page, status);
+      for await (const { order, summary } of inParallel(agents, decryptedAtOnce, open)) {
         after = order;
-        isMore = ++found === page.limit;
+        isMore = ++found >= most;
         if (summary.status === keyStatus || !isSelected(summary, selected)) continue;
         yield summary;
-        left--;
+        if (--left === 0) return;
       }
-      isMore &&= left > 0;
     }
   }
 
@@ -178,6 +179,23 @@ export class EncryptedRecordLog extends KeyedRecordLog {
     let last: ChainLink | undefined;
     for await (const { entry } of this.#decrypted(agentId, { after: position - 1 })) last = entry;
     return last && { position: last.position, checksum: last.checksum };
+  }
+}
+
+/**
+ * Lists agents and skips the data keys, which sort together. Can yield more agents than the limit.
+ *
+ * @param asked - the requested status. A list of unreadable agents contains the unreadable keys.
+ */
+async function* withoutKeys(
+  log: RecordLog,
+  options: ListOptions,
+  asked: ListOptions["status"],
+): AsyncGenerator<AgentSummary> {
+  if (asked !== undefined && isAmong(unreadable, asked)) return yield* log.list(options);
+  for await (const summary of log.list(options)) {
+    if (summary.status === keyStatus) return yield* log.list({ ...options, after: orderBehindKeys });
+    yield summary;
   }
 }
 
