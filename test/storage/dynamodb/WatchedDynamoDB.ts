@@ -10,6 +10,8 @@ const writes: ReadonlySet<string> = new Set(["putItem", "updateItem", "deleteIte
 export class WatchedDynamoDB implements DynamoDBClient {
   /** The next write is carried out and then reported as failed. */
   losesAnswer = false;
+  /** The number of items that queries returned. */
+  found = 0;
   /** What was sent. */
   readonly requests: SentRequest[] = [];
   /** Called before each request; what it throws is what the SDK throws. */
@@ -25,7 +27,11 @@ export class WatchedDynamoDB implements DynamoDBClient {
   putItem: DynamoDBClient["putItem"] = (input) => this.#send("putItem", input);
   updateItem: DynamoDBClient["updateItem"] = (input) => this.#send("updateItem", input);
   deleteItem: DynamoDBClient["deleteItem"] = (input) => this.#send("deleteItem", input);
-  query: DynamoDBClient["query"] = (input) => this.#send("query", input);
+  query: DynamoDBClient["query"] = async (input) => {
+    const answer = await this.#send("query", input);
+    this.found += (answer as Awaited<ReturnType<DynamoDBClient["query"]>>).Items?.length ?? 0;
+    return answer;
+  };
   batchGetItem: DynamoDBClient["batchGetItem"] = (input) => this.#send("batchGetItem", input);
   batchWriteItem: DynamoDBClient["batchWriteItem"] = (input) => this.#send("batchWriteItem", input);
 

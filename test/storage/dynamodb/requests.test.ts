@@ -16,7 +16,7 @@ function processOn(database: FakeDynamoDB) {
     await action();
     return client.requests.slice(before).map(([method]) => method);
   };
-  return { storage, log: storage.log, requestsOf };
+  return { storage, log: storage.log, client, requestsOf };
 }
 
 /** Saves a message of about 2 KB in each step. */
@@ -122,4 +122,27 @@ it("a page of a list takes one request per status, plus one per 50 agents", asyn
   expect(await list({ limit: 50 })).toEqual(["query", "batchGetItem"]);
   expect(await list({ limit: 20, status: ["running", "failed"] })).toEqual(["query", "query", "batchGetItem"]);
   await log.close();
+});
+
+it("a list with a limit reads as many entries for 60 agents as for 20", async () => {
+  const read = async (agents: number): Promise<readonly number[]> => {
+    const { log, client } = processOn(new FakeDynamoDB());
+    for (let n = 0; n < agents; n++) {
+      const { dueAt: _dueAt, ...summary } = exampleSummary(`a${n}`, "queued");
+      const owned = await log.open(`a${n}`, processOwner());
+      await appendText(owned, "x", { summary: { ...summary, order: `${1_000 + n}` } });
+      await owned.release();
+    }
+    const counts: number[] = [];
+    for (const options of [{ status: "queued", limit: 3 }, { limit: 3 }] satisfies ListOptions[]) {
+      const before = client.found;
+      expect(await collect(log.list(options))).toHaveLength(3);
+      counts.push(client.found - before);
+    }
+    await log.close();
+    return counts;
+  };
+  const counts = await read(60);
+  expect(counts).toEqual(await read(20));
+  expect(Math.max(...counts)).toBeLessThan(20);
 });

@@ -21,7 +21,7 @@ export interface ListEntry {
   readonly place: Uint8Array;
 }
 
-export type EntrySelection = Pick<TableSelection, "after" | "dueBefore" | "updatedBefore">;
+export type EntrySelection = Pick<TableSelection, "after" | "dueBefore" | "updatedBefore" | "limit">;
 
 const lastPlace = new Uint8Array(1024).fill(0xff);
 
@@ -122,13 +122,16 @@ function rangeBehind(status: string | undefined, behind: Uint8Array | undefined)
   return { pk: listPartition(status), from, to: lastPlace };
 }
 
-function queryOf(status: string | undefined, { dueBefore, updatedBefore }: EntrySelection) {
-  if (status === undefined) return {};
+function queryOf(status: string | undefined, { dueBefore, updatedBefore, limit }: EntrySelection) {
+  // One entry more shows that no other entry shares the hashed prefix of the last one.
+  const page = { limit: limit + 1 };
+  if (status === undefined) return page;
   const asked = [
     ...(dueBefore === undefined ? [] : ["#due <= :due"]),
     ...(updatedBefore === undefined ? [] : ["#updated <= :updated"]),
   ];
-  if (asked.length === 0) return {};
+  // A limit counts the entries before the filter, so that many pages could be empty.
+  if (asked.length === 0) return page;
   const filter: Condition = { if: asked.join(" AND "), values: { ":due": dueBefore, ":updated": updatedBefore } };
   return { filter };
 }
