@@ -5,6 +5,7 @@ import { hasEnded, incarnationOf, isSamePlace } from "../../nodejs/incarnation.t
 import type { ProcessIdentity } from "../../nodejs/ProcessIdentity.ts";
 import type { LogOwner, OwnerState } from "../RecordLog.ts";
 import type { TableClaim, TableHead, TableSighting } from "./LogTable.ts";
+import { addFinished, longestLeaseMs, Sightings } from "../lease/Sightings.ts";
 import { parsedJson } from "../../internal/parsedJson.ts";
 
 export interface StoredOwner extends LogOwner {
@@ -12,8 +13,6 @@ export interface StoredOwner extends LogOwner {
   readonly session: string;
   readonly leaseMs: number;
 }
-
-export const longestLeaseMs = 86_400_000;
 
 const storedOwner: z.ZodType<StoredOwner> = z.object({
   host: z.string(),
@@ -50,7 +49,7 @@ const finished = new Set<string>();
 /** Creates claims and determines whether owners are alive, based on their processes and renewals. */
 export class TableOwners {
   readonly #surroundings: Surroundings;
-  readonly #sightings = new Map<string, { readonly seen: string; readonly sinceMs: number }>();
+  readonly #sightings = new Sightings();
 
   constructor(surroundings: Surroundings) {
     this.#surroundings = surroundings;
@@ -76,7 +75,7 @@ export class TableOwners {
   }
 
   finish(session: string): void {
-    finished.add(session);
+    addFinished(finished, session);
   }
 
   isOf({ owner }: TableHead, session: string): boolean {
@@ -85,7 +84,7 @@ export class TableOwners {
 
   judge(agentId: string, head: TableHead | undefined): TableJudgement | undefined {
     if (head?.owner === undefined) {
-      this.#sightings.delete(agentId);
+      this.#sightings.forget(agentId);
       return undefined;
     }
     const owner = ownerOf(head.owner) ?? { ...unknownOwner, leaseMs: this.#surroundings.leaseMs };
@@ -101,17 +100,12 @@ export class TableOwners {
   }
 
   #silentMs(agentId: string, head: TableHead, owner: StoredOwner): number {
-    const seen = this.#seenForMs(agentId, head);
-    return head.idleMs ?? Math.max(seen, this.#idleMs(head, owner));
+    return head.idleMs ?? Math.max(this.#seenForMs(agentId, head), this.#idleMs(head, owner));
   }
 
   #seenForMs(agentId: string, { generation, beat }: TableSighting): number {
     const now = this.#surroundings.clock.monotonic();
-    const seen = `${generation} ${beat}`;
-    const known = this.#sightings.get(agentId);
-    if (known?.seen === seen) return now - known.sinceMs;
-    this.#sightings.set(agentId, { seen, sinceMs: now });
-    return 0;
+    return this.#sightings.unchangedForMs(agentId, `${generation} ${beat}`, now) ?? 0;
   }
 
   #idleMs({ beat }: TableSighting, { incarnation }: StoredOwner): number {

@@ -1,4 +1,5 @@
 import { isSurelyGone, type ProcessIdentity } from "../../../nodejs/ProcessIdentity.ts";
+import { addFinished, Sightings } from "../../lease/Sightings.ts";
 import type { OwnerState } from "../../RecordLog.ts";
 import { type AgentFolder, replaceAtomically } from "../layout/AgentFolder.ts";
 import { lineBreak, parseClaim } from "../layout/Segment.ts";
@@ -49,7 +50,10 @@ export class OwnerLiveness {
     const isWhole = head.length < headBytes;
     const tail = isWhole ? head.subarray(-endingBytes) : await this.#tailOf(path);
     if (tail === undefined) return undefined;
-    if (this.#isEnded(tail)) return { state: "free", claim, retryAfterMs: 0, ...(isWhole && { bytes: head }) };
+    if (this.#isEnded(tail)) {
+      this.forget(folder.agentId);
+      return { state: "free", claim, retryAfterMs: 0, ...(isWhole && { bytes: head }) };
+    }
     if (claim !== undefined && this.#isGone(claim, path)) return { state: "gone", claim, retryAfterMs: 0 };
     const retryAfterMs = (claim?.leaseMs ?? leaseMs) - (await this.#unchangedForMs(folder, generation, claim));
     return { state: retryAfterMs > 0 ? "alive" : "silent", claim, retryAfterMs: Math.max(0, retryAfterMs) };
@@ -90,7 +94,7 @@ const finished = new Set<string>();
 
 /** @param segment - the path of the owner's segment, which may not exist if its creation failed. */
 export function releaseGeneration(segment: string, nonce: string): void {
-  finished.add(`${nonce} ${segment}`);
+  addFinished(finished, `${nonce} ${segment}`);
 }
 
 export interface Surroundings {
@@ -108,7 +112,7 @@ export interface Surroundings {
  */
 class OwnerSightings {
   readonly #surroundings: Surroundings;
-  readonly #inMemory = new Map<string, { readonly seen: string; readonly sinceMs: number }>();
+  readonly #inMemory = new Sightings();
 
   constructor(surroundings: Surroundings) {
     this.#surroundings = surroundings;
@@ -117,9 +121,7 @@ class OwnerSightings {
   /** Returns the milliseconds since the owner last changed, or 0 if the owner has just changed. */
   async unchangedForMs(folder: AgentFolder, generation: number, seen: string): Promise<number> {
     const now = this.#surroundings.clock.monotonic();
-    const known = this.#inMemory.get(folder.agentId);
-    const inMemory = known?.seen === seen ? now - known.sinceMs : undefined;
-    if (inMemory === undefined) this.#inMemory.set(folder.agentId, { seen, sinceMs: now });
+    const inMemory = this.#inMemory.unchangedForMs(folder.agentId, seen, now);
     // The file is optional, so errors are ignored.
     const inFile = await this.#inFileForMs(folder, generation, seen, inMemory === undefined).catch(() => 0);
     return Math.max(inMemory ?? 0, inFile);
@@ -127,7 +129,7 @@ class OwnerSightings {
 
   /** Forgets the observed owners of an agent. The next owner removes their files. */
   forget(agentId: string): void {
-    this.#inMemory.delete(agentId);
+    this.#inMemory.forget(agentId);
   }
 
   async #inFileForMs(folder: AgentFolder, generation: number, seen: string, isNew: boolean): Promise<number> {

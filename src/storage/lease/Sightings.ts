@@ -1,0 +1,54 @@
+/** Longer than every lease of an owner. */
+export const longestLeaseMs = 86_400_000;
+
+interface Sighting {
+  readonly seen: string;
+  readonly sinceMs: number;
+}
+
+/**
+ * Since when owners have been unchanged, by agent. Forgets an agent that nobody has looked at for the longest lease, so
+ * the memory does not follow the number of agents.
+ */
+export class Sightings {
+  #recent = new Map<string, Sighting>();
+  #older = new Map<string, Sighting>();
+  #turnedAtMs = -Infinity;
+
+  get size(): number {
+    return this.#recent.size + this.#older.size;
+  }
+
+  /** Returns for how long an owner is unchanged in milliseconds, or `undefined` if it has changed. */
+  unchangedForMs(agentId: string, seen: string, nowMs: number): number | undefined {
+    if (nowMs - this.#turnedAtMs >= longestLeaseMs) {
+      [this.#older, this.#recent] = [this.#recent, new Map()];
+      this.#turnedAtMs = nowMs;
+    }
+    const known = this.#recent.get(agentId) ?? this.#older.get(agentId);
+    const isSame = known?.seen === seen;
+    this.#older.delete(agentId);
+    this.#recent.set(agentId, isSame ? known : { seen, sinceMs: nowMs });
+    return isSame ? nowMs - known.sinceMs : undefined;
+  }
+
+  forget(agentId: string): void {
+    this.#recent.delete(agentId);
+    this.#older.delete(agentId);
+  }
+}
+
+/** More than the number of owners that fail to release their logs at the same time. */
+const mostFinished = 10_000;
+
+/**
+ * Adds an owner of this process that was not released. Forgets the oldest ones, which other owners then notice when
+ * they are silent.
+ */
+export function addFinished(finished: Set<string>, owner: string): void {
+  finished.add(owner);
+  for (const oldest of finished) {
+    if (finished.size <= mostFinished) return;
+    finished.delete(oldest);
+  }
+}
