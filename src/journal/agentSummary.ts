@@ -30,8 +30,9 @@ export function agentSummary(agentId: string, state: StatusState, checkpoints?: 
     ...(task && { ...taskFields(task, run, current), attempts }),
     checkpoints,
     status: current.status,
-    order: `${task?.order ?? priorityOrder(task?.priority ?? 0) + created} ${agentId}`,
-    dueAt: dueTime(state),
+    order: `${task?.order ?? (task ? priorityOrder(task.priority ?? 0) : orderBehindTasks) + created} ${agentId}`,
+    // Only workers look for due agents, and they continue only tasks.
+    dueAt: task && dueTime(state),
     requestIds: current.record?.requests ?? [],
     position: 0,
     createdAt: created,
@@ -78,7 +79,13 @@ export function priorityOrder(priority: number): string {
     : `~${String(-priority).padStart(digits, "0")} `;
 }
 
-const orderFormat = /^(?:[!~]\d{16} |~q\S+ \d{17} \S* )?((?:\d{4}|[+-]\d{6})-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) ./s;
+/**
+ * The prefix of the sort keys of agents without a task. They sort between the tasks without and with a queue, so lists
+ * of tasks skip them. The keys of earlier versions had no prefix.
+ */
+export const orderBehindTasks = "~p";
+
+const orderFormat = /^(?:[!~]\d{16} |~p|~q\S+ \d{17} \S* )?((?:\d{4}|[+-]\d{6})-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) ./s;
 
 export function isSummaryOrder(text: string): boolean {
   const [, time] = orderFormat.exec(text) ?? [];

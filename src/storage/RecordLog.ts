@@ -89,7 +89,7 @@ export interface AgentSummary {
   readonly status: string;
   /** The sort key of `list`, compared by its UTF-8 bytes. Never empty and unique among agents. */
   readonly order: string;
-  /** The time at which the agent is due, in ISO 8601. */
+  /** The time at which a worker continues the task or the schedule, in ISO 8601. Omitted for other agents. */
   readonly dueAt?: string;
   /** The ids of the open requests. */
   readonly requestIds: readonly string[];

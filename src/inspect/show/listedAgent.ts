@@ -34,7 +34,7 @@ export function listedAgent(summary: AgentSummary): ListedAgent {
     problem: isUnreadable ? problemIn(data) : undefined,
     createdAt: isUnreadable ? undefined : summary.createdAt,
     updatedAt: isUnreadable ? undefined : summary.updatedAt,
-    dueAt,
+    dueAt: dueAt ?? endOfWait(data),
     runId,
     taskName,
     priority,
@@ -42,6 +42,12 @@ export function listedAgent(summary: AgentSummary): ListedAgent {
     checkpoints,
     cursor: order,
   });
+}
+
+/** Returns the end of a wait. Summaries of agents without a task have no due time. */
+function endOfWait(data: unknown): string | undefined {
+  const { timeoutAt } = Object(data) as { readonly timeoutAt?: unknown };
+  return typeof timeoutAt === "string" ? timeoutAt : undefined;
 }
 
 export function withStuck(listed: ListedAgent, agent: AgentView): ListedAgent {

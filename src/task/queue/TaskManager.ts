@@ -23,7 +23,7 @@ import type { AgentSummary, LogWatch } from "../../storage/RecordLog.ts";
 import { type ClaimableTask, claimableTasks, isUnreadable } from "./claimableTasks.ts";
 import { applyTransition, readTask, storedTask, taskOfSummary } from "./storedTask.ts";
 import type { NewTask, Task, TaskWithStatus } from "../state/Task.ts";
-import { isInQueue, queueOrder } from "./taskOrder.ts";
+import { isBehindTasks, isInQueue, queueOrder, queuePrefix } from "./taskOrder.ts";
 import type { QueueRefusal, QueueTurn, QueueLimits } from "./QueueTurns.ts";
 import type { NewSchedule, Schedule } from "./Schedule.ts";
 import { ScheduledTasks } from "./ScheduledTasks.ts";
@@ -149,19 +149,21 @@ export class TaskManager {
 
   /** Reads further pages until the caller has enough tasks, because some agents are not tasks. */
   async *#summaries({ status, queue, limit = Infinity, after }: TaskFilter): AsyncGenerator<AgentSummary> {
-    const start = queue === undefined ? undefined : queueOrder(queue);
-    let behind = start === undefined || (after !== undefined && compareText(after, start) > 0) ? after : start;
-    for (let found = limit; found === limit;) {
-      found = 0;
+    let behind = startOfQueue(queue, after);
+    for (let isMore = true; isMore;) {
+      let found = 0;
+      isMore = false;
       const page = limit === Infinity ? undefined : limit;
       for await (const summary of listSummaries(
         this.#logs.log,
         withoutUndefined({ status, after: behind, limit: page }),
       )) {
         if (queue !== undefined && !isInQueue(summary.order, queue)) return;
+        isMore = isBehindTasks(summary.order);
+        behind = isMore ? queuePrefix : summary.order;
+        if (isMore) break;
         yield summary;
-        behind = summary.order;
-        found++;
+        isMore = ++found === limit;
       }
     }
   }
@@ -391,4 +393,10 @@ function endOf(taskId: string, journal: Journal, end: RunEnd): readonly AgentRec
   const { log, state } = journal.head ?? {};
   if (!log || !state) throw new TaskNotFoundError(taskId);
   return endRecords(journal, { log, state }, end);
+}
+
+/** Returns the later one of a cursor and the start of a queue. */
+function startOfQueue(queue: string | undefined, after: string | undefined): string | undefined {
+  const start = queue === undefined ? undefined : queueOrder(queue);
+  return start === undefined || (after !== undefined && compareText(after, start) > 0) ? after : start;
 }

@@ -1,8 +1,8 @@
 import type { TaskControls } from "../../checkpoint/status/TaskControls.ts";
-import { priorityOrder } from "../../journal/agentSummary.ts";
+import { orderBehindTasks, priorityOrder } from "../../journal/agentSummary.ts";
 
 /** The start of the sort keys of all tasks with a queue. They sort after tasks without a queue. */
-const queuePrefix = "~q";
+export const queuePrefix = "~q";
 
 /** Sorts after a space and before every character of a queue or a key. */
 const afterSpace = "!";
@@ -30,7 +30,14 @@ export function queueOrder(queue: string): string {
 
 /** Returns whether the sort key of a task belongs to a queue. `undefined` is the tasks without a queue. */
 export function isInQueue(order: string, queue: string | undefined): boolean {
-  return queue === undefined ? !order.startsWith(queuePrefix) : order.startsWith(queueOrder(queue));
+  return queue === undefined
+    ? !isBehindTasks(order) && !order.startsWith(queuePrefix)
+    : order.startsWith(queueOrder(queue));
+}
+
+/** Returns whether a sort key belongs to an agent without a task. */
+export function isBehindTasks(order: string): boolean {
+  return order.startsWith(orderBehindTasks);
 }
 
 /** Returns 17 digits that sort higher priorities first. */

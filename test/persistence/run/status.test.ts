@@ -70,7 +70,7 @@ describe.each(logStorages)("$name: the status of an agent", (storage) => {
     const look = async () => void seen.push(await summaryOf(storageOf()));
     await durableAgent(twoNodes(fault, look), storageOf()).run("in", { runId: "r" });
     expect(seen).toMatchObject([
-      { status: "in_progress", runId: "r", order: `${time} a`, createdAt: time, data: { startedAt: time } },
+      { status: "in_progress", runId: "r", order: `~p${time} a`, createdAt: time, data: { startedAt: time } },
     ]);
   });
 

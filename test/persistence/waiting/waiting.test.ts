@@ -77,7 +77,6 @@ describe.each(logStorages)("$name: a node that requests input", (storage) => {
     expect(await summaryOf(opened())).toMatchObject({
       status: "waiting",
       requestIds: [requests[0]?.requestId],
-      dueAt: "2026-03-01T00:00:00.000Z",
       data: {
         waitingFor: "external_api",
         promptShownToUser: "rate?",
@@ -602,8 +601,8 @@ describe.each(logStorages)("$name: an expired request", (storage) => {
     const agent = durableAgent(until(clock, rethrow), opened(), { clock });
     await agent.run("go");
     const due: string[] = [];
-    for await (const { agentId, dueAt = "" } of opened().log.list({ status: "waiting" }))
-      if (Date.parse(dueAt) <= clock.now() + hour) due.push(agentId);
+    for await (const { agentId, data } of opened().log.list({ status: "waiting" }))
+      if (Date.parse((data as { timeoutAt: string }).timeoutAt) <= clock.now() + hour) due.push(agentId);
     expect(due).toEqual(["a"]);
   });
 });

@@ -149,7 +149,9 @@ describe("a receipt", () => {
     const agent = () => durableAgent(graph, provider, { ...quick, clock });
     const waiting = await agent().run("go", { agentId: "a" });
     expect(requestsOf(waiting)).toMatchObject([{ expiresAt: new Date(clock.now() + 60_000).toISOString() }]);
-    expect(await summaryOf(provider)).toMatchObject({ dueAt: new Date(clock.now() + 60_000).toISOString() });
+    expect(await summaryOf(provider)).toMatchObject({
+      data: { timeoutAt: new Date(clock.now() + 60_000).toISOString() },
+    });
     clock.advance(59_999);
     expect(await agent().resume({ agentId: "a" })).toMatchObject({ status: "waiting" });
     clock.advance(1);

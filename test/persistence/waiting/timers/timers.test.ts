@@ -78,7 +78,6 @@ describe.each(timerStorages)("$name: long sleeps", (storage) => {
     expect(await persistence(agent()).agent().getRequests()).toEqual("requests" in waiting && waiting.requests);
     expect(await summaryOf(opened())).toMatchObject({
       status: "waiting",
-      dueAt: "2026-01-01T01:00:00.000Z",
       data: { waitingFor: "timer", timeoutAt: "2026-01-01T01:00:00.000Z" },
     });
     const before = await recordsOf(opened());
