@@ -15,6 +15,31 @@ export async function abortable<Result>(signal: AbortSignal, work: () => Promise
   }
 }
 
+/**
+ * Runs work. If the signal aborts, the work has the grace period to end. Afterwards rejects with the reason of the
+ * signal without waiting for the work.
+ */
+export async function withGrace<Result>(
+  signal: AbortSignal,
+  { ms, clock }: { readonly ms: number; readonly clock: Clock },
+  work: () => Result,
+): Promise<Awaited<Result>> {
+  signal.throwIfAborted();
+  let cancel: () => void = () => undefined;
+  let leave: () => void = () => undefined;
+  const left = new Promise<never>((_resolve, reject) => (leave = () => reject(signal.reason)));
+  const unlisten = onAbort(signal, () => (cancel = clock.after(ms, leave)));
+  try {
+    return await Promise.race([work(), left]);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    cancel();
+    unlisten();
+  }
+}
+
 interface Relay {
   readonly callbacks: Set<() => void>;
   readonly listener: () => void;

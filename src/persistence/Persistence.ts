@@ -41,7 +41,7 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
     const setup = new PersistenceSetup(config, pipeline);
     const recorders = new RunRecorders();
     for (const participant of setup.participants) participant.onInstall?.(participantContext(setup));
-    pipeline.limitAborts({ ms: setup.abortGraceMs, clock: setup.clock });
+    pipeline.limitAborts(setup.abortGrace);
     pipeline.claim("resume", "runId", "history", "unfinished", "whenBusy", "requestInput");
     pipeline.aroundRun((request, next) => runOrResume(setup, recorders, request, next));
     pipeline.aroundBranch((event, next) =>

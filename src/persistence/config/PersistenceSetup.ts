@@ -2,7 +2,7 @@ import { defaultMaxCheckpointBytes } from "../../checkpoint/data/checkpointParts
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { asToolOf, subAgentOf } from "../../agent/feature/AgentDefinition.ts";
 import type { ApprovalVerifier } from "../../signedApprovals/ApprovalVerifier.ts";
-import { defaultAbortGrace, type FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
+import { type AbortGrace, defaultAbortGrace, type FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import type { AnyTool, ToolEffect } from "../../agent/tool/Tool.ts";
 import { DefaultIdSharedError, InvalidInputError } from "../../errors/agentErrors.ts";
@@ -204,8 +204,8 @@ export class PersistenceSetup {
     return nested;
   }
 
-  get abortGraceMs(): number {
-    return this.#config.abortGraceMs ?? defaultAbortGrace.ms;
+  get abortGrace(): AbortGrace {
+    return { ms: this.#config.abortGraceMs ?? defaultAbortGrace.ms, clock: this.clock };
   }
 
   /** Refuses the default id if another definition uses it on the same storage. @throws DefaultIdSharedError */

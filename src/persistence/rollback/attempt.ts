@@ -1,7 +1,7 @@
 import type { AnyTool } from "../../agent/tool/Tool.ts";
 import { timeoutFailure } from "../../agent/tool/recordedCall.ts";
 import { ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
-import { onAbort } from "../../internal/abortable.ts";
+import { onAbort, withGrace } from "../../internal/abortable.ts";
 import { pause } from "../../internal/Clock.ts";
 import type { Rollback } from "./RollbackReport.ts";
 
@@ -44,23 +44,12 @@ async function inTime(
   action: (signal: AbortSignal) => unknown,
 ): Promise<unknown> {
   const controller = new AbortController();
-  let leave: (reason: unknown) => void = () => undefined;
-  const left = new Promise<never>((_resolve, reject) => (leave = reject));
-  let cancel: () => void = () => undefined;
-  const stop = (reason: unknown) => {
-    cancel();
-    controller.abort(reason);
-    cancel = clock.after(setup.abortGraceMs, () => leave(reason));
-  };
-  const unlisten = onAbort(signal, () => stop(signal.reason));
+  const unlisten = onAbort(signal, () => controller.abort(signal.reason));
   const { timeoutMs = setup.pipeline.toolTimeoutMs } = called;
-  if (timeoutMs < Infinity)
-    cancel = clock.after(timeoutMs, () => stop(timeoutFailure(called, called.toolCallId, timeoutMs)));
+  const stop = () => controller.abort(timeoutFailure(called, called.toolCallId, timeoutMs));
+  const cancel = timeoutMs < Infinity ? clock.after(timeoutMs, stop) : () => undefined;
   try {
-    return await Promise.race([action(controller.signal), left]);
-  } catch (error) {
-    controller.signal.throwIfAborted();
-    throw error;
+    return await withGrace(controller.signal, setup.abortGrace, () => action(controller.signal));
   } finally {
     cancel();
     unlisten();

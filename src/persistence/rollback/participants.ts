@@ -1,3 +1,4 @@
+import { withGrace } from "../../internal/abortable.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { PlannedSteps, RollbackStepRecord } from "../../checkpoint/records/rollbackRecords.ts";
 import type { NoteRecord } from "../../checkpoint/records/AgentRecord.ts";
@@ -67,7 +68,9 @@ async function newPlan(participant: RollbackParticipant, rollback: Rollback): Pr
   const { key } = participant;
   const request = participantRequest(rollback, key, sha256);
   if (request.notes.length === 0 && !request.redone?.length) return undefined;
-  const { steps, contents, redone } = await stepsOf(participant, request);
+  const { steps, contents, redone } = await withGrace(rollback.signal, rollback.setup.abortGrace, () =>
+    stepsOf(participant, request),
+  );
   const packs = contents && writer.packs(contents);
   const slot = writer.value(steps, `the plan of participant "${key}"`);
   const record = { key, steps: slot, ...(packs?.length && { packs }), ...(redone !== undefined && { redone }) };
@@ -102,7 +105,7 @@ async function applySteps(
   { participant, unusable = "", steps, record }: PlannedParticipant,
   rollback: Rollback,
 ): Promise<ParticipantReport> {
-  const { journal, log } = rollback;
+  const { setup, journal, log } = rollback;
   const { key } = record;
   if (!participant) return { key, steps: [{ subject: key, change: `not applied: ${unusable}` }] };
   const common = { ...commonRequest(rollback, journal.sha256), onFailure: rollback.onFailure ?? "stop" } as const;
@@ -120,7 +123,9 @@ async function applySteps(
   const described: DescribedStep[] = [];
   for (const [step, value] of steps.entries()) {
     const taken = applied?.get(step);
-    const { outcome, left } = taken ? storedEnd(taken, log) : await applyStep(participant, value, request);
+    const { outcome, left } = taken
+      ? storedEnd(taken, log)
+      : await withGrace(rollback.signal, setup.abortGrace, () => applyStep(participant, value, request));
     // Not awaited, because a step that is applied twice has the same effect.
     if (!taken) journal.append([stepRecord(key, step, { outcome, left }, journal)]);
     described.push(...describeStep(participant, value, { outcome, left }));

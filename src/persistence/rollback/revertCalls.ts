@@ -8,6 +8,7 @@ import {
   ToolFailedError,
   ToolOutcomeUnknownError,
 } from "../../errors/toolCallErrors.ts";
+import { withGrace } from "../../internal/abortable.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { type LoggedCall, read } from "../../journal/loggedCalls.ts";
 import type { RollbackPlan, RollbackGoal } from "../../journal/planRollback.ts";
@@ -107,7 +108,9 @@ async function settle(call: LoggedCall, inverse: Inverse, rollback: Rollback): P
   if (isRepeatable(inverse.effect)) return undefined;
   const asked = { tool: toolOf(inverse), choice: setup.onToolCallInDoubt, signal, declaration: declarationOf(inverse) };
   try {
-    const { settlement, by } = await askWhatHappened(inverseInDoubt(call, inverse, journal), asked);
+    const { settlement, by } = await withGrace(signal, setup.abortGrace, () =>
+      askWhatHappened(inverseInDoubt(call, inverse, journal), asked),
+    );
     if (settlement === "retry" || settlement === "not-done") return undefined;
     const record = settledInverse(call.call, settlement, by);
     await journal.store([record]);

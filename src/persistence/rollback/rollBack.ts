@@ -13,6 +13,7 @@ import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { runsLeft, runsRejoined } from "../../checkpoint/lines/afterRollback.ts";
 import { statusRecords } from "../../checkpoint/state/StatusState.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
+import { withGrace } from "../../internal/abortable.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { type LoggedCall, loggedCalls } from "../../journal/loggedCalls.ts";
 import { planRollback, type RollbackGoal, type RollbackPlan } from "../../journal/planRollback.ts";
@@ -146,7 +147,9 @@ async function resolveDoubts(
   for (const call of [...revert, ...inDoubt].filter(isAsked)) {
     const { onToolCallInDoubt: choice } = setup.at(call.agentPath) ?? setup;
     const asked = { tool: setup.at(call.agentPath)?.toolNamed(call.tool), choice, signal };
-    const { settlement, by } = await askWhatHappened(toolCallInDoubt(journal.agentId, call), asked);
+    const { settlement, by } = await withGrace(signal, setup.abortGrace, () =>
+      askWhatHappened(toolCallInDoubt(journal.agentId, call), asked),
+    );
     const end =
       settlement === "not-done"
         ? ({ unstarted: true, settled: by } as const)
