@@ -1,11 +1,12 @@
 import { z } from "zod";
-import { isRepeatable } from "../../agent/tool/recordedCall.ts";
+import { isRepeatable, lateFailures } from "../../agent/tool/recordedCall.ts";
 import { type AnyTool, tool, type Tool, type ToolEffect, type ToolCallOptions } from "../../agent/tool/Tool.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { quoted, quotedList } from "../../errors/AgentPersistenceError.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { functionSchema, objectWithMethods } from "../../internal/options/optionSchemas.ts";
-import { ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
+import { ToolFailedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 
 /** The input of a tool of an MCP server. The server checks it. */
 export type McpToolInput = Record<string, unknown>;
@@ -196,11 +197,19 @@ async function callMcpTool(call: McpCall, input: unknown, options: ToolCallOptio
   try {
     result = await request(call, input, options);
   } catch (error) {
-    if (abortSignal.aborted || isRepeatable(call.effect) || isWithoutEffect(error)) throw error;
-    throw new ToolOutcomeUnknownError(call.toolName, toolCallId);
+    if (abortSignal.aborted || isWithoutEffect(error)) throw error;
+    throw lostFailure(call, toolCallId, error);
   }
   if (result.isError) throw new Error(textOf(result) ?? "The server reported an error without a text.");
   return outputOf(result);
+}
+
+/** A call that is safe to repeat has failed. A rollback repeats and reverts it, because it may have taken effect. */
+function lostFailure({ toolName, effect }: McpCall, toolCallId: string, cause: unknown): Error {
+  if (!isRepeatable(effect)) return new ToolOutcomeUnknownError(toolName, toolCallId);
+  const failure = new ToolFailedError(toolName, toolCallId, reasonOf(cause), { cause });
+  lateFailures.add(failure);
+  return failure;
 }
 
 async function request(

@@ -142,6 +142,33 @@ describe("tools of an MCP server", () => {
     ]);
   });
 
+  it("are reverted if the connection was lost in a call that is safe to repeat", async () => {
+    const rows = new Set<unknown>();
+    let calls = 0;
+    const client: McpClient = {
+      listTools: async () => ({ tools: [{ name: "tag", inputSchema: {}, annotations: { idempotentHint: true } }] }),
+      callTool: async ({ _meta }: { readonly _meta?: Record<string, unknown> }) => {
+        rows.add(_meta?.["agent-persistence/toolCallId"]);
+        if (calls++ === 0) throw Object.assign(new Error("Connection closed"), { code: -32_000 });
+        return {};
+      },
+    };
+    const tools = await mcpTools(client);
+    const rollbackToolRegistry = new RollbackToolRegistry();
+    for (const tag of tools)
+      rollbackToolRegistry.registerRollback(tag, (_input, call) => void rows.delete(call.toolCallId));
+    const promptExecutor = scriptedModel([{ toolCalls: [{ toolName: "tag", input: {} }] }, "done"]);
+    const agent = new AIAgent({ id: "a", promptExecutor, llmModel: "m", tools });
+    agent.install(Persistence, { storage: new InMemoryPersistenceStorageProvider(), rollbackToolRegistry });
+    await agent.run("go");
+    expect(rows.size).toBe(1);
+    const durable = persistence(agent).agent("a");
+    const [start] = await durable.getCheckpoints();
+    const { reverted } = await durable.rollbackToCheckpoint(start!.checkpointId);
+    expect(reverted).toMatchObject([{ toolName: "tag" }]);
+    expect(rows.size).toBe(0);
+  });
+
   it.each([1, 2] as const)("fail without a connection, with version %i of the client", async (version) => {
     const one = await desk(version);
     const tools = await mcpTools(one.client);
