@@ -141,10 +141,20 @@ async function called(tool: GraphTool, { journal, settings, parsed, run, config 
   const { input, where } = config[ticketKey] ?? ticketOf(parsed, configOf(config, parsed), journal);
   if (typeof where === "string") throw outside(tool.name, where);
   const { effect = "irreversible", probe } = settings;
-  const { signal } = config;
+  const { signal, toolCall: { id: toolCallId } = {} } = config;
   const perform: MadeCall["perform"] = async (id) =>
     lastOf(await tool._call(parsed, run, configFor(tool, config, id, effect)), run);
-  const outcome = await journal.call({ ...where, tool: tool.name, effect, probe, input, parsed, signal, perform });
+  const outcome = await journal.call({
+    ...where,
+    tool: tool.name,
+    effect,
+    probe,
+    input,
+    parsed,
+    signal,
+    toolCallId,
+    perform,
+  });
   if ("thrown" in outcome) throw outcome.thrown;
   return outcome.output;
 }

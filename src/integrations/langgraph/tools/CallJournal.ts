@@ -18,7 +18,7 @@ import type { LogStorage } from "../../../storage/LogStorage.ts";
 import { type Telemetry, traced } from "../../../telemetry/Telemetry.ts";
 import { outputSubject } from "../../../agent/tool/recordedCall.ts";
 import type { ToolCode, ToolEffect } from "../../../agent/tool/Tool.ts";
-import { hostedTool } from "../../hosted/HostedTool.ts";
+import { type HostedProbe, hostedTool } from "../../hosted/HostedTool.ts";
 import type { OwnedThread, StoredThreads } from "../saver/StoredThreads.ts";
 import type { SeenCheckpoints } from "../saver/SeenCheckpoints.ts";
 import type { StoredCallEnd, CallRecord } from "../thread/GraphRecord.ts";
@@ -30,7 +30,7 @@ import type { GraphToolSettings } from "./GraphTool.ts";
 import { isLetThrough, letThrough } from "./letThrough.ts";
 import type { PutsInFlight } from "./PutsInFlight.ts";
 import type { RefusedTasks } from "./RefusedTasks.ts";
-import { capturedOutput, callEndOf, recordedOutput } from "./storedOutput.ts";
+import { answerTo, capturedOutput, callEndOf, recordedOutput } from "./storedOutput.ts";
 import type { CallPlace, TaskPlace } from "./TaskPlace.ts";
 
 export interface CallJournalOptions {
@@ -56,6 +56,7 @@ export interface MadeCall {
   /** The input after validation by the schema. */
   readonly parsed: unknown;
   readonly signal: AbortSignal | undefined;
+  readonly toolCallId: string | undefined;
   readonly perform: (id: string) => Promise<unknown>;
 }
 
@@ -245,21 +246,18 @@ export class CallJournal {
     return { output };
   }
 
-  async #replayed({ thread, facts }: Performance, end: StoredCallEnd): Promise<CallCompletion> {
+  async #replayed({ thread, made, facts }: Performance, end: StoredCallEnd): Promise<CallCompletion> {
     if (end.error !== undefined) return { thrown: new Error(end.error) };
     if (end.unknown) return { thrown: new Error(new ToolOutcomeUnknownError(facts.tool, facts.call).reason) };
     if (end.lost) throw new NotSerializableError(outputSubject(facts.tool), end.lost.path, end.lost.reason);
-    return { output: await recordedOutput({ coder: this.#options.coder, thread }, end) };
+    return { output: answerTo(await recordedOutput({ coder: this.#options.coder, thread }, end), made.toolCallId) };
   }
 
   async #settled(performance: Performance): Promise<CallCompletion> {
     const { thread, made, facts } = performance;
     const { probe, effect, signal = new AbortController().signal, parsed } = made;
-    const { tool } = hostedTool(
-      facts.tool,
-      probe && { probe: (_input, options) => probe(parsed, options) },
-      codeOf(facts.tool),
-    );
+    const settings = probe && { probe: (_input: unknown, call: HostedProbe) => probe(parsed, call) };
+    const { tool } = hostedTool(facts.tool, settings, codeOf(facts.tool));
     const doubt: ToolCallInDoubt = {
       agentId: thread.id,
       toolCallId: facts.call,

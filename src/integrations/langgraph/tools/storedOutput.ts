@@ -47,6 +47,34 @@ export async function recordedOutput(
   return new Command(value as ConstructorParameters<typeof Command>[0]);
 }
 
+interface ToolAnswer {
+  readonly type: "tool";
+  tool_call_id: string;
+  readonly lc_kwargs?: { tool_call_id?: string };
+}
+
+/** Gives the tool message of a recorded output the id of the current call, because a model issues an id each time. */
+export function answerTo(output: unknown, id: string | undefined): unknown {
+  const [answer, other] = answersIn(output);
+  if (!answer || other || id === undefined) return output;
+  answer.tool_call_id = id;
+  if (answer.lc_kwargs) answer.lc_kwargs.tool_call_id = id;
+  return output;
+}
+
+function answersIn(output: unknown): readonly ToolAnswer[] {
+  if (isToolAnswer(output)) return [output];
+  const { update } = (commandFields(output) ?? {}) as { readonly update?: object };
+  return Object.values(update ?? {})
+    .flat(2)
+    .filter(isToolAnswer);
+}
+
+function isToolAnswer(value: unknown): value is ToolAnswer {
+  const { type, tool_call_id: id } = Object(value) as Readonly<Record<string, unknown>>;
+  return type === "tool" && typeof id === "string";
+}
+
 /** Returns the fields of a LangGraph `Command`, or `undefined` for any other value. */
 function commandFields(value: unknown): object | undefined {
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) === Object.prototype)

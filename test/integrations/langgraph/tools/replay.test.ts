@@ -1,4 +1,5 @@
-import { ToolMessage } from "@langchain/core/messages";
+import { AIMessage, ToolMessage } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
 import {
   Annotation,
   Command,
@@ -13,6 +14,7 @@ import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import { durableTools, PersistenceSaver } from "agent-persistence/langgraph";
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { Bank, calling, graphOf, thread } from "./bank.ts";
 import { pictureOf } from "./pictureOf.ts";
 
@@ -236,3 +238,40 @@ test("a copy of a thread made while a tool runs does not wait and uses another k
   expect(await made).toEqual({ said: "charged 900" });
   expect([bank.charged, new Set(bank.keys).size]).toEqual([["900", "900"], 2]);
 });
+
+test.each(["message", "command"] as const)(
+  "a replayed %s answers the current call if the model issues another id",
+  async (kind) => {
+    const made: string[] = [];
+    const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
+    const lookUp = tool(
+      (_input, { toolCall: { id = "" } }) => {
+        made.push(id);
+        const message = new ToolMessage({ content: "found", tool_call_id: id });
+        const command = new Command({ update: { messages: [message] } });
+        return kind === "command" ? command : message;
+      },
+      { name: "look_up", description: "", schema: z.object({}) },
+    );
+    const node = new ToolNode(durableTools(checkpointer, [lookUp]));
+    const crashed = new Error("crashed");
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("tools", async (_state, config) => {
+        const id = `call_${made.length + 1}`;
+        const asked = new AIMessage({
+          content: "",
+          tool_calls: [{ id, name: "look_up", args: {}, type: "tool_call" }],
+        });
+        const answers = (await node.invoke({ messages: [asked] }, config)) as unknown;
+        if (id === "call_1") throw crashed;
+        return answers as { messages: [] };
+      })
+      .addEdge(START, "tools")
+      .compile({ checkpointer });
+    await expect(graph.invoke({ messages: [] }, thread)).rejects.toThrow("crashed");
+    const { messages } = await graph.invoke(null, thread);
+    expect(messages).toMatchObject([{ tool_call_id: "call_2", content: "found" }]);
+    expect(messages[0]?.toJSON()).toMatchObject({ kwargs: { tool_call_id: "call_2" } });
+    expect(made).toEqual(["call_1"]);
+  },
+);
