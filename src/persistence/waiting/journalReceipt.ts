@@ -4,6 +4,7 @@ import type { ArrivalEvent, InputRequestEvent, TimerEvent } from "../../agent/fe
 import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { RequestRejectedError } from "../../errors/requestErrors.ts";
+import { AgentBusyError, StorageError } from "../../errors/storageErrors.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { onAbort } from "../../internal/abortable.ts";
 import type { Inbox } from "../../journal/inbox/Inbox.ts";
@@ -95,7 +96,7 @@ export async function arrival(
   const inbox = await setup.inbox();
   while (!ended.aborted) {
     const { arrivals: since } = inbox;
-    const taken = await inbox.take(agentId, { request: pending.requestId, event: pending.eventName });
+    const taken = await inbox.take(agentId, { request: pending.requestId, event: pending.eventName }).catch(nothingYet);
     if (taken) return taken;
     const stops: (() => void)[] = [];
     await new Promise<void>((resolve) => {
@@ -105,6 +106,11 @@ export async function arrival(
     for (const stop of stops) stop();
   }
   return undefined;
+}
+
+/** A storage that fails or is busy may work at the next look. */
+function nothingYet(error: unknown): undefined {
+  if (!(error instanceof StorageError || error instanceof AgentBusyError)) throw error;
 }
 
 /** @param answer `undefined` if the event did not arrive in time. */

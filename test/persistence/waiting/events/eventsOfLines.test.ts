@@ -1,4 +1,5 @@
 import { type AgentContext, InMemoryPersistenceStorageProvider, persistence, strategy } from "agent-persistence";
+import { AgentBusyError, StorageError } from "agent-persistence/errors";
 import { SimulatedClock } from "agent-persistence/testing";
 import { getEventListeners } from "node:events";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -92,6 +93,25 @@ describe("a branch that waits for an event", () => {
     await durable.send("paid", "one");
     work.open();
     expect(await running).toMatchObject({ output: "rejected, then one" });
+  });
+
+  it.each([
+    new StorageError("unavailable", "read", "a"),
+    new AgentBusyError("a", { host: "other", processId: 1, nonce: "n", generation: 1 }, 1),
+  ])("receives the event after the storage failed once: $code", async (failure) => {
+    const { inbox, running, durable, clock, work, untilAnswered } = await waitingBranch();
+    const take = vi.spyOn(inbox, "take").mockRejectedValueOnce(failure);
+    await durable.send("paid", "one");
+    await expect.poll(() => take.mock.calls.length).toBeGreaterThan(0);
+    await expect
+      .poll(async () => {
+        clock.advance(2_500);
+        return (await durable.getRequests()).length;
+      })
+      .toBe(0);
+    await untilAnswered();
+    work.open();
+    expect(await running).toMatchObject({ output: "one, then nothing" });
   });
 
   it("listens for its end only once, even if many other events arrive", async () => {
