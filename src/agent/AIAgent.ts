@@ -9,7 +9,6 @@ import {
   integerFrom,
   nonEmptyString,
   numberFrom,
-  objectWithMethods,
 } from "../internal/options/optionSchemas.ts";
 import type { FeatureKey } from "./context/AgentContext.ts";
 import { defaultStrategy } from "./defaultStrategy.ts";
@@ -287,10 +286,12 @@ export interface AIAgentConfig<Input, Output> {
   readonly maxIterations?: number | undefined;
 }
 
+const isExecutor = (value: unknown) => typeof (Object(value) as { readonly execute?: unknown }).execute === "function";
+
 const agentConfigSchema: z.ZodType = strictOptions(() => ({
   // assertAgentId validates this value.
   id: z.unknown().optional(),
-  promptExecutor: objectWithMethods<PromptExecutor>("execute"),
+  promptExecutor: customSchema("an object with execute, such as aiSdkExecutor(…)", isExecutor),
   llmModel: nonEmptyString,
   modelParameters: z.record(z.string(), z.unknown()).optional(),
   systemPrompt: z.string().optional(),

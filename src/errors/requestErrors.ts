@@ -81,7 +81,7 @@ export class WaitExpiredError extends AgentPersistenceError {
   }
 }
 
-/** A node requested input or a long sleep, but the storage cannot store open requests. The stored state is unchanged. */
+/** A node requested input, an approval or a long sleep, but the storage cannot store open requests. The stored state is unchanged. */
 export class WaitingNotSupportedError extends AgentPersistenceError {
   override readonly code = "waiting_not_supported";
 
@@ -89,9 +89,12 @@ export class WaitingNotSupportedError extends AgentPersistenceError {
     readonly agentId: string,
     /** The path of the node. */
     readonly nodeId: string,
+    /** The tool that needs an approval. Omitted for input and sleeps. */
+    readonly toolName?: string,
   ) {
+    const asked = toolName === undefined ? "input or a long sleep" : `an approval for tool ${quoted(toolName)}`;
     super(
-      `Node "${nodeId}" of agent ${quoted(agentId)} requested input or a long sleep, but the agent's storage cannot store open requests. Use a storage with a log, such as FilePersistenceStorageProvider.`,
+      `Node "${nodeId}" of agent ${quoted(agentId)} requested ${asked}, but the agent's storage cannot store open requests. Use a storage with a log, such as FilePersistenceStorageProvider.`,
     );
   }
 }

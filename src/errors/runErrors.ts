@@ -156,7 +156,7 @@ export class StopRequestedError extends AgentPersistenceError {
     readonly reason: string,
   ) {
     super(
-      `The owner of agent ${quoted(agentId)} was requested to stop: ${reason}. Finish pending work and release the agent.`,
+      `Agent ${quoted(agentId)} was requested to stop: ${reason}. Its status shows whether a resume can continue it.`,
     );
   }
 }

@@ -20,14 +20,14 @@ export class AgentBusyError extends AgentPersistenceError {
     readonly agentId: string,
     readonly owner: BusyOwner,
     retryAfterMs: number,
-    /** Whether the agent runs in this process. */
+    /** Whether a call in this process holds the agent. */
     readonly inThisProcess: boolean = false,
   ) {
     const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000));
     super(
       inThisProcess
-        ? `A run of agent ${quoted(agentId)} is in progress in this process. Wait until it finishes, ` +
-            `or pass whenBusy: "queue" | "join" | "replace" to the other run.`
+        ? `A call in this process holds agent ${quoted(agentId)}. Wait until it finishes, ` +
+            `or pass whenBusy: "queue" | "join" | "replace" to run().`
         : `Agent ${quoted(agentId)} is owned by process ${owner.processId} on ${owner.host} (generation ${owner.generation}). ` +
             `If that process crashed, another process can take over the agent in at most ${seconds} s. Otherwise wait until its run finishes.`,
     );

@@ -31,7 +31,7 @@ export class ScriptEndedError extends AgentPersistenceError {
     readonly turn: number,
   ) {
     super(
-      `The scripted model has ${turns} responses, and the message history already contains ${turn}. Add a turn to the script.`,
+      `The scripted model has ${turns} response${turns === 1 ? "" : "s"}, and the message history already contains ${turn}. Add a turn to the script.`,
     );
   }
 }

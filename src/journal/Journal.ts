@@ -13,6 +13,7 @@ import { statusAfter, type StatusState } from "../checkpoint/state/StatusState.t
 import type { MessageNumbers } from "../checkpoint/messages/MessageHistory.ts";
 import { ValueWriter } from "../checkpoint/format/ValueWriter.ts";
 import { InvalidInputError } from "../errors/agentErrors.ts";
+import { AgentBusyError } from "../errors/storageErrors.ts";
 import type { Clock } from "../internal/Clock.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
@@ -129,12 +130,13 @@ export class Journal implements AsyncDisposable {
   static async open(options: JournalOptions): Promise<Journal> {
     const { agentId, storage } = options;
     const sha256 = await storage.sha256();
-    const owned = await own(storage.log, agentId, options.mustExist);
+    const owned = await own(options);
     try {
       if (owned.damage) throw owned.damage;
       const head = owned.position ? await readHead(storage.log, agentId) : emptyHead(agentId);
       const journal = new Journal(options, sha256, owned, head);
       await assertCustody(journal, options.custody);
+      journalsOf(storage.log).set(agentId, journal);
       return journal;
     } catch (error) {
       await owned.release();
@@ -326,14 +328,27 @@ export class Journal implements AsyncDisposable {
     } finally {
       this.forgetHead();
       await this.#log.release();
+      const journals = journalsOf(this.#recordLog);
+      if (journals.get(this.agentId) === this) journals.delete(this.agentId);
     }
   }
 }
 
-async function own(log: RecordLog, agentId: string, mustExist?: boolean): Promise<OwnedLog> {
+/** The open journals of a log, by agent. */
+const openJournals = new WeakMap<RecordLog, Map<string, Journal>>();
+
+function journalsOf(log: RecordLog): Map<string, Journal> {
+  const journals = openJournals.get(log) ?? new Map<string, Journal>();
+  openJournals.set(log, journals);
+  return journals;
+}
+
+async function own({ storage: { log }, agentId, mustExist }: JournalOptions): Promise<OwnedLog> {
   try {
     return await log.open(agentId, { ...processOwner(), mustExist });
   } catch (error) {
+    if (error instanceof AgentBusyError && error.owner.generation === journalsOf(log).get(agentId)?.generation)
+      throw new AgentBusyError(agentId, error.owner, error.retryAfterMs, true);
     throw await withLastCheckpoint(error, log, agentId);
   }
 }

@@ -46,6 +46,11 @@ const definitions: readonly (readonly [string, string, () => unknown])[] = [
     () => new AIAgent(wrong({ ...config, xyz: 1 })),
   ],
   [
+    "a model in place of an executor",
+    "expected an object with execute, such as aiSdkExecutor(…), received string",
+    () => new AIAgent(wrong({ ...config, promptExecutor: "gpt" })),
+  ],
+  [
     "a misspelled member of a tool",
     'unknown option "efect"; did you mean "effect"',
     () => tool(wrong({ ...plain, efect: "none" })),
@@ -98,6 +103,10 @@ const definitions: readonly (readonly [string, string, () => unknown])[] = [
   ["a tool whose name models refuse", "expected 1 to 64 letters", () => tool({ ...plain, name: "sign up" })],
   ["a tool whose name is too long", "expected 1 to 64 letters", () => tool({ ...plain, name: "t".repeat(65) })],
 ];
+
+it("an invalid tool is named", () => {
+  expect(() => tool(wrong({ ...plain, effect: "safe" }))).toThrow('Invalid tool "t": at "effect"');
+});
 
 it.each(definitions)("invalid options are refused with an explanation: %s", (_name, problem, call) => {
   expect(call).toThrow(

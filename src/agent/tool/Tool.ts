@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { UnknownToolError } from "../../errors/agentErrors.ts";
+import { quoted } from "../../errors/AgentPersistenceError.ts";
 import { ToolFailedError, ToolRejectedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { customSchema, functionSchema, numberFrom, zodSchema } from "../../internal/options/optionSchemas.ts";
@@ -178,7 +179,8 @@ export function tool<Schema extends z.core.$ZodType, Output>(definition: {
       ) => ToolProbeAnswer<NoInfer<Output>> | PromiseLike<ToolProbeAnswer<NoInfer<Output>>>)
     | undefined;
 }): Tool<z.input<Schema>, Output, z.output<Schema>> {
-  checkSchema(definitionSchema, definition, "tool");
+  const { name } = Object(definition) as { readonly name?: unknown };
+  checkSchema(definitionSchema, definition, typeof name === "string" ? `tool ${quoted(name)}` : "tool");
   return Object.freeze({ ...definition }) as unknown as Tool<z.input<Schema>, Output, z.output<Schema>>;
 }
 

@@ -1,6 +1,5 @@
 import type { RunOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
 import { RunStoppedError } from "../../errors/runErrors.ts";
-import { AgentBusyError } from "../../errors/storageErrors.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { whileBusy } from "../../journal/shape/whileBusy.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
@@ -28,10 +27,7 @@ export async function openForRun(
   const { agentId, options } = request;
   const { whenBusy = "reject" } = options as RunOptions;
   const open = () => setup.openJournal(agentId, options.takeOver ? "take_over" : undefined, request.kind === "resume");
-  if (whenBusy === "reject") {
-    const journal = await open().catch((error: unknown) => refuse(error, turns.other(own) !== undefined));
-    return { journal, request, replaces: false };
-  }
+  if (whenBusy === "reject") return { journal: await open(), request, replaces: false };
   if (whenBusy === "replace") {
     const { journal, wasBusy } = await turns.inPlace(() =>
       opened(setup, options.signal, open, async () => {
@@ -60,11 +56,6 @@ async function opened(
     return false;
   });
   return { journal: journal as Journal, wasBusy };
-}
-
-function refuse(error: unknown, inThisProcess: boolean): never {
-  if (!(error instanceof AgentBusyError) || !inThisProcess) throw error;
-  throw new AgentBusyError(error.agentId, error.owner, error.retryAfterMs, true);
 }
 
 /** Returns a request for the result of a run in another process. If that process has died, the run continues here. */

@@ -102,8 +102,9 @@ export function replyRecord({ clock }: Journal, lane: number, request: string, e
   return { kind: "reply", lane, request, at: clock.now(), ...end };
 }
 
-export function assertKeepsRequests({ journal, setup }: RunRecorder, { nodeId }: InputRequestEvent): void {
-  if (setup.log.capabilities.keeps !== undefined) throw new WaitingNotSupportedError(journal.agentId, nodeId);
+export function assertKeepsRequests({ journal, setup }: RunRecorder, { nodeId, approval }: InputRequestEvent): void {
+  if (setup.log.capabilities.keeps === undefined) return;
+  throw new WaitingNotSupportedError(journal.agentId, nodeId, approval?.call.tool.name);
 }
 
 export function answerSubject(requestId: string): string {

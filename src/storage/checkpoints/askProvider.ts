@@ -3,6 +3,7 @@ import { AgentPersistenceError, quoted } from "../../errors/AgentPersistenceErro
 import { StorageError } from "../../errors/storageErrors.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { kindOf } from "../../internal/options/optionSchemas.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
 import type { PersistenceStorageProvider } from "../PersistenceStorageProvider.ts";
 
 /** Returns the checkpoints of a provider. @throws UnreadableValueError if the provider does not return an array. */
@@ -27,6 +28,9 @@ export async function askProvider<Result>(
     return await call();
   } catch (error) {
     if (AgentPersistenceError.isInstance(error)) throw error;
-    throw new StorageError("unavailable", operation, `agent ${quoted(agentId)}`, { cause: error });
+    throw new StorageError("unavailable", operation, `agent ${quoted(agentId)}`, {
+      cause: error,
+      advice: `Fix the cause, and resume the agent: ${reasonOf(error)}`,
+    });
   }
 }

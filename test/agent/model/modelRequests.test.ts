@@ -168,6 +168,10 @@ describe("a scripted model", () => {
     );
   });
 
+  it("names a single response in the singular", async () => {
+    await expect(ask(scriptedModel(["one"]), answered(1))).rejects.toThrow("has 1 response, and");
+  });
+
   it("repeats its tool-call ids unless configured otherwise", async () => {
     const turn = {
       text: "hm",

@@ -166,6 +166,10 @@ describe("a three-method provider that rejects", () => {
     const outcome = await durableAgent(graph, broken)
       .run("go")
       .catch((error: unknown) => error);
-    expect(outcome).toMatchObject({ code: "storage_failed", cause: { message: "disk full" } });
+    expect(outcome).toMatchObject({
+      code: "storage_failed",
+      cause: { message: "disk full" },
+      message: 'saveCheckpoint failed on agent "a" (unavailable). Fix the cause, and resume the agent: disk full',
+    });
   });
 });

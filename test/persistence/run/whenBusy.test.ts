@@ -83,6 +83,15 @@ describe.each(cases)("$name: a second run while another run is in progress, $pla
     expect(await one).toMatchObject({ output: "on one" });
   });
 
+  it("makes a rollback fail with a correct error", async () => {
+    const { desk, agent, one } = await start();
+    const durable = persistence(agent()).agent();
+    const refused: unknown = await durable.rollbackToCheckpoint("none").catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: "agent_busy", inThisProcess: place === "in one process" });
+    desk.letGo("one");
+    expect(await one).toMatchObject({ output: "on one" });
+  });
+
   it("waits its turn with queue", async () => {
     const { desk, agent, ask, one } = await start();
     const later = [ask("two", "queue")];

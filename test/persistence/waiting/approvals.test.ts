@@ -393,7 +393,11 @@ describe("an approval that cannot be requested", () => {
   it("fails a run on a storage that keeps no requests", async () => {
     const { refund, paid } = bank();
     const agent = durableAgent(graph(refund), new NoPersistenceStorageProvider(), { tools: [refund] });
-    await expect(agent.run("5000")).rejects.toMatchObject({ code: "waiting_not_supported" });
+    await expect(agent.run("5000")).rejects.toMatchObject({
+      code: "waiting_not_supported",
+      toolName: "refund",
+      message: expect.stringContaining('an approval for tool "refund"') as string,
+    });
     expect(paid).toEqual([]);
   });
 
