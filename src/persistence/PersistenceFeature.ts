@@ -141,11 +141,13 @@ export class PersistenceFeature {
 
   /**
    * Lists the unfinished runs by status, then by creation time of their agents. Resume these runs after a restart.
-   * Unreadable agents are last, each with the reason. A three-method storage cannot list its agents, so the list is
-   * empty.
+   * Unreadable agents are last, each with the reason.
+   *
+   * @throws NotSupportedError for a three-method storage, which cannot list its agents.
    */
   async *unfinished(options: UnfinishedOptions = {}): AsyncGenerator<UnfinishedRun> {
     checkSchema(unfinishedSchema, options, "options of unfinished()");
+    this.#assertListable("unfinished()");
     const { includeFailed = false, only = () => true, signal } = options;
     const statuses = ["in_progress", "waiting", "paused", ...(includeFailed ? ["failed"] : []), unreadable];
     const found = new Map(statuses.map((status): [string, AgentSummary[]] => [status, []]));
@@ -174,8 +176,7 @@ export class PersistenceFeature {
   async *checkMigrations(options: Omit<UnfinishedOptions, "includeFailed"> = {}): AsyncGenerator<MigrationCheck> {
     checkSchema(checkSchemaOptions, options, "options of checkMigrations()");
     const { only = () => true, signal = new AbortController().signal } = options;
-    if (this.#setup.log.capabilities.keeps === "checkpoints")
-      throw new NotSupportedError("checkMigrations()", "a list of its agents");
+    this.#assertListable("checkMigrations()");
     const isAsked = (summary: AgentSummary): boolean => {
       signal.throwIfAborted();
       return only(shownOf(summary));
@@ -202,6 +203,11 @@ export class PersistenceFeature {
   /** Rejects a request of any agent. See {@link DurableAgent.reject}. @throws the errors of `DurableAgent.reject`. */
   async reject(requestId: string, reason: string, options: Omit<AnswerOptions, "digest"> = {}): Promise<void> {
     await (await this.#waitingFor(requestId)).reject(requestId, reason, options);
+  }
+
+  #assertListable(operation: string): void {
+    if (this.#setup.log.capabilities.keeps === "checkpoints")
+      throw new NotSupportedError(operation, "a list of its agents");
   }
 
   async #waitingFor(requestId: string): Promise<DurableAgent> {

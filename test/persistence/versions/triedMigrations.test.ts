@@ -105,10 +105,11 @@ describe.each(logStorages)("$name:", (storage) => {
   });
 });
 
-it("checkMigrations is refused on a three-method storage, which cannot list its agents", async () => {
-  const agent = places[0]?.agent(base, { at: undefined }, new RowsProvider());
-  await expect(collect(persistence(agent as AIAgent).checkMigrations())).rejects.toMatchObject({
-    code: "not_supported",
-    operation: "checkMigrations()",
-  });
-});
+it.each(["checkMigrations", "unfinished"] as const)(
+  "%s is refused on a three-method storage, which cannot list its agents",
+  async (list) => {
+    const agent = places[0]?.agent(base, { at: undefined }, new RowsProvider());
+    const listed: AsyncIterable<unknown> = persistence(agent as AIAgent)[list]();
+    await expect(collect(listed)).rejects.toMatchObject({ code: "not_supported", operation: `${list}()` });
+  },
+);
