@@ -26,7 +26,16 @@ export class LineCalls {
   }
 
   isKnown(call: string): boolean {
-    return this.resultOf(call) !== undefined || this.isForgotten(call) || this.earlier?.calls.has(call) === true;
+    return this.#hasResult(call) || this.earlier?.calls.has(call) === true;
+  }
+
+  /** Returns whether a message that is executed again gets the first outcome of this call. */
+  isMade(call: string): boolean {
+    return this.#hasResult(call) || this.earlier?.outcomeOf(call) !== undefined;
+  }
+
+  #hasResult(call: string): boolean {
+    return this.resultOf(call) !== undefined || this.isForgotten(call);
   }
 
   isForgotten(call: string): boolean {

@@ -1,6 +1,6 @@
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import { mayBeToolCallId } from "../../checkpoint/ids/toolCallId.ts";
-import { isOver } from "../../checkpoint/records/callRecords.ts";
+import { isOver, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import { isSinceVisit, type Visit } from "../../checkpoint/records/Visit.ts";
 import {
   type AgentState,
@@ -56,8 +56,12 @@ export class EarlierCalls implements KnownCalls {
 
   /** Returns the outcome of a call that an earlier visit made. `undefined` if the call is to be made. */
   endOf(call: string): Promise<CallEnd> | undefined {
+    const outcome = this.outcomeOf(call);
+    return outcome && import("./findCalls.ts").then(({ readEnd }) => readEnd(this.journal, outcome));
+  }
+
+  outcomeOf(call: string): OutcomeRecord | undefined {
     const { outcome, visit = this.#next } = this.calls.get(call) ?? {};
-    if (isSinceVisit(visit, this.#next) || !isOver(outcome)) return undefined;
-    return import("./findCalls.ts").then(({ readEnd }) => readEnd(this.journal, outcome));
+    return !isSinceVisit(visit, this.#next) && isOver(outcome) ? outcome : undefined;
   }
 }

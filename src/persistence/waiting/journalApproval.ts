@@ -10,8 +10,8 @@ import type { Reply } from "../replay/RecordedAnswers.ts";
 import { assertKeepsRequests } from "./askedRecords.ts";
 
 /**
- * Handles the approval of a tool call of a durable run. A call that has already started needs no approval. After the
- * request is recorded, `needsApproval` of the tool is not called again.
+ * Handles the approval of a tool call of a durable run. After the request is recorded, `needsApproval` of the tool is
+ * not called again.
  *
  * @returns the approving answer.
  * @throws ToolRejectedError, ReplayDivergedError
@@ -24,10 +24,7 @@ export async function journalApproval(
   const { call } = event.approval;
   const { approvals } = recorder.setup;
   const reply = recorder.replies?.of(event);
-  const recorded = recordedCall(recorder, call);
-  // A recorded call was approved or needed no approval. A call that differs from its record fails without a new
-  // request.
-  if (recorded && !recorder.recording?.needsApproval(recorded, !!approvals)) return approved;
+  if (hasStarted(recorder, call)) return approved;
   const problems =
     approvals && (await (await import("./approvalChecks.ts")).recordedProblems(approvals, recorder, event, reply));
   if (reply && !problems) return endsOf(event.context).deliver(reply.requestId, () => accept(recorder, event, reply));
@@ -40,6 +37,16 @@ export async function journalApproval(
 }
 
 const approved = { approved: true };
+
+/**
+ * Returns whether a call was approved before or needed no approval. This includes a finished call of a message that is
+ * executed again. A call that differs from its record fails without a new request.
+ */
+function hasStarted(recorder: RunRecorder, call: ToolCallEvent): boolean {
+  if (call.origin.kind === "model" && recorder.calls.isMade(call.toolCallId)) return true;
+  const recorded = recordedCall(recorder, call);
+  return recorded !== undefined && !recorder.recording?.needsApproval(recorded, !!recorder.setup.approvals);
+}
 
 type ApprovalRequestEvent = InputRequestEvent & { readonly approval: ApprovalEvent };
 

@@ -1,6 +1,7 @@
 import {
   type AgentContext,
   type AssistantMessage,
+  type PendingRequest,
   InMemoryPersistenceStorageProvider,
   persistence,
   strategy,
@@ -101,6 +102,35 @@ it.each(logStorages)("$name: after waits, a message executed again gets its firs
     expect(world.done).toEqual(["pay rent"]);
   }
 });
+
+it.each(
+  logStorages.flatMap((storage) =>
+    [false, true].flatMap((branch) => [false, true].map((crash) => ({ ...storage, branch, crash }))),
+  ),
+)(
+  "$name: an approved call of a message executed again needs no second approval (in a branch: $branch, after a crash: $crash)",
+  async ({ open, branch, crash }) => {
+    const world = new World();
+    const fault = new Fault();
+    if (!crash) fault.repair();
+    const built = passing(
+      [execute],
+      async (message, context) => {
+        fault.strike();
+        return output(message, context);
+      },
+      branch,
+    );
+    const opened = await open();
+    const pay = { ...world.adder("pay", "irreversible"), needsApproval: true };
+    const agent = () => durableAgent(built, opened(), { tools: [pay], turns: [pays] });
+    const { requests } = (await agent().run("go")) as { readonly requests: readonly PendingRequest[] };
+    const approved = agent().resume({ answers: { [requests[0]?.requestId ?? ""]: { approved: true } } });
+    if (crash) await fault.stops(approved);
+    expect(await (crash ? agent().resume() : approved)).toMatchObject({ status: "completed", output: paid });
+    expect(world.done).toEqual(["pay rent"]);
+  },
+);
 
 it.each(logStorages)("$name: a message that left the history gets its first outcomes", async ({ open }) => {
   for (const branch of [false, true]) {
