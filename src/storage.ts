@@ -7,7 +7,7 @@ export type { Clock } from "./internal/Clock.ts";
 export { assertAgentId } from "./internal/options/assertAgentId.ts";
 export type { Sha256 } from "./internal/sha256/Sha256.ts";
 export type { ProcessFacts, ProcessIdentity } from "./nodejs/ProcessIdentity.ts";
-export { incarnationOf } from "./nodejs/incarnation.ts";
+export { incarnationOf } from "./nodejs/ProcessIdentity.ts";
 export type { BlobStore } from "./storage/BlobStore.ts";
 export { LogPersistenceStorageProvider, type LogProviderOptions } from "./storage/LogPersistenceStorageProvider.ts";
 export { ReceivedAppends } from "./checkpoint/format/ReceivedAppends.ts";

@@ -1,6 +1,6 @@
 export { ConformanceError, SimulatedCrashError, ScriptEndedError } from "./errors/testingErrors.ts";
 export type { ConformanceTest } from "./testing/support/Expectations.ts";
-export type { LeftOut } from "./testing/support/LeftOut.ts";
+export type { LeftOut } from "./testing/support/Expectations.ts";
 export { crashAfter } from "./testing/doubles/crashAfter.ts";
 export type { RecordLogTest } from "./testing/conformance/log/logTest.ts";
 export type { RecordLogHarness } from "./testing/conformance/log/RecordLogHarness.ts";

@@ -4,7 +4,7 @@ import { pipeline } from "node:stream/promises";
 import { InvalidAgentIdError, InvalidInputError } from "../errors/agentErrors.ts";
 import type { AgentInspector } from "../inspect/AgentInspector.ts";
 import { TimelineReader } from "./data/TimelineReader.ts";
-import { pageAssets, contentSecurityPolicy, inertJson, pageHtml, valueHtml } from "./pageHtml.ts";
+import { pageAssets, contentSecurityPolicy, inertJson, pageHtml, valueHtml } from "./timelinePage.ts";
 import { redactionOf, type TimelineOptions } from "./options/TimelineOptions.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TimelineItem, TimelineNews } from "./data/TimelineData.ts";

@@ -1,9 +1,11 @@
 import type { AgentInspector } from "../inspect/AgentInspector.ts";
 import { TimelineReader } from "./data/TimelineReader.ts";
-import { pageAssets, pageHtml, valueHtml } from "./pageHtml.ts";
 import { checkTimelineOptions, type TimelineOptions } from "./options/TimelineOptions.ts";
 import type { RunTrace } from "../replay/trace/RunTrace.ts";
-import { comparedRuns } from "./data/comparedRuns.ts";
+import { comparedRuns, type ComparisonData } from "./data/comparedRuns.ts";
+import { createHash } from "node:crypto";
+import type { TimelineAgent, TimelineItem, ListedPage } from "./data/TimelineData.ts";
+import { readFile } from "node:fs/promises";
 
 /**
  * Renders the timeline of an agent as one self-contained HTML page, in pieces. The log is read while the pieces are
@@ -42,4 +44,138 @@ export async function* comparisonPage(
 ): AsyncGenerator<string, void> {
   const data = comparedRuns(before, after, checkTimelineOptions(options));
   yield* valueHtml(await pageAssets(), `${before.agentId} ↔ ${after.agentId} · comparison`, data);
+}
+
+let loaded: Promise<PageAssets> | undefined;
+
+interface PageParts extends PageAssets {
+  readonly items: AsyncIterable<TimelineItem>;
+  /** Returns the data of the agent once all items are known. */
+  readonly agent: () => Promise<TimelineAgent>;
+  readonly title: string;
+  /** The same-origin address of updates. Omitted if the page must not make requests. */
+  readonly events?: string;
+}
+
+/**
+ * Yields the page in pieces. The data is in a script element that browsers do not run. It contains no `<`, so a text
+ * cannot close the element. The policy permits only the script and style of this package, by their hashes.
+ */
+export async function* pageHtml(parts: PageParts): AsyncGenerator<string, void> {
+  yield* documentHtml(parts, timelineJson(parts));
+}
+
+/** The length of a piece, because each piece costs several turns of a stream. */
+const pieceLength = 64 * 1024;
+
+async function* timelineJson({ items, agent }: PageParts): AsyncGenerator<string, void> {
+  let piece = '{"items":[';
+  let separator = "";
+  for await (const item of items) {
+    piece += separator + inertJson(item);
+    separator = ",\n";
+    if (piece.length < pieceLength) continue;
+    yield piece;
+    piece = "";
+  }
+  yield `${piece}],"agent":${inertJson(await agent())}}`;
+}
+
+type DocumentParts = Omit<PageParts, "items" | "agent">;
+
+async function* documentHtml(
+  parts: DocumentParts,
+  data: AsyncIterable<string> | Iterable<string>,
+): AsyncGenerator<string, void> {
+  const { script, style, title, events } = parts;
+  const source = events === undefined ? "" : ` data-events="${escaped(events)}"`;
+  yield `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${contentSecurityPolicy(parts)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>${escaped(title)}</title>
+<style>${style}</style>
+</head>
+<body>
+<div id="timeline"${source}><noscript>This page needs JavaScript.</noscript></div>
+<script type="application/json" id="timeline-data">`;
+  yield* data;
+  yield `</script>\n<script>${script}</script>\n</body>\n</html>\n`;
+}
+
+/** Returns the policy that permits only the page's script and style. */
+export function contentSecurityPolicy({
+  script,
+  style,
+  events,
+}: Pick<PageParts, "script" | "style" | "events">): string {
+  return [
+    "default-src 'none'",
+    `script-src '${hashOf(script)}'`,
+    `style-src '${hashOf(style)}'`,
+    ...(events === undefined ? [] : ["connect-src 'self'"]),
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join("; ");
+}
+
+function hashOf(text: string): string {
+  return `sha256-${createHash("sha256").update(text).digest("base64")}`;
+}
+
+/** Characters that reorder text or are invisible, in the raw and the escaped form of JSON. */
+const unseen = /[\u007f-\u009f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu;
+/** Finds a superset of the replaced sequences in one pass. The surrogate starts all characters of the plane. */
+const needsEscape = /[<\u007f-\u009f\u2028-\u202e\u2066-\u2069\udb40]|\\u00/;
+const escapedControl = /(?<!\\)((?:\\\\)*)\\u00([01][0-9a-f])/g;
+
+/**
+ * Encodes JSON for a script element, without sequences that close the script or start a comment. Control and reordering
+ * characters become text such as `\u{202e}`.
+ */
+export function inertJson(value: unknown): string {
+  const json = JSON.stringify(value);
+  if (!needsEscape.test(json)) return json;
+  return json
+    .replace(escapedControl, "$1\\\\x$2")
+    .replace(unseen, (character) => `\\\\u{${character.codePointAt(0)?.toString(16)}}`)
+    .replaceAll("<", "\\u003c")
+    .replaceAll("\u2028", "\\u2028")
+    .replaceAll("\u2029", "\\u2029");
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
+}
+
+/** Yields a page of one value, in pieces. */
+export async function* valueHtml(
+  assets: PageAssets,
+  title: string,
+  value: ComparisonData | { readonly agents: readonly ListedPage[] },
+): AsyncGenerator<string, void> {
+  yield* documentHtml({ ...assets, title }, [inertJson(value)]);
+}
+
+interface PageAssets {
+  readonly script: string;
+  readonly style: string;
+}
+
+/** Reads the built script and style once. */
+export function pageAssets(): Promise<PageAssets> {
+  loaded ??= readAssets();
+  return loaded;
+}
+
+async function readAssets(): Promise<PageAssets> {
+  const [script, style] = await Promise.all(
+    ["page.js", "page.css"].map((name) => readFile(new URL(`./timeline-page/${name}`, import.meta.url), "utf8")),
+  );
+  return { script: script ?? "", style: style ?? "" };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { shownValue } from "../../src/inspect/log/shownValue.ts";
+import { shownValue } from "../../src/inspect/log/ValueLoader.ts";
 
 describe("a shown value", () => {
   it("is JSON for any value", () => {

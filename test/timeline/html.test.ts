@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { inertJson } from "../../src/timeline/pageHtml.ts";
+import { inertJson } from "../../src/timeline/timelinePage.ts";
 
 describe("the data of a page", () => {
   it("has no invisible or reordering characters in values and keys", () => {

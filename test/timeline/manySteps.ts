@@ -1,5 +1,5 @@
 import type { TimelineItem } from "../../src/timeline/data/TimelineData.ts";
-import { pageAssets, pageHtml } from "../../src/timeline/pageHtml.ts";
+import { pageAssets, pageHtml } from "../../src/timeline/timelinePage.ts";
 
 /** A page of so many steps, every tenth of which begins a branch that was left. */
 export async function manySteps(count: number): Promise<string> {

@@ -1,12 +1,11 @@
 import type { ShownValue, MessageView, FileChangeView, FileStateView, AgentInspector } from "../../inspect.ts";
 import type { Session } from "../session/Session.ts";
-import type { ExitReason } from "../terminal/CommandFailure.ts";
+import { type ExitReason, jsonGiven } from "../terminal/CommandFailure.ts";
 import type { Output } from "../terminal/Output.ts";
 import { type Part, painted, plain, type Paint, type Painted } from "../terminal/painted.ts";
 import { shortValue, bytesText } from "../terminal/shortTexts.ts";
 import { readFile } from "node:fs/promises";
 import type { TokenPrices } from "../../timeline.ts";
-import { jsonGiven } from "../ids/jsonGiven.ts";
 import { assertFile } from "../storage/commandFiles.ts";
 
 const changePaints: Readonly<Record<FileChangeView["change"], Paint>> = {

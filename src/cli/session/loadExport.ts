@@ -3,6 +3,8 @@ import { CommandFailure } from "../terminal/CommandFailure.ts";
 import type { CommandIo } from "../terminal/CommandIo.ts";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { EncryptionOptions, KeySource } from "../../encryption.ts";
+import { keySourceSchema } from "../../storage/KeySource.ts";
 
 export interface LoadedExport {
   readonly path: string;
@@ -61,4 +63,35 @@ function noLoader(path: string): string {
     `Node ${process.versions.node} cannot load the TypeScript of ${path}. Use Node 22.18 or newer; or install a loader and ` +
     `name it: NODE_OPTIONS="--import tsx" agent-persistence …; or give the compiled module.`
   );
+}
+
+export interface ArchiveKeyOptions {
+  readonly archiveKeys?: string | undefined;
+  readonly plain?: boolean | undefined;
+}
+
+/** Returns the keys of `--archive-keys`, from all options of `encrypted()` too. Defaults to the storage's keys. */
+export async function archiveKeys(
+  io: CommandIo,
+  { archiveKeys: given }: ArchiveKeyOptions,
+): Promise<KeySource | undefined> {
+  if (given === undefined) return undefined;
+  const { value } = await loadExport(given, io);
+  const { keys = value } = Object(value) as Partial<EncryptionOptions>;
+  const { success, data } = keySourceSchema.safeParse(keys);
+  if (success) return data;
+  throw new CommandFailure(
+    "usage",
+    `The export ${given} of --archive-keys is no source of keys. Export { current, get }, or a function that returns it.`,
+  );
+}
+
+/** Returns the keys that encrypt a new archive. `false` with `--plain`. */
+export async function newArchiveKeys(
+  io: CommandIo,
+  options: ArchiveKeyOptions,
+): Promise<KeySource | false | undefined> {
+  if (!options.plain) return archiveKeys(io, options);
+  if (options.archiveKeys === undefined) return false;
+  throw new CommandFailure("usage", "Pass --plain or --archive-keys, not both.");
 }

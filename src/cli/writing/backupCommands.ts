@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { BackupFolder } from "../../backup/BackupFolder.ts";
 import { backupStorage, type FailedLog, markRestored, restoreBackup } from "../../backup.ts";
 import type { ExitReason } from "../terminal/CommandFailure.ts";
-import { archiveKeys, type ArchiveKeyOptions, newArchiveKeys } from "../session/archiveKeys.ts";
+import { archiveKeys, type ArchiveKeyOptions, newArchiveKeys } from "../session/loadExport.ts";
 import type { CommonOptions, Session, WritingOptions } from "../session/Session.ts";
 import { reasonOfParts } from "../terminal/failureReport.ts";
 import { type Output, withProgress } from "../terminal/Output.ts";

@@ -3,7 +3,7 @@ import { exportAgent } from "../../transfer.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { checkpointGiven } from "../ids/findCheckpointId.ts";
 import { findAgent } from "../ids/findLog.ts";
-import { type ArchiveKeyOptions, newArchiveKeys } from "../session/archiveKeys.ts";
+import { type ArchiveKeyOptions, newArchiveKeys } from "../session/loadExport.ts";
 import type { Session, WritingOptions } from "../session/Session.ts";
 import { assertNoFile, writeNew } from "../storage/commandFiles.ts";
 import { painted } from "../terminal/painted.ts";

@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
 import { importAgent } from "../../transfer.ts";
 import { assertFile, assertNoFile, writeNew } from "../storage/commandFiles.ts";
-import { type ArchiveKeyOptions, archiveKeys } from "../session/archiveKeys.ts";
+import { type ArchiveKeyOptions, archiveKeys } from "../session/loadExport.ts";
 import type { Session, WritingOptions } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
 import { bytesText, counted } from "../terminal/shortTexts.ts";

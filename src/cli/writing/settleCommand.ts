@@ -1,12 +1,11 @@
 import type { PersistenceStorageProvider, ToolCallInDoubt, ToolCallSettlement } from "../../index.ts";
 import { inspect } from "../../inspect.ts";
 import { type AgentOptions, storedAgents } from "../session/storedAgents.ts";
-import { CommandFailure, onlyOf } from "../terminal/CommandFailure.ts";
+import { CommandFailure, onlyOf, jsonGiven } from "../terminal/CommandFailure.ts";
 import { findAgent, shortened } from "../ids/findLog.ts";
 import type { Session } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
 import { shortValue } from "../terminal/shortTexts.ts";
-import { jsonGiven } from "../ids/jsonGiven.ts";
 
 export interface SettleCommandOptions extends AgentOptions {
   readonly output?: string | undefined;

@@ -1,7 +1,7 @@
 import { stateDataOf } from "../../checkpoint/state/stateDataOf.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentIndex, IndexedCall, Ownership, PlacedRecord } from "../log/AgentIndex.ts";
-import { shownValue } from "../log/shownValue.ts";
+import { shownValue } from "../log/ValueLoader.ts";
 import type { AgentStatus, AgentView, OwnershipView, OwnerView, RunView } from "../view/AgentView.ts";
 import type { CallView } from "../view/CallView.ts";
 import type { RequestView } from "../view/RequestView.ts";

@@ -5,7 +5,7 @@ import type { LogProjection, OrderedRecord } from "../../checkpoint/state/LogPro
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentIndex, IndexedCall } from "../log/AgentIndex.ts";
 import { problemOf } from "../log/readIndex.ts";
-import { shownValue } from "../log/shownValue.ts";
+import { shownValue } from "../log/ValueLoader.ts";
 import type { CallState, CallUndo, CallView } from "../view/CallView.ts";
 import type { ShownValue, LineView } from "../view/viewParts.ts";
 import { recordsBefore } from "../log/laneRecords.ts";

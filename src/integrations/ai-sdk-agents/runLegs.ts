@@ -2,7 +2,7 @@ import type { HostedApproval, HostedLoop } from "../hosted/HostedLoop.ts";
 import { type HostedTool, hostedTool } from "../hosted/HostedTool.ts";
 import type { ProviderMessage } from "../ai-sdk/ProviderModel.ts";
 import { RequestNotOpenError } from "../../errors/requestErrors.ts";
-import { assertDecided } from "../hosted/assertDecided.ts";
+import { assertDecided } from "../hosted/RunRecords.ts";
 import type { HostedAgents } from "../hosted/HostedAgents.ts";
 
 export interface CallInput {

@@ -20,6 +20,8 @@ import { fetchBlobs } from "../../storage/blobs.ts";
 import { readAdded } from "../../storage/readEntries.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import { toolCallsIn, type ToolCallPart } from "./responseMessage.ts";
+import { isRefusal, type RequestRecord } from "../../checkpoint/records/requestRecords.ts";
+import { RequestNotOpenError } from "../../errors/requestErrors.ts";
 
 /** Reads the records of a single-node run from the log without owning the agent. */
 export class RunRecords {
@@ -155,4 +157,19 @@ export class RunRecords {
     const lane = this.#lanes.at(-1);
     return (this.#state ??= (lane === undefined ? undefined : foldLine(this.#index, lane)) ?? emptyState);
   }
+}
+
+/** @throws RequestNotOpenError unless the records contain the same decision */
+export function assertDecided(
+  { request, approval, expiresAt }: RequestRecord,
+  approved: boolean,
+  records: RunRecords,
+  open: readonly string[],
+): void {
+  const { agentId } = records;
+  const reply = approval && records.request(approval.call)?.reply;
+  if (!reply) throw new RequestNotOpenError("request_not_found", agentId, request, undefined, open);
+  if (approved !== isRefusal(reply)) return;
+  if (!reply.expired) throw new RequestNotOpenError("request_answered", agentId, request);
+  throw new RequestNotOpenError("request_expired", agentId, request, new Date(expiresAt ?? reply.at).toISOString());
 }

@@ -29,12 +29,12 @@ import { RecordedLoop } from "../hosted/RecordedLoop.ts";
 import { DurableRun, inRun } from "./wrapped/DurableRun.ts";
 import { JoinedStream, isStopped, StreamCancelled } from "./runner/JoinedStream.ts";
 import { KnownTools } from "./wrapped/KnownTools.ts";
-import { joinNestedRuns } from "./runner/nestedRuns.ts";
-import { makeDurable, withoutRecords } from "./wrapped/runnerConfig.ts";
-import { takingBack } from "./wrapped/StoredRunSession.ts";
-import { type Attempt, waitingState } from "./runner/waitingState.ts";
-import { assertSameSession, givenInput, type StoredInput, storedInput } from "./runner/runInput.ts";
 import {
+  joinNestedRuns,
+  assertSameSession,
+  givenInput,
+  type StoredInput,
+  storedInput,
   type RunInput,
   runLoop,
   type LoopRequest,
@@ -42,7 +42,9 @@ import {
   streamLoop,
   optionsOfState,
 } from "./runner/runLoop.ts";
-import { decisionsIn, laterDecisionsIn } from "./runner/decisionsIn.ts";
+import { makeDurable, withoutRecords } from "./wrapped/runnerConfig.ts";
+import { takingBack } from "./wrapped/StoredRunSession.ts";
+import { type Attempt, waitingState, decisionsIn, laterDecisionsIn } from "./runner/decisionsIn.ts";
 import type { AnySdkAgent, AnyResult, AnyState, AnyStream } from "./wrapped/AnyAgent.ts";
 
 /** Options of a `DurableRunner`: the storage and the options of `install(Persistence)`. */

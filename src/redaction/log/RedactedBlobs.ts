@@ -8,7 +8,7 @@ import type { DataKey } from "../../encryption/keys/DataKey.ts";
 import type { DataKeys } from "../../encryption/keys/DataKeys.ts";
 import { parseBlobReference } from "../../storage/blobs.ts";
 import { noteStoredBlobs } from "../../storage/storedBlobs.ts";
-import type { BlobValues } from "../values/BlobValues.ts";
+import type { BlobValues } from "../values/KnownSecrets.ts";
 import { bytesOfToken, isToken, tokenMark, tokenOf } from "./redactedToken.ts";
 
 const mostReferences = 1_000;

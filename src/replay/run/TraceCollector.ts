@@ -4,7 +4,7 @@ import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type { InputRequestEvent, PipelineEvents, ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
 import { ToolFailedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
-import { shownValue } from "../../inspect/log/shownValue.ts";
+import { shownValue } from "../../inspect/log/ValueLoader.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { describeError } from "../../journal/describeError.ts";

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import type { Clock } from "../../internal/Clock.ts";
 import { randomId } from "../../internal/randomId.ts";
-import { hasEnded, incarnationOf, isSamePlace } from "../../nodejs/incarnation.ts";
-import type { ProcessIdentity } from "../../nodejs/ProcessIdentity.ts";
+import { hasEnded, incarnationOf, isSamePlace, type ProcessIdentity } from "../../nodejs/ProcessIdentity.ts";
 import type { LogOwner, OwnerState } from "../RecordLog.ts";
 import type { TableClaim, TableHead, TableSighting } from "./LogTable.ts";
 import { addFinished, longestLeaseMs, Sightings } from "../lease/Sightings.ts";

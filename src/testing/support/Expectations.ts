@@ -1,8 +1,9 @@
 import { keyPath } from "../../checkpoint/values/unsupportedShape.ts";
 import { ConformanceError } from "../../errors/testingErrors.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { functionSchema, withArticle } from "../../internal/options/optionSchemas.ts";
-import { LeftOutParts, TestLeftOut, warnOfLeftOut } from "./LeftOut.ts";
+import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
+import { functionSchema, withArticle, customSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import type { z } from "zod";
+import { warn } from "../../internal/warn.ts";
 
 /** The assertions of conformance tests, independent of a test runner. */
 export class Expectations {
@@ -170,4 +171,46 @@ export interface ConformanceTest<Made> {
    * @throws ConformanceError with the expected and the actual value.
    */
   run(make: () => Made | PromiseLike<Made>, onLeftOut?: (part: string) => void): Promise<void>;
+}
+
+/** Replaces a control that the storage does not support. */
+export interface LeftOut {
+  /** The reason, for people. Not empty. */
+  readonly leftOut: string;
+}
+
+const leftOutSchema = strictOptions(() => ({ leftOut: nonEmptyString }));
+
+export const functionOrLeftOut: z.ZodType = customSchema(
+  "a function, or { leftOut: the reason }",
+  (member) => typeof member === "function" || leftOutSchema.safeParse(member).success,
+);
+
+/** Ends a test that requires a missing control. */
+class TestLeftOut extends Error {}
+
+export class LeftOutParts {
+  readonly #parts = new Set<string>();
+
+  get all(): readonly string[] {
+    return [...this.#parts];
+  }
+
+  add(member: string, { leftOut }: LeftOut): void {
+    this.#parts.add(`${member}: ${leftOut}`);
+  }
+
+  end(member: string, reason: LeftOut): never {
+    this.add(member, reason);
+    throw new TestLeftOut(member);
+  }
+}
+
+const warnedOf = new Set<string>();
+
+/** Reports a skipped part as a process warning, once per reason. */
+function warnOfLeftOut(part: string): void {
+  if (warnedOf.has(part)) return;
+  warnedOf.add(part);
+  warn("conformance_left_out", `A conformance suite leaves out what needs ${part}`);
 }

@@ -1,15 +1,23 @@
 import type { AgentInspector } from "../../inspect/AgentInspector.ts";
 import type { AgentView } from "../../inspect/view/AgentView.ts";
 import { WorkTime } from "../../inspect/show/WorkTime.ts";
-import type { StepsPage, StepView } from "../../inspect/view/StepView.ts";
+import type {
+  StepsPage,
+  StepView,
+  LogStep,
+  OwnerStep,
+  RollbackStep,
+  RunStep,
+  StatusStep,
+} from "../../inspect/view/StepView.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { redactionOf, type TimelineOptions } from "../options/TimelineOptions.ts";
 import type { Redaction } from "../options/Redaction.ts";
 import { fileTexts, RecordTexts, ShownTexts } from "./ShownTexts.ts";
-import type { TimelineAgent, TimelineDamage, TimelineItem, Cost, TimelineStep } from "./TimelineData.ts";
-import { timelineAppend, timelineMark } from "./timelineMark.ts";
-import { keyOfCheckpoint, pointStep, visitStep } from "./timelineStep.ts";
+import type { TimelineAgent, TimelineDamage, TimelineItem, Cost, TimelineStep, RevertedCall } from "./TimelineData.ts";
+import { keyOfCheckpoint, pointStep, visitStep, timeOf } from "./timelineStep.ts";
+import type { EntryView } from "../../inspect/view/viewParts.ts";
 
 const pageOfSteps = 250;
 /** The approximate maximum number of reads, because a storage may read the whole log each time. */
@@ -163,4 +171,98 @@ class Spent {
   total(): Pick<TimelineAgent, "tokens" | "cost" | "worked"> {
     return withoutUndefined({ tokens: this.#tokens, cost: this.#cost, worked: this.time.total() });
   }
+}
+
+type MarkView = RollbackStep | RunStep | StatusStep | OwnerStep | LogStep;
+
+function timelineMark(step: MarkView, texts: ShownTexts, records: readonly string[]): TimelineItem {
+  const base = withoutUndefined({ key: `${step.kind} ${step.order}`, at: timeOf(step.at) });
+  switch (step.kind) {
+    case "run":
+      return { ...base, kind: "run", run: step.run.runId, input: texts.of(step.run.input, ["input"]) };
+    case "owner":
+      return { ...base, kind: "owner", generation: step.generation, cut: step.tookOver };
+    case "status":
+      return noteOfStatus(base, step, texts);
+    case "log":
+      return { ...base, kind: "note", title: logTitles[step.what], text: step.agentId ?? "" };
+    case "rollback":
+      return rollbackItem(base, step, texts, records);
+  }
+}
+
+/** Returns an append to a log that does not belong to an agent. */
+function timelineAppend({ position, records }: EntryView, texts: ShownTexts, hidesRecords: boolean): TimelineItem {
+  const kinds = [...new Set(records.map(({ kind }) => kind))];
+  const counts = kinds.map((name) => `${records.filter(({ kind }) => kind === name).length} ${name}`);
+  return withoutUndefined({
+    key: `append ${position}`,
+    at: records.map(timeOfRecord).find((time) => time !== undefined),
+    kind: "note" as const,
+    title: `Append ${position}`,
+    text: counts.join(", "),
+    records: hidesRecords ? [] : records.map((record) => texts.plain(record, ["records"])),
+  });
+}
+
+/** Returns the time in a record of another kind of log, if any. */
+function timeOfRecord({ at, ts }: EntryView["records"][number]): number | undefined {
+  return typeof at === "number" ? at : timeOf(typeof ts === "string" ? ts : undefined);
+}
+
+type Base = Pick<TimelineItem, "key" | "at">;
+
+const statusTitles = {
+  queued: "Queued",
+  in_progress: "Goes on",
+  failed: "Failed",
+  paused: "Paused",
+  waiting: "Waits",
+} as const;
+
+const logTitles = {
+  forked: "Forked from",
+  here: "Moved here",
+  moving: "Is being moved",
+  moved: "Moved away",
+  copied: "Copied",
+  pruned: "Pruned: older steps are gone",
+} as const;
+
+function noteOfStatus(base: Base, { status, reason, error }: StatusStep, texts: ShownTexts): TimelineItem {
+  const failure = error && `${error.name}: ${error.message}${error.stack === undefined ? "" : `\n\n${error.stack}`}`;
+  const text = texts.text(failure ?? reason ?? "");
+  const title = statusTitles[status];
+  return status === "failed"
+    ? { ...base, kind: "note", title, text, failed: true }
+    : { ...base, kind: "note", title, text };
+}
+
+function rollbackItem(
+  base: Base,
+  { rollback }: RollbackStep,
+  texts: ShownTexts,
+  records: readonly string[],
+): TimelineItem {
+  const { targetId, fromId, commonAncestorId, state, calls, staying } = rollback;
+  return withoutUndefined({
+    ...base,
+    kind: "rollback" as const,
+    target: targetId === undefined ? undefined : keyOfCheckpoint(targetId),
+    from: fromId === undefined ? undefined : keyOfCheckpoint(fromId),
+    redo: commonAncestorId === undefined ? undefined : (true as const),
+    finished: state === "done",
+    calls: [
+      ...calls.map(({ toolCallId, tool, state: result, error }): RevertedCall =>
+        withoutUndefined({
+          id: toolCallId,
+          tool,
+          result: result === "left" ? ("skipped" as const) : result === "in_doubt" ? ("pending" as const) : result,
+          reason: error === undefined ? undefined : texts.text(error),
+        }),
+      ),
+      ...staying.map(({ toolCallId, tool }): RevertedCall => ({ id: toolCallId, tool, result: "irreversible" })),
+    ],
+    records,
+  });
 }

@@ -7,8 +7,7 @@ import { Details, MarkDetails } from "./details/Details.tsx";
 import { TimelineList } from "./list/TimelineList.tsx";
 import type { Choice } from "../layout/Choice.ts";
 import { Toolbar } from "./Toolbar.tsx";
-import { useChoice } from "./useChoice.ts";
-import { useKeys } from "./useKeys.ts";
+import { useChoice, useKeys } from "./useChoice.ts";
 
 interface TimelineAppProps {
   readonly data: TimelineData;

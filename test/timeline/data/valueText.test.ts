@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { valueText } from "../../../src/timeline/data/ShownTexts.ts";
-import { inertJson } from "../../../src/timeline/pageHtml.ts";
+import { inertJson } from "../../../src/timeline/timelinePage.ts";
 
 describe("values as text", () => {
   it("a short value fits one line, a long one several, and text is unchanged", () => {

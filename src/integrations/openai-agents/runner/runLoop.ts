@@ -1,16 +1,19 @@
-import { Runner, type RunToolApprovalItem } from "@openai/agents-core";
+import { Runner, type RunToolApprovalItem, type Session, RunState } from "@openai/agents-core";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 import type { AnySdkAgent, AnyResult, AnyStream, AnyState } from "../wrapped/AnyAgent.ts";
 import { wrappedAgent } from "../wrapped/durableAgent.ts";
-import type { DurableRun } from "../wrapped/DurableRun.ts";
+import { type DurableRun, besideTheRun, currentCall, currentRun } from "../wrapped/DurableRun.ts";
 import { givenOriginals, withOriginalAgent } from "../wrapped/originals.ts";
 import { sessionInRun } from "../wrapped/StoredRunSession.ts";
-import type { JoinedStream } from "./JoinedStream.ts";
+import { JoinedStream } from "./JoinedStream.ts";
 import { errorWithOriginalAgents, withOriginalAgents } from "./withOriginalAgents.ts";
 import { unexplainedRejection } from "../../../agent/tool/Tool.ts";
 import { InvalidInputError } from "../../../errors/agentErrors.ts";
 import type { ApprovableCall, HostedApproval } from "../../hosted/HostedLoop.ts";
 import { parsedInput } from "../wrapped/recordedAnswer.ts";
+import { quoted } from "../../../errors/AgentPersistenceError.ts";
+import { storeOf } from "../session/SessionStore.ts";
+import { makeDurable } from "../wrapped/runnerConfig.ts";
 
 type Run = Runner["run"];
 export type RunInput = Exclude<Parameters<Run>[1], AnyState>;
@@ -158,4 +161,78 @@ function callOf(run: DurableRun, { rawItem, name = "" }: RunToolApprovalItem): A
     ]);
   const { arguments: input } = rawItem.type === "function_call" ? rawItem : (rawItem.providerData ?? {});
   return { toolCallId, tool: run.knownTools.named(rawItem.name), input: parsedInput(input) };
+}
+
+interface InputWithSession {
+  readonly input: RunInput;
+  /** The id of a PersistenceSession. `null` for any other session, because its id may differ between processes. */
+  readonly session: string | null;
+}
+
+export type StoredInput = RunInput | InputWithSession;
+
+export async function storedInput(input: RunInput, session: Session | undefined): Promise<StoredInput> {
+  return session ? { input, session: await nameOf(session) } : input;
+}
+
+export function givenInput(stored: StoredInput): RunInput {
+  return isWithSession(stored) ? stored.input : stored;
+}
+
+/** @throws InvalidInputError if the session differs from the session of the run's start */
+export async function assertSameSession(stored: StoredInput, session: Session | undefined): Promise<void> {
+  const begun = isWithSession(stored) ? stored.session : undefined;
+  const given = session && (await nameOf(session));
+  if (begun === given) return;
+  const expected = `expected ${wordsFor(begun)}, as at the start of the run, found ${wordsFor(given)}`;
+  throw new InvalidInputError("options of a resume", [{ path: "session", expected }]);
+}
+
+function isWithSession(stored: StoredInput): stored is InputWithSession {
+  return typeof stored === "object" && "session" in stored;
+}
+
+async function nameOf(session: Session): Promise<string | null> {
+  return storeOf(session) ? session.getSessionId() : null;
+}
+
+function wordsFor(session: string | null | undefined): string {
+  if (session === undefined) return "no session";
+  return session === null ? "a session other than a PersistenceSession" : `the PersistenceSession ${quoted(session)}`;
+}
+
+type Given = Parameters<Runner["run"]>;
+
+/**
+ * Patches `Runner.prototype.run`, because agents inside tools use runners that only the SDK knows. Runs inside a call
+ * of a durable run become part of that run. Other runs are unaffected.
+ */
+export function joinNestedRuns(): void {
+  if (Runner.prototype.run === nestedRun) return;
+  Runner.prototype.run = nestedRun as Runner["run"];
+}
+
+async function nestedRun(
+  this: Runner,
+  agent: AnySdkAgent,
+  input: Given[1],
+  options: Given[2],
+): Promise<AnyResult | AnyStream> {
+  const run = currentRun();
+  const call = currentCall();
+  const asEver = () => runOfSdk.call(this, agent, input, options as never);
+  if (!run) return asEver();
+  // Runs outside of calls have no fixed order, and a RunState contains agents that are not durable. Neither is
+  // recorded.
+  if (call === undefined || input instanceof RunState) return besideTheRun(asEver)();
+  makeDurable(this);
+  const { stream = false, ...rest } = options ?? {};
+  const request: LoopRequest = { runner: this, agent, input, options: rest };
+  return stream ? streamNested(run, call, request) : run.turnOf(call).runExclusive(() => runLoop(run, request));
+}
+
+function streamNested(run: DurableRun, call: string, request: LoopRequest): Promise<AnyStream> {
+  const joined = new JoinedStream();
+  const done = run.turnOf(call).runExclusive(() => streamLoop(run, request, joined));
+  return joined.begun(done.then(() => undefined));
 }

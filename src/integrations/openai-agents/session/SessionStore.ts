@@ -11,7 +11,7 @@ import { logIdOf, type ShapeDefinition } from "../../../journal/shape/ShapeDefin
 import type { ShapedLog } from "../../../journal/shape/ShapedLog.ts";
 import type { LogStorage } from "../../../storage/LogStorage.ts";
 import { type Telemetry, traced } from "../../../telemetry/Telemetry.ts";
-import { mutationRecords, recordsOf, type SessionChange } from "./SessionChange.ts";
+import { mutationRecords, recordsOf, type SessionChange, SessionState } from "./SessionState.ts";
 import {
   type CallId,
   type NumberRange,
@@ -20,7 +20,6 @@ import {
   rangesOf,
   type SessionItem,
 } from "./sessionRecords.ts";
-import { SessionState } from "./SessionState.ts";
 
 type SessionLog = ShapedLog<SessionRecord, SessionState>;
 

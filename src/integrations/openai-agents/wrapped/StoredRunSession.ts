@@ -6,7 +6,7 @@ import type {
   Session,
 } from "@openai/agents-core";
 import { hostedTool } from "../../hosted/HostedTool.ts";
-import type { SessionChange } from "../session/SessionChange.ts";
+import type { SessionChange } from "../session/SessionState.ts";
 import type { CallId } from "../session/sessionRecords.ts";
 import { type ReadItems, type SessionStore, storeOf } from "../session/SessionStore.ts";
 import { type DurableRun, currentCall } from "./DurableRun.ts";

@@ -1,7 +1,7 @@
 import { checkSchema, strictOptions } from "../../../internal/options/checkSchema.ts";
 import { customSchema, objectWithMethods } from "../../../internal/options/optionSchemas.ts";
 import type { LogCapabilities, OwnedLog, RecordLog } from "../../../storage/RecordLog.ts";
-import { functionOrLeftOut, type LeftOut } from "../../support/LeftOut.ts";
+import { functionOrLeftOut, type LeftOut } from "../../support/Expectations.ts";
 import type { z } from "zod";
 
 /**

@@ -13,8 +13,13 @@ import type {
 } from "../../../storage/RecordLog.ts";
 import type { LogTable } from "../../../storage/table/LogTable.ts";
 import type { TableRecordLog } from "../../../storage/table/TableRecordLog.ts";
-import { type ConformanceTest, defineConformanceTest, type Expectations } from "../../support/Expectations.ts";
-import type { LeftOut, LeftOutParts } from "../../support/LeftOut.ts";
+import {
+  type ConformanceTest,
+  defineConformanceTest,
+  type Expectations,
+  type LeftOut,
+  type LeftOutParts,
+} from "../../support/Expectations.ts";
 import { checkLogHarness, noAlterBlob, type RecordLogHarness } from "./RecordLogHarness.ts";
 
 /** A conformance test of a `RecordLog`. */

@@ -1,8 +1,14 @@
 import type { AgentCheckpointData } from "../../../checkpoint/data/AgentCheckpointData.ts";
 import { checkSchema, strictOptions } from "../../../internal/options/checkSchema.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../../storage/PersistenceStorageProvider.ts";
-import { type ConformanceTest, defineConformanceTest, type Expectations } from "../../support/Expectations.ts";
-import { functionOrLeftOut, type LeftOut, type LeftOutParts } from "../../support/LeftOut.ts";
+import {
+  type ConformanceTest,
+  defineConformanceTest,
+  type Expectations,
+  functionOrLeftOut,
+  type LeftOut,
+  type LeftOutParts,
+} from "../../support/Expectations.ts";
 
 /** A conformance test of a three-method provider. */
 export type ProviderTest = ConformanceTest<PersistenceStorageProvider | ProviderHarness>;
