@@ -1,10 +1,9 @@
 import { AuthenticationFailedError } from "../errors/encryptionErrors.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { objectWithMethods } from "../internal/options/optionSchemas.ts";
-import { fromUtf8, utf8 } from "../internal/bytes.ts";
+import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../internal/bytes.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import type { StreamEntry, StreamPlace, StreamStore } from "../streams/store/StreamStore.ts";
-import { decodeBytes, encodeBytes } from "./keys/base64.ts";
 import type { DataKey } from "./keys/DataKey.ts";
 import { type KeyedRecordLog, encryptedLogOf } from "./keys/KeyedRecordLog.ts";
 
@@ -44,7 +43,7 @@ class EncryptedStreamStore implements StreamStore {
     const text = JSON.stringify(chunks);
     const entry = { writer, first, chunks: chunks.map(() => "") };
     const key = await this.#log.keyForWriting(streamId);
-    const data = encodeBytes(await key.encrypt(utf8(text), contextOf(streamId, entry, key.id)));
+    const data = toBase64Url(await key.encrypt(utf8(text), contextOf(streamId, entry, key.id)));
     entry.chunks[0] = `${key.id}:${data}`;
     await this.#store.append(streamId, entry);
   }
@@ -62,7 +61,7 @@ class EncryptedStreamStore implements StreamStore {
     const { writer, first } = entry;
     const [id = "", data = ""] = entry.chunks[0]?.split(":") ?? [];
     const key: DataKey | undefined = await this.#log.keys.reading(streamId, id);
-    const bytes = decodeBytes(data);
+    const bytes = fromBase64Url(data);
     const text = bytes && (await key?.decrypt(bytes, contextOf(streamId, entry, id)));
     if (text) return { writer, first, chunks: JSON.parse(fromUtf8(text)) as string[] };
     throw new AuthenticationFailedError(streamId, undefined, "an entry of its stream was changed or moved");

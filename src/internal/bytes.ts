@@ -1,3 +1,12 @@
+interface NodeBuffer {
+  readonly prototype: { readonly indexOf: (this: Uint8Array, text: Uint8Array) => number };
+  from(bytes: ArrayBufferLike, at: number, length: number): { toString(encoding: "base64url"): string };
+  from(text: string, encoding: "base64url"): Uint8Array;
+}
+
+/** The native functions of Node, if available. */
+const { Buffer: nodeBuffer } = globalThis as { readonly Buffer?: NodeBuffer };
+
 export function toBase64(bytes: Uint8Array): string {
   let binary = "";
   for (const byte of bytes) binary += String.fromCharCode(byte);
@@ -6,11 +15,13 @@ export function toBase64(bytes: Uint8Array): string {
 
 /** Encodes bytes as base64url without padding (RFC 4648, section 5). */
 export function toBase64Url(bytes: Uint8Array): string {
+  if (nodeBuffer) return nodeBuffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("base64url");
   return toBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
 export function fromBase64Url(text: string): Uint8Array | undefined {
   if (!/^[A-Za-z0-9_-]*$/.test(text) || text.length % 4 === 1) return undefined;
+  if (nodeBuffer) return new Uint8Array(nodeBuffer.from(text, "base64url"));
   return Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));
 }
 
@@ -36,13 +47,7 @@ export function concatenated(parts: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
-interface NodeBuffer {
-  readonly prototype: { readonly indexOf: (this: Uint8Array, text: Uint8Array) => number };
-}
-
-const { Buffer: nodeBuffer } = globalThis as { readonly Buffer?: NodeBuffer };
-
-/** Returns whether bytes contain a text, without decoding. Uses the native search of Node if available. */
+/** Returns whether bytes contain a text, without decoding. */
 export const includesText: (bytes: Uint8Array, text: Uint8Array) => boolean = nodeBuffer
   ? (bytes, text) => nodeBuffer.prototype.indexOf.call(bytes, text) >= 0
   : includesTextAnywhere;

@@ -1,10 +1,10 @@
+import { fromBase64Url, toBase64Url } from "../../internal/bytes.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { KeyMissingError } from "../../errors/encryptionErrors.ts";
 import { quoted } from "../../errors/AgentPersistenceError.ts";
 import { StorageError } from "../../errors/storageErrors.ts";
 import type { EncryptionKey, KeySource } from "../../storage/KeySource.ts";
 import { decryptWith, encryptWith, importKey } from "./aesGcm.ts";
-import { decodeBytes, encodeBytes } from "./base64.ts";
 
 export const keyBytes = 32;
 
@@ -32,7 +32,7 @@ export async function wrapKey(
     key instanceof Uint8Array
       ? await encryptWith(await importKey(key), bytes, context)
       : await asked("wrap", keyId, () => key.wrap(bytes, context));
-  return { keyId, wrapped: encodeBytes(wrapped) };
+  return { keyId, wrapped: toBase64Url(wrapped) };
 }
 
 /**
@@ -46,7 +46,7 @@ export async function unwrapKey(
   { agentId, context }: WrappedFor,
 ): Promise<Uint8Array | undefined> {
   const key = await keyOf(source, agentId, keyId);
-  const stored = decodeBytes(wrapped) ?? new Uint8Array();
+  const stored = fromBase64Url(wrapped) ?? new Uint8Array();
   const bytes =
     key instanceof Uint8Array
       ? await decryptWith(await importKey(key), stored, context)

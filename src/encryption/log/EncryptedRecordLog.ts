@@ -1,7 +1,7 @@
 import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
 import { noteVerified } from "../../checkpoint/format/verifiedAppends.ts";
 import { type Entry, prunedGapsOf } from "../../checkpoint/records/Entry.ts";
-import { fromUtf8, utf8 } from "../../internal/bytes.ts";
+import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../internal/bytes.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../../storage/BlobStore.ts";
 import type {
@@ -14,7 +14,6 @@ import type {
   RecordLog,
 } from "../../storage/RecordLog.ts";
 import { isAmong, isSelected, unreadable } from "../../storage/summaries.ts";
-import { decodeBytes, encodeBytes } from "../keys/base64.ts";
 import type { DataKey } from "../keys/DataKey.ts";
 import type { DataKeys } from "../keys/DataKeys.ts";
 import { assertNoKeyLog, KeyedRecordLog } from "../keys/KeyedRecordLog.ts";
@@ -231,13 +230,13 @@ const form = /^encrypted:([^:]+):([A-Za-z0-9_-]+)$/;
 const unknownReason = "a reason that cannot be decrypted";
 
 async function sealReason(key: DataKey, agentId: string, reason: string): Promise<string> {
-  return `encrypted:${key.id}:${encodeBytes(await key.encrypt(utf8(reason), contextOf(agentId)))}`;
+  return `encrypted:${key.id}:${toBase64Url(await key.encrypt(utf8(reason), contextOf(agentId)))}`;
 }
 
 /** Decrypts a reason. A request to stop counts even if its reason cannot be decrypted. */
 async function openReason(keys: DataKeys, agentId: string, stored: string): Promise<string> {
   const [, id = "", text = ""] = form.exec(stored) ?? [];
-  const bytes = decodeBytes(text);
+  const bytes = fromBase64Url(text);
   try {
     const key = await keys.reading(agentId, id);
     const reason = bytes && (await key?.decrypt(bytes, contextOf(agentId)));

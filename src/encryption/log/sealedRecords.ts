@@ -1,3 +1,4 @@
+import { fromBase64Url, toBase64Url } from "../../internal/bytes.ts";
 import { z } from "zod";
 import { decodeEntry } from "../../checkpoint/format/entryCodec.ts";
 import { type Entry, type LogRecord, type PrunedGap, prunedGapsOf } from "../../checkpoint/records/Entry.ts";
@@ -5,7 +6,6 @@ import { AuthenticationFailedError } from "../../errors/encryptionErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { parseBlobReference, formatBlobReference } from "../../storage/blobs.ts";
 import { blobsNamedIn } from "../../transfer/transferredBlobs.ts";
-import { decodeBytes, encodeBytes } from "../keys/base64.ts";
 import type { DataKey } from "../keys/DataKey.ts";
 import type { DataKeys } from "../keys/DataKeys.ts";
 
@@ -50,7 +50,7 @@ export async function sealRecords(
 ): Promise<readonly LogRecord[]> {
   const blobs: string[] = [];
   for (const reference of blobsNamedIn(encoded)) blobs.push(await blobNameOf(key, reference));
-  const data = encodeBytes(await key.encrypt(encoded, contextOf(place, key.id, blobs, gaps)));
+  const data = toBase64Url(await key.encrypt(encoded, contextOf(place, key.id, blobs, gaps)));
   const record = { kind: encryptedKind, v: 1, key: key.id, data, ...(blobs.length > 0 && { blobs }) };
   return gaps.length > 0 ? [record, { kind: "pruned", gaps } as LogRecord] : [record];
 }
@@ -75,7 +75,7 @@ export async function openRecords(
   if (!parsed || rest.length > 1) throw failed("it is not encrypted");
   const key = await keys.reading(agentId, parsed.key);
   const context = contextOf({ agentId, generation, position, id }, parsed.key, parsed.blobs ?? [], prunedGapsOf(rest));
-  const bytes = decodeBytes(parsed.data);
+  const bytes = fromBase64Url(parsed.data);
   const encoded = bytes && (await key?.decrypt(bytes, context));
   if (!encoded) throw failed("it was changed, or it belongs to another agent or position");
   const decoded = decodeEntry(encoded, sha256);

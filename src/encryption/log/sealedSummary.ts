@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { AuthenticationFailedError } from "../../errors/encryptionErrors.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
-import { fromUtf8, utf8 } from "../../internal/bytes.ts";
+import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../internal/bytes.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
 import { unreadable, unreadableSummary } from "../../storage/summaries.ts";
-import { decodeBytes, encodeBytes } from "../keys/base64.ts";
 import type { DataKey } from "../keys/DataKey.ts";
 import type { DataKeys } from "../keys/DataKeys.ts";
 
@@ -31,7 +30,7 @@ export async function sealSummary(
   plain: readonly PlainField[],
 ): Promise<AgentSummary> {
   const { agentId, status, order, dueAt, position, createdAt, updatedAt } = summary;
-  const encrypted = encodeBytes(await key.encrypt(utf8(JSON.stringify(summary)), contextOf(summary, key.id)));
+  const encrypted = toBase64Url(await key.encrypt(utf8(JSON.stringify(summary)), contextOf(summary, key.id)));
   const shown = plain.flatMap((name) => (summary[name] === undefined ? [] : [[name, summary[name]]]));
   return {
     agentId,
@@ -66,7 +65,7 @@ async function decrypted(keys: DataKeys, stored: AgentSummary): Promise<AgentSum
   const parsed = sealedSchema.safeParse(stored.data).data;
   if (!parsed) throw failed("its summary is not encrypted");
   const key = await keys.reading(agentId, parsed.key);
-  const bytes = decodeBytes(parsed.encrypted);
+  const bytes = fromBase64Url(parsed.encrypted);
   const text = bytes && (await key?.decrypt(bytes, contextOf({ agentId, position }, parsed.key)));
   if (!text) throw failed("its summary was changed, or it belongs to another agent");
   return JSON.parse(fromUtf8(text)) as AgentSummary;

@@ -1,8 +1,7 @@
-import { decodeBytes, encodeBytes } from "../../encryption/keys/base64.ts";
 import type { DataKey } from "../../encryption/keys/DataKey.ts";
 import type { DataKeys } from "../../encryption/keys/DataKeys.ts";
 import { AuthenticationFailedError } from "../../errors/encryptionErrors.ts";
-import { fromUtf8, utf8 } from "../../internal/bytes.ts";
+import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../internal/bytes.ts";
 import { maximumDepth } from "../../internal/frozenCopy.ts";
 
 /** A text in place of a redacted value: the shown text, then the agent, its key and the encrypted value. */
@@ -17,13 +16,13 @@ export function isToken(text: string): boolean {
 
 /** Returns the bytes with which the encrypted part of each token of an agent starts. */
 export function startOfTokens(agentId: string): Uint8Array {
-  return utf8(`${tokenMark}${encodeBytes(utf8(agentId))}.`);
+  return utf8(`${tokenMark}${toBase64Url(utf8(agentId))}.`);
 }
 
 /** Returns the token of a value. Only the key of the agent can restore the value. */
 export async function tokenOf(key: DataKey, agentId: string, bytes: Uint8Array, shown = ""): Promise<string> {
   const data = await key.encrypt(bytes, contextOf(agentId, key.id));
-  return `${shown}${tokenMark}${[utf8(agentId), utf8(key.id), data].map(encodeBytes).join(".")}]`;
+  return `${shown}${tokenMark}${[utf8(agentId), utf8(key.id), data].map(toBase64Url).join(".")}]`;
 }
 
 /**
@@ -44,8 +43,8 @@ export async function bytesOfToken(keys: DataKeys, token: string, ofAgent: strin
 
 function partsOf(token: string): readonly [agentId: string, keyId: string, data: Uint8Array | undefined] {
   const [, agent = "", key = "", data = ""] = form.exec(token) ?? [];
-  const text = (part: string) => fromUtf8(decodeBytes(part) ?? new Uint8Array());
-  return [text(agent), text(key), decodeBytes(data)];
+  const text = (part: string) => fromUtf8(fromBase64Url(part) ?? new Uint8Array());
+  return [text(agent), text(key), fromBase64Url(data)];
 }
 
 function contextOf(agentId: string, keyId: string): string {
