@@ -153,6 +153,14 @@ export interface RunStart {
   readonly isRefusedCall?: (toolCallId: string) => boolean;
 }
 
+/** Returns the fields of the start of a new line that depend only on its run and its lane. */
+export function startOfLane(
+  { agentId, runId, generation }: Omit<RunLine, "lane"> & Pick<RunStart, "generation">,
+  lane: number,
+) {
+  return { line: { agentId, runId, lane }, generation, visitBase: -lane, visitOrdinal: 0, runId };
+}
+
 /**
  * A part of a model response. The response consists of the parts of one `requestId` since the last `restart`. An
  * executor that cannot stream sends a response as one part. A replay sends a recorded response as one part, with the

@@ -6,7 +6,7 @@ import { ActiveLine, type Nesting } from "./ActiveLine.ts";
 import type { LineEnd } from "./ActiveRun.ts";
 import type { NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import type { RunStart, BranchResult } from "../feature/RunRequest.ts";
+import { startOfLane, type RunStart, type BranchResult } from "../feature/RunRequest.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 import { z } from "zod";
 import { DuplicateNameError } from "../../errors/strategyErrors.ts";
@@ -194,18 +194,14 @@ function branchStart(
   { history }: ParallelPlan,
   { root, input }: Pick<PlannedBranch, "root" | "input">,
 ): RunStart {
-  const { agentId, runId, generation, run, state, graph } = line;
+  const { run, state, graph } = line;
   const { messages, ...others } = state.seed;
   const lane = run.nextLane++;
   const seed: RunStateSeed = history === "fresh" || !messages ? others : { ...others, messages };
   return {
     ...beginningOf(graph, root, input),
     state: seed,
-    line: { agentId, runId, lane },
-    generation,
-    visitBase: -lane,
-    visitOrdinal: 0,
-    runId,
+    ...startOfLane(line, lane),
   };
 }
 

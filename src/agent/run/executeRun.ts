@@ -1,7 +1,7 @@
 import { onAbort } from "../../internal/abortable.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import type { AgentDefinition, SubAgent } from "../feature/AgentDefinition.ts";
-import type { RunRequest, RunStart } from "../feature/RunRequest.ts";
+import { startOfLane, type RunRequest, type RunStart } from "../feature/RunRequest.ts";
 import { pendingRequest, type RunResult } from "../feature/RunResult.ts";
 import { ActiveLine, type Nesting } from "./ActiveLine.ts";
 import { ActiveRun } from "./ActiveRun.ts";
@@ -84,17 +84,13 @@ async function begin(caller: ActiveLine, event: AgentCallEvent): Promise<AgentCa
   }
 }
 
-function startOf({ run, agentId, runId, generation, state }: ActiveLine, input: unknown): RunStart {
-  const lane = run.nextLane++;
+function startOf(line: ActiveLine, input: unknown): RunStart {
+  const lane = line.run.nextLane++;
   return {
     nodeId: "start",
     input,
-    state: { numbers: state.history.numbers },
-    line: { agentId, runId, lane },
-    generation,
-    visitBase: -lane,
-    visitOrdinal: 0,
-    runId,
+    state: { numbers: line.state.history.numbers },
+    ...startOfLane(line, lane),
   };
 }
 

@@ -2,6 +2,7 @@ import { includesText } from "../../internal/bytes.ts";
 import type { ChainLink } from "./EntryChain.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { maximumDepth } from "../../internal/frozenCopy.ts";
+import { parsedJson } from "../../internal/parsedJson.ts";
 import type { Entry } from "../records/Entry.ts";
 
 /** The first bytes of an encoded append with a snapshot. Every other one starts with a bracket. */
@@ -92,7 +93,7 @@ function isEntry(text: string): boolean {
 }
 
 function parsedEntry(text: string): DecodedEntry {
-  const parsed = parse(text);
+  const parsed = parsedJson(text);
   // Only long appends can exceed the depth limit. The check lets other code walk values without a depth limit.
   const deep = text.length > 2 * deepestRecords && isDeeper([parsed], deepestRecords + 1);
   return (deep ? undefined : entryOf(parsed, text.startsWith(snapshotStart))) ?? { ok: false, defect: "malformed" };
@@ -147,14 +148,6 @@ function extrasOf({ id, generation, summary }: EncodableEntry): string {
   const implied = generationOfId(id) === generation;
   if (implied && summary === undefined) return "";
   return `,${JSON.stringify({ ...(implied ? {} : { generation }), ...(summary === undefined ? {} : { summary }) })}`;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function isDeeper(value: object, levels: number): boolean {

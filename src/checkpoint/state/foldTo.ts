@@ -30,8 +30,8 @@ export function stateAt(index: LogProjection, point: CheckpointPoint): AgentStat
 }
 
 /** Like {@link foldTo}, for the head of a line. */
-export function foldLine(index: LogProjection, lane: number, options?: FoldOptions): AgentState | undefined {
-  return fold(index, lane, undefined, options);
+export function foldLine(index: LogProjection, lane: number): AgentState | undefined {
+  return fold(index, lane, undefined);
 }
 
 /** Like {@link foldTo}, for the newest checkpoint of a line before an order, with the later records up to the order. */

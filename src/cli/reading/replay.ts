@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { inspect } from "../../inspect.ts";
 import { compareRuns, readRunTrace, replayRun, replayRuns, type ReplayedRun, type SelectedRun } from "../../replay.ts";
+import type { Candidate } from "../../replay/run/Candidate.ts";
 import { divergenceText } from "../../replay/fixture/divergenceText.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { comparisonPage } from "../../timeline.ts";
@@ -16,11 +17,7 @@ import { counted } from "../terminal/shortTexts.ts";
 import { comparisonLines } from "./compare.ts";
 import { statusOf } from "./shown.ts";
 
-interface CandidateOptions {
-  readonly from?: string | undefined;
-  readonly model?: "recorded" | "live" | undefined;
-  readonly llmModel?: string | undefined;
-  readonly systemPrompt?: string | undefined;
+interface CandidateOptions extends Pick<Candidate, "from" | "model" | "llmModel" | "systemPrompt"> {
   readonly onUnrecordedCall?: "stop" | "execute" | undefined;
 }
 

@@ -3,7 +3,7 @@ import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { endsOf, runOf, visitIn, withinOf } from "../../agent/feature/ContextBinding.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
-import type { RunStart } from "../../agent/feature/RunRequest.ts";
+import { startOfLane, type RunStart } from "../../agent/feature/RunRequest.ts";
 import { executeRun } from "../../agent/run/executeRun.ts";
 import type { RunStateSeed } from "../../agent/state/RunState.ts";
 import { IterationLimitError } from "../../errors/strategyErrors.ts";
@@ -227,17 +227,14 @@ function failsElsewhere({ isInNode }: ExactReplay, { error }: RecordedEnd, end: 
 
 const notReplayed: ReadonlySet<string> = new Set(["iteration_limit", "not_serializable", "checkpoint_too_large"]);
 
-export function freshStart({ agentId, runId, input, generation, history, line }: Recording): RunStart {
+export function freshStart(recording: Recording): RunStart {
+  const { input, history, line } = recording;
   const lane = line.parts[0]?.line.lane ?? 1;
   return {
     nodeId: "start",
     input,
     state: history ? keptState(history, line) : {},
-    line: { agentId, runId, lane },
-    generation,
-    visitBase: -lane,
-    visitOrdinal: 0,
-    runId,
+    ...startOfLane(recording, lane),
   };
 }
 

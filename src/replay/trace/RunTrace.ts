@@ -1,6 +1,6 @@
 import type { CallView } from "../../inspect/view/CallView.ts";
 import type { RequestView } from "../../inspect/view/RequestView.ts";
-import type { UsageView } from "../../inspect/view/viewParts.ts";
+import type { AnswerView } from "../../inspect/view/StepView.ts";
 
 /**
  * A stored or replayed run as plain JSON, for comparisons. Values are shown as in the views of
@@ -74,19 +74,11 @@ export interface TraceMessage {
 }
 
 /** A model request with its response. */
-export interface TraceModelRequest {
+export interface TraceModelRequest extends Omit<AnswerView, "position" | "message"> {
   /** The number of messages of this visit in the request. It also contained the history before the visit. */
   readonly newMessages: number;
   /** The message of the model. */
   readonly response: unknown;
-  /** The model in the settings. Omitted if the settings name no model. */
-  readonly model?: string;
-  readonly finish?: string;
-  readonly usage?: UsageView;
-  /** The failed requests before the response, oldest first. */
-  readonly failures: readonly { readonly name: string; readonly message: string; readonly code?: string }[];
-  /** The call that made the request. Omitted if the node made it. */
-  readonly within?: string;
 }
 
 /** A tool call with its outcome. */

@@ -16,9 +16,9 @@ export class PostgresWrites {
     this.#names = names;
   }
 
-  head(change: string, condition = "true"): string {
+  head(change: string): string {
     return `UPDATE ${this.#names.agents} AS a SET ${change}
-      WHERE a.id = $1::bytea AND a.generation = $2::bigint AND a.owner IS NOT NULL AND ${condition}`;
+      WHERE a.id = $1::bytea AND a.generation = $2::bigint AND a.owner IS NOT NULL`;
   }
 
   /** Notifies listeners if a worker may continue the agent. */

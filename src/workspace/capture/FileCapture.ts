@@ -35,8 +35,8 @@ export class FileCapture {
     this.#views = new GitViews(options.root);
   }
 
-  async scan(before: Scan = emptyScan, onContent: ScanOptions["onContent"] = () => {}): Promise<Scan> {
-    return (await this.#scan(before, onContent)).scan;
+  async scan(before?: Scan): Promise<Scan> {
+    return (await this.#scan(before, () => {})).scan;
   }
 
   /** Returns HEAD and the index, or `undefined` if the repository is missing or git cannot read it. */

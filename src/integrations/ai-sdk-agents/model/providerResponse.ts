@@ -1,4 +1,5 @@
 import type { ContentPart } from "../../../checkpoint/messages/Message.ts";
+import { parsedJson } from "../../../internal/parsedJson.ts";
 import { randomId } from "../../../internal/randomId.ts";
 import type { HostedResponse } from "../../hosted/HostedLoop.ts";
 import { usageOf } from "../../ai-sdk/aiSdkResponse.ts";
@@ -83,12 +84,8 @@ function providerPart(part: ContentPart): ProviderPart {
 /** Parses the input, so that it is stored only once with the call. Text that is not a JSON object stays text. */
 function parsedInput(text: unknown): unknown {
   if (typeof text !== "string") return text;
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return typeof parsed === "object" && parsed !== null ? parsed : text;
-  } catch {
-    return text;
-  }
+  const parsed = parsedJson(text);
+  return typeof parsed === "object" && parsed !== null ? parsed : text;
 }
 
 function wordOf(finishReason: unknown): string | undefined {

@@ -1,4 +1,5 @@
 import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
+import { parsedJson } from "../../../internal/parsedJson.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { ProcessFacts } from "../../../nodejs/ProcessIdentity.ts";
 import { z } from "zod";
@@ -99,12 +100,8 @@ export function decodeControl<Kind extends keyof ControlLines>(
   if (checksum === undefined) return undefined;
   const tailLength = checksum.length + `,"checksum":""}`.length;
   if (sha256.base64url(line.subarray(0, line.length - tailLength)) !== checksum) return undefined;
-  try {
-    const content = (JSON.parse(text) as Readonly<Record<string, unknown>>)[kind];
-    return contents.safeParse({ [kind]: content }).data?.[kind] as ControlLines[Kind] | undefined;
-  } catch {
-    return undefined;
-  }
+  const content = (parsedJson(text) as Readonly<Record<string, unknown>> | undefined)?.[kind];
+  return contents.safeParse({ [kind]: content }).data?.[kind] as ControlLines[Kind] | undefined;
 }
 
 /** Whether a line ends an owner's use of a segment. */
