@@ -38,10 +38,7 @@ export interface BackupOptions {
   readonly keys?: KeySource | false | undefined;
   /** Called after each log with the number of finished logs. Must not throw. */
   readonly onProgress?: ((finished: number) => void) | undefined;
-  /**
-   * Removes the archives of logs that the storage no longer has. Defaults to `false`, so that a lost or another storage
-   * does not erase the backup.
-   */
+  /** Removes archives whose log is missing. Defaults to `false`, so that a lost storage does not erase the backup. */
   readonly removeDeleted?: boolean | undefined;
   /** Stops the backup with the signal's reason. The directory stays a valid backup. Defaults to no signal. */
   readonly signal?: AbortSignal | undefined;

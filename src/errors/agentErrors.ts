@@ -32,10 +32,7 @@ export class AgentMovedError extends AgentPersistenceError {
   }
 }
 
-/**
- * Two agent definitions without an explicit id use the same storage, so each would continue the runs of the other. The
- * stored state is unchanged.
- */
+/** Two agent definitions without an id share a storage and would continue each other's runs. Nothing was changed. */
 export class DefaultIdSharedError extends AgentPersistenceError {
   override readonly code = "default_id_shared";
 

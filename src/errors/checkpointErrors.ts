@@ -101,10 +101,7 @@ export interface UnresolvedMismatch {
   readonly options: readonly string[];
 }
 
-/**
- * Recovery stopped because the environment does not match the checkpoint and `onEnvironmentMismatch` is not configured.
- * The stored state is unchanged.
- */
+/** The environment does not match the checkpoint, and no `onEnvironmentMismatch` is set. Nothing was changed. */
 export class EnvironmentMismatchError extends AgentPersistenceError {
   override readonly code = "environment_mismatch";
 
@@ -185,10 +182,7 @@ function problemOf(agentId: string, { obstacle, joinedBranch, openTo = "" }: Ref
   }
 }
 
-/**
- * An interrupted rollback has steps left for a participant that the agent definition does not have. The rollback stays
- * open, and the stored state is unchanged.
- */
+/** An interrupted rollback needs a participant that the agent lacks. It stays open, and nothing was changed. */
 export class ParticipantMissingError extends AgentPersistenceError {
   override readonly code = "participant_missing";
 
@@ -231,10 +225,7 @@ interface FailedCall extends ListedCall {
   readonly error: unknown;
 }
 
-/**
- * A rollback stopped at a call that could not be reverted. The rollback stays open and blocks the agent. The next
- * rollback, run or resume continues it.
- */
+/** A rollback stopped at a call it cannot revert. It blocks the agent until a rollback, run or resume continues it. */
 export class RollbackIncompleteError extends AgentPersistenceError {
   override readonly code = "rollback_incomplete";
 

@@ -140,10 +140,7 @@ const nextSteps: Readonly<Record<StorageFailure, string>> = {
 
 const noFolder = "A part of that path is a file. Choose a directory.";
 
-/**
- * The system behind a storage failed, such as a file system or a database. Acknowledged writes are intact. The failed
- * call could have taken effect.
- */
+/** The system behind a storage failed. Acknowledged writes are intact, and the failed call possibly took effect. */
 export class StorageError extends AgentPersistenceError {
   override readonly code = "storage_failed";
 

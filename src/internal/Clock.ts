@@ -4,11 +4,7 @@ export interface Clock {
   now(): number;
   /** Monotonic time in milliseconds from an arbitrary start. */
   monotonic(): number;
-  /**
-   * Calls back once after `ms` milliseconds. Returns a function that cancels the timer.
-   *
-   * @param background True for a timer that does not keep the process alive.
-   */
+  /** Calls back after `ms`. Returns a function that cancels. @param background does not keep the process alive */
   after(ms: number, callback: () => void, background?: boolean): () => void;
 }
 

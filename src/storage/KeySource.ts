@@ -6,11 +6,7 @@ import { customSchema, functionSchema, nonEmptyString } from "../internal/option
  * many agents is read with few calls, because a process keeps the data keys that it used last.
  */
 export interface WrappingKey {
-  /**
-   * Encrypts a data key of 32 bytes.
-   *
-   * @param context - identifies the data key. If the service supports it, pass it as additional authenticated data.
-   */
+  /** Encrypts a data key of 32 bytes. @param context identifies the key, as additional authenticated data */
   wrap(dataKey: Uint8Array, context: string): Promise<Uint8Array>;
   /**
    * Returns the data key that `wrap` encrypted with the same context, or `undefined` for any other bytes. A rejection

@@ -61,10 +61,7 @@ export interface LogOwner {
   readonly mustExist?: boolean | undefined;
 }
 
-/**
- * The state of an owner. `alive` renews its lease, the process of a `gone` owner has certainly exited, and a `silent`
- * owner did not renew for a full lease.
- */
+/** `alive`: renews its lease. `gone`: its process has exited. `silent`: has not renewed for a whole lease. */
 export type OwnerState = "alive" | "gone" | "silent";
 
 /** A stored status summary that was damaged or belonged to another agent. It was rebuilt from the log. */
@@ -255,11 +252,7 @@ export interface RecordLog {
    * @throws StorageError if the storage failed. Some agents are possibly created.
    */
   createMany?(agents: readonly NewAgent[]): Promise<readonly (boolean | Error)[]>;
-  /**
-   * Describes the end of an agent's log without writing. If the method is missing, the storage cannot tell.
-   *
-   * @throws CorruptLogError if the log is damaged.
-   */
+  /** Describes the end of a log. Without this method, the storage cannot tell. @throws CorruptLogError if damaged */
   end?(agentId: string): Promise<LogEnd>;
   /** Returns the owner and its state. `undefined` if the log is free. Does not take ownership. */
   owner(agentId: string): Promise<(LogOwner & { readonly generation: number; readonly state: OwnerState }) | undefined>;

@@ -153,10 +153,7 @@ async function headIn(
   return state && withParts(log, agentId, { index, state, end }, known);
 }
 
-/**
- * Whether the head needs records from before the read entries. These records contain a message of a joined branch, or
- * state that a redo left behind.
- */
+/** Whether the head needs records before the read entries: messages of a joined branch, or what a redo left. */
 function needsWhole(index: LogProjection): boolean {
   return index.needsWhole || index.merged.some((ordered) => isMerged(recordByValue(index, ordered)));
 }

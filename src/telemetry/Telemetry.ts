@@ -23,10 +23,7 @@ export abstract class Telemetry {
   /** Starts the operations of agents. Called by this library. */
   readonly agents: AgentTelemetry = new AgentTelemetry((operation) => this.begin(operation));
 
-  /**
-   * Whether operations end with the messages, inputs and outputs of models and tools. If false, they have only names,
-   * ids and numbers. Defaults to false.
-   */
+  /** Whether operations contain messages, inputs and outputs, not only names, ids and numbers. Defaults to false. */
   readonly content?: boolean | undefined;
 
   /** Starts an operation. Its parent is the one whose `run` is active. `undefined` hides the operation. */

@@ -147,10 +147,7 @@ export async function withArchive<Result>(
 
 const quote = 34;
 const backslash = 92;
-/**
- * Contains 1 at the byte values of `,`, `[`, `{` and `:`. One of these characters precedes every value and key except
- * the first.
- */
+/** Contains 1 at `,`, `[`, `{` and `:`. One of these bytes precedes every value and key except the first. */
 const beforeItem = Uint8Array.from({ length: 256 }, (_, byte) => (",[{:".includes(String.fromCharCode(byte)) ? 1 : 0));
 
 /** Counts the values and keys in JSON text without parsing it. An empty array or object counts as two. */

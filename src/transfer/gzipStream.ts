@@ -1,10 +1,7 @@
 import { InvalidArchiveError } from "../errors/storedDataErrors.ts";
 import { nextTurn } from "../internal/nextTurn.ts";
 
-/**
- * The maximum input of a stream at a time. Platform streams buffer all their output, which can be a thousand times as
- * large as the input.
- */
+/** The maximum input of a stream at a time. Platform streams buffer their output, which can be 1,000 times larger. */
 const pieceBytes = 64 * 1024;
 
 /** Compresses bytes on demand, with little buffering. */
@@ -12,10 +9,7 @@ export function gzipped(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   return through(bytes, new CompressionStream("gzip"));
 }
 
-/**
- * Decompresses the output of {@link gzipped}. @throws InvalidArchiveError for invalid gzip data, or errors of the
- * source
- */
+/** Decompresses the output of {@link gzipped}. @throws InvalidArchiveError for invalid data, or errors of the source */
 export async function* gunzipped(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   let failure: { readonly error: unknown } | undefined;
   async function* noted(): AsyncGenerator<Uint8Array, void, undefined> {

@@ -50,10 +50,7 @@ export class BlobsOfLines {
     return [...blobsNamedIn(line)].filter((reference) => !this.#given.has(reference));
   }
 
-  /**
-   * Reads a blob for the first line that refers to it. @throws CorruptBlobError, UnreadableValueError for a missing
-   * blob
-   */
+  /** Reads a blob of a line that refers to it. @throws CorruptBlobError, UnreadableValueError for a missing blob */
   async read(reference: string, line: Uint8Array): Promise<BlobPart | undefined> {
     const bytes = await this.#blobs.get(this.#agentId, reference);
     if (!bytes) return this.#assertNotNeeded(line, reference);

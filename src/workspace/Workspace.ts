@@ -47,10 +47,7 @@ export interface WorkspaceOptions {
    * By default the rollback rejects with FileConflictError, which lists the conflicts, and makes no change.
    */
   readonly onConflict?: ConflictHandler | undefined;
-  /**
-   * Merges the content if `onConflict` returns `merge`. The rollback is refused if the conflict remains unresolved. By
-   * default only clean merges are applied.
-   */
+  /** Merges if `onConflict` returns `merge`. A remaining conflict refuses the rollback. Defaults to clean merges. */
   readonly conflictResolver?: ConflictResolver | undefined;
   /** The maximum size in bytes of files that are read, written or restored. Defaults to 10,485,760 (10 MB). */
   readonly maximumFileBytes?: number | undefined;

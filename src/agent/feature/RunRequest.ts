@@ -183,10 +183,7 @@ export type RunDelta = (
   readonly requestId: string;
 };
 
-/**
- * Called for each part, in order. The run does not wait for it. If it throws, a process warning is emitted, and it is
- * not called again in this run.
- */
+/** Called for each part, in order, without waiting. If it throws, the run warns and does not call it again. */
 export type OnDelta = (delta: RunDelta) => void;
 
 export interface BranchResult {

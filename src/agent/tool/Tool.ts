@@ -17,10 +17,7 @@ export type ToolEffect = "none" | "idempotent" | "reversible" | "irreversible";
 
 /** The second argument of a tool's `execute`. */
 export interface ToolCallOptions {
-  /**
-   * The library's id of the call. Use it as an idempotency key: retries and replays keep the id. After a rollback, the
-   * same call gets another id.
-   */
+  /** The id of the call, usable as an idempotency key. Retries and replays keep it, and a rollback changes it. */
   readonly toolCallId: string;
   /** The fencing token of the process that runs the agent, for systems that check such tokens. 0 without fencing. */
   readonly generation: number;

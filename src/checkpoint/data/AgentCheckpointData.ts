@@ -45,10 +45,7 @@ export interface CheckpointBranch {
   readonly output?: unknown;
 }
 
-/**
- * A point from which a run can continue, with the next node and its input. Values are decoded and frozen. Large values
- * are built when they are first read.
- */
+/** A point from which a run can continue, with decoded and frozen values. Large values are built on first use. */
 export interface AgentCheckpointData {
   readonly checkpointId: string;
   /** The name from `nameCheckpoint`, which can be used in place of the id. `undefined` without a name. */
@@ -83,10 +80,7 @@ export interface AgentCheckpointData {
   readonly branches?: readonly CheckpointBranch[];
   /** The id of the checkpoint at which the joined branches started. Set if `merge` of `nodeId` runs next. */
   readonly joined?: string;
-  /**
-   * The message history at the start of the next node. A user or tool message that is the input of the node is only in
-   * `lastInput`.
-   */
+  /** The history at the start of the next node. A message that is the input of the node is only in `lastInput`. */
   readonly messageHistory: readonly Message[];
   readonly storage: Readonly<Record<string, unknown>>;
   readonly model?: string;

@@ -15,10 +15,7 @@ export const TaskStatus = {
 
 export type TaskStatus = (typeof TaskStatus)[keyof typeof TaskStatus];
 
-/**
- * The kind of input that a waiting run needs. `timer` if it continues by itself at a certain time. `event` if it waits
- * for an event that `send()` stores.
- */
+/** What a waiting run needs. `timer` if it continues by itself at a time, `event` if it waits for `send()`. */
 export type WaitingFor = "user_input" | "external_api" | "human_approval" | "timer" | "event";
 
 /** The possible next statuses of a task. A failed task is queued again only if it is recoverable. */

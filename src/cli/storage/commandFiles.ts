@@ -24,11 +24,7 @@ async function assertFolderOf(file: string): Promise<void> {
     throw new CommandFailure("notFound", `There is no folder ${dirname(file)} for ${basename(file)}.`);
 }
 
-/**
- * Writes a new file that only its owner can access, or no file. The file appears after all its data is durable.
- *
- * @throws an Error of Node such as `EEXIST`
- */
+/** Writes a new file for its owner only, which appears when its data is durable. @throws an Error such as `EEXIST` */
 export async function writeNew(
   file: string,
   pieces: AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>,

@@ -84,9 +84,7 @@ function problemIn(data: unknown): Problem {
   return { code: String(code), message: String(message) };
 }
 
-/**
- * Reads the number of checkpoints of a running agent and the newest time, which its summary lacks. Empty if damaged.
- */
+/** Reads the checkpoint count and the newest time, which the summary of a running agent lacks. Empty if damaged. */
 export async function readProgress(
   log: RecordLog,
   { agentId }: ListedAgent,

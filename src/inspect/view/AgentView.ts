@@ -30,10 +30,7 @@ export interface ListedAgent {
   readonly agentId: string;
   readonly shape: LogShape;
   readonly status: AgentStatus;
-  /**
-   * The reason for the status in text form. This is an error, the reason of a pause or a cancellation, or the prompt of
-   * a request. Omitted if unknown.
-   */
+  /** An error, the reason of a pause or a cancellation, or the prompt of a request, as text. Omitted if unknown. */
   readonly reason?: string;
   /** Explains why an agent in progress is stuck. Requires `explain`. Omitted if a process runs the agent. */
   readonly stuck?: {
@@ -48,10 +45,7 @@ export interface ListedAgent {
   readonly problem?: Problem;
   /** In ISO 8601. Omitted if unknown, for example for an unreadable agent. */
   readonly createdAt?: string;
-  /**
-   * The time of the last status change, in ISO 8601. With `explain`, the time of the newest checkpoint of an agent in
-   * progress. Omitted if unknown.
-   */
+  /** When the status changed, or with `explain` the newest checkpoint of an agent in progress. Omitted if unknown. */
   readonly updatedAt?: string;
   /** The time at which the agent is due, such as the end of a wait, in ISO 8601. Omitted if it is not due. */
   readonly dueAt?: string;
@@ -60,10 +54,7 @@ export interface ListedAgent {
   readonly priority?: number;
   /** The ids of the open requests. */
   readonly requestIds: readonly string[];
-  /**
-   * An upper bound for the number of checkpoints, at the last status change. With `explain`, the current number for an
-   * agent in progress. Omitted if unknown.
-   */
+  /** An upper bound of the checkpoints at the last status change, or with `explain` the number. Omitted if unknown. */
   readonly checkpoints?: number;
   /** Pass this as `after` to list the following agents. */
   readonly cursor: string;

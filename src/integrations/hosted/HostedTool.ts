@@ -12,10 +12,7 @@ import { strictOptions } from "../../internal/options/checkSchema.ts";
 
 /** Defines how crash recovery and rollbacks treat the calls of a tool. */
 export interface HostedToolSettings<in Input = never, in Output = never> {
-  /**
-   * The side effect of a call, which determines how a call in doubt is handled. Defaults to `reversible` if `rollback`
-   * is given, otherwise `irreversible`.
-   */
+  /** How a call in doubt is handled. Defaults to `reversible` if `rollback` is given, otherwise `irreversible`. */
   readonly effect?: ToolEffect | undefined;
   /** Undoes a call during a rollback, by its input and recorded output. Defaults to no undoing. */
   readonly rollback?: ((input: Input, call: HostedRollback<Output>) => unknown) | undefined;

@@ -9,10 +9,7 @@ export type OlderContent =
   /** Oldest first. The first message can be the summary of earlier messages. */
   | { readonly kind: "messages"; readonly messages: readonly Message[] };
 
-/**
- * Returns the summary that replaces older content. Awaited at the end of each node. If it throws, the content stays,
- * and the next node tries again.
- */
+/** Returns the summary of older content. Awaited after each node. After an error, the next node tries again. */
 export type Summarizer = (
   older: OlderContent,
   options: { readonly signal: AbortSignal },

@@ -68,10 +68,7 @@ export class LineCalls {
     return [{ ...facts, kind: "outcome", moved: true }];
   }
 
-  /**
-   * Suspends the calls that wait, with the calls around them. None of these calls is in doubt. A call that timed out
-   * can still run, and is not suspended.
-   */
+  /** Suspends the waiting calls and the calls around them, which are not in doubt. Calls that timed out go on. */
   suspend(waiting: readonly string[]): readonly OutcomeRecord[] {
     const ids = new Set(waiting);
     for (const id of ids) {

@@ -3,10 +3,7 @@ import type { RunTrace, TraceCall, TraceWait } from "../trace/RunTrace.ts";
 
 /** The differences between two runs, as plain JSON. */
 export interface RunComparison {
-  /**
-   * Whether status, output, error, path, messages, calls and waits are equal. Models, tokens, times, costs and the ids of
-   * calls do not count.
-   */
+  /** Whether the runs are equal, except for models, tokens, times, costs and the ids of calls. */
   readonly isSame: boolean;
   readonly before: RunSummary;
   readonly after: RunSummary;

@@ -92,10 +92,7 @@ export class OwnedAgent {
     return true;
   }
 
-  /**
-   * Stores a claim in the next slot, which restarts the log there. Earlier entries no longer count. After a crash, the
-   * next owner removes the remaining items.
-   */
+  /** Claims the next slot, where the log restarts without earlier entries. Later owners remove what a crash left. */
   async drop(): Promise<boolean> {
     if (!(await this.#isOwner())) return false;
     const { summaries, slots, heads } = this.#backend;

@@ -13,10 +13,7 @@ export interface Dropped {
   readonly expires?: number | undefined;
 }
 
-/**
- * Removes the items of a dropped agent. Safe to run concurrently and after a new owner started, because items of later
- * generations and slots are kept.
- */
+/** Removes the items of a dropped agent, but not of later generations and slots. Safe to run concurrently. */
 export async function sweepDropped(
   { connection, summaries }: { readonly connection: DynamoDBConnection; readonly summaries: Summaries },
   { agentId, generation, slot, expires }: Dropped,

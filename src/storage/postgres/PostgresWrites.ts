@@ -5,10 +5,7 @@ import type { PostgresNames } from "./postgresNames.ts";
 import { claimable, putSummary } from "./postgresMigrations.ts";
 import type { Given, PostgresStatement } from "./selectAgents.ts";
 
-/**
- * The statements of owners. `$1` is the agent id, `$2` the generation. Each statement returns a row if that owner still
- * owns the agent.
- */
+/** The statements of owners, with agent id `$1` and generation `$2`. They return a row if the owner owns the agent. */
 export class PostgresWrites {
   readonly #names: PostgresNames;
 

@@ -44,10 +44,7 @@ export interface LogTable {
    * one. Otherwise stores no data and resolves to `false`.
    */
   append(agentId: string, generation: number, append: TableAppend): Promise<boolean>;
-  /**
-   * Works like `append`, and removes the owner in the same atomic write. If the method is missing, the log calls
-   * `append` and `release`.
-   */
+  /** Appends and removes the owner in one atomic write. Without this method, the log calls `append` and `release`. */
   appendAndRelease?(agentId: string, generation: number, append: TableAppend): Promise<boolean>;
   /**
    * Creates agents without an owner, with generation 1, their first append and its summary, in one atomic write. Skips
@@ -83,10 +80,7 @@ export interface LogTable {
   publish?(agentId: string, generation: number, published: TablePublication): Promise<boolean>;
   /** Lists agents with a summary, sorted by the UTF-8 bytes of their `order`, then of their id. */
   list(selection: TableSelection): Promise<TableList>;
-  /**
-   * Works like `RecordLog.watch` and reports each `release` in any process. If the method is missing, the log reports
-   * only releases of owners in this process.
-   */
+  /** Reports each `release` in any process. Without this method, the log reports only those of its own process. */
   watch?(onChange: () => void): Promise<LogWatch>;
 }
 
@@ -232,10 +226,7 @@ export interface TableSelection {
   readonly after?: { readonly order: string; readonly agentId?: string | undefined } | undefined;
   /** The maximum number of agents. */
   readonly limit: number;
-  /**
-   * A higher limit that the table may use if most of the next agents have an owner, because a list of free agents skips
-   * them. Defaults to `limit`.
-   */
+  /** The limit if most of the next agents have an owner, for lists that skip them. Defaults to `limit`. */
   readonly passingLimit?: number | undefined;
 }
 

@@ -39,10 +39,7 @@ interface Surroundings {
   readonly oneMachine: boolean;
 }
 
-/**
- * Owners in this process that were not released because the storage failed. Their process is still running, so other
- * processes only notice that they are silent.
- */
+/** Owners that a failed storage did not release. Other processes only notice their silence, as the process runs. */
 const finished = new Set<string>();
 
 /** Creates claims and determines whether owners are alive, based on their processes and renewals. */

@@ -30,10 +30,7 @@ export interface AttachStreamOptions {
   readonly signal?: AbortSignal | undefined;
   /** How often to look for new chunks, in milliseconds. Defaults to 100. A store that can notify is faster. */
   readonly pollMs?: number | undefined;
-  /**
-   * How long a call of the store may take, in milliseconds. Defaults to 5,000. While the store fails, the responses
-   * follow from the log when they are complete.
-   */
+  /** How long a call of the store may take. Defaults to 5,000 ms. Without the store, responses follow from the log. */
   readonly storeTimeoutMs?: number | undefined;
 }
 

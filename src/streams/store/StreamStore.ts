@@ -43,11 +43,7 @@ export interface StreamStore {
    * @param upTo - defaults to the end of the stream. Then the whole stream is removed.
    */
   remove(streamId: string, upTo?: StreamPlace): Promise<void>;
-  /**
-   * Calls `onChange` when the stream has possibly changed. Without this method, or without a call, readers poll.
-   *
-   * @returns a function that ends the calls.
-   */
+  /** Calls back when the stream possibly changed. Without it, readers poll. @returns a function that ends the calls */
   watch?(streamId: string, onChange: () => void): () => void;
 }
 

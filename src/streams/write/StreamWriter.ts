@@ -152,10 +152,7 @@ export class StreamWriter {
     });
   }
 
-  /**
-   * Before the next append, repeats an append that possibly failed. It is repeated unchanged, because stores ignore an
-   * entry that begins like a stored one.
-   */
+  /** First repeats an append that possibly failed, unchanged, because stores ignore an entry they already have. */
   async #append(entry: StreamEntry): Promise<void> {
     const left = [...this.#left, entry];
     while (left[0] && (await this.#calls.append(left[0]))) left.shift();

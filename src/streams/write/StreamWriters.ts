@@ -12,10 +12,7 @@ export interface StreamsConfig {
   readonly batchDelayMs?: number | undefined;
   /** The number of chunks in one append, after the first four of a response. Defaults to 64. */
   readonly batchChunks?: number | undefined;
-  /**
-   * How long a call of the store may take, in milliseconds. A later answer counts as a failure. The end of a run waits
-   * no longer than this. Defaults to 5,000.
-   */
+  /** How long a call of the store, and the end of a run, may wait before it counts as failed. Defaults to 5,000 ms. */
   readonly storeTimeoutMs?: number | undefined;
   /** Defaults to the system clock. */
   readonly clock?: Clock | undefined;

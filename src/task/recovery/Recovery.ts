@@ -228,10 +228,7 @@ export interface OfferedMismatch {
   readonly doneBy: (option: RecoveryOption) => RecoveryParticipant | undefined;
 }
 
-/**
- * Collects the options that need no change, and the options of participants. If several participants offer an option,
- * the first one carries it out.
- */
+/** Collects the options that need no change, and those of participants. The first to offer an option carries it out. */
 export async function offeredOptions(
   mismatch: EnvironmentMismatch,
   participants: readonly RecoveryParticipant[],

@@ -25,10 +25,7 @@ import type { FileReservations } from "./FileReservations.ts";
  */
 export interface TaskWorkerOptions extends RecoveryHandlers {
   readonly tasks: TaskManager;
-  /**
-   * The agent for each task name, or one agent for all names. Agents need Persistence with the storage of `tasks`. The
-   * worker ignores tasks with other names.
-   */
+  /** The agent for each task name, or for all. Agents need Persistence with this storage. Ignores other tasks. */
   readonly agents: Readonly<Record<string, AIAgent<never, unknown>>> | AIAgent<never, unknown>;
   /** The queues that this worker serves, with their limits over all workers. Defaults to no queues. */
   readonly queues?: Readonly<Record<string, QueueLimits>> | undefined;

@@ -116,10 +116,7 @@ export interface TimelineAnswer {
   readonly failed: readonly string[];
 }
 
-/**
- * The displayed state of a call. `irreversible` means that it succeeded and cannot be undone. `cut` means that it
- * started without finishing and may be repeated.
- */
+/** The state of a call. `irreversible`: succeeded and cannot be undone. `cut`: not finished, and may be repeated. */
 export type TimelineCallState =
   | "succeeded"
   | "failed"

@@ -7,10 +7,7 @@ export interface TimelineFilter {
   readonly tool: string;
 }
 
-/**
- * Returns the items that match a filter. A step with a hidden parent is attached to its nearest visible ancestor, which
- * keeps the graph connected.
- */
+/** Returns the items that match. Steps with a hidden parent are attached to their nearest visible ancestor. */
 export function shownItems(items: readonly TimelineItem[], filter: TimelineFilter): readonly TimelineItem[] {
   const { text, states, tool } = filter;
   if (text === "" && states.size === 0 && tool === "") return items;

@@ -64,12 +64,7 @@ function chunkContextOf(header: ReadableFacts & { readonly id: string }, index: 
   return JSON.stringify(["agent-persistence archive", 1, ...facts, ...(checksum === undefined ? [] : [checksum])]);
 }
 
-/**
- * Encrypts an archive while it is written, in chunks. The data key is random and encrypted with the current key of a
- * source.
- *
- * @throws KeyMissingError
- */
+/** Encrypts an archive in chunks, with a random data key that a source encrypts. @throws KeyMissingError */
 export async function* encryptedArchive(
   bytes: AsyncIterable<Uint8Array>,
   { agentId, position, generation, checksum, shape }: ReadableFacts,

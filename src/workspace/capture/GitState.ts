@@ -13,9 +13,7 @@ export interface GitHead {
 
 export interface GitState {
   readonly head: GitHead;
-  /**
-   * Index entries by path from the top of the work tree. An entry has the format of git, with one line for each stage.
-   */
+  /** Index entries by path from the top of the work tree, in the format of git, with one line for each stage. */
   readonly index: ReadonlyMap<string, string>;
   readonly indexHash: string;
 }

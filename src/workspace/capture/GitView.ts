@@ -62,10 +62,7 @@ export class GitViews {
   }
 }
 
-/**
- * Returns the patterns in a file, or an empty string without a file. Never blocks on a pipe. By default links are not
- * followed, as in git.
- */
+/** Returns the patterns in a file, or "" without a file. Never blocks on a pipe. Does not follow links by default. */
 export function readPatterns(file: string, flags: number = unlinked): string {
   try {
     const descriptor = openSync(file, nonBlocking | flags);

@@ -96,9 +96,7 @@ export class IgnoreRules {
     return view ? rules.#inRepository(view) : rules;
   }
 
-  /**
-   * Adds the rules of a repository. If the repository ignores the root itself, its rules do not apply inside the root.
-   */
+  /** Adds the rules of a repository. Those of a repository that ignores the root do not apply inside the root. */
   #inRepository(view: GitView): IgnoreRules {
     let rules = new IgnoreRules(noRules, [], { ...view, prefix: "" }, this.parsed);
     for (const text of view.excludes) rules = rules.within("", text);

@@ -71,10 +71,7 @@ export interface DriftWatchConfig {
   readonly intervalMs?: number | undefined;
   /** Defaults to the system clock. */
   readonly clock?: Clock | undefined;
-  /**
-   * Enables the recovery option `rebase` for new commits, using `rebaseIfSafe`. Choosing the option gives the
-   * permission. By default the option is not offered.
-   */
+  /** Offers the recovery option `rebase` for new commits, by `rebaseIfSafe`. Choosing it is the permission. */
   readonly rebase?:
     | (Pick<RebaseOptions, "test" | "committer" | "testTimeoutMs"> & Partial<Pick<RebaseOptions, "permission">>)
     | undefined;

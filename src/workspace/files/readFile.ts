@@ -8,16 +8,10 @@ export type FoundFile = (
   | { readonly kind: "missing" }
   | { readonly kind: "file"; readonly state: FileState; readonly content: Uint8Array }
   | { readonly kind: "link"; readonly state: FileState & { readonly kind: "link" } }
-  /**
-   * An entry whose content is not stored, such as a directory, a device or a large file. `reason` is the end of a
-   * sentence that starts with the path.
-   */
+  /** An entry whose content is not stored. `reason` is the end of a sentence that starts with the path. */
   | { readonly kind: "other"; readonly reason: string; readonly folder?: true }
 ) & {
-  /**
-   * The reason why the entry cannot be read or replaced, as the end of a sentence that starts with the path. Omitted if
-   * it is accessible or was not checked.
-   */
+  /** Why the entry cannot be read or replaced, after the path in a sentence. Omitted if accessible or unchecked. */
   readonly unreachable?: string;
   /** The directory whose missing write permission is the only obstacle. */
   readonly shut?: string;

@@ -37,10 +37,7 @@ export interface GitCommitResult {
   readonly parent: string;
   /** `false` if HEAD already contained these files and no commit was made. */
   readonly made: boolean;
-  /**
-   * The branch of the commit, such as `refs/heads/main`. Empty for a detached HEAD. Omitted if no commit was made, and
-   * in results of earlier versions.
-   */
+  /** The branch, such as `refs/heads/main`, or "" for a detached HEAD. Omitted without a commit or in old results. */
   readonly branch?: string | undefined;
 }
 

@@ -71,10 +71,7 @@ function reasonOf(error: { readonly code?: unknown; readonly killed?: boolean } 
   return text === "" ? `it ended with ${String(error?.code)}` : text.slice(0, 500);
 }
 
-/**
- * Builds the environment of git from scratch, so that variables of the caller (`GIT_CONFIG_COUNT`, `GIT_SSH_COMMAND`,
- * `GIT_EXTERNAL_DIFF`, …) have no effect.
- */
+/** Builds the environment of git from scratch, without variables of the caller such as `GIT_EXTERNAL_DIFF`. */
 export function gitEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
   path: string,

@@ -16,10 +16,7 @@ export interface NumberedVersions extends MergeVersions<NumberedLines> {
 
 const linesPerStep = 2_000;
 
-/**
- * Numbers the lines of all versions. Each line includes its line break. Only "\n" ends a line, so "a\r\n" and "a\n" are
- * distinct lines, as in git.
- */
+/** Numbers the lines of all versions, with their breaks. Only "\n" ends a line, so "a\r\n" and "a\n" differ. */
 export function* numberLines(versions: MergeVersions<string>): Steps<NumberedVersions> {
   const known = new Map<string, number>();
   const base = yield* numbered(versions.base, known, undefined);
@@ -28,10 +25,7 @@ export function* numberLines(versions: MergeVersions<string>): Steps<NumberedVer
   return { base, ours, theirs, different: known.size };
 }
 
-/**
- * @param similar A text that probably has the same lines in the same order. Comparing with its next line is faster than
- * a lookup in a map.
- */
+/** @param similar a text with probably the same next lines, whose comparison is faster than a lookup in a map */
 function* numbered(text: string, known: Map<string, number>, similar: NumberedLines | undefined): Steps<NumberedLines> {
   const starts: number[] = [0];
   const numbers: number[] = [];

@@ -114,11 +114,7 @@ function blobOf(repository: GitRepository, found: FoundFile): string | undefined
   return found.kind === "missing" ? undefined : "";
 }
 
-/**
- * Returns the directories that are empty after the removed files are deleted, innermost first.
- *
- * @throws GitError if such a directory contains another file.
- */
+/** Returns the directories that the deletions leave empty, innermost first. @throws GitError if one has another file */
 async function leftFolders(
   files: WorkspaceFiles,
   path: string,

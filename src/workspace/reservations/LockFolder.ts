@@ -34,10 +34,7 @@ export class LockFolder {
     this.#path = path;
   }
 
-  /**
-   * Returns the state of a path. The generation must be the highest before and after the read, because a slow process
-   * may recreate a removed lower generation.
-   */
+  /** Returns the state of a path. Its generation is checked twice, because a slow process may recreate a lower one. */
   async read(path: string): Promise<Generation> {
     for (let number = await this.#highest(path); ;) {
       const bytes = number === 0 ? noBytes : await this.#disk.readFile(this.#file(path, number));

@@ -168,10 +168,7 @@ function holdersOf({ holders }: LockState): FileReservedError["holders"] {
   return holders.map(({ owner, operation, expiresAt }) => ({ owner, operation, expiresAt }));
 }
 
-/**
- * The files of one request. They are renewed automatically during the acquisition, which can take longer than `ttlMs`,
- * and afterwards only with `keepAlive`.
- */
+/** The files of a request, renewed while acquiring, which can outlast `ttlMs`, and later only with `keepAlive`. */
 export class HeldFiles implements Reservation {
   readonly #lock: PathLock;
   readonly #keepAlive: boolean;

@@ -161,12 +161,7 @@ export interface FolderHistory {
   readonly byOthers?: true;
 }
 
-/**
- * Returns one history for each directory.
- *
- * @param notes oldest first
- * @param madeMode the permissions of directories that file tools create
- */
+/** Returns a history for each directory. @param notes oldest first @param madeMode permissions of tool-made ones */
 export function folderHistories(notes: readonly FileNote[], madeMode: number): readonly FolderHistory[] {
   const histories = new Map<string, FolderHistory>();
   for (const { folders = [], folderModes = [] } of notes) {

@@ -121,10 +121,7 @@ export interface FileToRecover {
   readonly found: FoundFile;
   /** The state that the resumed run needs. Omitted if unknown. */
   readonly needed?: FileState;
-  /**
-   * The state before the agent's first change. If the agent created the file, the state after that change. Omitted if
-   * the agent did not change the file.
-   */
+  /** The state before the agent's first change, or after it if it created the file. Omitted without a change. */
   readonly base?: FileState;
 }
 

@@ -174,10 +174,7 @@ async function changeFiles(
   }
 }
 
-/**
- * The maximum number of attempts. An attempt fails if others save a file while the change is being recorded. After the
- * last attempt, the call fails.
- */
+/** The maximum number of attempts, which fail if others save the file meanwhile. The last failure is final. */
 const attempts = 5;
 
 /** Executes all changes, or none. @returns the file that others changed, or `undefined` on success */

@@ -166,10 +166,7 @@ class RunProgress {
     else this.#steps.push(step);
   }
 
-  /**
-   * Returns the number of the item that a change added, or the numbers of the items that replaced all others.
-   * `undefined` if the change is not known.
-   */
+  /** Returns the number of the added item, or the numbers of a replacement. `undefined` if the change is not known. */
   at(position: number): number | readonly number[] | undefined {
     const step = this.#steps.find(({ from, done }) => position >= from && position < done);
     if (!step) return undefined;

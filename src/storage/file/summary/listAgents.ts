@@ -149,11 +149,7 @@ interface PlacedMark extends FoundMark {
   readonly of: string;
 }
 
-/**
- * Returns the summary of each marked agent once, according to its files. Removes outdated marks.
- *
- * @param seen - the agents that the list already contains.
- */
+/** Returns the summary of each marked agent once, and removes outdated marks. @param seen the agents listed already */
 async function readMarked(
   backend: FileBackend,
   marks: readonly PlacedMark[],
