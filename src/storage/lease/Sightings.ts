@@ -1,3 +1,5 @@
+import { deleteOldest } from "../../internal/deleteOldest.ts";
+
 /** Longer than every lease of an owner. */
 export const longestLeaseMs = 86_400_000;
 
@@ -47,8 +49,5 @@ const mostFinished = 10_000;
  */
 export function addFinished(finished: Set<string>, owner: string): void {
   finished.add(owner);
-  for (const oldest of finished) {
-    if (finished.size <= mostFinished) return;
-    finished.delete(oldest);
-  }
+  deleteOldest(finished, mostFinished);
 }
