@@ -72,8 +72,8 @@ export type PipelineWrappers = {
  * are called in install order, one at a time. A hook that is not a function is rejected with InvalidInputError.
  */
 export interface FeaturePipeline extends PipelineListeners, PipelineWrappers {
-  /** Returns whether a feature listens to an event. */
-  hears(event: keyof PipelineEvents): boolean;
+  /** Returns how many hooks of these names the installed features have registered. */
+  countHooks(...names: readonly (keyof PipelineEvents | keyof PipelineInterceptors)[]): number;
   /** The id of the agent, used by runs that specify none. */
   readonly agentId: string;
   readonly hasDefaultId: boolean;

@@ -68,7 +68,8 @@ export class Pipeline {
       ...agent,
       ...(registrars("on", this.#listeners) as unknown as PipelineListeners),
       ...(registrars("around", this.#wrappers) as unknown as PipelineWrappers),
-      hears: (event) => this.#listeners[event].length > 0,
+      countHooks: (...names) =>
+        names.flatMap<unknown>((name) => [...{ ...this.#listeners, ...this.#wrappers }[name]]).length,
       claim: (...options) => {
         checkSchema(claimSchema, options, "options that a feature claims");
         for (const option of options) this.#claimed.add(option);

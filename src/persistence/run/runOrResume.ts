@@ -28,6 +28,10 @@ import { joinOrRun } from "./joinOrRun.ts";
 import { finishOpenRollback, withEffects, openForRun } from "./openForRun.ts";
 import { comparedInput, recordedResult, waitingResult } from "./recordedResult.ts";
 
+/** The hooks that may run after the last append of a run, and how many of them belong to Persistence. */
+const hooksAfterRun = ["run", "nodeCompleted", "subgraphCompleted", "strategyCompleted", "agentCompleted"] as const;
+const ownHooksAfterRun = 2;
+
 const loadResumes = () => import("./resumeStored.ts");
 let resumes: Awaited<ReturnType<typeof loadResumes>> | undefined;
 
@@ -228,8 +232,8 @@ async function start(call: DurableCall, recorder: RunRecorder, isLast = true): P
   if (kind === "resume")
     turn.announce(runId, (input) => digest === undefined || digest === valueDigest(input, journal.sha256));
   journal.forgetHead();
-  // A listener expects that this process still owns the agent.
-  const isReleased = isLast && !setup.pipeline.hears("agentCompleted");
+  // Hooks of other features after the last append expect that this process still owns the agent.
+  const isReleased = isLast && setup.pipeline.countHooks(...hooksAfterRun) === ownHooksAfterRun;
   journal.endsWithRun = () => isReleased && !isPruningNext(setup, journal);
   const verify = "verify" in options ? options.verify : undefined;
   journal.endFacts = completionData(setup, journal, recorder, verify);

@@ -1,5 +1,5 @@
 import { AIAgent, Persistence } from "agent-persistence";
-import type { AgentFeature } from "agent-persistence/feature";
+import type { AgentFeature, FeaturePipeline } from "agent-persistence/feature";
 import { LogPersistenceStorageProvider, TableRecordLog } from "agent-persistence/storage";
 import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
@@ -59,18 +59,27 @@ describe("the last append of a run", () => {
     expect(await agentOn(storage).run("y", { agentId: "a" })).toMatchObject({ output: "y" });
   });
 
-  it("keeps the agent for a listener of the completed run", async () => {
+  type Hook = (pipeline: FeaturePipeline, called: () => void) => void;
+  const hooks: readonly (readonly [name: string, hook: Hook])[] = [
+    ["onAgentCompleted", (pipeline, called) => pipeline.onAgentCompleted(called)],
+    ["onStrategyCompleted", (pipeline, called) => pipeline.onStrategyCompleted(called)],
+    ["onSubgraphCompleted", (pipeline, called) => pipeline.onSubgraphCompleted(called)],
+    ["onNodeCompleted", (pipeline, called) => pipeline.onNodeCompleted(called)],
+    ["aroundRun", (pipeline, called) => pipeline.aroundRun((request, next) => next(request).finally(called))],
+  ];
+
+  it.each(hooks)("keeps the agent for a feature with %s", async (name, hook) => {
     const { table, called, storage } = made();
     const owners: (string | undefined)[] = [];
     const listening: AgentFeature<Record<string, never>, object> = {
       key: "listening",
       install: (pipeline) => {
-        pipeline.onAgentCompleted(() => void owners.push(table.agent("a").owner));
+        hook(pipeline, () => void owners.push(table.agent("a").owner));
         return {};
       },
     };
     await agentOn(storage).install(listening, {}).run("x", { agentId: "a" });
-    expect(owners).toEqual([expect.any(String)]);
+    expect(owners).toEqual(name === "onSubgraphCompleted" ? [] : [expect.any(String)]);
     expect(called).toEqual(["claim", "append", "append", "release"]);
   });
 
