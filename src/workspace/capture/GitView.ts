@@ -48,8 +48,9 @@ export class GitViews {
     if (!folders || !isOwned(folders)) return undefined;
     const { top, prefix, common } = folders;
     const stamp = stampOf(folders);
+    // A failed call of git is repeated by the next read.
     if (this.#asked?.stamp !== stamp) this.#asked = await ask(this.folder, stamp);
-    const { tracked, ignoresCase, state, excludesFile: global } = this.#asked;
+    const { tracked, ignoresCase, state, excludesFile: global } = this.#asked ?? nothingAsked();
     const names = prefix === "" ? [] : ["", ...foldersAbove(prefix.slice(0, -1))];
     return {
       prefix,
@@ -83,15 +84,13 @@ function isOwned({ top, prefix }: GitFolders): boolean {
   return prefix === "" || user === undefined || statSync(join(top, ".git")).uid === user;
 }
 
-async function ask(folder: string, stamp: string): Promise<Asked> {
-  const none: Asked = {
-    stamp,
-    tracked: new Set<string>(),
-    ignoresCase: false,
-    excludesFile: excludesFile(new Map()),
-    state: undefined,
-  };
-  const asked = await GitRepository.with(folder, async (repository): Promise<Asked> => {
+function nothingAsked(): Omit<Asked, "stamp"> {
+  return { tracked: new Set(), ignoresCase: false, excludesFile: excludesFile(new Map()), state: undefined };
+}
+
+/** Returns `undefined` if git failed. */
+async function ask(folder: string, stamp: string): Promise<Asked | undefined> {
+  return GitRepository.with(folder, async (repository): Promise<Asked> => {
     const settings = await userSettings(repository);
     const entries = await indexEntries(repository);
     const paths = entries.filter(({ mode }) => mode !== submodule).map(({ path }) => path);
@@ -103,7 +102,6 @@ async function ask(folder: string, stamp: string): Promise<Asked> {
       state: gitStateOf(await gitHeadOf(repository), entries),
     };
   }).catch(passOver);
-  return asked ?? none;
 }
 
 function withFolders(paths: readonly string[], prefix: string): ReadonlySet<string> {

@@ -24,10 +24,15 @@ export function isUnfinished(name: string): boolean {
   return unfinished.test(name);
 }
 
+/** The names of temporary files that this process is writing. */
+const writing = new Set<string>();
+
 /** Removes temporary files of interrupted writes to these names in a directory. */
 export function removeUnfinished(folder: string, names: readonly string[]): void {
   const prefixes = new Set(names.map(prefixOf));
-  const left = readdirSync(folder).filter((name) => isUnfinished(name) && prefixes.has(name.slice(0, prefixLength)));
+  const left = readdirSync(folder).filter(
+    (name) => isUnfinished(name) && prefixes.has(name.slice(0, prefixLength)) && !isWriting(name),
+  );
   for (const name of left) discard({ at: join(folder, name) });
 }
 
@@ -40,13 +45,19 @@ export async function stageState(
 ): Promise<Pick<StagedFile, "at">> {
   if (state.kind === "file") return stage(place, content, { mode: state.mode, phases });
   const at = temporaryName(place);
-  symlinkSync(state.target, at);
-  return { at };
+  try {
+    symlinkSync(state.target, at);
+    return { at };
+  } catch (error) {
+    discard({ at });
+    throw error;
+  }
 }
 
 export function putStaged(place: FilePlace, staged: Pick<StagedFile, "at">): void {
   try {
     renameSync(staged.at, place.at);
+    writing.delete(basename(staged.at));
   } catch (error) {
     discard(staged);
     throw error;
@@ -66,7 +77,10 @@ export async function stage(
   { mode, phases }: { readonly mode: number; readonly phases?: Phases | undefined },
 ): Promise<StagedFile> {
   const at = temporaryName(place);
-  const descriptor = await createDescriptor(at, mode);
+  const descriptor = await createDescriptor(at, mode).catch((error: unknown) => {
+    discard({ at });
+    throw error;
+  });
   try {
     writeFileSync(descriptor, content);
     // The umask may have removed permissions.
@@ -84,6 +98,7 @@ export async function stage(
 }
 
 export function discard({ at }: Pick<StagedFile, "at">): void {
+  writing.delete(basename(at));
   try {
     unlinkSync(at);
   } catch {
@@ -92,7 +107,21 @@ export function discard({ at }: Pick<StagedFile, "at">): void {
 }
 
 function temporaryName(place: FilePlace): string {
-  return join(place.folder, `${prefixOf(basename(place.at))}${randomBytes(8).toString("hex")}${suffix}`);
+  const id = process.pid.toString(16).padStart(8, "0") + randomBytes(4).toString("hex");
+  const name = `${prefixOf(basename(place.at))}${id}${suffix}`;
+  writing.add(name);
+  return join(place.folder, name);
+}
+
+/** Returns whether a live process may still write a temporary file. Its name contains the id of the process. */
+function isWriting(name: string): boolean {
+  const id = Number.parseInt(name.slice(prefixLength, prefixLength + 8), 16);
+  if (id === process.pid) return writing.has(name);
+  try {
+    return process.kill(id, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
 }
 
 const prefixLength = 18;

@@ -1,4 +1,4 @@
-import { renameSync, unlinkSync, lstatSync } from "node:fs";
+import { unlinkSync, lstatSync } from "node:fs";
 import { basename } from "node:path";
 import { type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts";
 import { FileAccessError } from "../../errors/workspaceErrors.ts";
@@ -44,7 +44,7 @@ export async function replaceUnchanged(place: FilePlace, request: GuardedReplace
       discard(staged);
       return { replaced: false, found: readFile(place, maximumBytes) };
     }
-    renameSync(staged.at, place.at);
+    putStaged(place, staged);
   } catch (error) {
     discard(staged);
     throw error instanceof Error && "syscall" in error

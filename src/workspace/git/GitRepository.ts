@@ -53,7 +53,8 @@ export class GitRepository {
       await repository.#make();
       return await action(repository);
     } finally {
-      await rm(own, { recursive: true, force: true });
+      // A process that the action started may still write here. The result of the action counts.
+      await rm(own, { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
     }
   }
 

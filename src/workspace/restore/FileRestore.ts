@@ -9,6 +9,7 @@ import type { Scan } from "../capture/Scan.ts";
 import type { ConflictResolver } from "../conflicts/ConflictResolver.ts";
 import { fileNoteOf, movedOver, type LeftOutFile, unknownIn } from "../files/FileNote.ts";
 import { stateOf } from "../files/readFile.ts";
+import { withChanges } from "../git/commitFiles.ts";
 import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { carryOutRestore } from "./RestoreWriter.ts";
 import {
@@ -209,7 +210,9 @@ export class FileRestore {
     const restoring = { files: this.files, request, outcome, ask, refused: new Map<string, string>() };
     const git = await this.git.lookAgain(parts, restoring);
     await carryOutRestore(parts, restoring);
-    await this.git.apply(git, restoring);
+    await this.git.apply(git, restoring).catch((error: unknown) => {
+      throw withChanges(error, "The files were restored. HEAD or the index was not.");
+    });
     return outcome.size > 0 ? Object.fromEntries(outcome) : undefined;
   }
 }

@@ -71,6 +71,8 @@ function writeTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
     execute: ({ path: given, content, encoding: form, executable }, options) =>
       turns.runExclusive(async () => {
         const at = relativePath(given);
+        if (form === "base64" && !/^[\w+/\s-]*={0,2}\s*$/.test(content))
+          throw new FileAccessError(at, "was not written: the content is not base64");
         const bytes = Buffer.from(content, form ?? "utf8");
         const [change] = await changeFiles(files, options, () => writeOf(files, at, bytes, executable));
         return { path: at, bytes: bytes.length, created: change?.before === undefined };

@@ -98,6 +98,8 @@ function isIgnored(repository: TestRepository, ...args: readonly string[]): bool
   }
 }
 
+const scanOptions = { rules: IgnoreRules.of([]), maximumFileBytes: 1e6, maximumFiles: 1e6 };
+
 function scanOf(root: string) {
   return new FileCapture({ root, rules: IgnoreRules.of([]), maximumFileBytes: 1e6, maximumFiles: 1e6 }).scan();
 }
@@ -165,4 +167,17 @@ it("a scan applies a limited number of ignore patterns and reports the file that
   expect(leftOut).toEqual([{ path: "b/.gitignore", reason: expect.stringContaining("10000 patterns") }]);
   const scan = await scanOf(root);
   expect([...scan.files.keys()].toSorted()).toEqual(["a/.gitignore", "b/.gitignore", "b/x199999"]);
+});
+
+it("a scan calls git again after a call that failed", async () => {
+  const repository = TestRepository.create();
+  repository.write(".gitignore", "*.lock\n");
+  repository.write("kept.lock", "1");
+  repository.git("add", "--force", ".");
+  const capture = new FileCapture({ ...scanOptions, root: repository.root });
+  const path = process.env["PATH"];
+  process.env["PATH"] = "/nonexistent";
+  const failed = await capture.scan().finally(() => (process.env["PATH"] = path));
+  expect([...failed.files.keys()]).toEqual([".gitignore"]);
+  expect([...(await capture.scan()).files.keys()].toSorted()).toEqual([".gitignore", "kept.lock"]);
 });

@@ -343,3 +343,25 @@ describe("a person who uses git after a command", () => {
     await expect(shell.rollBack(0)).rejects.toMatchObject(said("while a rebase is in progress"));
   });
 });
+
+it("the error of a rollback states that the files were restored if git is locked", async () => {
+  const repository = project();
+  const { shell } = await ran(
+    repository,
+    [
+      () => {
+        repository.git("checkout", "--quiet", "-b", "side");
+        repository.write("a.txt", "agent");
+      },
+    ],
+    on,
+  );
+  repository.write(".git/index.lock", "");
+  await expect(shell.rollBack(0)).rejects.toMatchObject({
+    code: "git_failed",
+    changed: "The files were restored. HEAD or the index was not.",
+  });
+  repository.remove(".git/index.lock");
+  await shell.rollBack(0);
+  expect([head(repository), repository.git("status", "--porcelain")]).toEqual(["refs/heads/main", ""]);
+});

@@ -1,0 +1,42 @@
+import { spawn } from "node:child_process";
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
+import { Phases } from "../../../src/workspace/files/inPhases.ts";
+import { WorkspaceFiles } from "../../../src/workspace/files/WorkspaceFiles.ts";
+import { Coder, temporaryFolder, treeOf } from "../fixture.ts";
+
+const temporaryName = (path: string, processId: number): string =>
+  `.${nodeSha256.hex(path).slice(0, 16)}-${processId.toString(16).padStart(8, "0")}01234567.agent-tmp`;
+
+it("temporary files of live processes stay, and those of processes that ended are removed", async () => {
+  const root = temporaryFolder();
+  const other = spawn("sleep", ["60"]);
+  onTestFinished(() => void other.kill());
+  const ended = spawn("true");
+  await new Promise((resolve) => ended.once("exit", resolve));
+  const names = [other.pid, ended.pid, process.pid].map((id) => temporaryName("f", id ?? 0));
+  for (const name of names) writeFileSync(join(root, name), "");
+  await new WorkspaceFiles(root, 1_000).removeUnfinished(["f"]);
+  expect(readdirSync(root)).toEqual(names.slice(0, 1));
+});
+
+it("a clean-up while another write is in progress leaves its temporary file", async () => {
+  const root = temporaryFolder();
+  const files = new WorkspaceFiles(root, 1_000);
+  const content = Buffer.from("new");
+  const state = { kind: "file", hash: nodeSha256.hex(content), bytes: 3, mode: 0o644 } as const;
+  const phases = Object.assign(new Phases(1), { next: () => files.removeUnfinished(["f"]) });
+  expect(await files.replace("f", { expected: undefined, state, content, phases })).toBeUndefined();
+  expect(treeOf(root)).toEqual({ f: "644 new" });
+});
+
+it("write_file refuses content that is not base64", async () => {
+  const coder = new Coder([
+    ["write_file", { path: "a", content: "data:image/png;base64,!!?", encoding: "base64" }],
+    ["write_file", { path: "b", content: "AP8=\n", encoding: "base64" }],
+  ]);
+  expect(await coder.run()).toEqual([expect.stringContaining("not base64"), { path: "b", bytes: 2, created: true }]);
+  expect(Object.keys(treeOf(coder.root))).toEqual(["b"]);
+});
