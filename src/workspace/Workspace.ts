@@ -155,7 +155,8 @@ export class Workspace implements RollbackParticipant {
     const git = new GitRestore(this.root, options.restoreGitState ?? false, () => this.#capture.gitState());
     this.#restore = new FileRestore(this.#files, onConflict, conflictResolver, scan, git);
     this.recovery = new FileRecovery(this.#restore, () => this.#attached());
-    this.tools = fileTools(this.#files, new Mutex());
+    const contentOf = async (agentId: string, hash: string) => this.#host?.content(agentId, hash);
+    this.tools = fileTools(this.#files, new Mutex(), contentOf);
   }
 
   /** The absolute path of the root. */

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { LogAppend, LogPersistenceStorageProvider, OwnedLog } from "agent-persistence/storage";
@@ -103,4 +103,23 @@ it("an edit that is repeated after a person's edit is made once, whenever the pr
     await coder.build().agent.run("go");
     expect([saves, treeOf(root)]).toEqual([saves, { doc: `644 ${text([2, "line 2\nagain"], [9, "mine"])}` }]);
   }
+});
+
+it("an edit that a crash interrupted after the write is made once, even if a person edits the file before the resume", async () => {
+  const written: boolean[] = [];
+  for (const saves of [3, 4, 5]) {
+    const root = temporaryFolder();
+    const doc = join(root, "doc");
+    writeFileSync(doc, text());
+    const edit: Call = ["edit_file", { path: "doc", oldText: "line 2\n", newText: "line 2\nagain\n" }];
+    const coder = new Coder([edit], { root });
+    const { agent } = coder.build({ storage: crashAfter(coder.storage, saves) });
+    await agent.run("go").catch(() => undefined);
+    const isWritten = readFileSync(doc, "utf8").includes("again");
+    written.push(isWritten);
+    writeFileSync(doc, text([9, "mine"], ...(isWritten ? [[2, "line 2\nagain"] as const] : [])));
+    await coder.build().agent.run("go");
+    expect([saves, treeOf(root)]).toEqual([saves, { doc: `644 ${text([2, "line 2\nagain"], [9, "mine"])}` }]);
+  }
+  expect(written).toContain(true);
 });

@@ -10,6 +10,7 @@ import {
 import { FileAccessError } from "../../errors/workspaceErrors.ts";
 import type { Mutex } from "../../internal/Mutex.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
+import { mergeThreeWay } from "../merge/mergeThreeWay.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import { executableMode, type FileNote } from "../files/FileNote.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
@@ -25,15 +26,18 @@ const encoding = z.enum(["utf8", "base64"]);
  * Creates the tools that read and change workspace files. Calls that change files run one at a time, even within one
  * model response. Each call can be repeated after a crash.
  */
-export function fileTools(files: WorkspaceFiles, turns: Mutex): readonly AnyTool[] {
+export function fileTools(files: WorkspaceFiles, turns: Mutex, contentOf: ContentOf): readonly AnyTool[] {
   return [
     readTool(files),
     writeTool(files, turns),
-    editTool(files, turns),
+    editTool(files, turns, contentOf),
     deleteTool(files, turns),
     moveTool(files, turns),
   ];
 }
+
+/** Reads a content from the log of an agent. */
+type ContentOf = (agentId: string, hash: string) => Promise<Uint8Array | undefined>;
 
 function readTool(files: WorkspaceFiles): AnyTool {
   return tool({
@@ -80,7 +84,7 @@ function writeTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
   });
 }
 
-function editTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
+function editTool(files: WorkspaceFiles, turns: Mutex, contentOf: ContentOf): AnyTool {
   return tool({
     name: "edit_file",
     description: "Replaces text in a text file. The text must occur exactly once, unless all is true.",
@@ -96,7 +100,11 @@ function editTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
     execute: ({ path: given, ...edit }, options) =>
       turns.runExclusive(async () => {
         const at = relativePath(given);
-        const [change] = await changeFiles(files, options, () => editOf(files, at, edit));
+        const { agentId } = options.context;
+        const [change] = await changeFiles(files, options, async ([noted]) => {
+          const merged = noted && (await mergeOf(files, noted, (hash) => contentOf(agentId, hash)));
+          return merged ?? editOf(files, at, edit);
+        });
         return { path: at, bytes: change?.after?.kind === "file" ? change.after.bytes : 0 };
       }),
   });
@@ -151,7 +159,7 @@ export interface DecidedChanges {
 async function changeFiles(
   files: WorkspaceFiles,
   { context, abortSignal }: { readonly context: AgentContext; readonly abortSignal: AbortSignal },
-  decide: () => Promise<DecidedChanges>,
+  decide: (noted: readonly FileChange[]) => Promise<DecidedChanges>,
 ): Promise<readonly FileChange[]> {
   const durable = persistence(context);
   // Only the last note counts, because each attempt plans the changes again.
@@ -161,7 +169,7 @@ async function changeFiles(
     return noted;
   }
   for (let attempt = 1; ; attempt++) {
-    const { changes, contents } = await decide();
+    const { changes, contents } = await decide(noted);
     const changed = changes.filter(({ before, after }) => !isSameFile(before, after));
     if (changed.length === 0) return changes;
     const folders = await foldersFor(files, changed);
@@ -254,6 +262,33 @@ export async function editOf(
       `contains the text to replace ${pieces.length - 1} times; add more of the surrounding text, or set all: true`,
     );
   return writeOf(files, path, Buffer.from(pieces.join(newText)));
+}
+
+/**
+ * Merges an edit that a crash interrupted into a file that others changed since, so that it is made once. Returns
+ * `undefined` if a version is not text or not in the log.
+ *
+ * @throws FileAccessError if the changes conflict
+ */
+async function mergeOf(
+  files: WorkspaceFiles,
+  { path, before, after }: FileChange,
+  contentOf: (hash: string) => Promise<Uint8Array | undefined>,
+): Promise<DecidedChanges | undefined> {
+  const found = await files.read(path);
+  if (found.kind !== "file" || before?.kind !== "file" || after?.kind !== "file") return undefined;
+  const contents = [await contentOf(before.hash), await contentOf(after.hash), found.content];
+  const [base, ours, theirs] = contents.map((content) => content && textIn(content));
+  if (base === undefined || ours === undefined || theirs === undefined) return undefined;
+  const merged = await mergeThreeWay(base, ours, theirs);
+  if (!merged.clean)
+    throw new FileAccessError(path, "was changed by others after a crash interrupted the edit; read it again");
+  const content = Buffer.from(merged.text);
+  const state = stateOf(content, modeOf(found.state, undefined), path, files.maximumBytes);
+  return {
+    changes: [{ path, before: found.state, after: state }],
+    contents: new Map([...contentsOf(found), [state.hash, content]]),
+  };
 }
 
 async function deletionOf(files: WorkspaceFiles, path: string): Promise<DecidedChanges> {
