@@ -69,6 +69,11 @@ export function stateOf(found: FoundFile): FileState | undefined {
   return "state" in found ? found.state : undefined;
 }
 
+/** Frees the content of a file of which only the state counts. */
+export function withoutContent(found: FoundFile): FoundFile {
+  return found.kind === "file" ? { ...found, content: new Uint8Array() } : found;
+}
+
 export function isDirectory(found: FoundFile): boolean {
   return found.kind === "other" && found.folder === true && found.unreachable === undefined;
 }

@@ -3,7 +3,7 @@ import { type ConflictingFile, FileConflictError } from "../../errors/workspaceE
 import { forEachAtOnce } from "../../internal/together.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { StepRequest } from "../../journal/RollbackParticipant.ts";
-import { type FoundFile, isDirectory, stateOf } from "../files/readFile.ts";
+import { type FoundFile, isDirectory, stateOf, withoutContent } from "../files/readFile.ts";
 import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { conflictAt, type FileConflict, type FileResolution, fileResolutions } from "./FileConflict.ts";
 import { type FilePart, type PartOutcome, plannedChange, type RestorePart } from "./RestoreStep.ts";
@@ -33,8 +33,9 @@ export async function lookAgain(parts: readonly RestorePart[], restoring: Restor
   const found = new Map<FilePart, FoundFile>();
   await forEachAtOnce(wanted, filesAtOnce, async (part) => {
     const seen = asOpened(await files.look(part.path), opened);
-    const refused = restoring.refused.get(part.path);
-    found.set(part, refused === undefined ? seen : { ...seen, unreachable: refused });
+    const unreachable = restoring.refused.get(part.path) ?? seen.unreachable;
+    const isKnown = unreachable === undefined && (isThere(seen, part.before) || isThere(seen, part.after));
+    found.set(part, isKnown ? withoutContent(seen) : withoutUndefined({ ...seen, unreachable }));
   });
   const removed = new Set(wanted.filter(({ after }) => !after).map(({ path }) => path));
   const folders = parts.filter(({ kind }) => kind === "folder").map(({ path }) => path);

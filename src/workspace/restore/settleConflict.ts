@@ -2,7 +2,7 @@ import { type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts"
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { ConflictResolver, ResolutionStep } from "../conflicts/ConflictResolver.ts";
-import { type FoundFile, stateOf, textIn, isDirectory } from "../files/readFile.ts";
+import { type FoundFile, stateOf, textIn, isDirectory, withoutContent } from "../files/readFile.ts";
 import { type FileSpan, type FileHistory, leftStates } from "./FileHistory.ts";
 import { type FileResolution, fileResolutions, conflictAt, type FileConflict } from "./FileConflict.ts";
 import type { FilePart, RestorePart } from "./RestoreStep.ts";
@@ -152,7 +152,7 @@ export function planRestore(
   others: ReadonlySet<string> = new Set(),
 ): PlannedFile | undefined {
   if (isAtTarget(history, found)) return undefined;
-  if (isOwnWork(history, found, others)) return { kind: "restore", history, found };
+  if (isOwnWork(history, found, others)) return { kind: "restore", history, found: withoutContent(found) };
   return { kind: "conflict", conflict: conflictOf(history, found), history, found };
 }
 

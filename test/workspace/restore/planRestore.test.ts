@@ -111,3 +111,12 @@ describe("planRestore", () => {
     );
   });
 });
+
+it("the plan of a file that only the agent changed does not keep its content", () => {
+  const [history] = fileHistories(told(change(a, b)));
+  if (history === undefined) throw new Error("no history");
+  const now: FoundFile = { kind: "file", state: b, content: new Uint8Array(1) };
+  expect(planRestore(history, now)).toMatchObject({ kind: "restore", found: { content: new Uint8Array() } });
+  const others: FoundFile = { kind: "file", state: c, content: new Uint8Array(1) };
+  expect(planRestore(history, others)).toMatchObject({ kind: "conflict", found: { content: new Uint8Array(1) } });
+});
