@@ -1,4 +1,5 @@
-import { chmodSync, rmSync, symlinkSync } from "node:fs";
+import fs, { chmodSync, rmSync, symlinkSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import {
   AIAgent,
@@ -218,6 +219,26 @@ describe("commitFiles", () => {
     await expect(commitFiles(repository.root, request)).rejects.toMatchObject({ code: "path_not_allowed" });
     expect(repository.git("rev-parse", "HEAD")).toBe(before);
   });
+});
+
+it("commitFiles returns its commit even if its temporary directory cannot be removed", async () => {
+  const repository = TestRepository.create();
+  repository.write("a.txt", "1");
+  const { rm } = fs.promises;
+  const left: string[] = [];
+  const refuse = (path: string) => {
+    left.push(path);
+    return Promise.reject(new Error("busy"));
+  };
+  Object.assign(fs.promises, { rm: refuse });
+  syncBuiltinESMExports();
+  const committing = commitFiles(repository.root, { message: "x", paths: ["a.txt"], author });
+  const committed = await committing.finally(() => {
+    Object.assign(fs.promises, { rm });
+    syncBuiltinESMExports();
+    for (const path of left) rmSync(path, { recursive: true, force: true });
+  });
+  expect([committed.made, left.length]).toEqual([true, 1]);
 });
 
 describe("the commit tool", () => {
