@@ -13,6 +13,7 @@ import { storageFailure, systemCode } from "../nodejs/storageFailure.ts";
 import { FileRecordLog } from "../storage/file/FileRecordLog.ts";
 import type { OwnedLog } from "../storage/RecordLog.ts";
 import { processOwner } from "../storage/ReleasableLog.ts";
+import { headerShape } from "../transfer/format/archiveFormat.ts";
 import { parsedJson } from "../internal/parsedJson.ts";
 
 export interface BackedUpLog {
@@ -31,16 +32,7 @@ export interface BackedUpLog {
 
 const mark = { backup: 1, library: "agent-persistence" } as const;
 const markSchema = z.lazy(() => z.object({ backup: z.literal(mark.backup), library: z.literal(mark.library) }));
-const headerSchema = z.lazy(() =>
-  z.object({
-    agentId: z.string(),
-    position: z.int().positive(),
-    generation: z.int().positive(),
-    checksum: z.string().optional(),
-    shape: z.string().optional(),
-    keyId: z.string().optional(),
-  }),
-);
+const headerSchema = z.lazy(() => z.object({ ...headerShape, keyId: z.string().optional() }));
 const archiveName = /^[0-9a-f]{40}\.archive$/;
 const lockName = "lock";
 const lockId = "backup";

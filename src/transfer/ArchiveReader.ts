@@ -10,6 +10,7 @@ import {
   type ArchivePart,
   bytesOfItem,
   defaultMaxPartBytes,
+  headerShape,
 } from "./format/archiveFormat.ts";
 import { ByteReader } from "./format/ByteReader.ts";
 import type { KeySource } from "../storage/KeySource.ts";
@@ -26,13 +27,9 @@ const headerSchema = z.strictObject({
   archive: z.literal(1),
   format: z.int().positive(),
   library: z.literal("agent-persistence"),
-  agentId: z.string(),
-  position: z.int().positive(),
-  generation: z.int().positive(),
-  checksum: z.string().optional(),
+  ...headerShape,
   checkpoint: count.optional(),
   move: z.string().min(1).max(100).optional(),
-  shape: z.string().optional(),
 });
 const endSchema = z.strictObject({ lines: count, blobs: count, sha256: z.string() });
 

@@ -86,7 +86,7 @@ class StreamFollower {
   }
 
   async *follow(cursor: StreamCursor | undefined): AsyncGenerator<StreamChunk, void, undefined> {
-    const changes = new Changes(this.#store, this.#agentId, this.#options);
+    const changes = changesOf(this.#store, this.#agentId, this.#options);
     try {
       for (let isFirst = true; !this.#signal.aborted; isFirst = false) {
         // The store first: chunks are removed only after their response is in the log.
@@ -200,36 +200,27 @@ function isAfter({ at }: LogItem, [position, items]: LogItem["at"]): boolean {
 }
 
 /** Waits until a stream has possibly changed: a call of the store, or the next poll. */
-class Changes {
-  readonly #pollMs: number;
-  readonly #ends: readonly (() => void)[];
-  #wake: (() => void) | undefined;
-  #isChanged = false;
-
-  constructor(store: StreamStore, agentId: string, { signal, pollMs = 100 }: AttachStreamOptions) {
-    this.#pollMs = pollMs;
-    const changed = () => {
-      this.#isChanged = true;
-      this.#wake?.();
-    };
-    const unwatch = store.watch?.(agentId, changed);
-    this.#ends = [unwatch ?? (() => undefined), signal ? onAbort(signal, changed) : () => undefined];
-  }
-
-  async next(): Promise<void> {
-    if (!this.#isChanged)
-      await new Promise<void>((resolve) => {
-        const cancel = systemClock.after(this.#pollMs, resolve);
-        this.#wake = () => {
-          cancel();
-          resolve();
-        };
-      });
-    this.#wake = undefined;
-    this.#isChanged = false;
-  }
-
-  end(): void {
-    for (const end of this.#ends) end();
-  }
+function changesOf(store: StreamStore, agentId: string, { signal, pollMs = 100 }: AttachStreamOptions) {
+  let isChanged = false;
+  let wake: (() => void) | undefined;
+  const changed = () => {
+    isChanged = true;
+    wake?.();
+  };
+  const ends = [store.watch?.(agentId, changed), signal && onAbort(signal, changed)];
+  return {
+    async next(): Promise<void> {
+      if (!isChanged)
+        await new Promise<void>((resolve) => {
+          const cancel = systemClock.after(pollMs, resolve);
+          wake = () => {
+            cancel();
+            resolve();
+          };
+        });
+      wake = undefined;
+      isChanged = false;
+    },
+    end: () => ends.forEach((end) => end?.()),
+  };
 }

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
 /** The first line of an archive. */
@@ -19,6 +20,15 @@ export interface ArchiveHeader {
   /** The kind of the log. `undefined` for an agent. */
   readonly shape?: string;
 }
+
+/** The fields that the first line of an archive has with and without encryption. */
+export const headerShape = {
+  agentId: z.string(),
+  position: z.int().positive(),
+  generation: z.int().positive(),
+  checksum: z.string().optional(),
+  shape: z.string().optional(),
+};
 
 /** The last line of an archive. */
 export interface ArchiveEnd {
@@ -59,10 +69,6 @@ export function textOfFacts(facts: ArchiveHeader | ArchiveEnd): string {
 const startBytes = 64;
 const decoder = new TextDecoder();
 
-function startOfLine(line: Uint8Array): string {
-  return decoder.decode(line.subarray(0, startBytes));
-}
-
 export class ArchiveHash {
   readonly #sha256: Sha256;
   #hash = "";
@@ -84,6 +90,8 @@ export class ArchiveHash {
    * verify these, so the other bytes are not hashed again.
    */
   add(part: ArchivePart): void {
-    this.addText(`${headOfPart(part)}${part.kind === "line" ? startOfLine(part.bytes) : ""}`);
+    this.addText(
+      `${headOfPart(part)}${part.kind === "line" ? decoder.decode(part.bytes.subarray(0, startBytes)) : ""}`,
+    );
   }
 }

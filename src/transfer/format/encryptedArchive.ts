@@ -5,7 +5,7 @@ import { randomId } from "../../internal/randomId.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { type KeySource, keySourceSchema } from "../../storage/KeySource.ts";
 import { z } from "zod";
-import type { ArchiveHeader } from "./archiveFormat.ts";
+import { type ArchiveHeader, headerShape } from "./archiveFormat.ts";
 import { AuthenticationFailedError, KeyMissingError } from "../../errors/encryptionErrors.ts";
 import { InvalidArchiveError } from "../../errors/storedDataErrors.ts";
 import { parsedJson } from "../../internal/parsedJson.ts";
@@ -33,11 +33,7 @@ interface EncryptedHeader extends ReadableFacts {
 const encryptedHeaderSchema = z.strictObject({
   encrypted: z.literal(1),
   library: z.literal("agent-persistence"),
-  agentId: z.string(),
-  position: z.int().positive(),
-  generation: z.int().positive(),
-  checksum: z.string().optional(),
-  shape: z.string().optional(),
+  ...headerShape,
   id: z.string().min(1),
   keyId: z.string().min(1),
   wrapped: z.string().min(1),
