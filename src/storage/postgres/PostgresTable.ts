@@ -75,7 +75,7 @@ export class PostgresTable implements LogTable {
   /** Leaves out the end if the newest line differs from the row, which is newer after a wait for an append. */
   async claim(agentId: string, { owner }: TableClaim, replaced?: TableSighting): ReturnType<LogTable["claim"]> {
     const { agents, appends } = this.#connection.names;
-    // An update before the insert writes less than \`ON CONFLICT DO UPDATE\`, which locks the row first.
+    // An update before the insert writes less than `ON CONFLICT DO UPDATE`, which locks the row first.
     const sql = `WITH taken AS (
         UPDATE ${agents} AS a SET generation = a.generation + 1, owner = $2::text, stop = NULL, renewed = now()
         WHERE a.id = $1::bytea AND (a.owner IS NULL OR (a.generation = $3::bigint AND ${beatOf("a")} = $4::text))

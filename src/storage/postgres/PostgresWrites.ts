@@ -26,8 +26,8 @@ export class PostgresWrites {
   }
 
   /**
-   * Inserts one row and updates the summary, and renews the lease or releases the agent. Uses a function of the schema, which a connection
-   * plans only once.
+   * Inserts one row and updates the summary, and renews the lease or releases the agent. Uses a function of the schema,
+   * which a connection plans only once.
    */
   append(append: TableAppend, releases: boolean): PostgresStatement {
     const { values, given } = valueList(2);
