@@ -159,7 +159,7 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, record
     if (!recorder) return;
     assertReplayComplete(recorder, nodeId, visitIn(visitOf(context)));
     if (setup.trimming) await (await import("./trimming/trimHistory.ts")).trimHistory(recorder.setup, run);
-    recorder.calls.forget(run.state.history);
+    if (recorder.journal.keeps !== "nothing") recorder.calls.forget(run.state.history);
     if (setup.environment) await noteEnvironment(setup.environment, run.state);
     const due =
       next.nodeId === "finish"

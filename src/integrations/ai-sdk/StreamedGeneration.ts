@@ -42,7 +42,7 @@ export class StreamedGeneration {
   add(part: ProviderPart): number | undefined {
     const [, kind = "", piece] = /^(text|reasoning|tool-input)-(start|delta|end)$/.exec(part.type) ?? [];
     if (kind === "tool-input") return piece === "start" ? this.#startCall(part) : this.#placeOf(kind, part["id"]);
-    if (kind !== "") return this.#grow(kind, part);
+    if (kind !== "") return this.#grow(kind, part, piece === "start");
     if (isOwnCall(part)) return this.#call(part);
     if (part.type === "stream-start") this.#warnings = (part["warnings"] as readonly unknown[] | undefined) ?? [];
     else if (part.type === "response-metadata") this.#identify(part as ProviderResponse);
@@ -57,8 +57,10 @@ export class StreamedGeneration {
     this.#response = { id: id ?? ownId, timestamp: timestamp ?? ownTime, modelId: modelId ?? ownModel };
   }
 
-  #grow(kind: string, { id, type: _type, delta = "", ...fields }: ProviderPart): number {
-    const place = this.#placeOf(kind, id) ?? this.#begin(kind, id, { type: kind, text: "" });
+  /** Some providers use the id of a complete part again for a new one. */
+  #grow(kind: string, { id, type: _type, delta = "", ...fields }: ProviderPart, isNew: boolean): number {
+    const known = isNew ? undefined : this.#placeOf(kind, id);
+    const place = known ?? this.#begin(kind, id, { type: kind, text: "" });
     const before = this.#content[place];
     // The last metadata wins, because signatures arrive at the end.
     const set = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));

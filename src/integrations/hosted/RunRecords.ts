@@ -1,9 +1,9 @@
 import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
-import type { LineRequest } from "../../checkpoint/lines/LineRequests.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { addValueReferences } from "../../checkpoint/records/blobReferences.ts";
 import type { AnswerRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import { isRefusal, type ReplyRecord, type RequestRecord } from "../../checkpoint/records/requestRecords.ts";
 import type { RunRecord, StatusRecord } from "../../checkpoint/records/runRecords.ts";
 import { answerKey, type Visit } from "../../checkpoint/records/Visit.ts";
 import { type AgentState, emptyState } from "../../checkpoint/state/AgentState.ts";
@@ -20,8 +20,12 @@ import { fetchBlobs } from "../../storage/blobs.ts";
 import { readAdded } from "../../storage/readEntries.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import { toolCallsIn, type ToolCallPart } from "./responseMessage.ts";
-import { isRefusal, type RequestRecord } from "../../checkpoint/records/requestRecords.ts";
 import { RequestNotOpenError } from "../../errors/requestErrors.ts";
+
+interface AskedRequest {
+  readonly record: RequestRecord;
+  readonly reply?: ReplyRecord;
+}
 
 /** Reads the records of a single-node run from the log without owning the agent. */
 export class RunRecords {
@@ -31,6 +35,7 @@ export class RunRecords {
   readonly #blobs = new Map<string, string | AgentPersistenceError>();
   readonly #values: AgentLog;
   #state: AgentState | undefined;
+  #requests: ReadonlyMap<string, AskedRequest> | undefined;
 
   /** @param runId defaults to the last run */
   constructor(
@@ -86,6 +91,7 @@ export class RunRecords {
       this.#blobs.set(reference, text);
     for (const entry of entries) this.#index.add(entry);
     this.#state = undefined;
+    this.#requests = undefined;
   }
 
   readValue(slot: StoredValue): unknown {
@@ -109,11 +115,15 @@ export class RunRecords {
     return messages.flatMap((message) => toolCallsIn(message as AssistantMessage).map(({ part }) => part));
   }
 
-  /** Returns the newest request for the approval of one of these calls, also if a rollback has dropped it. */
-  request(...calls: readonly string[]): LineRequest | undefined {
-    const lanes = this.#lanes;
-    const requests = [...this.#index.requests.all()].filter(({ lane }) => lanes.includes(lane));
-    return requests.findLast(({ record: { approval } }) => approval && calls.includes(approval.call));
+  /**
+   * Returns the newest request for the approval of one of these calls, also if a rollback has dropped it, or if its reply
+   * does not count in an imported agent.
+   */
+  request(...calls: readonly string[]): AskedRequest | undefined {
+    this.#requests ??= this.#readRequests();
+    return [...this.#requests.values()].findLast(
+      ({ record: { approval } }) => approval && calls.includes(approval.call),
+    );
   }
 
   /** Returns the library's id of the call that a response of the run requests under an id of the provider. */
@@ -125,6 +135,16 @@ export class RunRecords {
   hasCall(id: string): boolean {
     const isRecorded = this.outcome([id]) !== undefined || this.request(id) !== undefined;
     return isRecorded || this.calls.some(({ toolCallId }) => toolCallId === id);
+  }
+
+  #readRequests(): ReadonlyMap<string, AskedRequest> {
+    const requests = new Map<string, AskedRequest>();
+    for (const { record } of this.#lanes.flatMap((lane) => this.#index.laneRecords.get(lane) ?? [])) {
+      if (record.kind === "request") requests.set(record.request, { record });
+      const asked = record.kind === "reply" ? requests.get(record.request) : undefined;
+      if (asked && record.kind === "reply") requests.set(record.request, { ...asked, reply: record });
+    }
+    return requests;
   }
 
   get #run(): RunRecord | undefined {

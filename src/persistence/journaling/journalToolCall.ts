@@ -20,7 +20,6 @@ import { recordedCall } from "../replay/discardReplay.ts";
 import type { CallEnd } from "../replay/countedCalls.ts";
 import type { CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { settledOutcome, type ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";
-import { askWhatHappened } from "../../doubt/askWhatHappened.ts";
 
 /** The maximum number of fields and nested values in an output, because encoding blocks the event loop. */
 const maximumParts = 250_000;
@@ -290,6 +289,7 @@ async function resolveOnReplay(
   const { setup, journal, lane } = recorder;
   const { agentId, nodeId, signal } = context;
   const asked = { agentId, toolCallId: intent.call, toolName: tool.name, nodeId, effect: setup.effectOf(tool), input };
+  const { askWhatHappened } = await import("../../doubt/askWhatHappened.ts");
   const answer = await askWhatHappened(asked, { tool, choice: setup.onToolCallInDoubt, signal });
   if (answer.settlement === "retry" || answer.settlement === "not-done") return undefined;
   const settlement = frozenCopy(answer.settlement);

@@ -43,14 +43,23 @@ async function readWhole({ journal, lane, calls }: KnownCalls): Promise<void> {
   for (const [id, call] of countedCalls(index, state)) if (!calls.has(id)) calls.set(id, call);
 }
 
+/** The reads in progress, which the calls of one message share. */
+const reads = new WeakMap<object, Promise<AgentState | undefined>>();
+
 /** Reads the outcome of a call that this process made in an earlier node. */
 export async function readForgotten(
-  { journal, lane }: Pick<KnownCalls, "journal" | "lane">,
+  recorder: Pick<KnownCalls, "journal" | "lane">,
   call: string,
 ): Promise<CallEnd | undefined> {
-  const { index } = await journal.readRecords();
-  const outcome = foldLine(index, lane)?.calls.get(call)?.outcome;
-  return isOver(outcome) ? readEnd(journal, outcome) : undefined;
+  const { journal, lane } = recorder;
+  const read = reads.get(recorder) ?? journal.readRecords().then(({ index }) => foldLine(index, lane));
+  reads.set(recorder, read);
+  try {
+    const outcome = (await read)?.calls.get(call)?.outcome;
+    return isOver(outcome) ? await readEnd(journal, outcome) : undefined;
+  } finally {
+    reads.delete(recorder);
+  }
 }
 
 export async function readEnd(journal: Journal, outcome: OutcomeRecord): Promise<CallEnd> {

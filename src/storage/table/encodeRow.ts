@@ -3,10 +3,14 @@ import { prunedGapsOf } from "../../checkpoint/records/Entry.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { encodeAppend } from "../lease/encodeAppend.ts";
 import type { LogAppend } from "../RecordLog.ts";
+import { orderBehindAgents } from "../summaries.ts";
 import { tableSummary } from "./listTable.ts";
 import type { TableAppend } from "./LogTable.ts";
 
-/** Encodes the append that follows the end of a log. A table stores the summary in the same write, beside the append. */
+/**
+ * Encodes the append that follows the end of a log. A table stores the summary in the same write, beside the append. The
+ * append of a session or another log that is not an agent also contains it, because archives have no other place for it.
+ */
 export function encodeRow(
   agentId: string,
   { summary, ...append }: LogAppend,
@@ -14,7 +18,8 @@ export function encodeRow(
   end: ChainLink,
   sha256: Sha256,
 ): { readonly row: TableAppend; readonly end: ChainLink } {
-  const appended = encodeAppend(agentId, append, generation, end, sha256);
+  const kept = summary?.order.startsWith(orderBehindAgents) ? { summary } : {};
+  const appended = encodeAppend(agentId, { ...append, ...kept }, generation, end, sha256);
   const { position } = appended.end;
   const row = {
     position,

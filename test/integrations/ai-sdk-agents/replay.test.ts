@@ -1,6 +1,7 @@
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import { durableAgent } from "agent-persistence/ai-sdk";
 import { toMatchRecording } from "agent-persistence/replay";
+import { exportAgent, importAgent } from "agent-persistence/transfer";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { recordsOf } from "../../persistence/support/stored.ts";
@@ -150,4 +151,17 @@ describe.each(sdks)("a replay of an agent of the AI SDK $version", (sdk) => {
     await expect(desk.replay("a")).rejects.toMatchObject({ code: "run_not_found" });
     await expect(desk.replay("a", { run: "x" } as never)).rejects.toMatchObject({ code: "invalid_input" });
   });
+});
+
+it.each(sdks)("a run with an approval is replayed after an import (AI SDK $version)", async (sdk) => {
+  const [storage, other] = [new InMemoryPersistenceStorageProvider(), new InMemoryPersistenceStorageProvider()];
+  const script = [[calling("find", { id: "7" })], text("Done.")];
+  const { desk } = deskOf(sdk, storage, script, { needsApproval: true });
+  await desk.for("a").generate({ prompt: "Find." });
+  const [request] = await desk.agent("a").getRequests();
+  await desk.agent("a").answer(request?.requestId ?? "", { approved: true });
+  expect((await desk.for("a").resume()).text).toBe("Done.");
+  await importAgent(other, exportAgent(storage, "a"));
+  const imported = deskOf(sdk, other, [], { needsApproval: true });
+  expect(await imported.desk.replay("a")).toMatchObject({ matches: true, status: "completed" });
 });

@@ -4,6 +4,7 @@ import type { RunDelta } from "agent-persistence";
 import { AIAgent } from "agent-persistence";
 import { aiSdkExecutor, type AiSdkLanguageModel, type AiSdkStream } from "agent-persistence/ai-sdk";
 import type { ModelDelta } from "../../../src/agent/model/PromptExecutor.ts";
+import { StreamedGeneration } from "../../../src/integrations/ai-sdk/StreamedGeneration.ts";
 import { executorOf } from "./ask.ts";
 import { ChatServer } from "./ChatServer.ts";
 import { fakeModel } from "./fakeModel.ts";
@@ -175,4 +176,24 @@ describe("a streamed response", () => {
     expect(answer.message.content).toEqual([{ type: "text", text: "whole" }]);
     expect(deltas).toEqual([]);
   });
+});
+
+it("a part that begins with the id of an earlier part is a part of its own", () => {
+  const generation = new StreamedGeneration("m");
+  const pieces = (type: string, id: string, delta: string) => [
+    { type: `${type}-start`, id },
+    { type: `${type}-delta`, id, delta },
+    { type: `${type}-end`, id },
+  ];
+  for (const part of [
+    ...pieces("text", "txt-0", "A"),
+    ...pieces("reasoning", "reasoning-0", "R"),
+    ...pieces("text", "txt-0", "B"),
+  ])
+    generation.add(part);
+  expect(generation.generation.content).toMatchObject([
+    { type: "text", text: "A" },
+    { type: "reasoning", text: "R" },
+    { type: "text", text: "B" },
+  ]);
 });

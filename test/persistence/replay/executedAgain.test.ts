@@ -3,6 +3,7 @@ import {
   type AssistantMessage,
   type PendingRequest,
   InMemoryPersistenceStorageProvider,
+  NoPersistenceStorageProvider,
   persistence,
   strategy,
   type Strategy,
@@ -132,22 +133,27 @@ it.each(
   },
 );
 
-it.each(logStorages)("$name: a message that left the history gets its first outcomes", async ({ open }) => {
-  for (const branch of [false, true]) {
-    const world = new World();
-    const items = Array.from({ length: 120 }, (_, at) => `item ${at}`);
-    const turn = { toolCalls: items.map((item) => ({ toolName: "pay", input: { item } })) };
-    const leave: Body = async (message, context) => {
-      context.llm.rewrite(([first]) => (first ? [first] : []));
-      return message;
-    };
-    const built = passing([execute, leave], output, branch);
-    const opened = await open();
-    const agent = durableAgent(built, opened(), { tools: [world.adder("pay", "irreversible")], turns: [turn] });
-    expect(await agent.run("go")).toMatchObject({ output: JSON.stringify(items.map((made) => ({ made }))) });
-    expect(world.done).toEqual(items.map((item) => `pay ${item}`));
-  }
-});
+const keepsNothing = { name: "no storage", open: async () => () => new NoPersistenceStorageProvider() };
+
+it.each([...logStorages, keepsNothing])(
+  "$name: a message that left the history gets its first outcomes",
+  async ({ open }) => {
+    for (const branch of [false, true]) {
+      const world = new World();
+      const items = Array.from({ length: 120 }, (_, at) => `item ${at}`);
+      const turn = { toolCalls: items.map((item) => ({ toolName: "pay", input: { item } })) };
+      const leave: Body = async (message, context) => {
+        context.llm.rewrite(([first]) => (first ? [first] : []));
+        return message;
+      };
+      const built = passing([execute, leave], output, branch);
+      const opened = await open();
+      const agent = durableAgent(built, opened(), { tools: [world.adder("pay", "irreversible")], turns: [turn] });
+      expect(await agent.run("go")).toMatchObject({ output: JSON.stringify(items.map((made) => ({ made }))) });
+      expect(world.done).toEqual(items.map((item) => `pay ${item}`));
+    }
+  },
+);
 
 it.each(logStorages)("$name: a call that was rolled back is made anew, not replayed from the log", async ({ open }) => {
   const world = new World();

@@ -1,4 +1,4 @@
-import { AIAgent, Persistence } from "agent-persistence";
+import { AIAgent, Persistence, persistence } from "agent-persistence";
 import type { AgentFeature, FeaturePipeline } from "agent-persistence/feature";
 import { LogPersistenceStorageProvider, TableRecordLog } from "agent-persistence/storage";
 import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
@@ -7,6 +7,7 @@ import { appendText, exampleSummary } from "../../../src/testing/conformance/log
 import { oneNode } from "../../task/worker/oneNode.ts";
 import { anyProcess } from "../../testing/conformance/anyProcess.ts";
 import { collect } from "../file/support/fixture.ts";
+import { orderBehindAgents } from "../../../src/storage/summaries.ts";
 import { MemoryTable } from "./MemoryTable.ts";
 
 const writes = new Set(["claim", "append", "appendAndRelease", "release", "remove"]);
@@ -83,6 +84,23 @@ describe("the last append of a run", () => {
     expect(called).toEqual(["claim", "append", "append", "release"]);
   });
 
+  it("keeps the agent for a feature that notes completed nodes", async () => {
+    const { called, storage } = made();
+    const noting: AgentFeature<Record<string, never>, object> = {
+      key: "noting",
+      install: (pipeline) => {
+        pipeline.onNodeCompleted(async ({ context }) => {
+          persistence(context).note({ key: "node", value: context.nodeId });
+          await persistence(context).durable();
+        });
+        return {};
+      },
+    };
+    const agent = agentOn(storage).install(noting, {});
+    expect(await agent.run("x", { agentId: "a" })).toMatchObject({ status: "completed" });
+    expect(called.at(-1)).toBe("release");
+  });
+
   it("keeps the agent for the run that follows a finished one", async () => {
     const { called, storage } = made();
     let fails = true;
@@ -136,4 +154,18 @@ it("an append that releases tells the watchers if a worker may continue the agen
   }
   expect(told).toBe(1);
   expect((await collect(log.list({ free: true }))).map(({ agentId }) => agentId)).toEqual(["a", "b"]);
+});
+
+it("an append to a session contains its summary, because an archive needs it, and an append to an agent does not", async () => {
+  const { log } = made();
+  for (const [agentId, order] of [
+    ["session:a", `${orderBehindAgents}1`],
+    ["a", "1"],
+  ] as const) {
+    const owned = await log.open(agentId, { host: "here", processId: 1, nonce: "me" });
+    await owned.append({ id: "1", records: [], summary: exampleSummary(agentId, "queued", { order }) }, 0);
+    await owned.release();
+    const [line = new Uint8Array()] = await collect(log.encodedAppends(agentId));
+    expect([agentId, Buffer.from(line).includes('"summary":{')]).toEqual([agentId, agentId !== "a"]);
+  }
 });
