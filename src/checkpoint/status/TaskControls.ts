@@ -10,7 +10,7 @@ export interface TaskControls {
   readonly expiresAt?: string;
   /** How often a worker retries the task after a failure. Defaults to 0. */
   readonly retries?: number;
-  /** The delay before the first retry, in milliseconds. Each retry doubles it, up to 64 times. Requires `retries`. */
+  /** The first retry delay in milliseconds. Each retry doubles it, up to 64 times the first. Requires `retries`. */
   readonly retryDelayMs?: number;
   /** The id that distinguishes the task from its duplicates. */
   readonly deduplicationId?: string;
