@@ -44,12 +44,16 @@ export class StreamedGeneration {
     if (kind === "tool-input") return piece === "start" ? this.#startCall(part) : this.#placeOf(kind, part["id"]);
     if (kind !== "") return this.#grow(kind, part, piece === "start");
     if (isOwnCall(part)) return this.#call(part);
+    this.#note(part);
+    return undefined;
+  }
+
+  #note(part: ProviderPart): void {
     if (part.type === "stream-start") this.#warnings = (part["warnings"] as readonly unknown[] | undefined) ?? [];
     else if (part.type === "response-metadata") this.#identify(part as ProviderResponse);
     else if (part.type === "finish") this.#end = part as unknown as ProviderGeneration;
     else if (part.type === "error") this.hasFailed = true;
     else if (!ignored.has(part.type)) this.#content.push(part);
-    return undefined;
   }
 
   #identify({ id, timestamp, modelId }: ProviderResponse): void {
