@@ -28,7 +28,7 @@ export function firstAfter(items: readonly { readonly order: number }[], order: 
 
 /** Yields the records on the path to a position, newest first, across the lanes that its lane started from. */
 export function* recordsBefore(log: LogProjection, lane: number, order: number): Generator<OrderedRecord> {
-  for (const [at, upTo] of lanesBefore(log, lane, order)) yield* newestFirst(log.laneRecords.get(at) ?? none, upTo);
+  for (const [at, upTo] of wayBack(log, lane, order)) yield* newestFirst(log.laneRecords.get(at) ?? none, upTo);
 }
 
 /** Returns the model of a lane at an order. `undefined` if the settings do not name a model. */
@@ -44,7 +44,7 @@ export function modelFinder(log: LogProjection): ModelAt {
     return known;
   };
   return (lane, order) => {
-    for (const [at, upTo] of lanesBefore(log, lane, order))
+    for (const [at, upTo] of wayBack(log, lane, order))
       for (const { record } of newestFirst(settingsOf(at), upTo)) if (record.kind === "settings") return record.model;
     return undefined;
   };
@@ -55,7 +55,7 @@ function* newestFirst(records: readonly OrderedRecord[], upTo: number): Generato
 }
 
 /** Yields a lane and the lanes that it started from, each with the last order on the path. */
-function* lanesBefore(
+export function* wayBack(
   log: LogProjection,
   lane: number,
   order: number,

@@ -1,11 +1,12 @@
 import { joinsIn } from "../../checkpoint/data/checkpointTree.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
-import { originOf, type CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
+import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { CheckpointView, CheckpointsPage } from "../view/CheckpointView.ts";
 import type { UsageView, LineView } from "../view/viewParts.ts";
 import type { AgentIndex } from "../log/AgentIndex.ts";
+import { wayBack } from "../log/laneRecords.ts";
 import { type PageOptions, pageOf } from "../log/pageOf.ts";
 
 /** Returns the view of a checkpoint, with cached common data. */
@@ -93,14 +94,10 @@ function livingIn(log: LogProjection): Living {
   return living;
 }
 
-function addWay({ lanes, checkpoints }: LogProjection, living: Map<number, number>, lane: number): void {
-  for (let at = lane, upTo = Infinity; (living.get(at) ?? -1) < upTo;) {
+function addWay(log: LogProjection, living: Map<number, number>, lane: number): void {
+  for (const [at, upTo] of wayBack(log, lane, Infinity)) {
+    if ((living.get(at) ?? -1) >= upTo) return;
     living.set(at, upTo);
-    const start = lanes.get(at)?.record;
-    const origin = start && checkpoints.get(originOf(start) ?? -1);
-    if (!origin) return;
-    at = origin.record.lane;
-    upTo = origin.order;
   }
 }
 

@@ -16,13 +16,13 @@ export type AiSdkMessage<Data> =
 export type AiSdkPart<Data> =
   | TextPart
   | FilePart<Data>
-  | ReasoningPart
+  | TextPart<"reasoning">
   | ToolCallPart
   | ToolResultPart
   | CustomPart<Data>;
 
-interface TextPart extends WithOptions {
-  type: "text";
+interface TextPart<Type = "text"> extends WithOptions {
+  type: Type;
   text: string;
 }
 
@@ -31,11 +31,6 @@ interface FilePart<Data> extends WithOptions {
   data: Data;
   mediaType: string;
   filename?: string;
-}
-
-interface ReasoningPart extends WithOptions {
-  type: "reasoning";
-  text: string;
 }
 
 /** Content that only one provider understands. Only v4 supports it. */

@@ -119,8 +119,10 @@ async function copyBlobs(source: SalvageSide, target: SalvageSide, appends: read
   const lost: string[] = [];
   for (const reference of needed.keys()) {
     const bytes = await intactBlob(source, reference);
+    // Equal content of the same generation has the same reference.
+    const { generation = 1, encoding } = parseBlobReference(reference) ?? {};
     if (bytes === undefined) lost.push(reference);
-    else await putAs(reference, bytes, target);
+    else await target.blobs.put(target.folder.agentId, generation, bytes, encoding);
   }
   for (const reference of new Set(appends.flatMap(({ entry }) => entry.records.flatMap(namesOfEncrypted)))) {
     const bytes = await source.blobs.getNamed?.(source.folder.agentId, reference);
@@ -143,12 +145,6 @@ function addIfSound(record: LogRecord, needed: Map<string, number>): void {
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
   }
-}
-
-/** Equal content of the same generation has the same reference. */
-async function putAs(reference: string, bytes: Uint8Array, { blobs, folder }: SalvageSide): Promise<void> {
-  const { generation = 1, encoding } = parseBlobReference(reference) ?? {};
-  await blobs.put(folder.agentId, generation, bytes, encoding);
 }
 
 async function intactBlob({ blobs, folder }: SalvageSide, reference: string): Promise<Uint8Array | undefined> {
