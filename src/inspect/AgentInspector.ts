@@ -145,8 +145,8 @@ export class AgentInspector {
   }
 
   /**
-   * Lists the agents of the storage by descending priority, then by age, oldest first. Unreadable agents are listed as
-   * `unreadable`. Logs of other kinds follow at the end, with their kind.
+   * Lists the agents of the storage: tasks by descending priority, then by age, oldest first. Agents without a task and
+   * tasks with a queue follow, then logs of other kinds, with their kind. Unreadable agents are listed as `unreadable`.
    *
    * @throws InvalidInputError if the filter is invalid.
    * @throws StorageNotListableError if the storage cannot list agents.

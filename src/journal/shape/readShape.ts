@@ -73,6 +73,8 @@ export async function* listShape(
 
 /** The size of the logs that are remembered. The last used log is always remembered. */
 const mostBytes = 32 * 1024 * 1024;
+/** The largest view that an owner gives back. */
+const mostKeptBytes = 4 * 1024 * 1024;
 
 /** Reads the logs of one shape without owning them. A log that was read recently is read from its last known append. */
 export class ShapeViews<Rec extends LogRecord, State extends ShapeState<Rec>> {
@@ -102,6 +104,8 @@ export class ShapeViews<Rec extends LogRecord, State extends ShapeState<Rec>> {
 
   keep(id: string, records: ReadRecords<Rec, State>): void {
     this.#views.delete(id);
+    // A view skips the parts that are restated, so it grows with each record. The next reader begins at the newest part.
+    if (records.contents.bytes > mostKeptBytes) return;
     this.#add(id, new ShapeView(records, new ShapeValues(this.#log, logIdOf(this.#shape, id))));
   }
 

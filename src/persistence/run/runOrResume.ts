@@ -29,8 +29,17 @@ import { finishOpenRollback, withEffects, openForRun } from "./openForRun.ts";
 import { comparedInput, recordedResult, waitingResult } from "./recordedResult.ts";
 
 /** The hooks that may run after the last append of a run, and how many of them belong to Persistence. */
-const hooksAfterRun = ["run", "nodeCompleted", "subgraphCompleted", "strategyCompleted", "agentCompleted"] as const;
-const ownHooksAfterRun = 2;
+const hooksAfterRun = [
+  "run",
+  "strategyStarting",
+  "runMoved",
+  "subgraphStarting",
+  "nodeCompleted",
+  "subgraphCompleted",
+  "strategyCompleted",
+  "agentCompleted",
+] as const;
+const ownHooksAfterRun = 4;
 
 const loadResumes = () => import("./resumeStored.ts");
 let resumes: Awaited<ReturnType<typeof loadResumes>> | undefined;

@@ -159,6 +159,7 @@ export class TaskManager {
         withoutUndefined({ status, after: behind, limit: page }),
       )) {
         if (queue !== undefined && !isInQueue(summary.order, queue)) return;
+        if (isBehindTasks(summary.order) && page === undefined && status === undefined) continue;
         isMore = isBehindTasks(summary.order);
         behind = isMore ? queuePrefix : summary.order;
         if (isMore) break;

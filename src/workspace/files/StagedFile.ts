@@ -3,6 +3,7 @@ import {
   closeSync,
   fchmodSync,
   fstatSync,
+  lstatSync,
   readdirSync,
   renameSync,
   symlinkSync,
@@ -31,7 +32,7 @@ const writing = new Set<string>();
 export function removeUnfinished(folder: string, names: readonly string[]): void {
   const prefixes = new Set(names.map(prefixOf));
   const left = readdirSync(folder).filter(
-    (name) => isUnfinished(name) && prefixes.has(name.slice(0, prefixLength)) && !isWriting(name),
+    (name) => isUnfinished(name) && prefixes.has(name.slice(0, prefixLength)) && !isWriting(folder, name),
   );
   for (const name of left) discard({ at: join(folder, name) });
 }
@@ -113,18 +114,22 @@ function temporaryName(place: FilePlace): string {
   return join(place.folder, name);
 }
 
-/** Returns whether a live process may still write a temporary file. Its name contains the id of the process. */
-function isWriting(name: string): boolean {
+/**
+ * Returns whether a live process may still write a temporary file. Its name contains the id of the process, which a later
+ * process can have as well. So an old file counts as interrupted.
+ */
+function isWriting(folder: string, name: string): boolean {
   const id = Number.parseInt(name.slice(prefixLength, prefixLength + 8), 16);
   if (id === process.pid) return writing.has(name);
   try {
-    return process.kill(id, 0);
+    return process.kill(id, 0) && Date.now() - lstatSync(join(folder, name)).mtimeMs < longestWriteMs;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 
 const prefixLength = 18;
+const longestWriteMs = 600_000;
 
 function prefixOf(name: string): string {
   return `.${nodeSha256.hex(name).slice(0, prefixLength - 2)}-`;

@@ -74,6 +74,7 @@ const commitNoteKey = "commit";
 const noteSchema = z.object({
   message: z.string(),
   paths: z.array(z.string()),
+  ordinal: z.number().optional(),
   result: z.object({
     commit: commitIdSchema,
     parent: parentIdSchema,
@@ -87,14 +88,26 @@ function recordOf(context: AgentContext, { message, paths }: Omit<GitCommitReque
   const log = featureOf(() => persistence(context));
   if (!log) return { earlier: [], note: () => Promise.resolve() };
   const noted = log.recordedNotes(commitNoteKey).flatMap((value) => noteSchema.safeParse(value).data ?? []);
-  const isSame = (note: z.output<typeof noteSchema>) => isDeepStrictEqual([note.message, note.paths], [message, paths]);
+  const ordinal = nextOrdinal(context, JSON.stringify([message, paths]));
+  const isSame = (note: z.output<typeof noteSchema>) =>
+    isDeepStrictEqual([note.message, note.paths, note.ordinal ?? 0], [message, paths, ordinal]);
   return {
     earlier: noted.filter(isSame).map(({ result }) => result),
     note: async (result) => {
-      log.note({ key: commitNoteKey, value: { message, paths, result } });
+      log.note({ key: commitNoteKey, value: { message, paths, ordinal, result } });
       await log.durable();
     },
   };
+}
+
+const equalCommits = new WeakMap<AgentContext, Map<string, number>>();
+
+/** Returns the number of a commit among the equal commits of a call, because each has notes of its own. */
+function nextOrdinal(context: AgentContext, commit: string): number {
+  const counts = equalCommits.get(context) ?? new Map<string, number>();
+  const ordinal = counts.get(commit) ?? 0;
+  equalCommits.set(context, counts.set(commit, ordinal + 1));
+  return ordinal;
 }
 
 function featureOf<Feature>(get: () => Feature): Feature | undefined {

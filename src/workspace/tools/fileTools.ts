@@ -75,7 +75,7 @@ function writeTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
     execute: ({ path: given, content, encoding: form, executable }, options) =>
       turns.runExclusive(async () => {
         const at = relativePath(given);
-        if (form === "base64" && !/^[\w+/\s-]*={0,2}\s*$/.test(content))
+        if (form === "base64" && !/^[\w+/-]*={0,2}$/.test(content.replace(/\s+/g, "")))
           throw new FileAccessError(at, "was not written: the content is not base64");
         const bytes = Buffer.from(content, form ?? "utf8");
         const [change] = await changeFiles(files, options, () => writeOf(files, at, bytes, executable));

@@ -7,6 +7,7 @@ import {
   Persistence,
   persistence,
   RollbackToolRegistry,
+  tool,
 } from "agent-persistence";
 import { crashAfter, scriptedModel } from "agent-persistence/testing";
 import {
@@ -18,6 +19,8 @@ import {
   type DriftNotice,
 } from "agent-persistence/workspace";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { commitInRun } from "../../../src/workspace/tools/commitTool.ts";
 import { hostileRepository } from "./hostileRepository.ts";
 import { lines, TestRepository } from "./repositories.ts";
 
@@ -285,6 +288,38 @@ describe("the commit tool", () => {
     const report = await saved.rollbackToCheckpoint(first?.checkpointId ?? "");
     expect(report.reverted).toHaveLength(1);
     expect(ours.git("rev-parse", "HEAD")).toBe(before);
+  });
+
+  it("a repeated call makes each of its equal commits once", async () => {
+    for (const saves of [3, 4, 5, 6]) {
+      const repository = TestRepository.create();
+      repository.commit({ "a.txt": "0" });
+      const save = tool({
+        name: "save",
+        description: "",
+        inputSchema: z.object({}),
+        effect: "idempotent",
+        execute: async (_input, { context }) => {
+          for (const text of ["1", "2"]) {
+            repository.write("a.txt", text);
+            await commitInRun(context, repository.root, { message: "wip", paths: ["a.txt"], author });
+          }
+        },
+      });
+      const storage = new InMemoryPersistenceStorageProvider();
+      const build = (used: Parameters<typeof crashAfter>[0]) =>
+        new AIAgent({
+          id: "coder",
+          promptExecutor: scriptedModel([{ toolCalls: [{ toolName: "save", input: {} }] }, "done"]),
+          llmModel: "m",
+          tools: [save],
+        }).install(Persistence, { storage: used });
+      await build(crashAfter(storage, saves))
+        .run("go")
+        .catch((error: unknown) => error);
+      expect(await build(storage).resume()).toMatchObject({ status: "completed" });
+      expect([saves, repository.git("status", "--porcelain")]).toEqual([saves, ""]);
+    }
   });
 
   it("a rollback reverts the commit of a call that a crash interrupted", async () => {
