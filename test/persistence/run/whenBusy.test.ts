@@ -1,5 +1,6 @@
 import { AIAgent, Persistence, persistence, type PersistenceStorageProvider, type WhenBusy } from "agent-persistence";
-import { describe, expect, it } from "vitest";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
+import { describe, expect, it, type MockInstance, vi } from "vitest";
 import { soonerClock } from "../../internal/soonerClock.ts";
 import { fileStorage, memory } from "../support/storages.ts";
 
@@ -64,14 +65,29 @@ describe.each(cases)("$name: a second run while another run is in progress, $pla
     const opened = await storage.open();
     const provider = opened();
     const desk = new Desk();
-    const agent = () => desk.agentOn(place === "in one process" ? provider : opened());
+    const opens: MockInstance[] = [];
+    const separate = () => {
+      const own = opened();
+      opens.push(vi.spyOn((own as LogPersistenceStorageProvider).log, "open"));
+      return own;
+    };
+    const agent = () => desk.agentOn(place === "in one process" ? provider : separate());
+    /** Resolves when so many other processes have found the agent busy. */
+    const refused = (count: number) =>
+      vi.waitFor(
+        () => {
+          const found = opens.filter(({ mock }) => mock.settledResults.some(({ type }) => type === "rejected"));
+          expect(found).toHaveLength(count);
+        },
+        { timeout: 60_000 },
+      );
     const first = agent();
     const ask = (said: string, whenBusy?: WhenBusy, signal?: AbortSignal) =>
       (said === "one" ? first : agent()).run(said, { runId: said, history: "continue", whenBusy, signal });
     const one = ask("one");
     one.catch(() => undefined);
     await desk.begun("one");
-    return { desk, agent, ask, one };
+    return { desk, agent, ask, one, refused };
   };
 
   it.each([undefined, "reject"] as const)("is refused with whenBusy %s and a correct error", async (whenBusy) => {
@@ -121,8 +137,10 @@ describe.each(cases)("$name: a second run while another run is in progress, $pla
   });
 
   it("gets the result of the first run with join", async () => {
-    const { desk, agent, ask, one } = await start();
+    const { desk, agent, ask, one, refused } = await start();
     const joined = [ask("two", "join"), ask("three", "join")];
+    // A call that begins after the run has ended starts a run.
+    if (place === "in two processes") await refused(2);
     desk.letGo("one");
     const result = { status: "completed", runId: "one", output: "on one" };
     expect(await Promise.all([one, ...joined])).toMatchObject([result, result, result]);
