@@ -56,7 +56,10 @@ export interface BackupReport {
   readonly written: readonly string[];
   /** The logs that did not change since the last backup. */
   readonly unchanged: readonly string[];
-  /** The logs that the storage no longer has, and moved agents. Their archives were removed with `removeDeleted`, and kept otherwise. */
+  /**
+   * The logs that the storage no longer has, and moved agents. Their archives were removed with `removeDeleted`, and
+   * kept otherwise.
+   */
   readonly deleted: readonly string[];
   /** The logs that cannot be read. Their earlier archives are kept. */
   readonly failed: readonly FailedLog[];

@@ -41,7 +41,10 @@ export interface RestoreReport {
   readonly restored: readonly string[];
   /** The logs that the storage already has, for example from an interrupted restore. They are unchanged. */
   readonly existing: readonly string[];
-  /** The logs whose archives cannot be read, for example because their key is missing, or the file of an archive without an id. The others were restored. */
+  /**
+   * The logs whose archives cannot be read, for example because their key is missing, or the file of an archive without
+   * an id. The others were restored.
+   */
   readonly failed: readonly FailedLog[];
 }
 

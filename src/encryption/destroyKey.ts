@@ -7,8 +7,8 @@ const inboxPrefix = "inbox:";
 
 /**
  * Destroys the data key of an agent and of its inbox, so that nobody can read their data again. Backups
- * without the keys are unreadable as well. Ids, statuses and times stay until the agent is deleted. A process that has used the agent
- * keeps the key in memory until it opens the agent again or ends. Call it again if it was interrupted.
+ * without the keys are unreadable as well. Ids, statuses and times stay until the agent is deleted. A process that has
+ * used the agent keeps the key in memory until it opens the agent again or ends. Call it again if it was interrupted.
  *
  * @param agentId - the id of an agent. A graph thread has the id `thread:<id>`, a session `session:<id>`.
  * @throws AgentBusyError while the agent runs. Its key is unchanged.

@@ -27,7 +27,9 @@ export function encryptedStreams(store: StreamStore, storage: PersistenceStorage
   return new EncryptedStreamStore(store, encryptedLogOf(storage, "encryptedStreams()"));
 }
 
-/** Keeps the numbers of chunks: the first chunk of an entry contains all of them, encrypted, and the others are empty. */
+/**
+ * Keeps the numbers of chunks: the first chunk of an entry contains all of them, encrypted, and the others are empty.
+ */
 class EncryptedStreamStore implements StreamStore {
   readonly watch?: NonNullable<StreamStore["watch"]>;
   readonly #store: StreamStore;

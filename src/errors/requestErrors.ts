@@ -81,7 +81,10 @@ export class WaitExpiredError extends AgentPersistenceError {
   }
 }
 
-/** A node requested input, an approval or a long sleep, but the storage cannot store open requests. The stored state is unchanged. */
+/**
+ * A node requested input, an approval or a long sleep, but the storage cannot store open requests. The stored state is
+ * unchanged.
+ */
 export class WaitingNotSupportedError extends AgentPersistenceError {
   override readonly code = "waiting_not_supported";
 

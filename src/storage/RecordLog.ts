@@ -228,9 +228,9 @@ export interface RecordLog {
    * resolves, the agent has no entries and is not listed. The appends are requested one at a time while the agent is
    * owned. If the method is missing, agents cannot be forked or moved to this storage.
    *
-   * @param last - returns the append that follows them. `position` is the position of the last received append. `generation`
-   * is the new owner's generation, which is above the generations of all these appends and of all earlier owners. The
-   * append must have a summary.
+   * @param last - returns the append that follows them. `position` is the position of the last received append.
+   * `generation` is the new owner's generation, which is above the generations of all these appends and of all earlier
+   * owners. The append must have a summary.
    * @returns the log, positioned at the last append.
    * @throws AlreadyExistsError (`agent_exists`) if the agent has entries.
    * @throws AgentBusyError if the agent has another owner.

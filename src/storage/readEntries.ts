@@ -163,7 +163,11 @@ async function indexed(entries: readonly Entry[], index: LogProjection, visit?: 
   return { index, checksums, end, generation: end?.generation };
 }
 
-/** @throws UnsupportedRecordError, UnreadableValueError @param next the expected numbers. By default they are not checked. */
+/**
+ * @throws UnsupportedRecordError, UnreadableValueError
+ *
+ * @param next the expected numbers. By default they are not checked.
+ */
 export function assertSound(entry: Entry, next?: NextNumbers): void {
   const unknown = unknownKind(entry);
   if (unknown !== undefined) throw new UnsupportedRecordError(unknown, entry.position);

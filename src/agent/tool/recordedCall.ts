@@ -49,7 +49,9 @@ export function lostOutput(error: unknown): NonNullable<RecordedCallEnd["lost"]>
   return { path: error.path, reason: error.reason };
 }
 
-/** The errors of failed calls that may have taken effect. Tools and interceptors can throw other errors of this class. */
+/**
+ * The errors of failed calls that may have taken effect. Tools and interceptors can throw other errors of this class.
+ */
 export const lateFailures = new WeakSet<object>();
 
 /** Returns the error of a call at its time limit. Only a call that is safe to repeat has failed. */

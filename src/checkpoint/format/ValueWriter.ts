@@ -134,7 +134,11 @@ export class ValueWriter extends BlobWriter {
     this.#outputs = new Map();
   }
 
-  /** Marks deleted contents as not stored, so that a later record stores them again. @param kept Hashes of stored contents. */
+  /**
+   * Marks deleted contents as not stored, so that a later record stores them again.
+   *
+   * @param kept Hashes of stored contents.
+   */
   forgetContents(kept: ReadonlySet<string>): void {
     for (const hash of this.#contents) if (!kept.has(hash)) this.#contents.delete(hash);
   }

@@ -133,7 +133,11 @@ export function callOfResult({ part }: StoredResult): string {
   return String(part["toolCallId"]);
 }
 
-/** Returns a tool message with the outputs that it refers to. @param outputOf Returns `undefined` for a missing outcome. */
+/**
+ * Returns a tool message with the outputs that it refers to.
+ *
+ * @param outputOf Returns `undefined` for a missing outcome.
+ */
 export function withOutputs(
   slot: StoredValue,
   outputOf: (call: string) => { readonly output?: StoredValue } | undefined,

@@ -84,7 +84,9 @@ export function failureReport(error: unknown, { isForPrograms, isStopped }: Comm
   return { reason: "failed", code: "failed", message: error instanceof Error ? error.message : String(error) };
 }
 
-/** Returns the reason of a command of which some parts failed: damage, or busy agents only. `undefined` without errors. */
+/**
+ * Returns the reason of a command of which some parts failed: damage, or busy agents only. `undefined` without errors.
+ */
 export function reasonOfParts(errors: readonly unknown[]): ExitReason | undefined {
   const [first, ...others] = new Set(
     errors.map((error) => failureReport(error, { isForPrograms: true, isStopped: false }).reason),

@@ -56,7 +56,10 @@ export async function encryptWith(
   return whole;
 }
 
-/** Returns bytes that the caller overwrites completely. Filling large ones with zeros takes as long as a tenth of their encryption. */
+/**
+ * Returns bytes that the caller overwrites completely. Filling large ones with zeros takes as long as a tenth of their
+ * encryption.
+ */
 function newBytes(length: number): Uint8Array {
   return nodeBuffer?.allocUnsafeSlow(length) ?? new Uint8Array(length);
 }

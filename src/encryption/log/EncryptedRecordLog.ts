@@ -198,7 +198,9 @@ async function* withoutKeys(
   }
 }
 
-/** Maps items in order while up to `width` calls run concurrently. An error of the items follows the results before it. */
+/**
+ * Maps items in order while up to `width` calls run concurrently. An error of the items follows the results before it.
+ */
 async function* inParallel<Item, Result>(
   items: AsyncIterable<Item>,
   width: number,

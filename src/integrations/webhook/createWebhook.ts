@@ -35,8 +35,9 @@ export interface Webhook {
    *
    * The header `webhook-id` or `idempotency-key` identifies the event, so that a repeated request sends it once.
    *
-   * @returns 202 for a sent event; 400 for a body that is not JSON, is nested too deeply or ends early; 404 for an invalid token; 405 for another method; 409
-   * if the header identifies an event with another body; 413 for a body that is too large; 503 if the inbox is busy.
+   * @returns 202 for a sent event; 400 for a body that is not JSON, is nested too deeply or ends early; 404 for an
+   * invalid token; 405 for another method; 409 if the header identifies an event with another body; 413 for a body that
+   * is too large; 503 if the inbox is busy.
    * @throws the errors of the storage.
    */
   readonly handler: (request: Request) => Promise<Response>;

@@ -205,7 +205,10 @@ function recordedEnds(recorded: Recorded, of: Visit): readonly string[] {
   return keys;
 }
 
-/** Adds the failed requests before a response. A failed request that was repeated is skipped, because its response is known. */
+/**
+ * Adds the failed requests before a response. A failed request that was repeated is skipped, because its response is
+ * known.
+ */
 function addFailures(keys: string[], place: string, response: RecordedAnswer | undefined): void {
   for (const [number, { asked, after }] of (response?.failed ?? []).entries()) {
     if (asked === response?.asked) continue;

@@ -23,7 +23,9 @@ const structuralFields: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** Fields whose whole value can be a number or a boolean of the user. Other numbers and booleans belong to the record. */
+/**
+ * Fields whose whole value can be a number or a boolean of the user. Other numbers and booleans belong to the record.
+ */
 const valueFields: ReadonlySet<string> = new Set("input output answer value payload outcome".split(" "));
 
 /** Fields with records of a snapshot. */

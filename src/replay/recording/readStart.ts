@@ -27,7 +27,9 @@ export interface LinePosition {
   readonly ended?: BranchResult;
 }
 
-/** Returns the positions of open lines. Leaves out lines without a checkpoint, because they start from their beginning. */
+/**
+ * Returns the positions of open lines. Leaves out lines without a checkpoint, because they start from their beginning.
+ */
 export function readStart(log: AgentLog, lines: readonly LineAt[]): readonly LinePosition[] {
   return lines.flatMap((line) => positionOf(log, line) ?? []);
 }

@@ -15,7 +15,9 @@ import type { RunTrace, TraceCall, TraceModelRequest, TraceVisit, TraceWait } fr
 
 type Failure = TraceModelRequest["failures"][number];
 
-/** The message history at the start of a visit. Later messages are added to the same array, or a new array replaces it. */
+/**
+ * The message history at the start of a visit. Later messages are added to the same array, or a new array replaces it.
+ */
 interface HistoryStart {
   readonly entries: readonly NumberedMessage[];
   readonly length: number;

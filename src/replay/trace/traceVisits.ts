@@ -42,7 +42,9 @@ function traceVisit(step: TimedVisit): TraceVisit {
   });
 }
 
-/** Each response is a message of the history, unless the node discarded it. The request contained the earlier messages. */
+/**
+ * Each response is a message of the history, unless the node discarded it. The request contained the earlier messages.
+ */
 function modelRequests(answers: readonly AnswerView[], added: readonly TraceMessage[]): readonly TraceModelRequest[] {
   const texts = added.map(({ message }) => JSON.stringify(message));
   let from = 0;

@@ -114,7 +114,9 @@ class TrustedSeals {
   }
 }
 
-/** Returns the appends with a seal by the position that the seal names, because an attacker can store them again later. */
+/**
+ * Returns the appends with a seal by the position that the seal names, because an attacker can store them again later.
+ */
 function newestFirst(appends: readonly SealedAppend[]): (SealedAppend & { readonly seal: Seal })[] {
   const hasSeal = (append: SealedAppend): append is SealedAppend & { readonly seal: Seal } => append.seal !== undefined;
   return appends.filter(hasSeal).sort((a, b) => positionOf(b.seal) - positionOf(a.seal));

@@ -174,7 +174,9 @@ export class FileOwnedLog implements OwnedLog {
     return this.#writeState(() => this.#state.writeStatus(this.#end));
   }
 
-  /** Writes `state.json` while this owner has the lease, which is checked again because a process may sleep meanwhile. */
+  /**
+   * Writes `state.json` while this owner has the lease, which is checked again because a process may sleep meanwhile.
+   */
   async #writeState<Result>(write: () => Promise<Result>): Promise<Result> {
     await this.#lease.assertHeld();
     return this.#orWithdraw(async () => {

@@ -5,7 +5,9 @@ import { compareSummaries, isAmong, isSelected } from "../summaries.ts";
 type Listed = Pick<AgentSummary, "agentId" | "status" | "order" | "dueAt" | "updatedAt">;
 type Place = Pick<Listed, "order" | "agentId">;
 
-/** The agents in memory in list order, grouped by status, and by due time. So a list reads little more than its results. */
+/**
+ * The agents in memory in list order, grouped by status, and by due time. So a list reads little more than its results.
+ */
 export class SummaryOrder {
   readonly #listed = new Map<string, Listed>();
   readonly #ofStatus = new Map<string, Listed[]>();

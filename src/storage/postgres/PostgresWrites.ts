@@ -35,7 +35,9 @@ export class PostgresWrites {
     return { sql: `SELECT WHERE ${this.#names.append}($1::bytea, $2::bigint, ${rest.join(", ")})`, values };
   }
 
-  /** Returns the ids of the created agents. Sorts them, so that concurrent statements wait for each other in one order. */
+  /**
+   * Returns the ids of the created agents. Sorts them, so that concurrent statements wait for each other in one order.
+   */
   create(creations: readonly TableCreation[]): PostgresStatement {
     const { agents, appends, summaries, channel } = this.#names;
     const { values, given } = valueList(0);

@@ -18,7 +18,9 @@ import { z } from "zod";
  * void: the request is retried, or a crash has interrupted it and it is made again.
  */
 export type StreamChunk = RunDelta & {
-  /** The position of the client after this chunk, for the option `after`. It fits into the `id` of a server-sent event. */
+  /**
+   * The position of the client after this chunk, for the option `after`. It fits into the `id` of a server-sent event.
+   */
   readonly position: string;
 };
 

@@ -17,7 +17,9 @@ import type { TaskLogs } from "./TaskLogs.ts";
 export interface ClaimableTask {
   readonly taskId: string;
   readonly taskName: string;
-  /** `in_progress`: its process ended before the task did. `waiting`: its wait has expired. `failed`: its retry is due. */
+  /**
+   * `in_progress`: its process ended before the task did. `waiting`: its wait has expired. `failed`: its retry is due.
+   */
   readonly status: "queued" | "in_progress" | "waiting" | "failed";
   readonly priority: number;
   readonly reserves: readonly FileReservation[];

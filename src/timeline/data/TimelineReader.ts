@@ -146,7 +146,10 @@ export class TimelineReader {
   }
 }
 
-/** Returns whether other items show the same information: a line shows the start of its run, steps show that it continues. */
+/**
+ * Returns whether other items show the same information: a line shows the start of its run, steps show that it
+ * continues.
+ */
 function isToldElsewhere(step: StepView, next: StepView | undefined): boolean {
   if (step.kind === "status") return step.status === "in_progress" || step.status === "queued";
   return step.kind === "run" && next?.kind === "begin" && next.runId === step.run.runId;

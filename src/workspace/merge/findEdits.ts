@@ -11,8 +11,8 @@ export interface Edit {
 }
 
 /**
- * Finds the ordered edits between two lists of numbered lines. The edits and their positions equal the edits of git's default
- * algorithm. If lines repeat, the positions decide whether a merge is clean.
+ * Finds the ordered edits between two lists of numbered lines. The edits and their positions equal the edits of git's
+ * default algorithm. If lines repeat, the positions decide whether a merge is clean.
  */
 export function* findEdits(from: Int32Array, to: Int32Array, counts: LineCounts): Steps<readonly Edit[]> {
   const sides = yield* comparableLines(from, to, counts);

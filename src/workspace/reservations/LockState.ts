@@ -60,9 +60,9 @@ export function without({ path, holders, waiting }: LockState, id: string): Lock
 }
 
 /**
- * Decides which entries have expired, without the wall clock, which can jump. An entry of this boot and time namespace has a deadline on a
- * monotonic clock that all their processes share. Any other entry has expired when this process saw it unchanged for its
- * whole `ttlMs`.
+ * Decides which entries have expired, without the wall clock, which can jump. An entry of this boot and time namespace
+ * has a deadline on a monotonic clock that all their processes share. Any other entry has expired when this process saw
+ * it unchanged for its whole `ttlMs`.
  */
 export class LockExpiry {
   readonly #sightings = new Map<string, { readonly expiresAt: string; readonly sinceMs: number }>();

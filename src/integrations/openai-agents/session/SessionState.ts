@@ -255,8 +255,8 @@ export function recordsOf(state: SessionState, change: SessionChange, encode: En
 }
 
 /**
- * Returns the records for a change of the history in which new function calls replace old ones. The replacement takes the position of the first call with its id,
- * and further calls with that id are removed.
+ * Returns the records for a change of the history in which new function calls replace old ones. The replacement takes
+ * the position of the first call with its id, and further calls with that id are removed.
  *
  * @param items the items of the session in order
  */

@@ -22,7 +22,9 @@ export function withOriginalAgent<Given>(given: Given): Given {
   return copy as Given;
 }
 
-/** Wraps user code that the SDK calls, so that it receives original agents and tools. Keeps properties of the function. */
+/**
+ * Wraps user code that the SDK calls, so that it receives original agents and tools. Keeps properties of the function.
+ */
 export function givenOriginals<Parameters extends readonly unknown[], Result>(
   code: (...parameters: Parameters) => Result,
 ): (...parameters: Parameters) => Result {

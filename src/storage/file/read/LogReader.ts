@@ -13,7 +13,9 @@ import { isEnding } from "../layout/controlLine.ts";
 import { type LoadedLog, LogLoader, type LogPart, type OwnLog, type Reading, tornTailOf } from "./LogLoader.ts";
 
 const prunedText = Buffer.from('"kind":"pruned"');
-/** Part of the text, because Node searches for a text of up to seven bytes several times faster than for a longer one. */
+/**
+ * Part of the text, because Node searches for a text of up to seven bytes several times faster than for a longer one.
+ */
 const prunedEnd = prunedText.subarray(-7);
 const summaryText = Buffer.from('"summary":{');
 
