@@ -30,7 +30,7 @@ import type { GraphToolSettings } from "./GraphTool.ts";
 import { isLetThrough, letThrough } from "./letThrough.ts";
 import type { PutsInFlight } from "./PutsInFlight.ts";
 import type { RefusedTasks } from "./RefusedTasks.ts";
-import { answerTo, capturedOutput, callEndOf, recordedOutput } from "./storedOutput.ts";
+import { answerTo, capturedOutput, callEndOf, recordedOutput, settledOutput } from "./storedOutput.ts";
 import type { CallPlace, TaskPlace } from "./TaskPlace.ts";
 
 export interface CallJournalOptions {
@@ -110,11 +110,7 @@ export class CallJournal {
     const settlement = checkSettlement(given, id);
     const { threads, coder } = this.#options;
     const subject = `the settled output of call ${quoted(id)}`;
-    const captured =
-      typeof settlement === "object" && "output" in settlement
-        ? await capturedOutput(coder, settlement.output, subject)
-        : undefined;
-    if (captured?.kind === "lost") throw captured.error;
+    const captured = await settledOutput(coder, settlement, subject);
     await threads.use(threadId, async (thread) => {
       this.#assertInDoubt(thread, id);
       const end = captured ? callEndOf(thread, captured, subject) : endWithoutOutput(settlement);
@@ -139,7 +135,7 @@ export class CallJournal {
     const { performance, decision } = await placed;
     const running = runningKey(thread.id, performance.facts.call);
     const known = this.#running.get(running);
-    if (known) return known;
+    if (known) return this.#joined(await known, performance);
     const outcome = this.#shown(performance, decision);
     this.#running.set(running, outcome);
     try {
@@ -147,6 +143,13 @@ export class CallJournal {
     } finally {
       this.#running.delete(running);
     }
+  }
+
+  /** Returns a copy of the output of a joined call, because its tool message needs the id of the joining call. */
+  async #joined(outcome: CallCompletion, performance: Performance): Promise<CallCompletion> {
+    const { thread, facts } = performance;
+    const end = thread.state.calls.get(facts.call)?.end;
+    return end && "output" in outcome ? this.#replayed(performance, end) : outcome;
   }
 
   /** Places the calls of an attempt in the order in which they were made. */
@@ -273,11 +276,7 @@ export class CallJournal {
     });
     if (settlement === "not-done" || settlement === "retry") return this.#performed(performance);
     const subject = `the settled output of tool "${facts.tool}"`;
-    const captured =
-      typeof settlement === "object" && "output" in settlement
-        ? await capturedOutput(this.#options.coder, settlement.output, subject)
-        : undefined;
-    if (captured?.kind === "lost") throw captured.error;
+    const captured = await settledOutput(this.#options.coder, settlement, subject);
     const end = captured ? callEndOf(thread, captured, subject) : endWithoutOutput(settlement);
     recordEnd(performance, { ...end, settled: by });
     return this.#replayed(performance, end);

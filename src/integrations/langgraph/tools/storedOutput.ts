@@ -1,3 +1,4 @@
+import type { ToolCallSettlement } from "../../../doubt/ToolCallInDoubt.ts";
 import { NotSerializableError } from "../../../errors/storedDataErrors.ts";
 import { reasonOf } from "../../../internal/reasonOf.ts";
 import type { OwnedThread } from "../saver/StoredThreads.ts";
@@ -22,6 +23,18 @@ export async function capturedOutput(coder: ValueCoder, output: unknown, subject
         : new NotSerializableError(subject, "", `cannot be stored: ${reasonOf(error)}`);
     return { kind: "lost", error: refusal };
   }
+}
+
+/** Captures the output of a settlement that has one. @throws NotSerializableError */
+export async function settledOutput(
+  coder: ValueCoder,
+  settlement: ToolCallSettlement,
+  subject: string,
+): Promise<CapturedOutput | undefined> {
+  if (typeof settlement !== "object" || !("output" in settlement)) return undefined;
+  const captured = await capturedOutput(coder, settlement.output, subject);
+  if (captured.kind === "lost") throw captured.error;
+  return captured;
 }
 
 /** Builds the outcome of a call for a record that is appended in the same turn of the event loop. */

@@ -275,3 +275,47 @@ test.each(["message", "command"] as const)(
     expect(made).toEqual(["call_1"]);
   },
 );
+
+test.each(["message", "command"] as const)(
+  "a joined %s answers the call of the retry and of the first attempt",
+  async (kind) => {
+    const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
+    let start = (): void => {};
+    const started = new Promise<void>((resolve) => (start = resolve));
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const made: string[] = [];
+    const lookUp = tool(
+      async (_input, { toolCall: { id = "" } }) => {
+        made.push(id);
+        start();
+        await released;
+        const message = new ToolMessage({ content: "found", tool_call_id: id });
+        return kind === "command" ? new Command({ update: { messages: [message] } }) : message;
+      },
+      { name: "look_up", description: "", schema: z.object({}) },
+    );
+    const [durable] = durableTools(checkpointer, [lookUp]);
+    const outputs: Promise<unknown>[] = [];
+    const graph = new StateGraph(Annotation.Root({ said: Annotation<string> }))
+      .addNode(
+        "work",
+        async () => {
+          const id = `call_${outputs.length + 1}`;
+          outputs.push(durable.invoke({ id, name: "look_up", args: {}, type: "tool_call" }));
+          if (outputs.length === 2) release();
+          await started;
+          if (outputs.length === 1) throw new Error("the node fails while its call runs");
+          return { said: JSON.stringify(await outputs[1]) };
+        },
+        { retryPolicy: { maxAttempts: 2, initialInterval: 1, jitter: false, logWarning: false } },
+      )
+      .addEdge(START, "work")
+      .compile({ checkpointer });
+    const { said } = await graph.invoke({ said: "" }, thread);
+    expect(said).toContain('"tool_call_id":"call_2"');
+    expect(said).not.toContain("call_1");
+    expect(JSON.stringify(await outputs[0])).toContain('"tool_call_id":"call_1"');
+    expect(made).toEqual(["call_1"]);
+  },
+);
