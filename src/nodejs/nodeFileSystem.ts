@@ -1,14 +1,17 @@
 import {
   close,
+  closeSync,
   constants,
   fdatasync,
   fstatSync,
   fsync,
   link,
-  lstat,
+  lstatSync,
   mkdir,
   open,
+  openSync,
   read,
+  readSync,
   readdirSync,
   rename,
   rmdir,
@@ -30,7 +33,6 @@ const syncedWrites = process.platform === "linux" ? O_DSYNC : undefined;
 
 const openFile = promisify(open);
 const closeFile = promisify(close);
-const status = promisify(lstat);
 const syncFile = promisify(fsync);
 
 /** The file system of this machine. Uses callbacks of Node, because they cost less than promises. */
@@ -40,19 +42,19 @@ export const nodeFileSystem: FileSystem = {
     return nodeFile(await openFile(path, newFile | (flag ?? 0), 0o600), flag !== undefined);
   },
   async readFile(path, start = 0, length) {
-    const descriptor = await openFile(path, existingFile);
+    // Synchronous, because a small file in memory takes less time than a change of threads.
+    const descriptor = openSync(path, existingFile);
     try {
-      // Synchronous, because the data is in memory and the thread pool would take much longer.
       const found = fstatSync(descriptor);
       // Pipes and devices have no end, and directories have no bytes.
       if (!found.isFile()) throw new StorageError("permission", "read", path);
       return await readFrom(descriptor, start, Math.min(length ?? found.size, found.size - start));
     } finally {
-      await closeFile(descriptor);
+      closeSync(descriptor);
     }
   },
   async stat(path) {
-    const found = await status(path);
+    const found = lstatSync(path);
     // An inode number of a removed file is soon reused, but with a later birth time.
     const id = `${found.ino}.${Math.round(found.birthtimeMs * 1000)}`;
     return { size: found.size, folder: found.isDirectory(), id, owner: found.uid };
@@ -106,9 +108,13 @@ async function readFrom(descriptor: number, start: number, length: number): Prom
 /** Node refuses to read 2 GiB at once. */
 const mostAtOnce = 2 ** 30;
 
-function readSome(descriptor: number, bytes: Buffer, filled: number, position: number): Promise<number> {
+/** A read of at most this many bytes is synchronous. */
+const smallRead = 2 ** 16;
+
+function readSome(descriptor: number, bytes: Buffer, filled: number, position: number): number | Promise<number> {
+  const length = Math.min(bytes.length - filled, mostAtOnce);
+  if (length <= smallRead) return readSync(descriptor, bytes, filled, length, position);
   return new Promise((resolve, reject) => {
-    const length = Math.min(bytes.length - filled, mostAtOnce);
     read(descriptor, bytes, filled, length, position, (error, count) => (error ? reject(error) : resolve(count)));
   });
 }

@@ -48,6 +48,26 @@ describe("the list of agents in files", () => {
     expect(await ids({ after: "0", limit: 1 })).toEqual(["a"]);
   });
 
+  it("lets other work run after every few agents", async () => {
+    const directory = await testDirectory();
+    const log = testLog(directory);
+    for (let at = 0; at < 100; at++) {
+      const owned = await log.open(`a${at}`, nextOwner());
+      await append(owned, "x", { summary: summaryOf(`a${at}`, "queued") });
+      await owned.release();
+    }
+    let turns = 0;
+    const count = () => {
+      turns += 1;
+      if (isListing) setImmediate(count);
+    };
+    let isListing = true;
+    setImmediate(count);
+    expect(await collect(testLog(directory).list())).toHaveLength(100);
+    isListing = false;
+    expect(turns).toBeGreaterThanOrEqual(6);
+  });
+
   it("contains the keys that other tools read", async () => {
     const directory = await testDirectory();
     const owned = await testLog(directory).open("a", nextOwner());

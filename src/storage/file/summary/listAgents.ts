@@ -1,4 +1,5 @@
 import { mergeSorted } from "../../../internal/mergeSorted.ts";
+import { nextTurn } from "../../../internal/nextTurn.ts";
 import type { AgentSummary, ListOptions } from "../../RecordLog.ts";
 import {
   compareText,
@@ -250,8 +251,11 @@ async function inTurn<Item, Result>(
   action: (item: Item) => Promise<Result>,
 ): Promise<readonly Result[]> {
   const results: Result[] = [];
-  for (let at = 0; at < items.length; at += atOnce)
+  for (let at = 0; at < items.length; at += atOnce) {
     results.push(...(await Promise.all(items.slice(at, at + atOnce).map(action))));
+    // Small files are read without a pause.
+    await nextTurn();
+  }
   return results;
 }
 
