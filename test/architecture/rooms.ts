@@ -69,7 +69,7 @@ export const floors: readonly (readonly string[])[] = [
   ["persistence/settle"],
   ["persistence/config"],
   ["persistence/read", "persistence/trimming", "persistence/record"],
-  ["persistence/nestedLines"],
+  ["persistence/starting"],
   [
     "persistence/waiting",
     "persistence/executionPoint",

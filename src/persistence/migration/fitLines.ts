@@ -7,7 +7,7 @@ import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { changedStructure } from "../record/strategyRecord.ts";
-import type { StoredState } from "../nestedLines/startRecorder.ts";
+import type { StoredState } from "../starting/startRecorder.ts";
 import { type FittedLine, lineVerdicts } from "./lineVerdicts.ts";
 import { draftMigration, migrationRecords } from "./migrationRecords.ts";
 import { planMigration } from "./planMigration.ts";

@@ -5,7 +5,8 @@ import type { NextStep } from "../../agent/strategy/StrategyGraph.ts";
 import { eventLine } from "../../listeners/eventEmitter.ts";
 import type { PersistenceEvent } from "../../listeners/PersistenceEvent.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
-import { type CheckpointTrigger, type SinceCheckpoint, type TriggerMoment, dueTriggers } from "../config/triggers.ts";
+import type { CheckpointTrigger, SinceCheckpoint, TriggerMoment } from "../config/triggers.ts";
+import { dueTriggers } from "./dueTriggers.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
 
 type Skipped = Pick<

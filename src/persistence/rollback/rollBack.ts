@@ -25,7 +25,7 @@ import { toolCallInDoubt } from "../settle/callsInDoubt.ts";
 import { restartLine, runAt, continueFromHead } from "../executionPoint/continueFromHead.ts";
 import { stateAt } from "../../checkpoint/state/foldTo.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
-import { restoredRun } from "../nestedLines/startRecorder.ts";
+import { restoredRun } from "../starting/startRecorder.ts";
 import { doneBefore, storedReport, finishedReport } from "./finishedRollback.ts";
 import { applyParticipants, planParticipants } from "./participants.ts";
 import { goalRecord, revertCalls } from "./revertCalls.ts";

@@ -3,7 +3,7 @@ import type { RunResult } from "../../agent/feature/RunResult.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { ActiveSpan } from "../../telemetry/ActiveSpan.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import type { StoredState } from "../nestedLines/startRecorder.ts";
+import type { StoredState } from "../starting/startRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import type { OwnTurn } from "./joinOrRun.ts";
 import type { RunSettings } from "../../agent/state/RunState.ts";

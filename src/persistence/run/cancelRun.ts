@@ -4,7 +4,7 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { endRecords } from "../../journal/runRecords.ts";
-import type { StoredState } from "../nestedLines/startRecorder.ts";
+import type { StoredState } from "../starting/startRecorder.ts";
 import { giveBackEvents } from "../waiting/giveBackEvents.ts";
 import { type DurableCall, storedState } from "./DurableCall.ts";
 import { answerRequests, expireRequests, receiveEvents } from "../waiting/answerRequests.ts";

@@ -14,7 +14,7 @@ import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { fitLines, type Fitting, tryLines } from "../migration/fitLines.ts";
 import { restartLine, branchRun, linesBeside, restartLines, statesOf } from "../executionPoint/continueFromHead.ts";
-import { newRun, restoredRun, type StoredState } from "../nestedLines/startRecorder.ts";
+import { newRun, restoredRun, type StoredState } from "../starting/startRecorder.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { giveBackEvents } from "../waiting/giveBackEvents.ts";
 import { type DurableCall, signalOf, storedState } from "./DurableCall.ts";

@@ -16,7 +16,7 @@ import { changedFiles } from "../../journal/notesAround.ts";
 import { runRecord } from "../../journal/runRecords.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { failedCallsIn } from "../journaling/journalToolCall.ts";
-import { newRun, type StoredState } from "../nestedLines/startRecorder.ts";
+import { newRun, type StoredState } from "../starting/startRecorder.ts";
 import type { CompletionData } from "../record/checkpointRecord.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";

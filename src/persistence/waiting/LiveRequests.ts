@@ -14,7 +14,7 @@ import type { Journal } from "../../journal/Journal.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
-import { restoredRun } from "../nestedLines/startRecorder.ts";
+import { restoredRun } from "../starting/startRecorder.ts";
 import { assertAnswersFit, type EncodeReply, endOf, type GivenReply } from "./givenReply.ts";
 import { type AskedRequest, askedRecords, tellOpened, leftMs, replyRecord, type ReplyEnd } from "./askedRecords.ts";
 import { endsAt, isListDue, runningStatus, waitingStatus } from "./pendingRequests.ts";

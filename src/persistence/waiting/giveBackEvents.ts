@@ -1,5 +1,5 @@
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import type { StoredState } from "../nestedLines/startRecorder.ts";
+import type { StoredState } from "../starting/startRecorder.ts";
 
 /**
  * Makes events available again whose receipt was cut short, because the requests of a line that is left have no reply

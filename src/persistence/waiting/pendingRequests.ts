@@ -4,7 +4,7 @@ import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
 import type { StatusRecord } from "../../checkpoint/records/runRecords.ts";
 import { openRequests } from "../../checkpoint/state/openRequests.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import type { StoredState } from "../nestedLines/startRecorder.ts";
+import type { StoredState } from "../starting/startRecorder.ts";
 
 export function pendingRequests(stored: StoredState): readonly PendingRequest[] {
   return openRequests(stored.log.index, stored.state).map(({ record }) => pendingIn(stored, record));
