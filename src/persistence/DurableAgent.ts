@@ -309,7 +309,8 @@ export class DurableAgent {
 
   /**
    * Returns the calls in doubt on all lanes, in start order, followed by the inverses in doubt, in the order of their
-   * calls. They have started but have no recorded outcome. While the agent runs, the list includes calls in flight.
+   * calls. They have started but have no recorded outcome, or failed at their time limit. While the agent runs, the list
+   * includes calls in flight.
    */
   async getToolCallsInDoubt(): Promise<readonly ToolCallInDoubt[]> {
     const { callsInDoubt, inverseInDoubt, inversesInDoubt, toolCallInDoubt } = await import("./changes.ts");

@@ -32,7 +32,7 @@ function inversesToSettle(log: AgentLog): readonly LoggedCall[] {
 }
 
 function isInDoubt({ effect, outcome }: LoggedCall): boolean {
-  return effect !== "none" && (!outcome || outcome.retry === true || outcome.unknown === true);
+  return effect !== "none" && (!outcome || (outcome.retry ?? outcome.unknown ?? outcome.late) === true);
 }
 
 export function toolCallInDoubt(agentId: string, call: LoggedCall): ToolCallInDoubt {
@@ -136,9 +136,7 @@ function laneFor({ index }: AgentLog, { call, lane }: LoggedCall): number {
 
 function findInDoubt(agentId: string, log: AgentLog, toolCallId: string): LoggedCall {
   const inDoubt = callsInDoubt(log);
-  // A rollback can ask about a call that failed at its time limit.
-  const late = ownCalls(log).filter(({ outcome }) => outcome?.late);
-  const found = [...inDoubt, ...late].find(({ call }) => call === toolCallId);
+  const found = inDoubt.find(({ call }) => call === toolCallId);
   if (found) return found;
   const named = inDoubt.map(({ call, tool }) => ({ toolCallId: call, toolName: tool }));
   throw new ToolCallNotInDoubtError(agentId, toolCallId, log.index.ended.has(toolCallId), named);

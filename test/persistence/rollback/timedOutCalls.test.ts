@@ -50,12 +50,16 @@ it.each(logStorages.flatMap((storage) => [true, false].map((inverse) => ({ ...st
     const agent = durableAgent(built, opened(), { tools: [add], registry, clock: impatientClock() });
     expect(await agent.run("go")).toMatchObject({ output: "tool_failed" });
     const durable = persistence(agent).agent();
+    const [late, ...others] = await durable.getToolCallsInDoubt();
+    expect([late, others]).toMatchObject([{ toolName: "add", effect: "idempotent" }, []]);
+    expect(late).not.toHaveProperty("settled");
     const [start] = await durable.getCheckpoints();
     const report = await durable.rollbackToCheckpoint(start?.checkpointId ?? "none");
     expect(report.reverted.map(({ toolName }) => toolName)).toEqual(inverse ? ["add"] : []);
     expect(report.failed.map(({ toolName }) => toolName)).toEqual(inverse ? [] : ["add"]);
     expect(done).toEqual(inverse ? ["add", "add", "undo"] : ["add"]);
     expect(rows.size).toBe(inverse ? 0 : 1);
+    expect(await durable.getToolCallsInDoubt()).toHaveLength(inverse ? 0 : 1);
   },
 );
 
@@ -151,7 +155,10 @@ describe.each(logStorages)("$name: a rollback", ({ open }) => {
     const asked = (await toStart(changed).catch((error: unknown) => error)) as { readonly toolCallId: string };
     expect(asked).toMatchObject({ code: "tool_call_in_doubt", toolName: "add" });
     expect(done).toEqual(["add"]);
-    await persistence(changed).agent().settleToolCall(asked.toolCallId, { output: "added" });
+    const durable = persistence(changed).agent();
+    expect(await durable.getToolCallsInDoubt()).toMatchObject([{ toolCallId: asked.toolCallId, toolName: "add" }]);
+    await durable.settleToolCall(asked.toolCallId, { output: "added" });
+    expect(await durable.getToolCallsInDoubt()).toEqual([]);
     expect((await toStart(changed)).reverted).toMatchObject([{ toolName: "add", output: "added" }]);
     expect(done).toEqual(["add", "undo"]);
   });
