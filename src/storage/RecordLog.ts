@@ -275,6 +275,11 @@ export interface RecordLog {
   close(): Promise<void>;
 }
 
+export type ReceiveArguments = Parameters<NonNullable<RecordLog["receive"]>>;
+
+/** Returns the append that follows received ones. */
+export type LastAppend = ReceiveArguments[3];
+
 /** A log that this process owns. */
 export interface OwnedLog {
   /** The position of the last append, or 0 for an empty log. */

@@ -16,6 +16,7 @@ export const floors: readonly (readonly string[])[] = [
   ["checkpoint/data"],
   ["checkpoint/pruning", "checkpoint/moment"],
   ["storage"],
+  ["storage/appends"],
   ["storage/lease"],
   ["storage/memory", "storage/none", "storage/checkpoints", "storage/table", "storage/file/layout"],
   ["storage/sqlite", "storage/postgres", "storage/s3", "storage/dynamodb/items"],

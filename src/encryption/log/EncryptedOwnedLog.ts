@@ -1,7 +1,7 @@
 import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
 import { PositionConflictError } from "../../errors/storageErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import { encodeAppend } from "../../storage/lease/encodeAppend.ts";
+import { encodeAppend } from "../../storage/appends/encodeAppend.ts";
 import type { LogAppend, OwnedLog } from "../../storage/RecordLog.ts";
 import { type KeyedLogContext, KeyedOwnedLog } from "../keys/KeyedOwnedLog.ts";
 import { encryptedKind } from "./sealedRecords.ts";

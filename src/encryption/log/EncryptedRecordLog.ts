@@ -11,6 +11,7 @@ import type {
   LogCapabilities,
   OwnedLog,
   ReadOptions,
+  ReceiveArguments,
   RecordLog,
 } from "../../storage/RecordLog.ts";
 import { isAmong, isSelected, unreadable } from "../../storage/summaries.ts";
@@ -21,7 +22,7 @@ import { keyStatus, orderBehindKeys } from "../keys/KeyLog.ts";
 import { AuthenticatedChain } from "./AuthenticatedChain.ts";
 import { EncryptedBlobs } from "./EncryptedBlobs.ts";
 import { EncryptedOwnedLog, type SealedPlace } from "./EncryptedOwnedLog.ts";
-import { type ReceiveArguments, SealedReceive } from "./SealedReceive.ts";
+import { SealedReceive } from "./SealedReceive.ts";
 import { type OpenedAppend, openRecords, sealRecords, translatedGaps } from "./sealedRecords.ts";
 import { openSummary, type PlainField, sealSummary } from "./sealedSummary.ts";
 

@@ -4,13 +4,11 @@ import { ReceivedAppends } from "../../checkpoint/format/ReceivedAppends.ts";
 import { type PrunedGap, prunedGapsOf } from "../../checkpoint/records/Entry.ts";
 import { CorruptLogError } from "../../errors/storedDataErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import { encodeAppend } from "../../storage/lease/encodeAppend.ts";
-import type { AgentSummary, LogAppend, RecordLog } from "../../storage/RecordLog.ts";
+import { encodeAppend } from "../../storage/appends/encodeAppend.ts";
+import type { AgentSummary, LastAppend, LogAppend } from "../../storage/RecordLog.ts";
 import type { DataKey } from "../keys/DataKey.ts";
 import { sealRecords } from "./sealedRecords.ts";
 import { type PlainField, sealSummary } from "./sealedSummary.ts";
-
-export type ReceiveArguments = Parameters<NonNullable<RecordLog["receive"]>>;
 
 export interface SealedReceiveOptions {
   readonly agentId: string;
@@ -57,10 +55,7 @@ export class SealedReceive {
   }
 
   /** Returns the encrypted append that follows the received ones. */
-  async last(
-    end: { readonly generation: number; readonly position: number },
-    append: ReceiveArguments[3],
-  ): Promise<LogAppend> {
+  async last(end: { readonly generation: number; readonly position: number }, append: LastAppend): Promise<LogAppend> {
     const { agentId, plain, sha256 } = this.#options;
     const key = this.#key as DataKey;
     const given = await append(end);

@@ -5,7 +5,14 @@ import { StorageError } from "../../errors/storageErrors.ts";
 import { toBase64Url } from "../../internal/bytes.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../../storage/BlobStore.ts";
-import type { LogAppend, LogOwner, OwnedLog, ReadOptions, RecordLog } from "../../storage/RecordLog.ts";
+import type {
+  LogAppend,
+  LogOwner,
+  OwnedLog,
+  ReadOptions,
+  ReceiveArguments,
+  RecordLog,
+} from "../../storage/RecordLog.ts";
 import { RecordLogWrapper } from "../../storage/RecordLogWrapper.ts";
 import { checkSeals, type SealCheck, type SealedAppend, SealReading } from "./checkSeals.ts";
 import { positionRanges, type Seal, type SealContent, sealHash, signedBytes, withSeal } from "./Seal.ts";
@@ -19,8 +26,6 @@ export interface SealingRecordLogOptions {
   readonly every: number;
   readonly sha256: () => Promise<Sha256>;
 }
-
-type ReceiveArguments = Parameters<NonNullable<RecordLog["receive"]>>;
 
 /**
  * Seals the appends of the log below, and compares the log with its seals whenever it is read. Readers of the log below

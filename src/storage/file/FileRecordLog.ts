@@ -1,16 +1,8 @@
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { AlreadyExistsError, StorageClosedError, StorageError } from "../../errors/storageErrors.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
-import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
-import {
-  clockSchema,
-  customSchema,
-  nonEmptyString,
-  numberFrom,
-  objectWithMethods,
-  sha256Schema,
-} from "../../internal/options/optionSchemas.ts";
+import { customSchema, nonEmptyString, numberFrom, objectWithMethods } from "../../internal/options/optionSchemas.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { Disk } from "../../nodejs/Disk.ts";
@@ -32,8 +24,8 @@ import type {
   StoredAppends,
 } from "../RecordLog.ts";
 import { isOwned } from "../summaries.ts";
-import { logArguments } from "../lease/logArguments.ts";
-import { Watchers } from "../lease/Watchers.ts";
+import { leaseOptions, logArguments } from "../appends/logArguments.ts";
+import { OwnedLogs } from "../lease/OwnedLogs.ts";
 import { AgentBlobs } from "./FileBlobStore.ts";
 import { FileOwnedLog } from "./FileOwnedLog.ts";
 import { StatusIndex } from "./index/StatusIndex.ts";
@@ -42,7 +34,6 @@ import { type Judgement, OwnerLiveness } from "./owner/OwnerLiveness.ts";
 import { SegmentPublisher } from "./owner/SegmentPublisher.ts";
 import { AgentFolder, assertNoLinks, replaceAtomically, segmentGenerations } from "./layout/AgentFolder.ts";
 import { takeOwnership } from "./takeover/takeOwnership.ts";
-import type { OwnLog } from "./read/LogLoader.ts";
 import { openReader } from "./read/LogReader.ts";
 import { salvageAgent, type SalvageReport, type SalvageSide } from "./salvageAgent.ts";
 import { listAgents } from "./summary/listAgents.ts";
@@ -71,8 +62,8 @@ export interface FileRecordLogOptions {
 }
 
 export const fileRecordLogShape: Readonly<Record<keyof FileRecordLogOptions, z.ZodType>> = {
+  ...leaseOptions,
   directory: nonEmptyString.optional(),
-  leaseMs: numberFrom(1).optional(),
   reserveBytes: numberFrom(0).optional(),
   fileSystem: objectWithMethods<FileSystem>(
     "create",
@@ -86,9 +77,6 @@ export const fileRecordLogShape: Readonly<Record<keyof FileRecordLogOptions, z.Z
     "rmdir",
     "fsyncDir",
   ).optional(),
-  clock: clockSchema.optional(),
-  processIdentity: objectWithMethods<ProcessIdentity>("isRunning").optional(),
-  sha256: sha256Schema.optional(),
 };
 
 const optionsSchema = strictOptions(() => fileRecordLogShape);
@@ -106,9 +94,7 @@ export class FileRecordLog implements RecordLog {
   /** The backend for read-only lists. */
   readonly #reading: FileBackend;
   readonly #directory: string;
-  readonly #owned = new Set<FileOwnedLog>();
-  readonly #watchers = new Watchers();
-  #closed = false;
+  readonly #owned = new OwnedLogs<FileOwnedLog>("The file storage");
 
   constructor(options: FileRecordLogOptions = {}) {
     checkSchema(optionsSchema, options, "options of the file storage");
@@ -137,7 +123,7 @@ export class FileRecordLog implements RecordLog {
   }
 
   async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
-    checkSchema(logArguments.owner, owner, "owner of a log");
+    this.#owned.assertOpenable(agentId, owner);
     if (owner.mustExist && !(await this.#backend.disk.stat(this.#folder(agentId).path))) return absentLog(agentId);
     return this.#open(agentId, owner);
   }
@@ -147,22 +133,19 @@ export class FileRecordLog implements RecordLog {
     const taken = await takeOwnership(this.#backend, folder, owner);
     const owned: FileOwnedLog = new FileOwnedLog(this.#backend, folder, taken, () => {
       this.#owned.delete(owned);
-      this.#watchers.tell();
+      this.#owned.watchers.tell();
     });
-    this.#owned.add(owned);
-    await owned.start(taken);
-    await this.#backend.reserve.keep();
-    // The log was closed during the open, so `close` did not know this owner.
-    if (this.#closed) await owned.release();
-    this.#assertOpen();
-    return owned;
+    return this.#owned.add(owned, async () => {
+      await owned.start(taken);
+      await this.#backend.reserve.keep();
+    });
   }
 
   async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
     checkSchema(logArguments.read, options, "options of read()");
     // `yield*` would wait several times per entry.
     const reader = openReader(this.#backend, this.#folder(agentId));
-    for (const entry of await reader.read(options, this.#ownLog(agentId))) yield entry;
+    for (const entry of await reader.read(options, this.#owned.of(agentId)?.forReader())) yield entry;
   }
 
   async *encodedAppends(agentId: string, options: { readonly upTo?: number } = {}): AsyncGenerator<Uint8Array> {
@@ -176,22 +159,13 @@ export class FileRecordLog implements RecordLog {
     received: StoredAppends,
     last: Parameters<NonNullable<RecordLog["receive"]>>[3],
   ): Promise<OwnedLog> {
-    checkSchema(logArguments.owner, owner, "owner of a log");
+    this.#owned.assertOpenable(agentId, owner);
     for await (const _ of this.read(agentId)) throw new AlreadyExistsError("agent_exists", agentId);
-    const owned = await this.#open(agentId, owner);
-    try {
-      await owned.receive(received, last);
-      return owned;
-    } catch (error) {
-      // The failed call may have stored blobs, which the drop removes.
-      if (owned.isEmpty) await owned.drop().catch(() => {});
-      await owned.release();
-      throw error;
-    }
+    return this.#owned.receive(await this.#open(agentId, owner), received, last);
   }
 
   async *list({ limit = Infinity, free, readOnly, ...selection }: ListOptions = {}): AsyncGenerator<AgentSummary> {
-    this.#assertOpen();
+    this.#owned.assertOpen();
     let left = limit;
     let found = 0;
     const backend = readOnly ? this.#reading : this.#backend;
@@ -230,13 +204,7 @@ export class FileRecordLog implements RecordLog {
     // The file proves that the segment exists, which must then survive a power loss.
     await disk.fsyncDir(folder.checkpoints);
     await replaceAtomically(disk, folder, folder.stop(generation), generation, request, false);
-    // Notifies an owner in this process before its next renewal.
-    for (const owned of this.#owned) if (owned.agentId === agentId) await owned.checkStop();
-  }
-
-  #ownLog(agentId: string): OwnLog | undefined {
-    for (const owned of this.#owned) if (owned.agentId === agentId) return owned.forReader();
-    return undefined;
+    this.#owned.requestStop(agentId, generation, reason.trimEnd());
   }
 
   /**
@@ -255,13 +223,12 @@ export class FileRecordLog implements RecordLog {
 
   /** Reports only owners in this process. Callers must poll for others. */
   async watch(onChange: () => void): Promise<LogWatch> {
-    this.#assertOpen();
-    return this.#watchers.watch(onChange);
+    this.#owned.assertOpen();
+    return this.#owned.watchers.watch(onChange);
   }
 
-  async close(): Promise<void> {
-    this.#closed = true;
-    await Promise.all([...this.#owned].map((owned) => owned.release()));
+  close(): Promise<void> {
+    return this.#owned.close();
   }
 
   makeRoom(): Promise<boolean> {
@@ -292,13 +259,8 @@ export class FileRecordLog implements RecordLog {
   }
 
   #folder(agentId: string): AgentFolder {
-    this.#assertOpen();
-    assertAgentId(agentId);
+    this.#owned.assertUsable(agentId);
     return new AgentFolder(this.#backend.tasks, agentId, this.#backend.sha256);
-  }
-
-  #assertOpen(): void {
-    if (this.#closed) throw new StorageClosedError("The file storage");
   }
 }
 

@@ -2,14 +2,12 @@ import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
 import { inLargeParts } from "../../internal/bytes.ts";
 import type { DiskFile } from "../../nodejs/DiskFile.ts";
 import { ReceivedAppends } from "../../checkpoint/format/ReceivedAppends.ts";
-import type { LogAppend, RecordLog, StoredAppends } from "../RecordLog.ts";
+import type { LastAppend, StoredAppends } from "../RecordLog.ts";
 import type { AgentFolder } from "./layout/AgentFolder.ts";
 import { type Claim, encodeControl, openingBytes } from "./layout/controlLine.ts";
-import { type EncodedAppend, encodeAppend } from "../lease/encodeAppend.ts";
+import { type EncodedAppend, encodeAppend } from "../appends/encodeAppend.ts";
 import { type FileBackend, newClaim } from "./owner/FileBackend.ts";
 import type { Held } from "./takeover/takeOwnership.ts";
-
-type LastOf = Parameters<NonNullable<RecordLog["receive"]>>[3];
 
 /** Copied lines and their following append, which are durable but not yet part of a log. */
 export interface ReceivedSegment {
@@ -27,7 +25,7 @@ export async function receiveAppends(
   folder: AgentFolder,
   { claim: { generation, nonce } }: Held,
   received: StoredAppends,
-  last: LastOf,
+  last: LastAppend,
 ): Promise<ReceivedSegment> {
   const claim = newClaim(backend, folder.agentId, generation + 1, nonce);
   let ending: EncodedAppend | undefined;
@@ -58,9 +56,9 @@ async function endingOf(
   agentId: string,
   { generation }: Claim,
   end: ChainLink,
-  last: LastOf,
+  last: LastAppend,
   { sha256 }: FileBackend,
 ): Promise<EncodedAppend> {
-  const append: LogAppend = await last({ generation, position: end.position });
+  const append = await last({ generation, position: end.position });
   return encodeAppend(agentId, append, generation, end, sha256);
 }

@@ -21,7 +21,7 @@ import type {
 } from "../RecordLog.ts";
 import { ReceivedAppends } from "../../checkpoint/format/ReceivedAppends.ts";
 import { formatBlobReference, parseBlobReference } from "../blobs.ts";
-import { Watchers } from "../lease/Watchers.ts";
+import { Watchers } from "../Watchers.ts";
 import { ProcessLog, ReleasableLog } from "../ReleasableLog.ts";
 import { MemoryAgentLog } from "./MemoryAgentLog.ts";
 import { SummaryOrder } from "./SummaryOrder.ts";

@@ -1,16 +1,16 @@
 import type { Entry } from "../../checkpoint/records/Entry.ts";
-import { AgentBusyError, StorageClosedError } from "../../errors/storageErrors.ts";
+import { AgentBusyError } from "../../errors/storageErrors.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
-import { clockSchema, numberFrom, objectWithMethods, sha256Schema } from "../../internal/options/optionSchemas.ts";
+import { numberFrom, objectWithMethods } from "../../internal/options/optionSchemas.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import { platformIdentity } from "../../nodejs/nodeProcessIdentity.ts";
 import type { ProcessIdentity } from "../../nodejs/ProcessIdentity.ts";
 import { type BlobStore, noBlobStore } from "../BlobStore.ts";
-import { logArguments } from "../lease/logArguments.ts";
-import { Watchers } from "../lease/Watchers.ts";
+import { leaseOptions, logArguments } from "../appends/logArguments.ts";
+import { OwnedLogs } from "../lease/OwnedLogs.ts";
 import type {
   AgentSummary,
   ListOptions,
@@ -20,6 +20,7 @@ import type {
   NewAgent,
   OwnedLog,
   ReadOptions,
+  ReceiveArguments,
   RecordLog,
 } from "../RecordLog.ts";
 import { askAgain, askTableAgain, type RetriedTable, askTable } from "./askTable.ts";
@@ -58,12 +59,9 @@ export interface TableRecordLogOptions {
 }
 
 export const tableRecordLogShape: Readonly<Record<keyof TableRecordLogOptions, z.ZodType>> = {
-  leaseMs: numberFrom(1).optional(),
+  ...leaseOptions,
   retryMs: numberFrom(0).optional(),
   blobs: objectWithMethods<BlobStore>("put", "get", "delete").optional(),
-  clock: clockSchema.optional(),
-  processIdentity: objectWithMethods<ProcessIdentity>("isRunning").optional(),
-  sha256: sha256Schema.optional(),
 };
 
 const optionsSchema = strictOptions(() => tableRecordLogShape);
@@ -76,8 +74,6 @@ interface Claimed extends Omit<TableClaimed, "last">, Partial<Pick<TableClaimed,
   readonly session: string;
   readonly since: number;
 }
-
-type ReceiveArguments = Parameters<NonNullable<RecordLog["receive"]>>;
 
 /** The maximum number of attempts when other owners are faster. */
 const maxAttempts = 8;
@@ -106,12 +102,9 @@ export class TableRecordLog implements RecordLog {
   readonly #settings: Omit<TableBackend, "sha256">;
   readonly #retried: Omit<TableBackend, "sha256"> & RetriedTable;
   readonly #sha256: () => Promise<Sha256>;
-  readonly #owned = new Set<TableOwnedLog>();
+  readonly #owned: OwnedLogs<TableOwnedLog>;
   /** The logs with one append that an open has read, until the first read. */
   readonly #whole = new Map<string, { readonly owned: TableOwnedLog; readonly page: TablePage }>();
-  readonly #watchers = new Watchers();
-  /** Aborts the retries of calls without an owner. */
-  readonly #closing = new AbortController();
 
   constructor(table: LogTable, options: TableRecordLogOptions = {}) {
     checkSchema(tableSchema, table, "table of a log");
@@ -121,9 +114,10 @@ export class TableRecordLog implements RecordLog {
     const identity = processIdentity ?? platformIdentity();
     const owners = new TableOwners({ clock, leaseMs, identity, oneMachine: table.capabilities.machines === "one" });
     this.table = table;
-    this.#settings = { table, owners, clock, leaseMs, retryMs, watchers: this.#watchers };
+    this.#owned = new OwnedLogs(`The log in ${table.name}`);
+    this.#settings = { table, owners, clock, leaseMs, retryMs, watchers: this.#owned.watchers };
     this.#sha256 = () => (sha256 === undefined ? platformSha256() : Promise.resolve(sha256));
-    this.#retried = { ...this.#settings, signal: this.#closing.signal };
+    this.#retried = { ...this.#settings, signal: this.#owned.closing };
     const own = table.blobs && new TableBlobStore(table.blobs, this.#settings, this.#sha256);
     this.blobs = options.blobs ?? own ?? noBlobStore;
     if (table.stage && table.publish) this.receive = (...given) => this.#receive(...given);
@@ -150,7 +144,7 @@ export class TableRecordLog implements RecordLog {
 
   async *list({ limit = Infinity, ...selection }: ListOptions = {}): AsyncGenerator<AgentSummary> {
     const { free } = selection;
-    this.#assertOpen();
+    this.#owned.assertOpen();
     const sha256 = await this.#sha256();
     let left = limit;
     for await (const listed of left > 0 ? listTable(this.#retried, selection, free ? Infinity : left) : []) {
@@ -167,7 +161,7 @@ export class TableRecordLog implements RecordLog {
   }
 
   async owner(agentId: string): ReturnType<RecordLog["owner"]> {
-    this.#assertUsable(agentId);
+    this.#owned.assertUsable(agentId);
     const head = await this.#ask("read", agentId, () => this.table.head(agentId));
     const judged = this.#settings.owners.judge(agentId, head);
     if (head === undefined || judged === undefined) return undefined;
@@ -178,49 +172,37 @@ export class TableRecordLog implements RecordLog {
 
   async requestStop(agentId: string, reason: string): Promise<void> {
     checkSchema(logArguments.reason, reason, "reason of a stop");
-    this.#assertUsable(agentId);
+    this.#owned.assertUsable(agentId);
     const head = await this.#ask("read", agentId, () => this.table.head(agentId));
     if (head?.owner === undefined) return;
     const { generation } = head;
     await this.#ask("request to stop", agentId, () => this.table.requestStop(agentId, generation, reason));
-    for (const owned of this.#owned)
-      if (owned.agentId === agentId && owned.generation === generation) owned.requestStop(reason);
+    this.#owned.requestStop(agentId, generation, reason);
   }
 
   async watch(onChange: () => void): Promise<LogWatch> {
-    this.#assertOpen();
-    const watch = () => this.table.watch?.(onChange) ?? this.#watchers.watch(onChange);
+    this.#owned.assertOpen();
+    const watch = () => this.table.watch?.(onChange) ?? this.#owned.watchers.watch(onChange);
     return askTableAgain(this.#retried, "watch", undefined, watch);
   }
 
-  async close(): Promise<void> {
-    this.#closing.abort();
-    await Promise.all([...this.#owned].map((owned) => owned.release()));
+  close(): Promise<void> {
+    return this.#owned.close();
   }
 
   async #createMany(agents: readonly NewAgent[]): Promise<readonly (boolean | Error)[]> {
-    for (const { agentId } of agents) this.#assertUsable(agentId);
+    for (const { agentId } of agents) this.#owned.assertUsable(agentId);
     const created = await createAgents(this.#retried, agents, await this.#sha256());
-    this.#watchers.tell();
+    this.#owned.watchers.tell();
     return created;
   }
 
   async #receive(...[agentId, owner, received, last]: ReceiveArguments): Promise<OwnedLog> {
-    const owned = await this.#open(agentId, owner);
-    try {
-      await owned.receive(received, last);
-      return owned;
-    } catch (error) {
-      // Removes received lines and blobs, which no list would show.
-      if (owned.isEmpty) await owned.drop().catch(() => {});
-      await owned.release();
-      throw error;
-    }
+    return this.#owned.receive(await this.#open(agentId, owner), received, last);
   }
 
   async #open(agentId: string, owner: LogOwner): Promise<TableOwnedLog> {
-    checkSchema(logArguments.owner, owner, "owner of a log");
-    this.#assertUsable(agentId);
+    this.#owned.assertOpenable(agentId, owner);
     const backend = { ...this.#settings, sha256: await this.#sha256() };
     // A claim with a lost response is possibly stored. Its session counts as finished, so the next claim replaces it.
     const claimed = await askAgain(this.#retried, () => this.#claim(agentId, { ...owner }));
@@ -230,12 +212,8 @@ export class TableRecordLog implements RecordLog {
       this.#owned.delete(owned);
       this.#whole.delete(agentId);
     });
-    this.#owned.add(owned);
     if (claimed.last && isWhole(claimed.last)) this.#whole.set(agentId, { owned, page: claimed.last });
-    // The log was closed during the open, so `close` did not know this owner.
-    if (this.#closing.signal.aborted) await owned.release();
-    this.#assertOpen();
-    return owned;
+    return this.#owned.add(owned);
   }
 
   /** Returns the log of an owned agent if its open has read all of it. Nobody else can append to this log. */
@@ -289,21 +267,12 @@ export class TableRecordLog implements RecordLog {
   }
 
   async #reader(agentId: string): Promise<TableReader> {
-    this.#assertUsable(agentId);
+    this.#owned.assertUsable(agentId);
     return new TableReader(this.#retried, agentId, await this.#sha256());
   }
 
   #ask<Result>(operation: string, agentId: string, call: () => Promise<Result>): Promise<Result> {
     return askTableAgain(this.#retried, operation, agentId, call);
-  }
-
-  #assertUsable(agentId: string): void {
-    this.#assertOpen();
-    assertAgentId(agentId);
-  }
-
-  #assertOpen(): void {
-    if (this.#closing.signal.aborted) throw new StorageClosedError(`The log in ${this.table.name}`);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
 import { prunedGapsOf } from "../../checkpoint/records/Entry.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import { encodeAppend } from "../lease/encodeAppend.ts";
+import { encodeAppend } from "../appends/encodeAppend.ts";
 import type { LogAppend } from "../RecordLog.ts";
 import { orderBehindAgents } from "../summaries.ts";
 import { tableSummary } from "./listTable.ts";

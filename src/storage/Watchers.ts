@@ -1,6 +1,6 @@
-import { warn } from "../../internal/warn.ts";
-import { reasonOf } from "../../internal/reasonOf.ts";
-import type { LogWatch } from "../RecordLog.ts";
+import { warn } from "../internal/warn.ts";
+import { reasonOf } from "../internal/reasonOf.ts";
+import type { LogWatch } from "./RecordLog.ts";
 
 export class Watchers {
   readonly #all = new Set<{ readonly onChange: () => void }>();

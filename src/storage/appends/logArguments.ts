@@ -1,6 +1,14 @@
 import { z } from "zod";
-import { integerFrom, nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import {
+  clockSchema,
+  integerFrom,
+  nonEmptyString,
+  numberFrom,
+  objectWithMethods,
+  sha256Schema,
+} from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/checkSchema.ts";
+import type { ProcessIdentity } from "../../nodejs/ProcessIdentity.ts";
 
 export const logArguments = {
   owner: z.object({
@@ -18,3 +26,11 @@ export const logArguments = {
   encodedAppends: strictOptions(() => ({ upTo: integerFrom(0).optional() })) as z.ZodType,
   reason: z.string() as z.ZodType,
 } as const;
+
+/** The options of all logs with leases. */
+export const leaseOptions = {
+  leaseMs: numberFrom(1).optional(),
+  clock: clockSchema.optional(),
+  processIdentity: objectWithMethods<ProcessIdentity>("isRunning").optional(),
+  sha256: sha256Schema.optional(),
+};
