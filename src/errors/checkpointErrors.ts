@@ -246,7 +246,7 @@ export class RollbackIncompleteError extends AgentPersistenceError {
       `The rollback of agent ${agent} to checkpoint ${quoted(checkpointId)} stopped at call ` +
         `${stopped?.toolCallId} of "${stopped?.toolName}": ${describe(stopped?.error)} ` +
         `Reverted before it: ${reverted.length}; remaining after it: ${remaining.length}. ` +
-        `Remove the cause, then roll back, run or resume to continue the rollback. Or revert the effect by hand and record that with ` +
+        `Remove the cause. Then call any of rollback, run or resume: each first finishes this rollback. Or revert the effect by hand and record that with ` +
         `persistence(agent).agent(${agent}).settleToolCall(${stopped?.inverseId && quoted(stopped.inverseId)}, { output: undefined }). ` +
         `To keep the effect, settle with { error: "…" }, or roll back with { onFailure: "leave" }.`,
     );

@@ -26,7 +26,7 @@ export class SealBrokenError extends AgentPersistenceError {
     { kind, position }: SealChange,
   ) {
     super(
-      `The log of agent ${quoted(agentId)} was changed: append ${position} ${phrases[kind]}. ` +
+      `The log of agent ${quoted(agentId)} was changed: entry ${position} ${phrases[kind]}. ` +
         `Find out who changed the storage, and restore it from a backup.`,
     );
     this.kind = kind;
@@ -39,6 +39,6 @@ const phrases: Readonly<Record<SealChangeKind, string>> = {
   removed: "was removed",
   inserted: "was inserted",
   reordered: "was moved",
-  truncated: "and all later ones are missing",
+  truncated: "and all later entries are missing",
   unsealed: "has no valid seal",
 };

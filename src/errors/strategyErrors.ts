@@ -130,9 +130,9 @@ export class StrategyChangedError extends AgentPersistenceError {
     super(
       agentPath.length > 0
         ? `The agent that tool "${agentPath.join("/")}" of agent ${id} calls ${wasStored}` +
-            `Add a migration to the current strategy, resume with the stored strategy, or roll ${id} back to a checkpoint before the call.`
+            `Add a migration to the current strategy, resume with the earlier code that stored it, or roll ${id} back to a checkpoint before the call.`
         : `Agent ${id} ${wasStored}` +
-            `Resume it with the stored strategy. Or raise the version of the current strategy and add a migration: ` +
+            `Resume it with the earlier code that stored it. Or raise the version of the current strategy and add a migration: ` +
             `install(Persistence, { migrations: [{ from, to, nodes, tools }] }). Or continue it at a node of the current strategy: ` +
             `persistence(agent).agent(${id}).setExecutionPoint({ nodeId, input }), then resume. ` +
             `Or keep the effects of the run and start a new run: run(input, { unfinished: "abandon" }).`,

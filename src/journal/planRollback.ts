@@ -77,8 +77,8 @@ function revertedBetween(
 
 /**
  * Returns the calls that a rollback abandons, including the calls of sub-agents that restart at the target. A sub-agent
- * restarts if its call was unfinished at the target, or failed in the visit that runs again. If such a failure later
- * ended the run, the call is retried on another lane.
+ * restarts if, at the target checkpoint, its call had not ended, or had failed in the node visit that is repeated. If
+ * that failure later ended the run, the call is retried on another lane.
  */
 function callsLeft(
   index: LogProjection,

@@ -1,9 +1,9 @@
 export type SnapshotPlace = "lane" | "step";
 
 /**
- * A snapshot is due when an open must read at least `leastBytes`, and at least `proportion` times the size of the last
- * snapshot. The limits for the start of a lane keep opening an agent cheap. The limits between steps keep snapshots a
- * small part of a long log.
+ * A snapshot is due when the next opening of the log must read at least `leastBytes`, and at least `proportion` times
+ * the size of the last snapshot. The limits for the start of a lane keep opening an agent cheap. The limits between
+ * steps keep snapshots a small part of a long log.
  */
 const worth: Readonly<Record<SnapshotPlace, { readonly leastBytes: number; readonly proportion: number }>> = {
   lane: { leastBytes: 64 * 1024, proportion: 2 },
@@ -21,7 +21,7 @@ export class SnapshotDue {
   #retryBytes = Infinity;
   #isShorter = false;
 
-  /** Whether to create a snapshot, given the number of bytes that an open must read. */
+  /** Whether to create a snapshot. `unreadBytes`: the bytes that the next opening of the log must read. */
   isDue(place: SnapshotPlace, unreadBytes: number): boolean {
     const { leastBytes } = worth[place];
     if (unreadBytes < leastBytes) return false;

@@ -231,7 +231,10 @@ export class NodeExecution {
     this.pending.detach(reason);
   }
 
-  /** Closes the contexts after the visit. Creates the error when it is needed, because that is slow. */
+  /**
+   * Call this when the visit has ended. Its contexts then throw. The error is created on first use, because that is
+   * slow.
+   */
   end(): void {
     this.#closed ??= () => new ExecutionMovedError(this.nodeId);
   }

@@ -79,14 +79,17 @@ export async function requestThrough(
   });
 }
 
-/** Makes the call at an index of a response. @throws ToolFailedError, ToolOutcomeUnknownError. Others fail the run. */
+/**
+ * Makes the call at `index` of the response. @throws ToolFailedError, ToolOutcomeUnknownError. Other errors fail the
+ * run.
+ */
 export async function callOfResponse(context: AgentContext, call: ResponseToolCall): Promise<unknown> {
   const outcome = await contextOf(context).tools.start(plannedOf(call));
   if (outcome.refused) throw outcome.refused;
   return outcome.output;
 }
 
-/** Waits for the approval of the call at an index of a response. @throws ToolRejectedError */
+/** Waits until the call at `index` of the response is approved. @throws ToolRejectedError */
 export async function approvalOfCall(context: AgentContext, call: ResponseToolCall): Promise<void> {
   const { scope, tools } = contextOf(context);
   const planned = plannedOf({ ...call, tool: { ...call.tool, needsApproval: true } });

@@ -117,7 +117,7 @@ function* nodesOf(graph: GraphPlan, prefix: string): Generator<[string, LeafPlan
 
 /**
  * Returns the schema that checks the input of a node. For a parallel node, the schemas of all branches apply. The
- * schema only checks values. Transformations run with the node.
+ * schema only checks values. Transforms of the schema are applied later, when the node runs.
  *
  * @returns `undefined` if any value is accepted.
  */

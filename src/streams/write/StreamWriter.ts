@@ -171,7 +171,7 @@ function joined(entries: readonly StreamEntry[]): readonly StreamEntry[] {
   return first ? [{ ...first, chunks: entries.flatMap(({ chunks }) => chunks) }] : [];
 }
 
-/** A chunk as a store holds it, with the length of the text of its kind before it. */
+/** A stored chunk. `at`: how much text of the same kind came before. */
 export type StoredChunk = RunDelta & { readonly at?: number };
 
 interface FailedStreamCall {

@@ -127,7 +127,7 @@ describe.each(logStorages)("$name: failures of called agents", (storage) => {
       code: "strategy_changed",
       agentPath: ["ask"],
       message: expect.stringMatching(
-        /^The agent that tool "ask" of agent "a" calls was stored with another strategy: .*"one".*\. Add a migration to the current strategy, resume with the stored strategy, or roll "a" back to a checkpoint before the call\.$/,
+        /^The agent that tool "ask" of agent "a" calls was stored with another strategy: .*"one".*\. Add a migration to the current strategy, resume with the earlier code that stored it, or roll "a" back to a checkpoint before the call\.$/,
       ) as string,
     });
     const durable = persistence(agent(ask("two"))).agent();

@@ -12,7 +12,10 @@ export interface ItemsRecord {
 /** The number of an item, or a short value. */
 export type ItemReference = number | { readonly v: Json };
 
-/** A part of a list: one item, the items `[from, to)` of the previous list, or the items numbered `a` to `b`. */
+/**
+ * A part of a list: one item, the items at the positions `[from, to)` of the previous list, or the items with the
+ * numbers `a` to `b`.
+ */
 export type ListSegment =
   | ItemReference
   | readonly [from: number, to: number]

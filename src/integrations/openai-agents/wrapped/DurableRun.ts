@@ -80,7 +80,7 @@ export function inRun<Result>(run: DurableRun, call: string | undefined, work: (
   return places.run(call === undefined ? { run } : { run, call }, work);
 }
 
-/** Runs code outside the recorded loop, such as guardrails. It has no fixed order and makes no records. */
+/** Runs code outside the recorded loop, such as guardrails. This code may run in any order and is not recorded. */
 export function besideTheRun<Parameters extends readonly unknown[], Result>(
   code: (...parameters: Parameters) => Result,
 ): (...parameters: Parameters) => Result {

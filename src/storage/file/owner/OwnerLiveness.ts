@@ -11,7 +11,7 @@ import type { Disk } from "../../../nodejs/Disk.ts";
 /** More than the size of a sighting, except for owners with a very long nonce. */
 const sightingBytes = 16 * 1024;
 
-/** The first bytes to read of a segment. They contain the claim, and the whole of a small segment. */
+/** The number of bytes to read first from a segment. They always contain the claim. A small segment fits completely. */
 const headBytes = 64 * 1024;
 /** More than the size of a `closed` or `dropped` line. */
 const endingBytes = 256;
