@@ -1,4 +1,7 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { FilePersistenceStorageProvider } from "../../src/file.ts";
 import { destroyKey, encrypted, encryptedStreams, reencrypt } from "../../src/encryption.ts";
 import { InMemoryPersistenceStorageProvider } from "../../src/index.ts";
 import { processOwner } from "../../src/storage/ReleasableLog.ts";
@@ -54,6 +57,30 @@ describe.each(Object.entries(openBooks))("the data keys of a storage %s", (_name
     tidy?.();
     const left = (await bytes()).toString("latin1");
     expect(keyBytes.filter((key) => left.includes(key))).toEqual(keyBytes.slice(-1));
+  });
+
+  it("encrypt an append during a pruning, and are destroyed with the agent after it", async () => {
+    const { storage: stored } = await open();
+    const storage = encrypted(stored, { keys: testKeys("first") });
+    const owned = await storage.log.open("a", processOwner());
+    await owned.append({ id: "1", records: [record("1")] }, 0);
+    const pruning = owned.prune();
+    const appends = ["2", "3"].map((value, at) => owned.append({ id: value, records: [record(value)] }, 1 + at));
+    await pruning;
+    expect(await Promise.all([...appends, owned.append({ id: "4", records: [record("4")] }, 3)])).toEqual([2, 3, 4]);
+    expect(await outcomeOf(storage, "a")).toEqual(["1", "2", "3", "4"]);
+    await owned.drop();
+    await owned.release();
+    expect(await keysOf(stored)).toEqual([]);
+  });
+
+  it("do not stay after a failed import", async () => {
+    const { storage: stored } = await open();
+    const storage = encrypted(stored, { keys: testKeys("first") });
+    const received = { generation: 1, appends: [new TextEncoder().encode("no append")] };
+    const last = () => Promise.reject(new Error("never called"));
+    await expect(storage.log.receive?.("a", processOwner(), received, last)).rejects.toMatchObject({ code: "corrupt_log" });
+    expect(await keysOf(stored)).toEqual([]);
   });
 
   it("are encrypted with the current key by reencrypt(), also while agents run", async () => {
@@ -289,6 +316,16 @@ describe("a key management service", () => {
       ["b", "queued"],
     ]);
   });
+});
+
+it("creates no files when it destroys the key of an unknown agent", async () => {
+  const directory = await testDirectory();
+  const storage = encrypted(new FilePersistenceStorageProvider({ directory }), { keys: testKeys("first") });
+  await store(storage, "a", "of a");
+  const before = await readdir(join(directory, "tasks"));
+  await destroyKey(storage, "unknown");
+  await destroyKey(storage, "a");
+  expect(await readdir(join(directory, "tasks"))).toEqual(before);
 });
 
 describe("encrypted streams", () => {

@@ -50,6 +50,17 @@ for (const [name, open] of Object.entries(storages))
       expect(await sealsIn(storage, "order-7")).toEqual([]);
     });
 
+    it("keep each seal with the generation that a pruning has given to the owner", async () => {
+      const { keepAt, storage } = await sealedStorage({ every: 1 });
+      const owned = await storage.log.open("a", processOwner());
+      const append = (n: number) => owned.append({ id: `${n}`, records: [{ kind: "x" }] }, n - 1);
+      await append(1);
+      await owned.prune();
+      await append(2);
+      expect(keepAt.seals.get("a")).toMatchObject({ generation: owned.generation, position: 2 });
+      await owned.release();
+    });
+
     it("can be read without the key, and without sealed()", async () => {
       const { inner, storage } = await sealedStorage();
       await waitingPayer(storage);

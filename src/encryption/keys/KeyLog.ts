@@ -5,7 +5,7 @@ import { AuthenticationFailedError } from "../../errors/encryptionErrors.ts";
 import { systemClock } from "../../internal/Clock.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { whileBusy } from "../../journal/shape/whileBusy.ts";
-import type { AgentSummary, OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
+import type { AgentSummary, LogOwner, OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
 import { processOwner } from "../../storage/ReleasableLog.ts";
 import { orderBehindAgents, unreadable } from "../../storage/summaries.ts";
 
@@ -127,9 +127,10 @@ export class KeyLog {
 
   /** Removes the key of an agent and its bytes. @param id - the id of the key to remove. Defaults to any key. */
   async destroy(agentId: string, id?: string): Promise<void> {
-    await this.#owning(agentId, neverDone, async (owned) => {
+    const drop = async (owned: OwnedLog) => {
       if (id === undefined || (await this.keyIdOf(agentId)) === id) await owned.drop();
-    });
+    };
+    await this.#owning(agentId, neverDone, drop, { mustExist: true });
   }
 
   /** Returns the ids of the logs of all keys, even of damaged keys. */
@@ -153,10 +154,11 @@ export class KeyLog {
     agentId: string,
     isDone: () => Promise<boolean>,
     work: (owned: OwnedLog) => Promise<Result>,
+    owner: Pick<LogOwner, "mustExist"> = {},
   ): Promise<Result | undefined> {
     const id = await this.#idOf(agentId);
     const options = { clock: systemClock, timeoutMs: waitMs };
-    const owned = await whileBusy(() => this.#log.open(id, processOwner()), options, isDone);
+    const owned = await whileBusy(() => this.#log.open(id, { ...processOwner(), ...owner }), options, isDone);
     if (!owned) return undefined;
     try {
       return await work(owned);

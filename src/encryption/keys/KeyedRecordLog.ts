@@ -40,7 +40,7 @@ export abstract class KeyedRecordLog extends RecordLogWrapper {
   /** Destroys the key of an agent that no process runs. @throws AgentBusyError */
   async destroyKey(agentId: string): Promise<void> {
     assertNoKeyLog(agentId);
-    const owned = await this.stored.open(agentId, processOwner());
+    const owned = await this.stored.open(agentId, { ...processOwner(), mustExist: true });
     try {
       await this.keys.destroy(agentId);
     } finally {
@@ -53,13 +53,13 @@ export abstract class KeyedRecordLog extends RecordLogWrapper {
   /** Returns whether the log has data that the key of an agent encrypted. */
   protected abstract usesKey(agentId: string): Promise<boolean>;
 
-  protected keyContext(agentId: string, { generation }: OwnedLog): Pick<KeyedLogContext, "keyId" | "dropped"> {
+  protected keyContext(agentId: string, owned: OwnedLog): Pick<KeyedLogContext, "keyId" | "dropped"> {
     return {
       keyId: async () => {
         const keyId = await this.keys.storedId(agentId);
         if (keyId === undefined) return undefined;
         // The log of a missing agent has no owner.
-        return (await this.stored.owner(agentId))?.generation === generation ? keyId : undefined;
+        return (await this.stored.owner(agentId))?.generation === owned.generation ? keyId : undefined;
       },
       dropped: (keyId) => this.keys.destroy(agentId, keyId),
     };

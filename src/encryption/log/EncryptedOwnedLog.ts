@@ -26,6 +26,8 @@ export class EncryptedOwnedLog extends KeyedOwnedLog {
   readonly #context: EncryptedLogContext;
   /** The end of the plain log after all queued appends. `undefined` until it was read. */
   #expectedEnd: ChainLink | undefined;
+  /** The prunings and appends that wait for a turn. A pruning can change the generation, to which an append is bound. */
+  #waiting = 0;
 
   constructor(agentId: string, owned: OwnedLog, context: EncryptedLogContext, end?: ChainLink) {
     super(agentId, owned, context);
@@ -39,36 +41,54 @@ export class EncryptedOwnedLog extends KeyedOwnedLog {
     if (this.#expectedEnd === undefined && end.position === this.owned.position) this.#expectedEnd = end;
   }
 
+  override async prune(): Promise<void> {
+    this.#waiting++;
+    try {
+      await super.prune();
+    } finally {
+      this.#waiting--;
+    }
+  }
+
   async append(entry: LogAppend, expectedPosition: number): Promise<number> {
     if (this.damage) throw this.damage;
     const end = this.#expectedEnd;
-    if (end) return this.#appendAfter(end, entry, expectedPosition);
+    if (end && this.#waiting === 0) {
+      const store = this.#prepare(end, entry, expectedPosition);
+      return this.turns.runExclusive(store);
+    }
     // Copies the entry before the first await, because the caller may change it afterwards.
     const copy = JSON.parse(JSON.stringify(entry)) as LogAppend;
-    await this.turns.runExclusive(async () => {
-      const { position } = this.owned;
-      this.#expectedEnd ??= (await this.#context.last(position)) ?? { position, checksum: "" };
-    });
-    return this.append(copy, expectedPosition);
+    this.#waiting++;
+    try {
+      return await this.turns.runExclusive(() => this.#appendInTurn(copy, expectedPosition));
+    } finally {
+      this.#waiting--;
+    }
   }
 
-  async #appendAfter(end: ChainLink, entry: LogAppend, expectedPosition: number): Promise<number> {
-    if (expectedPosition !== end.position)
-      return this.turns.runExclusive(() => this.#acknowledgeAgain(entry.id, expectedPosition));
+  async #appendInTurn(entry: LogAppend, expectedPosition: number): Promise<number> {
+    const { position } = this.owned;
+    const end = (this.#expectedEnd ??= (await this.#context.last(position)) ?? { position, checksum: "" });
+    return this.#prepare(end, entry, expectedPosition)();
+  }
+
+  /** Encodes an append at the end of the log. Returns the function that encrypts and stores it. */
+  #prepare(end: ChainLink, entry: LogAppend, expectedPosition: number): () => Promise<number> {
+    if (expectedPosition !== end.position) return () => this.#acknowledgeAgain(entry.id, expectedPosition);
     const { generation } = this;
     const appended = encodeAppend(this.#agentId, entry, generation, end, this.#context.sha256);
     const encoded = appended.encoded.subarray(0, -1);
     const { id, snapshot } = entry;
     const gaps = entry.records.some(({ kind }) => kind === "pruned") ? structuredClone(entry.records) : [];
     this.#expectedEnd = appended.end;
-    return this.turns.runExclusive(() =>
+    return () =>
       this.orFail(async () => {
         const { position } = appended.end;
         const place = { encoded, generation, position, summary: appended.summary };
         const sealed = await this.#context.seal({ id, records: gaps, ...(snapshot && { snapshot }) }, place);
         return this.owned.append(sealed, expectedPosition);
-      }),
-    );
+      });
   }
 
   /** The log below stores no append at another position, and acknowledges a repeated one by its id. */

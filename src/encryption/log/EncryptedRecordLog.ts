@@ -14,6 +14,7 @@ import type {
   ReceiveArguments,
   RecordLog,
 } from "../../storage/RecordLog.ts";
+import { processOwner } from "../../storage/ReleasableLog.ts";
 import { isAmong, isSelected, unreadable } from "../../storage/summaries.ts";
 import type { DataKey } from "../keys/DataKey.ts";
 import type { DataKeys } from "../keys/DataKeys.ts";
@@ -133,8 +134,19 @@ export class EncryptedRecordLog extends KeyedRecordLog {
     };
     const sealed = new SealedReceive({ agentId, keyOf, plain: this.#plain, sha256 });
     const appends = { generation: received.generation, appends: sealed.lines(received.appends, received.generation) };
-    const owned = await this.stored.receive?.(agentId, owner, appends, (end) => sealed.last(end, last));
-    return this.own(agentId, owned as OwnedLog, sealed.end);
+    try {
+      const owned = await this.stored.receive?.(agentId, owner, appends, (end) => sealed.last(end, last));
+      return await this.own(agentId, owned as OwnedLog, sealed.end);
+    } catch (error) {
+      await this.#dropUnusedKey(agentId).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Opening an agent without data destroys its key. */
+  async #dropUnusedKey(agentId: string): Promise<void> {
+    const owned = await this.open(agentId, { ...processOwner(), mustExist: true });
+    await owned.release();
   }
 
   protected async own(agentId: string, owned: OwnedLog, end?: ChainLink): Promise<EncryptedOwnedLog> {

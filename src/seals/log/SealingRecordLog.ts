@@ -110,7 +110,6 @@ export class SealingRecordLog extends RecordLogWrapper {
     { end, damage }: { readonly end?: SealedEnd; readonly damage?: SealBrokenError | undefined } = {},
   ): SealingOwnedLog {
     const { every } = this.options;
-    const { generation } = owned;
     const sealing: SealingOwnedLog = new SealingOwnedLog(
       agentId,
       owned,
@@ -122,7 +121,7 @@ export class SealingRecordLog extends RecordLogWrapper {
         all: async () => (await this.#checked(agentId)).appends,
         sign: (content) => this.#sign(agentId, content),
         keepDropping: () => this.#keepDropping(agentId),
-        keep: (kept) => this.#keep(agentId, { agentId, generation, ...kept }),
+        keep: (kept) => this.#keep(agentId, { agentId, generation: owned.generation, ...kept }),
         onEnd: () => {
           if (this.#owned.get(agentId) === sealing) this.#owned.delete(agentId);
         },
