@@ -79,7 +79,9 @@ describe.each(Object.entries(openBooks))("the data keys of a storage %s", (_name
     const storage = encrypted(stored, { keys: testKeys("first") });
     const received = { generation: 1, appends: [new TextEncoder().encode("no append")] };
     const last = () => Promise.reject(new Error("never called"));
-    await expect(storage.log.receive?.("a", processOwner(), received, last)).rejects.toMatchObject({ code: "corrupt_log" });
+    await expect(storage.log.receive?.("a", processOwner(), received, last)).rejects.toMatchObject({
+      code: "corrupt_log",
+    });
     expect(await keysOf(stored)).toEqual([]);
   });
 
