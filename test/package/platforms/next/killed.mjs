@@ -19,7 +19,7 @@ assert.equal(readdirSync(home).filter((file) => file.startsWith("user-")).length
 server = await start();
 assert.deepEqual(await (await fetch(url, { method: "POST" })).json(), { output: "Done.", people: 3 });
 assert.deepEqual(await (await fetch(url, { method: "DELETE" })).json(), { reverted: 3, people: 0 });
-process.kill(-server.pid, "SIGKILL");
+process.kill(-Number(server.pid), "SIGKILL");
 rmSync(home, { recursive: true });
 console.log("killed, resumed and rolled back: a route of Next.js");
 

@@ -18,7 +18,7 @@ for await (const chunk of killed.stdout) {
   if (printed.includes("hanging")) break;
 }
 assert.match(printed, /hanging/);
-process.kill(-killed.pid, "SIGKILL");
+process.kill(-Number(killed.pid), "SIGKILL");
 if (killed.signalCode === null) await once(killed, "exit");
 
 const ask = (path) => {
