@@ -107,7 +107,7 @@ async function importFrom(
   { header, reader, sha256 }: ReceivedArchive,
   { agentId: givenId, trustApprovals = false, maxPartBytes }: ImportOptions,
 ): Promise<ImportReport> {
-  assertIdOf(header);
+  assertIdOf(header, assertNewAgentId);
   if (header.shape !== undefined) throw new InvalidArchiveError("it contains no agent");
   const { generation } = header;
   const agentId = givenId ?? header.agentId;
@@ -212,9 +212,9 @@ function movedUnderAnotherId(agentId: string): InvalidInputError {
   return new InvalidInputError("options of importAgent()", [{ path: "agentId", expected }]);
 }
 
-function assertIdOf({ agentId }: ArchiveHeader): void {
+export function assertIdOf({ agentId }: ArchiveHeader, assertValid: (agentId: string) => void): void {
   try {
-    assertNewAgentId(agentId);
+    assertValid(agentId);
   } catch (cause) {
     if (!AgentPersistenceError.isInstance(cause)) throw cause;
     throw new InvalidArchiveError("it has no valid agent id", { cause });

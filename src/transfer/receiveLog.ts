@@ -1,4 +1,5 @@
 import type { Entry } from "../checkpoint/records/Entry.ts";
+import { time } from "../checkpoint/format/fieldTests.ts";
 import { isShapeRecord, type ShapeRecord } from "../checkpoint/format/ShapeRecord.ts";
 import { systemClock } from "../internal/Clock.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
@@ -6,12 +7,13 @@ import { inboxShape, newsStatus } from "../journal/inbox/inboxShape.ts";
 import { shapeSummary } from "../journal/shape/ShapeDefinition.ts";
 import { decodeEntry } from "../checkpoint/format/entryCodec.ts";
 import { InvalidArchiveError } from "../errors/storedDataErrors.ts";
+import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { includesText } from "../internal/bytes.ts";
 import { processOwner } from "../storage/ReleasableLog.ts";
 import type { AgentSummary, LogAppend } from "../storage/RecordLog.ts";
 import { type ReceivedArchive, withArchive } from "./ArchiveReader.ts";
 import type { TransferStorage } from "./logOf.ts";
-import { type ImportOptions, refusalOf } from "./importAgent.ts";
+import { assertIdOf, type ImportOptions, refusalOf } from "./importAgent.ts";
 import { receivedLines } from "./transferredBlobs.ts";
 
 const summaryMark = new TextEncoder().encode('"summary":{');
@@ -42,6 +44,7 @@ async function receiveFrom(
   const { agentId, generation, position, shape = "agent" } = header;
   if (!receivedShapes.includes(shape) || !agentId.startsWith(`${shape}:`))
     throw new InvalidArchiveError("it contains no thread, session or inbox");
+  assertIdOf(header, assertAgentId);
   const summary = storedSummary(agentId, shape, sha256);
   const last = (end: { readonly generation: number; readonly position: number }): LogAppend => {
     if (end.position !== position) throw new InvalidArchiveError("its last line does not have the stated position");
@@ -59,29 +62,39 @@ async function receiveFrom(
   }
 }
 
-/** Finds the latest summary in the lines of a log. The lines of a memory storage have no summaries. */
+/**
+ * Makes the summary of a log from its creation and the time of its last summary. Other fields of that summary could be
+ * forged. The lines of a memory storage have no summaries.
+ */
 function storedSummary(logId: string, shape: string, sha256: Sha256) {
   let isBegun = false;
-  let made: AgentSummary | undefined;
-  let found: AgentSummary | undefined;
+  let createdAt: number | undefined;
+  let updatedAt: number | undefined;
   return {
     addLine(line: Uint8Array): void {
       if (isBegun && !includesText(line, summaryMark)) return;
       const decoded = decodeEntry(line, sha256);
       if (!decoded.ok) return;
-      if (!isBegun) made = firstSummary(logId, shape, decoded.entry);
+      if (!isBegun) createdAt = creationTime(shape, decoded.entry);
       isBegun = true;
-      found = (decoded.summary as AgentSummary | undefined) ?? found;
+      updatedAt = timeIn(decoded.summary) ?? updatedAt;
     },
     /** An inbox counts as changed, so that a worker looks at it. @throws InvalidArchiveError without a shape */
     latest(): AgentSummary {
-      if (!made) throw new InvalidArchiveError("its log does not begin with its shape");
-      return { ...(found ?? made), ...(shape === inboxShape.name && { status: newsStatus }) };
+      if (createdAt === undefined) throw new InvalidArchiveError("its log does not begin with its shape");
+      const id = logId.slice(shape.length + 1);
+      const summary = shapeSummary({ name: shape }, id, createdAt, updatedAt ?? systemClock.now());
+      return shape === inboxShape.name ? { ...summary, status: newsStatus } : summary;
     },
   };
 }
 
-function firstSummary(logId: string, name: string, { records }: Entry): AgentSummary | undefined {
+function creationTime(name: string, { records }: Entry): number | undefined {
   const found = records.find((record) => isShapeRecord(record) && record.shape === name) as ShapeRecord | undefined;
-  return found && shapeSummary({ name }, logId.slice(name.length + 1), found.at, systemClock.now());
+  return time(found?.at) ? found?.at : undefined;
+}
+
+function timeIn(summary: unknown): number | undefined {
+  const found = Date.parse(String((summary as Partial<AgentSummary> | undefined)?.updatedAt));
+  return Number.isNaN(found) ? undefined : found;
 }
