@@ -17,7 +17,8 @@ import { type ReadableThread, ThreadReader, listedPuts } from "./saver/ThreadRea
 import { AlreadyExistsError } from "../../errors/storageErrors.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
 import { appendImported, importedTuples } from "./saver/importedTuples.ts";
-import { checkpointsUntil, lastCheckpoints, plannedForget } from "./saver/plannedForget.ts";
+import { checkpointsUntil, plannedForget } from "./saver/plannedForget.ts";
+import { pruneThread } from "./saver/pruneThread.ts";
 import { SeenCheckpoints } from "./saver/SeenCheckpoints.ts";
 import {
   type OwnedThread,
@@ -167,11 +168,10 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     const given = threadConfig(config);
     const threadId = requiredThread(given, "a checkpoint");
     const place = { namespace: given.namespace ?? "", id: given.checkpointId };
-    const capture = new ValueCapture(threadId, this.#coder, this.#known);
-    const captured = captureCheckpoint(capture, checkpoint, metadata, newVersions);
-    const save = { kind: "save", agentId: threadId, checkpointId: captured.id } as const;
+    const capture = (values: ValueCapture) => captureCheckpoint(values, checkpoint, metadata, newVersions);
+    const save = { kind: "save", agentId: threadId, checkpointId: checkpoint.id } as const;
     const write = (): Promise<void> =>
-      this.#write(capture, place, (thread) => {
+      this.#write(threadId, place, capture, (thread, captured) => {
         const { source } = captured;
         this.#refused.assertNone(threadId, place);
         if (source === "loop" || source === "input") this.#seen.assertHead(threadId, thread.state, place);
@@ -182,7 +182,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
       threadId,
       traced(this.#telemetry, () => save, write),
     );
-    return { configurable: { thread_id: threadId, checkpoint_ns: place.namespace, checkpoint_id: captured.id } };
+    return { configurable: { thread_id: threadId, checkpoint_ns: place.namespace, checkpoint_id: checkpoint.id } };
   }
 
   /** Stores the writes of a task after a checkpoint. Durable when it resolves. @throws the errors of {@link put} */
@@ -200,11 +200,10 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     const threadId = requiredThread(given, "writes");
     if (given.checkpointId === undefined) throw invalid("checkpoint_id", "the checkpoint that the task follows");
     const place = { namespace: given.namespace ?? "", id: given.checkpointId };
-    const capture = new ValueCapture(threadId, this.#coder, this.#known);
-    const captured = captureWrites(capture, writes, task.id);
-    const isOutcome = captured.some(({ index }) => index >= 0);
+    const capture = (values: ValueCapture) => captureWrites(values, writes, task.id);
     if (writes.some(([channel]) => channel === ERROR)) this.#refused.failed(threadId, task.id);
-    await this.#write(capture, place, (thread) => {
+    await this.#write(threadId, place, capture, (thread, captured) => {
+      const isOutcome = captured.some(({ index }) => index >= 0);
       if (isOutcome) this.#refused.assertNone(threadId, place, task.id);
       return { written: writeRecords(thread.state, storeIn(thread), place, task, captured) };
     });
@@ -271,7 +270,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
       this.#telemetry,
       () => ({ kind: "prune", agentId: id }),
       async (span) => {
-        const { bytes, checkpoints } = await this.#threads.use(id, (thread) => pruned(thread, keep));
+        const { bytes, checkpoints } = await this.#threads.use(id, (thread) => pruneThread(thread, keep));
         span.add({ prunedBytes: bytes, prunedCheckpoints: checkpoints });
         return { bytes };
       },
@@ -325,20 +324,34 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     await this.#threads[Symbol.asyncDispose]();
   }
 
-  async #write(
-    capture: ValueCapture,
+  /** Captures values at once, and again if a deletion or a pruning has removed a blob that they share. */
+  async #write<Captured>(
+    threadId: string,
     place: CheckpointPlace,
-    make: (thread: OwnedThread) => { readonly written: WrittenRecords; readonly stored?: () => void },
+    capture: (values: ValueCapture) => Captured,
+    make: (
+      thread: OwnedThread,
+      captured: Captured,
+    ) => { readonly written: WrittenRecords; readonly stored?: () => void },
   ): Promise<void> {
+    const values = new ValueCapture(threadId, this.#coder, this.#known);
+    const captured = capture(values);
+    const recaptured = async (): Promise<Captured> => {
+      const whole = new ValueCapture(threadId, this.#coder, undefined);
+      const again = capture(whole);
+      await whole.settled;
+      return again;
+    };
     const write = async (thread: OwnedThread): Promise<void> => {
+      const whole = values.lacksBlob(thread.state) ? await recaptured() : captured;
       this.#seen.assertThere(thread.id, thread.state, place);
-      const { written, stored } = make(thread);
+      const { written, stored } = make(thread, whole);
       if (written.records.length > 0) thread.append(written.records);
       if (this.#known) written.writer.remember(thread.id, this.#known);
       stored?.();
       await thread.durable();
     };
-    await this.#order.write(capture.thread, capture.settled, () => this.#threads.use(capture.thread, write));
+    await this.#order.write(threadId, values.settled, () => this.#threads.use(threadId, write));
   }
 
   /** Appends all records in one turn, so that they are stored atomically. */
@@ -378,17 +391,6 @@ function fits(metadata: CheckpointMetadata, filter: Readonly<Record<string, unkn
 
 function shownIds({ namespaces }: ThreadState, namespace = ""): readonly string[] {
   return (namespaces.get(namespace)?.stored ?? []).flatMap(({ id, put }) => (put?.hidden ? [] : [id]));
-}
-
-async function pruned(
-  thread: OwnedThread,
-  keep: number,
-): Promise<{ readonly bytes: number; readonly checkpoints: number }> {
-  const forget = plannedForget(thread.state, lastCheckpoints(thread.state, keep));
-  if (!forget) return { bytes: 0, checkpoints: 0 };
-  thread.append([forget]);
-  await thread.durable();
-  return { ...(await thread.prune()), checkpoints: forget.drop.length };
 }
 
 function storeIn(thread: OwnedThread): StoreValue {

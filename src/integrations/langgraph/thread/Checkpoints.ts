@@ -53,6 +53,7 @@ export interface Namespace {
 }
 
 export interface StoredCheckpoints {
+  readonly nextItem: number;
   readonly puts: ReadonlyMap<number, StoredPut>;
   /** By name. The root graph has the name `""`. */
   readonly namespaces: ReadonlyMap<string, Namespace>;

@@ -48,3 +48,9 @@ export class ItemList {
     return new ItemList(this.#items, this.#items.length);
   }
 }
+
+export function isSameStored(a: StoredValue, b: StoredValue): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  return JSON.stringify(a) === JSON.stringify(b);
+}

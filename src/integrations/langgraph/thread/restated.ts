@@ -7,7 +7,10 @@ import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 
 /** Yields the fewest records that recreate the state of a thread. Numbers are kept. */
 export function* restated(state: StoredCheckpoints): Generator<GraphRecord> {
-  yield* itemRecords(usedItems(state));
+  const items = usedItems(state);
+  yield* itemRecords(items);
+  // Later records number their items from here.
+  if (state.nextItem > (items.at(-1)?.number ?? -1) + 1) yield { kind: "items", first: state.nextItem, items: [] };
   const written: (StoredPut | WriteGroup)[] = [...state.puts.values(), ...writeGroups(state)];
   const last = new Map<string, StoredPut>();
   for (const each of written.sort((a, b) => a.order - b.order)) {

@@ -1,6 +1,8 @@
 import { isDeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import { unsupportedShape } from "../../../checkpoint/values/unsupportedShape.ts";
-import type { Item } from "../thread/GraphValue.ts";
+import { blobCellsOf } from "../../../checkpoint/records/blobReferences.ts";
+import { isSameStored, type Item } from "../thread/GraphValue.ts";
+import type { ThreadState } from "../thread/ThreadState.ts";
 import type { Json } from "../values/Json.ts";
 import { tag } from "../values/Json.ts";
 import { type KnownItems, type OwnFields, ownFields } from "./KnownItems.ts";
@@ -26,6 +28,7 @@ export type CapturedValue =
 /** Captures values synchronously. Custom serializers may finish later, see {@link settled}. */
 export class ValueCapture {
   readonly #pending: Promise<unknown>[] = [];
+  readonly #reusedBlobs: Item[] = [];
 
   constructor(
     readonly thread: string,
@@ -37,6 +40,14 @@ export class ValueCapture {
   /** Resolves when all captured values are complete. `undefined` if they already are. */
   get settled(): Promise<unknown> | undefined {
     return this.#pending.length === 0 ? undefined : Promise.all(this.#pending);
+  }
+
+  /** Returns whether the thread lacks a reused blob, because a deletion or a pruning has removed it. */
+  lacksBlob({ items }: ThreadState): boolean {
+    return this.#reusedBlobs.some(({ number, stored }) => {
+      const own = number === undefined ? undefined : items.get(number);
+      return !own || !isSameStored(own.stored, stored);
+    });
   }
 
   /** @throws NotSerializableError */
@@ -59,7 +70,9 @@ export class ValueCapture {
 
   #item(value: unknown, subject: string, place?: string | number): CapturedItem {
     if (typeof value !== "object" || value === null) return this.#fresh(value, subject, place);
-    return this.known?.find(this.thread, value) ?? this.#fresh(value, subject, place);
+    const known = this.known?.find(this.thread, value);
+    if (known && blobCellsOf(known.stored).length > 0) this.#reusedBlobs.push(known);
+    return known ?? this.#fresh(value, subject, place);
   }
 
   #fresh(value: unknown, subject: string, place: string | number | undefined): FreshItem {

@@ -1,5 +1,5 @@
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
-import { type GraphValue, type Item, ItemList, itemsOf } from "../thread/GraphValue.ts";
+import { type GraphValue, isSameStored, type Item, ItemList, itemsOf } from "../thread/GraphValue.ts";
 import type { ItemsRecord } from "../thread/GraphRecord.ts";
 import type { ThreadState } from "../thread/ThreadState.ts";
 import { withoutSnapshot } from "../thread/valueChange.ts";
@@ -79,7 +79,7 @@ export class ItemWriter {
   /** Maps an item from an earlier read of the thread to an item of this state. */
   #own(known: Item): Item {
     const own = known.number === undefined ? undefined : this.state.items.get(known.number);
-    if (own === known || (own && sameStored(own.stored, known.stored))) return own;
+    if (own === known || (own && isSameStored(own.stored, known.stored))) return own;
     return this.#addStored(known.stored);
   }
 
@@ -108,13 +108,13 @@ class ItemSearch {
 
   find(json: Json, place: number | string): Item | undefined {
     const there = this.#at(place);
-    if (there && sameStored(there.stored, json)) return there;
+    if (there && isSameStored(there.stored, json)) return there;
     if (isShort(json)) return undefined;
     this.#further ??= indexed(this.further());
     if (this.#further.size === 0 && !there) return undefined;
     const key = keyOf(json);
     const item = this.#further.get(key) ?? (there && this.#movedIndex().get(key));
-    return item && sameStored(item.stored, json) ? item : undefined;
+    return item && isSameStored(item.stored, json) ? item : undefined;
   }
 
   /** Indexes all positions, because items move when, for example, the oldest are removed. */
@@ -154,12 +154,6 @@ function isShort(json: Json): boolean {
   if (typeof json === "string") return json.length <= longestText;
   if (typeof json !== "object" || json === null) return true;
   return Array.isArray(json) ? json.length === 0 : Object.keys(json).length === 0;
-}
-
-function sameStored(a: StoredValue, b: StoredValue): boolean {
-  if (a === b) return true;
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
-  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 function isSameGraphValue(a: GraphValue, b: GraphValue): boolean {

@@ -39,7 +39,9 @@ export function checkpointRecords(
   const meta = new Map([...captured.meta].map(([name, { json }]) => [name, json]));
   const last = state.namespaces.get(namespace)?.last;
   const put = putRecord({ ...captured, namespace, parentId, meta, values }, parent, last);
-  return { records: [...writer.records(), put], writer };
+  // A restated log does not show the numbers of removed puts.
+  const isGap = state.nextPut > 0 && !state.puts.has(state.nextPut - 1);
+  return { records: [...writer.records(), isGap ? { ...put, n: state.nextPut } : put], writer };
 }
 
 /** @returns no records if all writes are already stored */
