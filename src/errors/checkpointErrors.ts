@@ -176,7 +176,7 @@ function problemOf(agentId: string, { obstacle, joinedBranch, openTo = "" }: Ref
         "After a rollback, only checkpoints of the main line can be restored again."
       );
     case "open":
-      return `cannot be restored while a rollback to ${quoted(openTo)} is unfinished. Finish that rollback first by calling it again or by resuming.`;
+      return `cannot be restored while a rollback to ${quoted(openTo)} is unfinished. First finish that rollback: repeat the same rollback, or resume the agent.`;
     case "unrelated":
       return "is on an abandoned branch and has no stored ancestor in common with the current checkpoint.";
   }
@@ -245,7 +245,7 @@ export class RollbackIncompleteError extends AgentPersistenceError {
     super(
       `The rollback of agent ${agent} to checkpoint ${quoted(checkpointId)} stopped at call ` +
         `${stopped?.toolCallId} of "${stopped?.toolName}": ${describe(stopped?.error)} ` +
-        `Reverted before it: ${reverted.length}; remaining after it: ${remaining.length}. ` +
+        `Calls reverted before this one: ${reverted.length}; calls that remain: ${remaining.length}. ` +
         `Remove the cause. Then call any of rollback, run or resume: each first finishes this rollback. Or revert the effect by hand and record that with ` +
         `persistence(agent).agent(${agent}).settleToolCall(${stopped?.inverseId && quoted(stopped.inverseId)}, { output: undefined }). ` +
         `To keep the effect, settle with { error: "…" }, or roll back with { onFailure: "leave" }.`,

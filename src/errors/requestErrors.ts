@@ -45,7 +45,7 @@ const messages: Readonly<
   request_answered: (request) =>
     `${request} is already answered, and only the first answer counts. Resume the agent to use that answer.`,
   request_expired: (request, expiredAt) =>
-    `${request} expired at ${expiredAt} without an answer. Resume the agent to continue. The node that made the request gets this error and may catch it. If the run already failed with this error, resuming repeats the request. A tool call that required the approval is rejected.`,
+    `${request} expired at ${expiredAt} without an answer. Resume the agent to continue. The node that made the request gets this error and may catch it. If the run already failed with this error, resuming repeats the request. If the request was for an approval, the tool call is rejected.`,
   request_not_found: (request, _expiredAt, open) =>
     open
       ? `${request} does not wait for an answer. ${open.length === 0 ? "The agent has no open requests" : `The open requests of the agent are ${quotedList(open)}`}. A request is dropped when its node finishes, or by a rollback, a new execution point or a new run. Call getRequests() to list the open requests.`
@@ -129,7 +129,7 @@ export class EventKeyUsedError extends AgentPersistenceError {
     readonly eventName: string,
   ) {
     super(
-      `The event key ${quoted(key)} of agent ${quoted(agentId)} belongs to an event ${quoted(eventName)} with another name or payload. Send each event under its own key, and the same event with an equal payload.`,
+      `The event key ${quoted(key)} of agent ${quoted(agentId)} belongs to an event ${quoted(eventName)} with another name or payload. Use a different key for each event. If you send the same event again, use an equal payload.`,
     );
   }
 }

@@ -156,7 +156,7 @@ export class StopRequestedError extends AgentPersistenceError {
     readonly reason: string,
   ) {
     super(
-      `Agent ${quoted(agentId)} was requested to stop: ${reason}. Its status shows whether a resume can continue it.`,
+      `Agent ${quoted(agentId)} was requested to stop: ${reason}. The status of the agent shows whether you can resume the run.`,
     );
   }
 }
@@ -174,7 +174,7 @@ export class UnfinishedRunError extends AgentPersistenceError {
   ) {
     const run = quoted(runId);
     const way = waits
-      ? `waits for an answer or a timer. Answer or reject the requests that getRequests() lists, or let its timers become due, then resume the run. Or abandon it with unfinished: "abandon".`
+      ? `waits for an answer or a timer. Answer or reject the requests that getRequests() lists, or wait until its timers are due, then resume the run. Or abandon the run with unfinished: "abandon".`
       : `is unfinished. Resume it with resume(), or with the original input and the runId ${run}. ` +
         `Or set unfinished: "finish_first" | "abandon".`;
     super(`Agent ${quoted(agentId)} cannot start another run, because run ${run} ${way}`);

@@ -113,7 +113,7 @@ export class PruningNotSupportedError extends AgentPersistenceError {
 
   constructor(readonly operation: string) {
     super(
-      `${operation} requires a storage that can delete, which a three-method storage cannot do. Delete rows in the database while the agent does not run, or use a storage with a log, such as FilePersistenceStorageProvider.`,
+      `${operation} requires a storage that can delete, and a three-method storage cannot delete. Delete rows in the database while the agent does not run, or use a storage with a log, such as FilePersistenceStorageProvider.`,
     );
   }
 }

@@ -143,7 +143,7 @@ export class UnsupportedRecordError extends AgentPersistenceError {
       recordKind === "encrypted"
         ? "The log is encrypted. Open the storage with encrypted(), or pass --keys to the command line."
         : `Append ${position} of the log has a record of the kind ${quoted(recordKind)}, which a newer ` +
-            `version of agent-persistence wrote. Skipping the record would change the state of the agent. Update agent-persistence to read it.`,
+            `version of agent-persistence wrote. Skipping the record would change the state of the agent. Update agent-persistence to read the record.`,
     );
   }
 }

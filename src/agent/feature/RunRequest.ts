@@ -109,7 +109,7 @@ export const resumeOptionsSchema: z.ZodType = strictOptions(() => ({
   takeOver: z.boolean().optional(),
 })).refine(({ checkpointId, answers }) => checkpointId === undefined || answers === undefined, {
   path: ["checkpointId"],
-  error: "answers go with the latest state, so expected none beside a checkpointId",
+  error: "answers apply to the latest state, so expected no answers together with a checkpointId",
 });
 
 /** The event of `aroundRun`. */

@@ -140,7 +140,7 @@ export class GraphBuilder {
     if (unreached.length > 0)
       warnOnce(
         "unreachable_node",
-        `No edge leads to ${quotedList(unreached)} of graph "${this.#graph}": only setExecutionPoint can reach what no edge leads to. If that is not intended, add the missing edge.`,
+        `No edge leads to ${quotedList(unreached)} of graph "${this.#graph}": only setExecutionPoint can reach a node without an incoming edge. If that is not intended, add the missing edge.`,
       );
     return { nodes: this.#nodes, edges: this.#edges, ...schemasOf(schemas) };
   }

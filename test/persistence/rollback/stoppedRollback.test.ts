@@ -84,7 +84,7 @@ describe.each(logStorages)("$name: a stopped rollback", (storage) => {
       available: [first?.checkpointId],
       message: expect.stringMatching(
         new RegExp(
-          `cannot be restored while a rollback to "${first?.checkpointId}" is unfinished\\. Finish that rollback first .*` +
+          `cannot be restored while a rollback to "${first?.checkpointId}" is unfinished\\. First finish that rollback.*` +
             `Until then, a rollback can only go to "${first?.checkpointId}"\\.$`,
         ),
       ),

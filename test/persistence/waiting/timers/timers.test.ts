@@ -472,7 +472,7 @@ describe("sleeps", () => {
     const opened = await (timerStorages[0] as (typeof timerStorages)[0]).open();
     const agent = durableAgent(graph, opened());
     await agent.run("go");
-    await expect(agent.run("another")).rejects.toThrow(/waits for an answer or a timer.*let its timers become due/);
+    await expect(agent.run("another")).rejects.toThrow(/waits for an answer or a timer.*wait until its timers are due/);
     const without = durableAgent(graph, new NoPersistenceStorageProvider()).run("go");
     await expect(without).rejects.toThrow("requested input or a long sleep");
   });
