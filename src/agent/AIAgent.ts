@@ -118,8 +118,9 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
   /**
    * Returns this agent as a tool that other agents can call from their model or from node code. A call runs the
    * strategy of this agent with a separate history, storage, tools, model and limits. If both agents install
-   * Persistence, the call is recorded in the log of the caller: it resumes after a crash, and a rollback of the caller
-   * reverts it. The storage, the clock and the rollback participants of the caller apply.
+   * Persistence, the call is recorded in the log of the caller: the called agent resumes after a crash, and a rollback
+   * of the caller reverts its calls. The called agent uses the storage, the clock and the rollback participants of the
+   * caller.
    *
    * @param options `inputSchema` is the schema of the call that the model sees. `input` maps the input of the call to
    * the input of this agent.
@@ -247,8 +248,8 @@ function toolsByName(tools: readonly AnyTool[]): ReadonlyMap<string, AnyTool> {
 
 export interface AIAgentConfig<Input, Output> {
   /**
-   * The `agentId` of runs that specify none. Defaults to "agent". Agents that share a storage need different ids. If a
-   * second agent uses the default id, it is rejected with DefaultIdSharedError.
+   * The `agentId` of runs without the option `agentId`. Defaults to "agent". Agents that share a storage need different
+   * ids. A second agent with the default id is rejected with DefaultIdSharedError.
    */
   readonly id?: string | undefined;
   /** Calls the model: `aiSdkExecutor(…)`, `scriptedModel(…)` in tests, or a custom executor. */

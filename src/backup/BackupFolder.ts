@@ -59,8 +59,8 @@ export class BackupFolder {
   }
 
   /**
-   * Creates the directory, or continues a backup in it. Removes old unfinished files. The result holds the directory
-   * until it is released.
+   * Creates the directory, or continues a backup in it. Removes old unfinished files. Until you release the result, no
+   * other backup can use the directory.
    *
    * @throws InvalidInputError if the directory has other content.
    * @throws BackupBusyError if another backup writes into it.
@@ -85,7 +85,7 @@ export class BackupFolder {
     }
   }
 
-  /** Owns a log in the directory, because a log has a lease that ends with its process. */
+  /** Locks the directory by owning a log in it. The lease of a log ends with the process. */
   async #lock(): Promise<OwnedLog> {
     try {
       const lock = await this.#locks.open(lockId, processOwner());
@@ -128,7 +128,7 @@ export class BackupFolder {
   /**
    * Replaces the archive of a log when all its bytes are durable.
    *
-   * @throws OwnershipLostError if another backup owns the directory by now, for example because the computer slept.
+   * @throws OwnershipLostError if another backup has taken over the directory, for example while the computer slept.
    */
   async store(logId: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
     await write(join(this.#logs, nameOf(logId)), bytes, () => this.#assertLocked());
@@ -174,7 +174,7 @@ async function removeAbandoned(path: string): Promise<void> {
     });
 }
 
-/** @param beforeRename - called when all bytes are durable. Its rejection leaves the file unchanged. */
+/** @param beforeRename - called when all bytes are durable. If it rejects, the file stays unchanged. */
 async function write(
   file: string,
   bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,

@@ -31,9 +31,9 @@ export interface BackupOptions {
   readonly directory: string;
   /**
    * Encrypts each archive with a separate data key, which the current key encrypts. Archives that another key has
-   * encrypted are encrypted again. Plain archives are written again from their logs. If the log was deleted, its
-   * archive is in `failed`, because anyone could have written it. `false` for plain archives. Defaults to the keys of
-   * an encrypted storage, and to `false` otherwise.
+   * encrypted are encrypted again. Plain archives are written again from their logs. If the log of a plain archive was
+   * deleted, the archive is listed in `failed`, because anyone could have written it. `false` for plain archives.
+   * Defaults to the keys of an encrypted storage, and to `false` otherwise.
    */
   readonly keys?: KeySource | false | undefined;
   /** Called after each log with the number of finished logs. Must not throw. */
@@ -57,8 +57,8 @@ export interface BackupReport {
   /** The logs that did not change since the last backup. */
   readonly unchanged: readonly string[];
   /**
-   * The logs that the storage no longer has, and moved agents. Their archives were removed with `removeDeleted`, and
-   * kept otherwise.
+   * The logs that the storage no longer has, and moved agents. With `removeDeleted`, their archives were removed.
+   * Otherwise they were kept.
    */
   readonly deleted: readonly string[];
   /** The logs that cannot be read. Their earlier archives are kept. */
@@ -143,7 +143,7 @@ async function copyAll(copied: CopiedStorage, { onProgress, signal, keys }: Back
   return report;
 }
 
-/** Plain archives among encrypted ones are probably a mistake. */
+/** Rejects plain archives next to encrypted archives, because this is probably a mistake. */
 function assertPlain(archives: ReadonlyMap<string, BackedUpLog>): void {
   if (![...archives.values()].some(({ keyId }) => keyId !== undefined)) return;
   const expected = "expected the keys of the encrypted archives in the directory, or `false` for plain archives";
@@ -159,7 +159,7 @@ interface FoundLog {
   readonly earlier: BackedUpLog | undefined;
 }
 
-/** Yields the listed logs, and then the others of the last backup, because a list can omit logs for a moment. */
+/** Yields the listed logs, and then the other logs of the last backup, because a list can omit logs for a moment. */
 async function* logsIn(
   { log }: TransferStorage<"encodedAppends">,
   archives: ReadonlyMap<string, BackedUpLog>,
@@ -187,7 +187,10 @@ async function copyLog(copied: CopiedStorage, { logId, status, earlier }: FoundL
   return earlier && "deleted";
 }
 
-/** Removes the archive of a deleted log, or encrypts it with the current key, so that the earlier one is not needed. */
+/**
+ * Removes the archive of a deleted log, or encrypts the archive with the current key, so that the earlier key is not
+ * needed.
+ */
 async function finishDeleted({ folder, keys, removeDeleted }: CopiedStorage, earlier: BackedUpLog): Promise<void> {
   if (removeDeleted) await folder.remove(earlier.file);
   else if (keys && earlier.keyId !== keys.current) await encryptAgain(folder, earlier, keys);
@@ -206,7 +209,10 @@ async function endsWith(
   return isSame;
 }
 
-/** The program makes rate limits and schedules again when it starts. A data key would outlive its destruction. */
+/**
+ * Whether a backup omits the log. The program makes rate limits and schedules again when it starts. A data key in a
+ * backup would survive `destroyKey`.
+ */
 function isOmitted(logId: string, status: string): boolean {
   if (status === keyStatus || (status === unreadable && isKeyLogId(logId))) return true;
   return omitted.includes(shapeOfStatus(status));
@@ -234,7 +240,7 @@ async function encryptAgain(folder: BackupFolder, archive: BackedUpLog, keys: Ke
 
 const kinds = [AgentBusyError, CorruptBlobError, InvalidArchiveError, UnreadableValueError];
 
-/** Whether an error concerns a single log, so that a backup continues with the others. */
+/** Whether an error concerns a single log, so that a backup continues with the other logs. */
 export function isAboutOneLog(error: unknown): boolean {
   return isAboutOneAgent(error) || kinds.some((kind) => error instanceof kind);
 }

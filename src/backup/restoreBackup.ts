@@ -39,11 +39,13 @@ const optionsSchema = strictOptions(() => ({
 export interface RestoreReport {
   /** The restored logs. */
   readonly restored: readonly string[];
-  /** The logs that the storage already has, for example from an interrupted restore. They are unchanged. */
+  /**
+   * The logs that the storage already has, for example from an interrupted restore. The restore did not change them.
+   */
   readonly existing: readonly string[];
   /**
-   * The logs whose archives cannot be read, for example because their key is missing, or the file of an archive without
-   * an id. The others were restored.
+   * The logs whose archives cannot be read, for example because a key is missing. If an archive has no readable id, its
+   * file name is listed. All other logs were restored.
    */
   readonly failed: readonly FailedLog[];
 }
@@ -53,8 +55,8 @@ export interface RestoreReport {
  * restore can be repeated.
  *
  * A restored agent has the status `copied`, because it may have made calls after the backup. `run` and `resume` reject
- * with `agent_copied` until you check these effects and pass `takeOver: true`. Approvals are requested again. Threads and
- * sessions have no such status: check their effects before you continue them.
+ * with `agent_copied` until you check these effects and pass `takeOver: true`. Approvals are requested again. Threads
+ * and sessions do not have this status, so check their effects before you continue them.
  *
  * @throws InvalidInputError if the directory has no backup.
  * @throws NotSupportedError if the storage cannot receive logs.
@@ -105,10 +107,10 @@ export interface MarkReport {
 }
 
 /**
- * Marks all agents of a storage as `copied`. Call it after you restored a database or a directory with other tools, and
- * before any program runs the agents: they may have made calls after the backup. `run` and `resume` then reject with
- * `agent_copied` until you check these effects and pass `takeOver: true`. Repeated calls are allowed. Agents that are
- * moving, moved or copied stay unchanged.
+ * Marks all agents of a storage as `copied`. Call this after you restored a database or a directory with other tools,
+ * and before any program runs the agents, because they may have made calls after the backup. `run` and `resume` then
+ * reject with `agent_copied` until you check these effects and pass `takeOver: true`. Repeated calls are allowed.
+ * Agents that are moving, moved or copied stay unchanged.
  *
  * @throws NotSupportedError if the storage cannot list or return its logs.
  */

@@ -3,8 +3,8 @@ import type { InputRequest, ReceiveOptions } from "./InputRequest.ts";
 import type { StorageKey } from "./StorageKey.ts";
 
 /**
- * The API that nodes and tools use. A context belongs to one execution of one node. After the run has moved, every use
- * of the context throws ExecutionMovedError.
+ * The API for nodes and tools. A context belongs to one execution of one node. After a move of the run, every use of
+ * the context throws ExecutionMovedError.
  */
 export interface AgentContext {
   readonly agentId: string;
@@ -21,7 +21,7 @@ export interface AgentContext {
   setProgress(percent: number, summary?: string): void;
   /** Adds a decision to the next checkpoint of the run. @throws InvalidInputError */
   recordDecision(decision: Decision): void;
-  /** Adds files and values that a later resume requires. @throws InvalidInputError. Nothing is added then. */
+  /** Adds files and values that a later resume requires. @throws InvalidInputError without adding anything. */
   require(needs: Requirements): void;
   /**
    * Requests input from a person or an external system. Await the returned promise. If the input is still missing after
@@ -50,8 +50,8 @@ export interface AgentContext {
    * all other work of the node has settled, the run ends as `waiting`, like after {@link requestInput}. A resume after
    * the end time runs the node again from its start, and the promise resolves. Without Persistence, the process waits.
    *
-   * The sleeps of a node or a tool call are matched by their number. The first recorded end time counts, even if the
-   * repeated code passes another duration.
+   * When a node or a tool call runs again, its sleeps are matched by their number. The first recorded end time counts,
+   * even if the repeated code passes another duration.
    *
    * @example
    * ```ts
@@ -69,8 +69,8 @@ export interface AgentContext {
    */
   sleepUntil(date: Date): Promise<void>;
   /**
-   * Receives an event that `persistence(agent).agent(id).send` stored for this agent: the oldest event of this name
-   * that no other call has received. The event can be older than the call. Await the returned promise. If no event
+   * Receives an event that `persistence(agent).agent(id).send` stored for this agent. It is the oldest event of this
+   * name that no other call has received, and can be older than this call. Await the returned promise. If no event
    * arrives within `sleepInProcessMs` after all other work of the node has settled, the run ends as `waiting`, like
    * after {@link requestInput}. After `send`, a resume runs the node again from its start, and the promise resolves.
    *
@@ -100,7 +100,10 @@ export interface AgentContext {
 export interface AgentLlm {
   /** The history as a frozen snapshot. */
   readonly messages: readonly Message[];
-  /** Appends messages to the history. @throws InvalidInputError for a wrong message. No message is appended then. */
+  /**
+   * Appends messages to the history. @throws InvalidInputError for a wrong message. In that case, no message is
+   * appended.
+   */
   append(...messages: readonly Message[]): void;
   /** Replaces the history with the messages that `change` returns. */
   rewrite(change: (messages: readonly Message[]) => readonly Message[]): void;
@@ -122,7 +125,7 @@ export interface AgentLlm {
   }): Promise<AssistantMessage>;
 }
 
-/** Makes tool calls. Persistence records them: a call that finished before a crash does not run again. */
+/** Makes tool calls. Persistence records the calls, so a call that finished before a crash does not run again. */
 export interface AgentTools {
   /** Calls a tool from node code. @throws ToolFailedError if the tool throws, with its error as `cause`. */
   call<Arguments, Output>(tool: ToolRef<Arguments, Output>, input: NoInfer<Arguments>): Promise<Output>;
@@ -168,9 +171,9 @@ export interface ToolRef<in Arguments = never, out Output = unknown> {
 }
 
 /**
- * The context of `merge`, which joins the branches of a parallel node. It starts with the history and settings from
- * before the branches. Its storage contains the changes of all branches. If two branches changed a key differently,
- * `merge` must set or delete the key. Otherwise the run fails.
+ * The context of `merge`, which joins the branches of a parallel node. Its history and settings are the same as before
+ * the branches. Its storage contains the changes of all branches. If two branches changed a key differently, `merge`
+ * must set or delete the key, because otherwise the run fails.
  */
 export interface MergeContext<Branches> extends AgentContext {
   /** The finished branches by name, or for `graph.each` in the order of the items. */

@@ -8,9 +8,9 @@ import { canonicalText } from "../../checkpoint/values/isSameValue.ts";
 /** A request of a node for input from outside the run. */
 export interface InputRequest<Answer = unknown> {
   /**
-   * Identifies the request within one execution of the node. Set it if the order of equal questions can change when the
-   * node runs again. Defaults to the number of the request among equal questions. Questions are equal if their prompt,
-   * schema and `waitingFor` are equal. An answer is valid only for an equal question.
+   * Identifies the request within one execution of the node. Set the id if the order of equal requests can change when
+   * the node runs again. Requests are equal if their prompt, schema and `waitingFor` are equal. Defaults to the number
+   * of the request among equal requests. An answer is valid only for an equal request.
    */
   readonly id?: string | undefined;
   /** The text that is shown to the person or system that answers. */
@@ -23,7 +23,7 @@ export interface InputRequest<Answer = unknown> {
   readonly expiresAt?: Date | undefined;
 }
 
-/** The request that represents a sleep, or the wait for an event. It accepts no answer. A sleep ends at `expiresAt`. */
+/** The request of a sleep, or of a wait for an event. Nobody can answer it. A sleep ends at `expiresAt`. */
 export interface TimerRequest extends Omit<InputRequest<never>, "waitingFor"> {
   readonly waitingFor: "timer" | "event";
 }
@@ -69,7 +69,9 @@ export function eventRequest(name: string, dueAt: number): TimerRequest {
   return { prompt: `Waits for event ${JSON.stringify(name)}.`, schema: z.never(), waitingFor: "event", ...expiry };
 }
 
-/** Returns the digest that all timers share. They differ by number, because a repeated node can pass other times. */
+/**
+ * Returns the digest that all timers share. Timers differ only by number, because a repeated node can pass other times.
+ */
 export function timerQuestion(sha256: Sha256): string {
   return questionDigest({ ...askedQuestion(timerRequest(0)), prompt: "" }, sha256);
 }
@@ -89,7 +91,10 @@ export function askedQuestion({
   return { prompt, schema: toJSONSchema(schema, { unrepresentable: "any", io: "input" }), waitingFor };
 }
 
-/** Returns the digest of a tool call with its input as written. An approval is valid only for this digest. */
+/**
+ * Returns the digest of a tool call, with the input as the model or the code wrote it. An approval is valid only for
+ * this digest.
+ */
 export function approvalDigest(toolName: string, input: unknown, sha256: Sha256): string {
   return sha256.base64url(canonicalText([toolName, input]) ?? "");
 }

@@ -1,6 +1,6 @@
 const moved: unique symbol = Symbol.for("agent-persistence.moved");
 
-/** The result of a move. A node can return it without declaring it in its output type. */
+/** The result of a move. A node can return this result without declaring it in the output type. */
 export interface RunMoved {
   readonly [moved]: true;
 }

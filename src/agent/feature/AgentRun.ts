@@ -27,12 +27,15 @@ export interface AgentRun {
   readonly usage: ModelUsage | undefined;
   /** The state of the line. A move replaces this object. */
   readonly state: RunState;
-  /** The lane that tool-call ids are derived from. A feature that records the run sets it before the first visit. */
+  /**
+   * The lane from which tool-call ids are derived. A feature that records the run sets this lane before the first
+   * visit.
+   */
   line: RunLine;
   readonly generation: number;
   /** The start position that a feature passed as `request.start` or to the last move. `undefined` for a new run. */
   readonly start: RunStart | undefined;
-  /** The position that visits are numbered from. After it is set, the next visit has ordinal 0. */
+  /** The position from which visits are numbered. When you set it, the next visit has ordinal 0. */
   visitBase: number;
   readonly visitOrdinal: number;
   /** True after a containing line has moved. From then on, results of this line are discarded. */
@@ -46,15 +49,15 @@ export interface AgentRun {
   /** Continues at `start` after the body of the current node has settled. Discards the result or error of the body. */
   moveTo(start: RunStart): void;
   /**
-   * Interrupts the visit, calls `prepare` for the new position, and moves there. The run waits for the move even if the
-   * body of the node settles first. If `prepare` rejects, this promise and the run reject. Moves run one at a time. A
-   * move in the queue is rejected if an earlier move closes the context that requested it.
+   * Interrupts the visit, calls `prepare` to get the new position, and moves there. The run waits for the move even if
+   * the body of the node settles first. If `prepare` rejects, this promise and the run reject. Moves run one at a time.
+   * If an earlier move closes the context that requested this move, this move is rejected.
    */
   move(options: MoveOptions, prepare: (unended: readonly string[]) => Promise<RunStart>): Promise<void>;
   /**
-   * Continues a line that waits for an answer. Its node runs again from the position that `start` resolves to. Returns
-   * true if the line waits, or if it is already continuing and will read the new answer. An error of `start` fails the
-   * line.
+   * Continues a line that waits for an answer. The line runs its node again from the position that `start` resolves to.
+   * Returns true if the line waits, or is about to continue and will read the new answer. If `start` rejects, the line
+   * fails.
    */
   goOn(start: () => Promise<RunStart>): boolean;
 }
@@ -65,6 +68,9 @@ export interface InterruptOptions {
 }
 
 export interface MoveOptions extends InterruptOptions {
-  /** The signal of the context that requests the move. If it aborts, the move is not made. Defaults to no signal. */
+  /**
+   * The signal of the context that requests the move. If the signal aborts, the move is not made. Defaults to no
+   * signal.
+   */
   readonly signal?: AbortSignal;
 }

@@ -1,15 +1,16 @@
 import { nextTurn } from "../../internal/nextTurn.ts";
 
 interface VisitWork {
-  /** Resolves when only `blocked` pieces of work remain, which wait for their turn. */
+  /** Resolves when all remaining work waits for its turn. `blocked` returns how many pieces of work wait. */
   atRest(blocked: () => number): Promise<void>;
   /** Reports that the number of waiting pieces of work has changed. */
   recheck(): void;
 }
 
 /**
- * Delivers the recorded results of a visit one at a time, in log order, so that a repeated node sees them in the same
- * order as before. After each result, the code that awaits it has one turn of the event loop before the next result.
+ * Delivers the recorded results of a visit one at a time, in log order, so that a repeated node sees the results in the
+ * same order as before. After each result, the code that awaits this result gets one turn of the event loop before the
+ * next result.
  */
 export class EndOrder {
   /** The keys of the undelivered results, in log order. */

@@ -33,14 +33,14 @@ export interface PipelineInterceptors {
   branch: [event: BranchEvent, result: BranchBeginning];
   /** Wraps the start of a sub-agent. It can set the start position or return the recorded output. */
   agentCall: [event: AgentCallEvent, result: AgentCallBeginning];
-  /** Wraps a node. The result is the output of the node before its schema validates it. */
+  /** Wraps a node. The result is the output of the node, which the schema has not validated yet. */
   node: [event: NodeEvent, result: unknown];
   /** Wraps a model request. The message of the result carries the library's tool-call ids. */
   modelRequest: [event: ModelRequestEvent, result: PromptAnswer];
   /**
    * Wraps a tool call. `next` runs the tool and resolves to its output. `next` rejects with ToolFailedError if the tool
    * failed, and with ToolNotStartedError if the call was aborted before the tool started. If the call was aborted
-   * later, it rejects with the abort reason, and the tool may have taken effect. Any other error of the interceptor
+   * later, `next` rejects with the abort reason, and the tool may have taken effect. Any other error of the interceptor
    * fails the run.
    */
   toolCall: [event: ToolCallEvent, result: unknown];
@@ -68,8 +68,9 @@ export type PipelineWrappers = {
 };
 
 /**
- * Registers the hooks of a feature. Interceptors wrap each other in install order, the first one outermost. Listeners
- * are called in install order, one at a time. A hook that is not a function is rejected with InvalidInputError.
+ * Registers the hooks of a feature. Interceptors wrap each other in install order: the first is the outermost.
+ * Listeners are called in install order, one at a time. A hook that is not a function is rejected with
+ * InvalidInputError.
  */
 export interface FeaturePipeline extends PipelineListeners, PipelineWrappers {
   /** Returns how many hooks of these names the installed features have registered. */
@@ -91,7 +92,10 @@ export interface FeaturePipeline extends PipelineListeners, PipelineWrappers {
   limitAborts(grace: AbortGrace): void;
 }
 
-/** The grace period of a visit that is aborted or left. Then the run stops waiting for work that ignores its signal. */
+/**
+ * The grace period of a visit that is aborted or left. After this period, the run stops waiting for work that ignores
+ * its signal.
+ */
 export interface AbortGrace {
   readonly ms: number;
   readonly clock: Clock;

@@ -89,7 +89,9 @@ export class Pipeline {
     return this.#abortGrace;
   }
 
-  /** Calls `innermost` inside the interceptors of this name. The first installed one is the outermost. */
+  /**
+   * Calls `innermost` inside the interceptors of this name. The interceptor that was installed first is the outermost.
+   */
   around<Name extends keyof PipelineInterceptors>(
     name: Name,
     event: EventOf<Name>,
@@ -102,7 +104,7 @@ export class Pipeline {
     return wrapped(event);
   }
 
-  /** Calls the listeners of an event one at a time. Rejects with the first error, which fails the run. */
+  /** Calls the listeners of an event one at a time. Rejects with the first error, and the run then fails. */
   async emit<Name extends keyof PipelineEvents>(name: Name, event: PipelineEvents[Name]): Promise<void> {
     try {
       for (const listener of this.#listeners[name]) await listener(event);

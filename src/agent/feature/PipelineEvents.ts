@@ -25,7 +25,10 @@ export interface ModelRequestEvent {
   readonly model: string;
   readonly parameters?: Readonly<Record<string, unknown>>;
   readonly tools: readonly AnyTool[];
-  /** True for a request of another runtime. A replay matches its response by number and ignores the request. */
+  /**
+   * True for a request of another runtime. A replay finds the response by the number of the request and ignores the
+   * content.
+   */
   readonly isHosted?: true;
   /** The provider of the model, such as `openai`. `undefined` if unknown. */
   readonly provider?: string;
@@ -34,7 +37,7 @@ export interface ModelRequestEvent {
 export interface ToolCallEvent {
   readonly toolCallId: string;
   readonly tool: AnyTool;
-  /** The input as the model or the caller wrote it. The schema accepted it and did not change it. */
+  /** The input as the model or the caller wrote it. The schema has accepted this input without changing it. */
   readonly input: unknown;
   /** The context of the node or tool call that makes this call; see `callOf`. */
   readonly context: AgentContext;
@@ -72,7 +75,7 @@ export interface InputRequestEvent {
   readonly question: string;
   /** The number, from 0, among requests of the context with this question and without an id. `undefined` with an id. */
   readonly ordinal?: number;
-  /** Why the last answer was rejected. Set by a feature when it requests the input again. */
+  /** Why the last answer was rejected. A feature sets this when it requests the input again. */
   readonly problems?: readonly InputProblem[];
   /** The tool call that needs an approval. `undefined` if the node requests input. */
   readonly approval?: ApprovalEvent;
@@ -86,11 +89,13 @@ export interface InputRequestEvent {
 /** A tool call that may need an approval before it starts. */
 export interface ApprovalEvent {
   readonly call: ToolCallEvent;
-  /** Returns whether the tool requires an approval. Missing in an open request, which always requires one. */
+  /**
+   * Returns whether the tool requires an approval. Omitted for an open request, because an approval is then required.
+   */
   readonly judge?: () => Promise<ApprovalVerdict>;
 }
 
-/** A sleep of a node or a tool. It ends by itself, and the result of the event is ignored. */
+/** A sleep of a node or a tool. The sleep ends by itself, and the result of the event is ignored. */
 export interface TimerEvent {
   /** When the sleep ends, in milliseconds since 1970. */
   readonly dueAt: number;
@@ -143,7 +148,7 @@ export interface PipelineEvents {
   lineWaiting: { readonly run: AgentRun; readonly requests: readonly InputRequestEvent[] };
   /** A line that waited has an answer. The node of `next` runs again. */
   lineContinued: { readonly run: AgentRun; readonly next: NextStep };
-  /** A parallel node starts, before its branches. `keys` are their names or keys. */
+  /** A parallel node starts, before its branches. `keys` are the names or keys of the branches. */
   forkStarting: {
     readonly run: AgentRun;
     readonly nodeId: string;
@@ -187,7 +192,9 @@ export interface PipelineEvents {
   subgraphCompleted: { readonly run: AgentRun; readonly path: string; readonly output: unknown };
   /** The run failed inside a subgraph. Emitted for each subgraph around the node, innermost first. */
   subgraphFailed: { readonly run: AgentRun; readonly path: string; readonly error: unknown };
-  /** A node or a tool makes a model request. Emitted before the interceptors, even if one replays a response. */
+  /**
+   * A node or a tool makes a model request. Emitted before the interceptors, even if an interceptor replays a response.
+   */
   modelRequestStarting: ModelRequestEvent;
   /** The model or an interceptor has responded. If `replayed`, no model was called, and the tokens were counted. */
   modelRequestCompleted: ModelRequestEvent & PromptAnswer & { readonly replayed: boolean };
@@ -199,7 +206,10 @@ export interface PipelineEvents {
   };
   /** A request failed. The node can catch errors of the model. */
   modelRequestFailed: ModelRequestEvent & { readonly error: unknown };
-  /** The schema of the tool has accepted the input. Emitted before the interceptors, even if one replays an outcome. */
+  /**
+   * The schema of the tool has accepted the input. Emitted before the interceptors, even if an interceptor replays an
+   * outcome.
+   */
   toolCallStarting: ToolCallEvent;
   /** The tool or an interceptor has returned the output. */
   toolCallCompleted: ToolCallEvent & { readonly output: unknown };

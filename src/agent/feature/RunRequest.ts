@@ -15,10 +15,11 @@ import type { RunStateSeed, RecordedRequirements, RunSettings } from "../state/R
  *
  * - `"reject"`: rejects with AgentBusyError.
  * - `"queue"`: waits until that run has finished, then runs. Calls of one process run in call order. A queued call is
- * not stored.
+ *   not stored.
  * - `"join"`: returns the result of that run. The input of this call is neither used nor stored.
  * - `"replace"`: stops that run and starts this one. The stopped run rejects with StopRequestedError and ends as
- * `cancelled`. Its effects remain. If its process does not respond, the call waits until its lease expires.
+ *   `cancelled`. Its effects remain. If the process of that run does not respond, the call waits until the lease of that
+ *   process expires.
  */
 export type WhenBusy = "reject" | "queue" | "join" | "replace";
 
@@ -29,7 +30,7 @@ export interface RunOptions {
   /**
    * Identifies the run. An unfinished run with this id is resumed. For a finished run, the recorded output is returned.
    * If the run is in progress in this process, the call returns the result of that run. A different input is rejected
-   * with RunInputDiffersError. Defaults to an unfinished run with equal input, or else a new run.
+   * with RunInputDiffersError. Defaults to the unfinished run if its input is equal, otherwise to a new run.
    */
   readonly runId?: string | undefined;
   /** Aborting the signal rejects the run with its reason. An abort after the last node has no effect. */
@@ -41,8 +42,8 @@ export interface RunOptions {
   /**
    * What to do about another, unfinished run: finish it first, or end it as cancelled without reverting its effects.
    * Without this option, `run` rejects with UnfinishedRunError. If the `runId` or the input shows that the unfinished
-   * run is the same run, it is resumed instead. If it cannot resume because its strategy has changed, `"abandon"`
-   * restarts it from the beginning.
+   * run is the requested one, that run is resumed. If that is not possible because the strategy has changed,
+   * `"abandon"` restarts the run from the beginning.
    */
   readonly unfinished?: "finish_first" | "abandon" | undefined;
   /** The reaction to a run in progress. The option `unfinished` is for interrupted runs. Defaults to `"reject"`. */
@@ -55,9 +56,12 @@ export interface RunOptions {
 export interface ResumeOptions {
   /** The durable identity. Defaults to the id of the agent. */
   readonly agentId?: string | undefined;
-  /** The checkpoint to resume from. An older one starts a branch and reverts no effects. Defaults to the latest. */
+  /**
+   * The checkpoint to resume from. Defaults to the latest. A resume from an older checkpoint starts a branch and
+   * reverts no effects.
+   */
   readonly checkpointId?: string | undefined;
-  /** Answers by request id. All are recorded before the run continues. If one is rejected, no answer is recorded. */
+  /** Answers by request id. All answers are recorded before the run continues. If one is rejected, none is recorded. */
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
   /** Resumes only an agent with one of these statuses. Otherwise throws StatusChangedError. Defaults to any status. */
   readonly ifStatus?: readonly TaskStatus[] | undefined;
@@ -69,8 +73,8 @@ export interface ResumeOptions {
    */
   readonly modelParameters?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * Verifies the output before the run is recorded as completed. The returned value is stored with the status. If it
-   * rejects, the run rejects, and a resume repeats the last node. Defaults to no verification.
+   * Verifies the output before the run is recorded as completed. The returned value is stored with the status. If the
+   * function rejects, the run rejects, and a resume repeats the last node. Defaults to no verification.
    */
   readonly verify?: ((output: unknown) => readonly unknown[] | PromiseLike<readonly unknown[]>) | undefined;
   /** Aborting the signal rejects the run with its reason. An abort after the last node has no effect. */
@@ -115,7 +119,7 @@ export const resumeOptionsSchema: z.ZodType = strictOptions(() => ({
 /** The event of `aroundRun`. */
 export interface RunRequest {
   readonly kind: "run" | "resume";
-  /** The `agentId` of the options, or else the id of the agent. */
+  /** The `agentId` of the options. Defaults to the id of the agent. */
   readonly agentId: string;
   /** The input after validation by the schema of the strategy. Missing on a resume. */
   readonly input?: unknown;
@@ -143,11 +147,20 @@ export interface RunStart {
   readonly runId: string;
   /** The tokens that the run has used before this start. `undefined` if zero or unknown. A move ignores this field. */
   readonly usage?: ModelUsage;
-  /** Returns whether an earlier call is recorded here and keeps its id, even if it was made on another line. */
+  /**
+   * Returns whether a call was recorded earlier on this line and keeps its id, even if the call was made on another
+   * line.
+   */
   readonly isRecordedCall?: (toolCallId: string) => boolean;
-  /** Finds the earlier calls of a message, which `isRecordedCall` then knows. `undefined` if all are known. */
+  /**
+   * Finds the earlier calls of a message. `isRecordedCall` then knows these calls. `undefined` if all calls are known
+   * already.
+   */
   readonly findCalls?: (message: AssistantMessage) => Promise<void> | undefined;
-  /** Other lines on which the visits since `visitBase` have made calls, with their number bases. Defaults to `line`. */
+  /**
+   * Other lines on which the visits since `visitBase` have made calls, each with the base of its visit numbers.
+   * Defaults to `line`.
+   */
   readonly recordedOn?: readonly { readonly line: RunLine; readonly visitBase: number }[];
   /** Returns whether a call in a message was rejected here and keeps its id, even if it was made on another line. */
   readonly isRefusedCall?: (toolCallId: string) => boolean;
@@ -183,7 +196,10 @@ export type RunDelta = (
   readonly requestId: string;
 };
 
-/** Called for each part, in order, without waiting. If it throws, the run warns and does not call it again. */
+/**
+ * Called for each part, in order. The run does not wait for it. If it throws, the run emits a warning and does not call
+ * it again.
+ */
 export type OnDelta = (delta: RunDelta) => void;
 
 export interface BranchResult {

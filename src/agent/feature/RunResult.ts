@@ -22,8 +22,8 @@ interface RunFacts {
   /** The tokens of all model requests of the run, in all processes. `undefined` if no provider reported tokens. */
   readonly usage?: ModelUsage;
   /**
-   * An incomplete append at the end of the log, which this call found and skipped. A crash leaves an append that was
-   * never acknowledged. Damage that truncates the log looks the same. `undefined` if the log was complete.
+   * An incomplete append at the end of the log, which this call found and skipped. A crash can leave such an append,
+   * which was never acknowledged. Damage that truncates the log looks the same. `undefined` if the log was complete.
    */
   readonly tornTail?: TornTail;
 }
@@ -32,7 +32,7 @@ interface RunFacts {
 export type PendingRequest = PendingInput | PendingApproval | PendingTimer | PendingEvent;
 
 interface RequestFacts {
-  /** Identifies the request when you answer it; unique in the agent. */
+  /** Identifies the request. Unique in the agent. Pass it when you answer. */
   readonly requestId: string;
   readonly nodeId: string;
   /** The branch of the parallel node that made the request, such as "both#facts". `undefined` outside branches. */
@@ -49,7 +49,9 @@ interface RequestFacts {
   readonly askedAt: string;
   /** When the request expires, in ISO 8601. `undefined` if never. */
   readonly expiresAt?: string;
-  /** Why the last answer was not used: the schema of the node rejected it, or it answered another question. */
+  /**
+   * Why the last answer was not used. The schema of the node rejected the answer, or it belonged to another request.
+   */
   readonly problems?: readonly InputProblem[];
 }
 
@@ -58,7 +60,7 @@ export interface PendingInput extends RequestFacts {
   readonly kind: "input";
 }
 
-/** A sleep of a node or a tool. It takes no answer and ends at `dueAt`. */
+/** A sleep of a node or a tool. Nobody can answer it, and it ends at `dueAt`. */
 export interface PendingTimer extends RequestFacts {
   readonly kind: "timer";
   readonly waitingFor: "timer";
@@ -67,7 +69,7 @@ export interface PendingTimer extends RequestFacts {
   readonly expiresAt?: never;
 }
 
-/** A node or a tool that receives an event. It takes no answer and continues after `send` or at `expiresAt`. */
+/** A wait of a node or a tool for an event. Nobody can answer it. It ends after `send` or at `expiresAt`. */
 export interface PendingEvent extends RequestFacts {
   readonly kind: "event";
   readonly waitingFor: "event";
@@ -107,7 +109,7 @@ export interface RevertibleCall {
   readonly output: unknown;
   /** Why the recorded input or output cannot be read. The unreadable value itself is `undefined`. */
   readonly unreadable?: unknown;
-  /** The agent that made the call, if this agent was forked from it. `undefined` if this agent made the call. */
+  /** The agent that made the call, if this agent is a fork of that agent. `undefined` if this agent made the call. */
   readonly owner?: string;
 }
 

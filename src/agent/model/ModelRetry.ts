@@ -12,12 +12,15 @@ export interface ModelRetry {
   /** The number of retries after the first attempt. Defaults to 2. 0 disables retries. */
   readonly retries?: number | undefined;
   /**
-   * The delay before the first retry in milliseconds. It doubles with each retry. A random jitter shortens it by up to
-   * half, so that processes do not retry at the same time. If the error has a `retryAfterMs`, that delay is used
-   * instead, without jitter. Defaults to 1,000.
+   * The delay before the first retry in milliseconds. The delay doubles with each retry. A random jitter shortens each
+   * delay by up to half, so that processes do not retry at the same time. If the error has a `retryAfterMs`, the delay
+   * is exactly that long, without jitter. Defaults to 1,000.
    */
   readonly delayMs?: number | undefined;
-  /** The maximum delay in milliseconds. A request fails at once if its provider asks for more. Defaults to 60,000. */
+  /**
+   * The maximum delay in milliseconds. If the provider asks for a longer delay, the request fails at once. Defaults to
+   * 60,000.
+   */
   readonly maxDelayMs?: number | undefined;
 }
 
@@ -47,7 +50,7 @@ export interface FailedTry {
 interface Waiting {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Called before each delay. If it rejects, no further attempt is made. */
+  /** Called before each delay. If the function rejects, no further attempt is made. */
   readonly onRetry: (failed: FailedTry) => Promise<void>;
 }
 

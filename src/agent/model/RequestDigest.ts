@@ -12,7 +12,7 @@ export interface AskedDigest {
   matches(recorded: string): boolean;
 }
 
-/** Digests of model requests, so that a replay detects a changed one. Hashes each message of the visit once. */
+/** Digests of model requests, so that a replay detects a changed request. Hashes each message of the visit once. */
 export class RequestDigest {
   readonly #sha256: Sha256;
   /** Ignores the ids of tool calls, because a call may get another id on another line or in a fork. */

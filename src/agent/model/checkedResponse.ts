@@ -47,7 +47,7 @@ function assertFewCalls(message: unknown, { model, provider, maxToolCallsPerAnsw
   );
 }
 
-/** The first message that is not plain text makes the schema, because most programs need few of its parts. */
+/** Made when the first message that is not plain text arrives, because most programs do not need this schema. */
 const messageSchema = z.lazy(() => {
   const providerOptions = z.record(z.string(), z.unknown()).optional();
   const text = z.looseObject({ type: z.literal("text"), text: z.string(), providerOptions });

@@ -19,7 +19,7 @@ export interface ScopeCall {
 
 /**
  * The requests and calls that one context starts, in a visit or in a tool call within the visit. They are numbered in
- * start order, so that repeated code gets the same ids even if its calls overlap.
+ * the order of their start, so that repeated code gets the same ids even if calls overlap.
  */
 export class CallScope {
   readonly #ordinals = { model: 0, call: 0, execute: 0 };
@@ -87,7 +87,10 @@ export class CallScope {
     return this.#earlierIds.get(toolCallId) ?? [];
   }
 
-  /** Returns the id of a request, derived from its question and from the given id or its number. */
+  /**
+   * Returns the id of a request. It is derived from the question and from the given id, or from the number of the
+   * request.
+   */
   requestIdAt(place: { readonly question: string } & ({ readonly id: string } | { readonly ordinal: number })): string {
     const { at, line, run } = this.visit;
     const within = "id" in place ? [] : [this.call?.toolCallId ?? ""];

@@ -25,7 +25,10 @@ import type { NodeExecution } from "./NodeExecution.ts";
 import { NodeLlm } from "./NodeLlm.ts";
 import { NodeTools } from "./NodeTools.ts";
 
-/** The context of a node, or of a tool call within it. A move closes the context and all objects that it returned. */
+/**
+ * The context of a node, or of a tool call within a node. A move closes the context and all objects that the context
+ * returned.
+ */
 export class NodeContext implements AgentContext {
   readonly #visit: NodeExecution;
   readonly scope: CallScope;

@@ -25,7 +25,7 @@ export interface VisitedRun extends AgentRun {
   readonly deltas: DeltaSender | undefined;
   claims(option: ClaimableOption): boolean;
   addUsage(usage: unknown): void;
-  /** Called when the visit waits. Stops the waits of nested lines and returns their open requests. */
+  /** Called when the visit waits. Ends the waits of nested lines and returns the open requests of these lines. */
   beginWaiting(): readonly InputRequestEvent[];
   callAgent(agent: SubAgent, call: AgentCall): Promise<unknown>;
 }
@@ -43,9 +43,9 @@ export interface Wait {
 }
 
 /**
- * One visit of one node. It lasts until the body and all its calls have settled, or until only unanswered requests are
- * left. A move or a wait closes the visit. From then on, all members of its contexts throw, even if its code still
- * runs.
+ * One visit of one node. The visit lasts until the body and all its calls have settled, or until only unanswered
+ * requests are left. A move or a wait closes the visit. From then on, all members of its contexts throw, even if the
+ * code of the node still runs.
  */
 export class NodeExecution {
   /** These values belong to the start of the visit. A later move changes the values of the run. */
@@ -63,7 +63,7 @@ export class NodeExecution {
   #mayLeaveUnanswered = false;
   #failure: { readonly error: unknown } | undefined;
   readonly #requestIds = new Set<string>();
-  /** Cancels the timers of the sleeps of this visit, by request id, and of the time limits of its calls. */
+  /** Functions that cancel a timer of this visit, by request id for sleeps, and by call id for time limits. */
   readonly #sleeps = new Map<string, () => void>();
   #isWatching = false;
   #leave: (wait: Wait | undefined) => void = () => undefined;
@@ -89,7 +89,7 @@ export class NodeExecution {
     return this.#isMoved;
   }
 
-  /** The error of a feature during the visit. It fails the run even if the node catches it. */
+  /** The error of a feature during the visit. The run fails even if the node catches this error. */
   get failure(): { readonly error: unknown } | undefined {
     return this.#failure;
   }
@@ -99,7 +99,10 @@ export class NodeExecution {
     if (this.#closed) throw this.#closed();
   }
 
-  /** Starts work with {@link PendingWork.start} in an open visit. A move or an abort of the run interrupts the work. */
+  /**
+   * Starts work with {@link PendingWork.start}. The visit must be open. A move or an abort of the run interrupts the
+   * work.
+   */
   async start<Result>(
     id: string | undefined,
     within: string | undefined,
@@ -121,7 +124,10 @@ export class NodeExecution {
     this.#mayLeaveUnanswered = true;
   }
 
-  /** Keeps an unanswered request pending. The promise never resolves. It rejects if the run moves or is aborted. */
+  /**
+   * Keeps an unanswered request pending. The returned promise never resolves. It rejects if the run moves or is
+   * aborted.
+   */
   hold(request: InputRequestEvent, signal: AbortSignal): Promise<never> {
     signal.throwIfAborted();
     this.pending.hold(request);
@@ -168,7 +174,10 @@ export class NodeExecution {
     });
   }
 
-  /** Cancels a time limit when the visit is left. Returns a function that removes it. */
+  /**
+   * Registers the cancellation of a time limit, for when the visit is left. Returns a function that removes the
+   * registration.
+   */
   addLimit(toolCallId: string, cancel: () => void): () => void {
     this.#sleeps.set(toolCallId, cancel);
     return () => void this.#sleeps.delete(toolCallId);
@@ -207,7 +216,10 @@ export class NodeExecution {
     });
   }
 
-  /** Resolves with the result, or the open requests if only these are pending. `undefined` after an abort. */
+  /**
+   * Resolves with the result of the work, or with the open requests if only these are pending. `undefined` after an
+   * abort.
+   */
   async untilLeft<Result>(work: Promise<Result>): Promise<Result | Wait | undefined> {
     try {
       return await new Promise<Result | Wait | undefined>((resolve, reject) => {

@@ -22,7 +22,7 @@ type ToolCallPart = Extract<ContentPart, { type: "tool-call" }>;
 type ToolResultPart = Extract<ContentPart, { type: "tool-result" }>;
 export type PlannedCall = Omit<ToolCallEvent, "context" | "visit">;
 
-/** The outcome of a call that did not fail. A call whose input the schema rejects never starts. */
+/** The outcome of a call that did not fail. If the schema rejects the input, the call never starts. */
 export type CallOutcome =
   | { readonly refused: InvalidInputError }
   | { readonly refused?: never; readonly output: unknown };

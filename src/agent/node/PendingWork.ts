@@ -16,8 +16,8 @@ interface Work {
 }
 
 /**
- * The unsettled tool calls and requests of one visit. Their promises can reject before the work settles, so that a tool
- * that ignores its signal does not delay a rollback.
+ * The unsettled tool calls and requests of one visit. The promise of a call can reject before the work has settled. So
+ * a tool that ignores its signal does not delay a rollback.
  */
 export class PendingWork {
   readonly #pending = new Set<Work>();
@@ -26,7 +26,7 @@ export class PendingWork {
   readonly #rejections = new Set<(reason: unknown) => void>();
   #started = 0;
   #isNodeOver = false;
-  /** Resolves when work has settled or only waits. `undefined` if no code awaits it. */
+  /** Resolves when some work has settled or started to wait. `undefined` if no code awaits this. */
   #change: Promise<void> | undefined;
   #changed: () => void = () => undefined;
 
@@ -63,7 +63,10 @@ export class PendingWork {
     for (const work of this.#pending) if (work.id === id) work.id = renamed;
   }
 
-  /** Marks a request as unanswered. It stops being active, unless it is a timer that must end in this process. */
+  /**
+   * Marks a request as unanswered. The request then no longer counts as active work, unless it is a timer that must end
+   * in this process.
+   */
   hold(request: InputRequestEvent): void {
     for (const work of this.#pending) if (work.id === request.requestId) work.request = request;
     this.#started++;
@@ -148,10 +151,10 @@ export class PendingWork {
   }
 
   /**
-   * Like {@link settled}, but does not wait for open requests and the tool calls that wait for them. Resolves after a
-   * turn of the event loop in which no work started.
+   * Like {@link settled}, but does not wait for open requests and for tool calls that wait for such a request. Resolves
+   * after a turn of the event loop in which no work started.
    *
-   * @param blocked The number of pieces of work that cannot continue before this promise resolves. Defaults to 0.
+   * @param blocked Returns how many pieces of work cannot continue before this promise resolves. Defaults to 0.
    */
   async atRest(blocked: () => number = () => 0): Promise<void> {
     for (let started = -1; started !== this.#started || this.#active > blocked(); await nextTurn()) {

@@ -15,7 +15,7 @@ export interface RequestPlace {
   readonly signal: AbortSignal;
 }
 
-/** The model that another runtime calls. Used only for information: a replay does not compare it. */
+/** The model that another runtime calls. It is only for information, and a replay does not compare it. */
 export interface HostedModel {
   /** Defaults to the name of the agent's model. */
   readonly model?: string | undefined;
@@ -25,7 +25,7 @@ export interface HostedModel {
 
 export interface HostedRequest {
   readonly asked?: HostedModel | undefined;
-  /** Makes the request. If it fails, its number is free again. */
+  /** Makes the request. If the request fails, its number is free again. */
   readonly execute: (place: RequestPlace) => Promise<PromptAnswer>;
 }
 
@@ -39,9 +39,9 @@ export interface ResponseToolCall {
 }
 
 /**
- * Makes a model request through `execute` instead of the agent's executor, without retries or timeout. When the node
- * runs again, the response is matched only by its number, because the request can differ. A failed request frees its
- * number.
+ * Makes a model request through `execute`, not through the agent's executor, and without retries or timeout. When the
+ * node runs again, a response is found only by the number of its request, because the content can differ. A failed
+ * request frees its number.
  */
 export async function requestThrough(
   context: AgentContext,

@@ -32,7 +32,7 @@ export interface Nesting {
   readonly branch?: string | undefined;
   readonly call?: { readonly toolCallId: string; readonly toolName: string };
   readonly onWaiting: () => void;
-  /** Called before a waiting line continues. Resolves when it can continue. */
+  /** Called before a waiting line continues. Resolves when the line can continue. */
   readonly onGoingOn: () => Promise<void>;
 }
 
@@ -59,11 +59,14 @@ export class ActiveLine implements VisitedRun {
   #requests: readonly InputRequestEvent[] = [];
   /** Ends the wait of the line. The line continues from the given position, or stops if there is no position. */
   #goOn: ((start: Promise<RunStart | undefined> | undefined) => void) | undefined;
-  /** Provides the position if the line is answered after its visit has settled but before its wait has started. */
+  /**
+   * Returns the position to continue from. Set if the answer comes after the visit has settled and before the wait has
+   * started.
+   */
   #goOnAtOnce: (() => Promise<RunStart>) | undefined;
   /** True from the end of a visit that waits until the wait of the line starts. */
   #beginsToWait = false;
-  /** True from an answer until the new position is read. The read includes all answers that arrive until then. */
+  /** True from an answer until the new position is read. All answers that arrive until then count. */
   #isAnswered = false;
 
   constructor(
@@ -234,7 +237,7 @@ export class ActiveLine implements VisitedRun {
     });
   }
 
-  /** Waits for a move in progress. @throws the error of the move, or `otherwise` if no move is in progress. */
+  /** Waits for a move in progress. @throws the error of the move. Throws `otherwise` if no move is in progress. */
   async arrival(otherwise: unknown): Promise<void> {
     if (!(await this.#target()) && !this.#isClosed) throw otherwise;
   }

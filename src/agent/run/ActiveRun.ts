@@ -39,8 +39,8 @@ export class ActiveRun<Line extends { abortVisit(): void }> {
   }
 
   /**
-   * Runs moves one at a time. A move can close nodes that requested other moves, and it waits for these nodes. To
-   * prevent a deadlock, a requested move rejects as soon as its `signal` aborts.
+   * Runs moves one at a time. A move can close nodes that have requested other moves, and waits for these nodes. To
+   * prevent a deadlock, a move in the queue rejects as soon as its `signal` aborts.
    */
   async inTurn<Result>(signal: AbortSignal | undefined, move: () => Promise<Result>): Promise<Result> {
     const before = this.#moving;

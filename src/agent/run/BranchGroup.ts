@@ -91,7 +91,10 @@ export class BranchGroup {
     return isOver || !this.#hasRoom ? undefined : this.#branches[this.#begun];
   }
 
-  /** Continues a branch. If its line waits, the line also continues. Resolves when the line can continue. */
+  /**
+   * Called before a branch continues. If the line around the branches waits, that line continues too. Resolves when it
+   * can continue.
+   */
   async #lineGoingOn(): Promise<void> {
     if (this.#isWaiting) this.#lineGoesOn = this.#line.goesOn();
     this.#isWaiting = false;

@@ -56,7 +56,7 @@ interface MergeStart {
   readonly fork: ReadonlyMap<string, unknown>;
   readonly history: readonly Message[];
   readonly context: AgentContext;
-  /** Called when `merge` adopts a branch. Its values then resolve all storage conflicts. */
+  /** Called when `merge` adopts a branch. The values of this branch then resolve all storage conflicts. */
   readonly onAdopt: () => void;
 }
 

@@ -1,7 +1,9 @@
 import type { z } from "zod";
 import type { BranchesPlan, BranchFailure, BranchHistory, GraphPlan, NodePlan } from "./GraphPlan.ts";
 
-/** The structure of a graph as plain JSON. Versions of a strategy are compared by it. The fingerprint is its digest. */
+/**
+ * The structure of a graph as plain JSON. It is used to compare versions of a strategy. Its digest is the fingerprint.
+ */
 export interface GraphStructure {
   /** Sorted by name. */
   readonly nodes: readonly NodeStructure[];
@@ -34,7 +36,7 @@ export type BranchesStructure =
   /** The node that runs for each item, and whether branches have a `key`. */
   | { readonly kind: "each"; readonly node: string; readonly keyed: boolean };
 
-/** An edge. Its condition and mapping are functions and are not included. */
+/** An edge, without its condition and mapping, because these are functions. */
 export interface EdgeStructure {
   readonly from: string;
   readonly to: string;

@@ -19,8 +19,9 @@ export interface Strategy<in Input = never, out Output = unknown> {
 /** The version of a strategy. */
 export interface StrategyVersion {
   /**
-   * Increase it when stored runs need a migration, and define the migration in `migrations` of `PersistenceConfig`.
-   * Code with a lower version no longer resumes these runs. An integer from 0. Defaults to 0.
+   * When stored runs need a migration, increase the version, and define the migration in `migrations` of
+   * `PersistenceConfig`. Code with a lower version can then no longer resume these runs. An integer from 0. Defaults to
+   * 0.
    */
   readonly version?: number | undefined;
 }
@@ -80,7 +81,10 @@ export function strategy<Input, Output>(
   return built;
 }
 
-/** Builds a strategy. Values pass from node to node as frozen copies. A node that changes its input copies it first. */
+/**
+ * Builds a strategy. Values pass from node to node as frozen copies. To change its input, a node must copy the input
+ * first.
+ */
 export interface Graph<Input, Output> {
   /** The source of the first edges. Its output is the input of the run or the subgraph. */
   readonly start: Node<never, Input>;
@@ -101,11 +105,11 @@ export interface Graph<Input, Output> {
 
   /**
    * Adds a node that runs other nodes of this graph concurrently as branches and joins their outputs. Each branch gets
-   * the input of this node. A branch is a node or subgraph without edges that belongs only to this parallel node. It
-   * starts with a copy of the history, settings and storage of this node.
+   * the input of this node. A branch is a node or subgraph without edges that belongs only to this parallel node. Each
+   * branch starts with a copy of the history, settings and storage of this node.
    *
-   * When all branches have finished, `merge` gets their outputs by name and returns the output of this node. History
-   * and settings are then the same as before the branches, unless `merge` changes them.
+   * When all branches have finished, `merge` gets their outputs by name and returns the output of this node. After this
+   * node, history and settings are the same as before the branches, unless `merge` changes them.
    *
    * @param branches At least one node of this graph by branch name. Branch names are not empty and contain neither "/"
    * nor "#".

@@ -9,15 +9,19 @@ import type { AgentContext, argumentsOf, ToolRef } from "../context/AgentContext
 import type { InputRequest } from "../context/InputRequest.ts";
 
 /**
- * The kind of side effect of a tool call. It decides about a call in doubt, which started but has no recorded outcome.
- * `none` and `idempotent` calls run again. For `reversible` and `irreversible` calls, the `probe` of the tool decides,
- * then `onToolCallInDoubt` of `PersistenceConfig`. If neither can decide, the run stops with ToolCallInDoubtError.
+ * The kind of side effect of a tool call. It decides what happens to a call in doubt, which started but has no recorded
+ * outcome. `none` and `idempotent` calls run again. For `reversible` and `irreversible` calls, the `probe` of the tool
+ * decides, then `onToolCallInDoubt` of `PersistenceConfig`. If neither can decide, the run stops with
+ * ToolCallInDoubtError.
  */
 export type ToolEffect = "none" | "idempotent" | "reversible" | "irreversible";
 
 /** The second argument of a tool's `execute`. */
 export interface ToolCallOptions {
-  /** The id of the call, usable as an idempotency key. Retries and replays keep it, and a rollback changes it. */
+  /**
+   * The id of the call. Use it as an idempotency key. It stays the same in retries and replays. After a rollback, the
+   * call gets another id.
+   */
   readonly toolCallId: string;
   /** The fencing token of the process that runs the agent, for systems that check such tokens. 0 without fencing. */
   readonly generation: number;
@@ -73,16 +77,19 @@ export interface Tool<in Arguments = never, out Output = unknown, in Input = Arg
   readonly inputSchema: z.core.$ZodType;
   /** Defaults to `reversible` with a registered inverse, otherwise to `irreversible`. */
   readonly effect?: ToolEffect;
-  /** Marks calls as dangerous. `beforeDangerousOperation` saves a checkpoint before them. Defaults to `false`. */
+  /**
+   * Marks calls as dangerous. The trigger `beforeDangerousOperation` saves a checkpoint before such a call. Defaults to
+   * `false`.
+   */
   readonly dangerous?: boolean;
   /** Marks calls to external systems for the trigger `beforeExternalApiCall`. Defaults to `false`. */
   readonly externalApi?: boolean;
   /** Marks calls that change files for the trigger `afterFileModification`. Defaults to `false`. */
   readonly modifiesFiles?: boolean;
   /**
-   * The time limit of a call in milliseconds. After it, the signal aborts. A call with effect `none` or `idempotent`
-   * fails. Any other call could still take effect, so its outcome is recorded as unknown, as for a call in doubt.
-   * `Infinity` for no limit. Defaults to the agent's `toolTimeoutMs`.
+   * The time limit of a call in milliseconds. When the time is over, the signal aborts. A call with effect `none` or
+   * `idempotent` then fails. Any other call could still take effect, so its outcome is recorded as unknown, as for a
+   * call in doubt. `Infinity` for no limit. Defaults to the agent's `toolTimeoutMs`.
    */
   readonly timeoutMs?: number;
   /**

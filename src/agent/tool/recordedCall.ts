@@ -19,7 +19,10 @@ export function isRepeatable(effect: string | undefined): boolean {
   return effect === "none" || effect === "idempotent";
 }
 
-/** Decides about a call that equals a recorded one: return its outcome, make it again, or ask, as it is in doubt. */
+/**
+ * Decides what to do with a call that equals a recorded call: return the outcome, make the call again, or ask because
+ * it is in doubt.
+ */
 export function decideRecorded(
   end: Pick<RecordedCallEnd, "lost" | "retry"> | undefined,
   effect: string,
@@ -54,7 +57,7 @@ export function lostOutput(error: unknown): NonNullable<RecordedCallEnd["lost"]>
  */
 export const lateFailures = new WeakSet<object>();
 
-/** Returns the error of a call at its time limit. Only a call that is safe to repeat has failed. */
+/** Returns the error of a call that exceeded its time limit. Only a call that is safe to repeat counts as failed. */
 export function timeoutFailure(
   { name, effect }: { readonly name: string; readonly effect?: ToolEffect | undefined },
   toolCallId: string,

@@ -32,15 +32,20 @@ export interface CheckpointDecision {
 
 /** A branch or sub-agent that started on the line of a checkpoint and is not joined yet. */
 export interface CheckpointBranch {
-  /** For a branch, its path, like `branch` of {@link AgentCheckpointData}. For a sub-agent, the name of its tool. */
+  /**
+   * For a branch, the path of the branch, like `branch` of {@link AgentCheckpointData}. For a sub-agent, the name of
+   * its tool.
+   */
   readonly path: string;
   /** The node that runs next. `finish` if the line has finished. */
   readonly nodeId: string;
-  /** The input of `nodeId`. If the line has finished, its output. */
+  /** The input of `nodeId`. If the line has finished, the output of the line. */
   readonly lastInput: unknown;
   /** The message history at the start of `nodeId`. */
   readonly messageHistory: readonly Message[];
-  /** `waiting`: all work of the line waits for answers. `completed`: it has finished, but other branches have not. */
+  /**
+   * `waiting`: all work of the line waits for answers. `completed`: the line has finished, but other branches have not.
+   */
   readonly status: "in_progress" | "waiting" | "completed";
   readonly output?: unknown;
 }
@@ -62,7 +67,7 @@ export interface AgentCheckpointData {
   readonly nodeId: string;
   /** The input of the run. Set only in the first checkpoint of a run. */
   readonly runInput?: unknown;
-  /** The input of the next node. At the end of a run, its output. */
+  /** The input of the next node. At the end of a run, the output of the run. */
   readonly lastInput: unknown;
   /** The type of `lastInput` as JSON Schema text, if known. */
   readonly lastInputType?: string;
@@ -73,9 +78,9 @@ export interface AgentCheckpointData {
   /** The tool names on the path to the sub-agent of this checkpoint, outermost first. Empty for the agent itself. */
   readonly agentPath: readonly string[];
   /**
-   * The branches and sub-agents that started on the line of this checkpoint and are not joined, in start order.
-   * Includes finished ones. The newest checkpoint of a line shows their current state. `undefined` without branches and
-   * sub-agents.
+   * The branches and sub-agents that started on the line of this checkpoint and are not joined, in start order, even if
+   * they have finished. The newest checkpoint of a line shows the current state of each. `undefined` without branches
+   * and sub-agents.
    */
   readonly branches?: readonly CheckpointBranch[];
   /** The id of the checkpoint at which the joined branches started. Set if `merge` of `nodeId` runs next. */
@@ -135,8 +140,8 @@ export interface AgentCheckpointData {
   readonly strategyFingerprint?: string;
   readonly formatVersion: number;
   /**
-   * The checksum of the stored append. It covers all earlier appends through `prev`. Empty if the storage keeps no
-   * checksums, and in the result of `createCheckpoint`.
+   * The checksum of the stored append. It covers all earlier appends through `prev`. Empty in the result of
+   * `createCheckpoint`, and if the storage keeps no checksums.
    */
   readonly checksum: string;
 }

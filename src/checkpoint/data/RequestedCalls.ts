@@ -15,7 +15,7 @@ interface RequestedCall {
 }
 
 /**
- * The inputs of the tool calls of a log. The input of a model's tool call is stored in the model response. Such a call
+ * The inputs of the tool calls of a log. If a model made the call, the input is stored in the model response. The call
  * is valid only if an earlier response requests its tool. Responses are read on demand, newest first.
  */
 export class RequestedCalls {
@@ -29,7 +29,7 @@ export class RequestedCalls {
     this.#reader = reader;
   }
 
-  /** Returns the input as the model or the caller wrote it. @throws UnreadableValueError if no record has it. */
+  /** Returns the input as the model or the caller wrote it. @throws UnreadableValueError if no record has the input. */
   inputOf(call: RecordedCall): unknown {
     const own = call.intent ?? call.outcome;
     if (own && "input" in own) return this.#reader.read(own.input);

@@ -14,7 +14,10 @@ import { RequestedCalls } from "./RequestedCalls.ts";
 import { checkpointToolCall } from "./toolCalls.ts";
 import type { NestedLine } from "../lines/Lines.ts";
 
-/** Builds the data of a checkpoint, large parts when they are first read. The index must contain its whole lane. */
+/**
+ * Builds the data of a checkpoint. Large parts are built when they are first read. The index must contain the whole
+ * lane of the checkpoint.
+ */
 export function checkpointData(
   agentId: string,
   index: LogProjection,
@@ -156,7 +159,7 @@ interface NestedLineAt extends Pick<CheckpointBranch, "path" | "nodeId" | "statu
   readonly point: CheckpointPoint;
 }
 
-/** Returns the nested lines that were open at a checkpoint, in start order. At a head, with their current state. */
+/** Returns the nested lines that were open at a checkpoint, in start order. At a head, each has its current state. */
 function nestedLinesAt(index: LogProjection, point: CheckpointPoint): readonly NestedLineAt[] {
   const { lane } = point.record;
   return nestedAt(index, lane, index.latestOf(lane)?.version === point.version ? Infinity : point.order);

@@ -25,7 +25,10 @@ export interface CheckpointTreeNode extends Pick<
   readonly isHead: boolean;
   /** The last checkpoints of the branches and sub-agents that were joined here, in addition to the parent. */
   readonly otherParentIds?: readonly string[];
-  /** The next checkpoints, oldest first: of the line, and the first ones of lines and moves that start here. */
+  /**
+   * The next checkpoints, oldest first: the next one of the same line, and the first one of each line or move that
+   * starts here.
+   */
   readonly children: readonly CheckpointTreeNode[];
 }
 

@@ -20,7 +20,7 @@ import {
  * Returns a snapshot of the head of a log with every open line. The snapshot must become the next record of the log.
  * The index must contain all records from the newest snapshot on.
  *
- * @returns `undefined` while a snapshot cannot replace the records before it: during a rollback, when the run is not in
+ * @returns `undefined` if a snapshot cannot replace the earlier records: during a rollback, when the run is not in
  * progress, or when a line merges branches.
  */
 export function headSnapshot(index: LogProjection): SnapshotRecord | undefined {

@@ -17,8 +17,8 @@ import { ValueReader, type BlobTexts } from "../state/ValueReader.ts";
 import type { ValueWriter } from "../format/ValueWriter.ts";
 
 /**
- * Returns the records that add a whole checkpoint to a log: its changes since the parent, then the checkpoint. Used for
- * storages that keep checkpoints, and for checkpoints saved outside a run.
+ * Returns the records that add a whole checkpoint to a log: first the changes since its parent, then the checkpoint.
+ * Used for storages that keep checkpoints, and for checkpoints saved outside a run.
  *
  * @throws AlreadyExistsError if the id exists, or the version is not above the newest one.
  */

@@ -101,8 +101,8 @@ export function checkpointByValue(index: LogProjection, { record, order }: Check
 }
 
 /**
- * Returns the records that restate an open nested line on one lane: its start, its changes to the state of the fork,
- * and the records since its visit started.
+ * Returns the records that repeat an open nested line on one lane: its start, its changes to the state of the fork, and
+ * the records since its current visit started.
  *
  * @returns `undefined` if the index does not contain all these records.
  */
@@ -233,9 +233,8 @@ function ownValue(index: LogProjection, lane: number, slot: StoredValue, order: 
 }
 
 /**
- * Returns the records that turn one history into another. The messages in both must have the same order.
- *
- * @param before Every number in it must be lower than the numbers that only `after` contains.
+ * Returns the records that turn one history into another. Messages that both contain must have the same order. @param
+ * before All its numbers must be lower than the numbers that only `after` contains.
  */
 export function historyDelta(
   lane: number,

@@ -46,7 +46,10 @@ export function lineReferences(index: LogProjection, states: LineStates): BlobCe
   return references;
 }
 
-/** Yields the results of branches that will be joined or merged. A finished sub-agent has an outcome instead. */
+/**
+ * Yields the results of branches that will be joined or merged. Sub-agents are not included, because a finished
+ * sub-agent has an outcome.
+ */
 function* neededResults(index: LogProjection): Generator<BranchChanges> {
   for (const lane of index.lines.openLanes) {
     const line = index.lines.nestedLine(lane);

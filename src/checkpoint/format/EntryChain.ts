@@ -7,8 +7,8 @@ export interface ChainLink {
 }
 
 /**
- * Verifies the chain of appends by position and `prev`. It detects lines that are missing, moved or from another log,
- * even if their checksums are valid. Only gaps that a `pruned` record declares are skipped.
+ * Verifies the chain of appends by position and `prev`. This detects lines that are missing, moved or from another log,
+ * even if their checksums are valid. A gap is allowed only if a `pruned` record declares it.
  */
 export class EntryChain {
   readonly #gaps: ReadonlyMap<number, readonly PrunedGap[]>;

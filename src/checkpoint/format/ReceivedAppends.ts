@@ -13,7 +13,7 @@ const prunedKind = new TextEncoder().encode(':"pruned"');
 
 export const highestReceivedGeneration = 2 ** 40;
 
-/** Verifies the chain and the generations of received appends. Skips only gaps that an append declares. */
+/** Verifies the chain and the generations of received appends. A gap is allowed only if an append declares it. */
 export class ReceivedAppends {
   readonly #agentId: string;
   readonly #sha256: Sha256;

@@ -1,8 +1,8 @@
 import type { LogRecord } from "../records/Entry.ts";
 
 /**
- * Declares the kind of a log. Every log starts with this record, except the logs of agents. Each append that restates a
- * log contains this record as well, so that reading can start there.
+ * Declares the kind of a log. Every log starts with this record, except the logs of agents. Each append that repeats
+ * the content of a log contains this record as well, so that reading can start there.
  */
 export interface ShapeRecord extends LogRecord {
   readonly kind: "shape";
@@ -12,7 +12,7 @@ export interface ShapeRecord extends LogRecord {
   readonly at: number;
   /** Set if the following records restate the whole log. `undefined` at the start of a log. */
   readonly restates?: true;
-  /** The number of following records that restate a part of the log, for `restates`. Other readers skip them. */
+  /** How many of the following records repeat a part of the log, for `restates`. Other readers skip these records. */
   readonly part?: number;
 }
 

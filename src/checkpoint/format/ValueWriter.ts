@@ -22,7 +22,9 @@ interface VisitOutputs {
   readonly older: ReadonlyMap<string, unknown>;
 }
 
-/** Encodes the values of one log, each once: later records refer to it. Large values become blobs. */
+/**
+ * Encodes the values of one log. Each value is encoded once, and later records refer to it. Large values become blobs.
+ */
 export class ValueWriter extends BlobWriter {
   readonly #contents: Set<string>;
   #answers = new WeakMap<object, NotedAnswer>();
@@ -182,7 +184,10 @@ export class ValueWriter extends BlobWriter {
   }
 }
 
-/** Returns whether the value can be stored without its outputs: `role` is first, and only `content` follows. */
+/**
+ * Returns whether the value can be stored without its outputs. For this, `role` must be the first field and `content`
+ * the only other one.
+ */
 function isToolMessage(value: object): boolean {
   const { role, content } = value as { readonly role?: unknown; readonly content?: unknown };
   const [first, second, ...others] = Object.keys(value);
@@ -202,7 +207,7 @@ function isToolResult(part: unknown): boolean {
   return "type" in part && part.type === "tool-result" && "output" in part;
 }
 
-/** The maximum size of a pack. It limits the bytes that must be read for one content. */
+/** The maximum size of a pack. To read one content, at most this many bytes must be read. */
 const packBytes = 4 * 1024 * 1024;
 
 /** Packs contents into as few blobs as the size limit allows, because each blob needs a sync. */

@@ -5,7 +5,7 @@ import { maximumDepth } from "../../internal/frozenCopy.ts";
 import { parsedJson } from "../../internal/parsedJson.ts";
 import type { Entry } from "../records/Entry.ts";
 
-/** The first bytes of an encoded append with a snapshot. Every other one starts with a bracket. */
+/** The first bytes of an encoded append with a snapshot. Every other append starts with a bracket. */
 export const snapshotMark = '{"snapshot":';
 
 const plainStart = '["';
@@ -46,8 +46,9 @@ export type DecodedEntry =
  * {"snapshot":["<checksum>",…]}
  * ```
  *
- * The checksum covers every byte after the comma that follows it, up to the line break. `generation` is omitted if the
- * id starts with it. An append with a snapshot is an object, so that readers can find it by its first bytes.
+ * The checksum covers every byte after the comma that follows the checksum, up to the line break. `generation` is
+ * omitted if the id starts with it. An append with a snapshot is stored as an object, so that readers can find it by
+ * its first bytes.
  *
  * @returns `encoded` is valid only until the next call. Copy it before you await.
  * @throws Errors of `JSON.stringify` for values that are not JSON.
@@ -110,7 +111,10 @@ export function linkOf(encoded: Uint8Array): (ChainLink & { readonly prev: strin
   return { checksum, prev, position: Number(position) };
 }
 
-/** Like {@link linkOf}, or `undefined` if the checksum is invalid. Use it to copy an append without parsing it. */
+/**
+ * Like {@link linkOf}, but returns `undefined` if the checksum is invalid. Use this to copy an append without parsing
+ * it.
+ */
 export function verifiedLinkOf(
   encoded: Uint8Array,
   sha256: Sha256,
@@ -120,7 +124,10 @@ export function verifiedLinkOf(
   return link?.checksum === sha256.base64url(encoded.subarray(start + checksumLength + 2)) ? link : undefined;
 }
 
-/** Returns the generation of an append, or `undefined` if invalid. Parses only what may state it outside the id. */
+/**
+ * Returns the generation of an append, or `undefined` if the append is invalid. Parses the append only if the
+ * generation may be outside the id.
+ */
 export function generationOfAppend(encoded: Uint8Array, sha256: Sha256): number | undefined {
   const isStated = statedGeneration.some((text) => includesText(encoded, text));
   const digits = isStated ? undefined : impliedGeneration.exec(decoder.decode(encoded.subarray(0, longestPlace)))?.[1];

@@ -224,8 +224,8 @@ export interface NextNumbers {
  * Validates the records of an entry. A checksum does not make records trustworthy, because any writer can compute it.
  *
  * @param next Versions and lanes must increase. To prevent cycles, a lane must not start above the next version or
- * inside a later lane. The checkpoint at which branches start can be pruned, but no later checkpoint reuses its
- * version. If `next` is omitted, earlier entries were not read, and these rules are not checked.
+ * inside a later lane. The checkpoint at which branches start can be pruned, but no later checkpoint has the same
+ * version. Omit `next` if earlier entries were not read. These rules are then not checked.
  * @returns The first defect, or `undefined`.
  */
 export function validateRecord({ records, position }: Entry, next?: NextNumbers): string | undefined {

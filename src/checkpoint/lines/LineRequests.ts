@@ -18,7 +18,7 @@ export class LineRequests {
   /** The number of replies since the last status record that lists open requests. */
   repliesToStatus = 0;
   readonly #unanswered = new Set<string>();
-  /** By request id: the order of the record before which the request and its replies are invalid. */
+  /** By request id: the order of a record. Earlier records of the request and of its replies are invalid. */
   readonly #forgottenBefore = new Map<string, number>();
   asksAgain = false;
 
@@ -40,10 +40,8 @@ export class LineRequests {
   }
 
   /**
-   * Invalidates approvals, because an approval lets a call start once, and only in the agent that requested it.
-   * Rejections stay valid.
-   *
-   * @param isOpenToo Whether open requests for approval are invalidated as well.
+   * Invalidates approvals, because an approval lets a call start only once, and only in the agent that requested the
+   * approval. Rejections stay valid. @param isOpenToo Whether open requests for approval become invalid as well.
    */
   #forgetApprovals(order: number, isOpenToo: boolean): void {
     this.asksAgain = true;

@@ -14,7 +14,10 @@ type Mutable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
 
 const none: readonly NestedLine[] = [];
 
-/** The lines of a log, how they are nested, and which are open. Adding a record takes time for its changes only. */
+/**
+ * The lines of a log, with their nesting, and which of them are open. The time to add a record depends only on its
+ * changes.
+ */
 export class Lines {
   #mainLane = 0;
   readonly #byPlace = new Map<string, Mutable<NestedLine>>();
@@ -33,7 +36,10 @@ export class Lines {
     else this.#byLane.set(lane, this.#lineAt(place, lane, order));
   }
 
-  /** A checkpoint closes the lines inside its lane, unless it continues the visit in which they started. */
+  /**
+   * A checkpoint closes the lines inside its lane, unless the checkpoint continues the visit in which these lines
+   * started.
+   */
   addCheckpoint({ lane, version, visit }: CheckpointRecord, order: number): void {
     const base = visit?.[0] ?? version;
     if (base === this.#baseOf(lane)) return;

@@ -16,11 +16,11 @@ export interface LaneTree {
 type PlaceTest = (lane: number, order: number) => boolean;
 
 /**
- * Returns a test for records after a checkpoint, by lane and order. These are the later records of its lane, the
- * records of lanes that start there or later, and the records of enclosing lines after a join.
+ * Returns a test for records after a checkpoint, by lane and order. These are the later records of the checkpoint's
+ * lane, the records of lanes that start there or later, and the records of enclosing lines after a join.
  */
 export function placesBelow(tree: LaneTree, target: PlacedCheckpoint): PlaceTest {
-  /** By lane: the order after which its records follow the checkpoint. `Infinity` in a cycle of a forged log. */
+  /** By lane: an order. Later records of the lane follow the checkpoint. `Infinity` in a cycle of a forged log. */
   const after = new Map([[target.record.lane, target.order], ...joinsAround(tree, target.record.lane)]);
   const isBelow = ({ version, order, record }: PlacedCheckpoint): boolean =>
     version === target.version || order > (after.get(record.lane) ?? Infinity);
@@ -65,7 +65,10 @@ export function placesRejoined(tree: LaneTree, target: PlacedCheckpoint, base: P
   return (lane, order) => isBelow(lane, order) && isOnWay(lane, order);
 }
 
-/** Returns a test for the records that lead to a checkpoint, inclusive, on its line and on enclosing lines. */
+/**
+ * Returns a test for the records that lead to a checkpoint, on its line and on enclosing lines. The checkpoint is
+ * included.
+ */
 export function placesOnWay(tree: LaneTree, point: PlacedCheckpoint): PlaceTest {
   const ends = endsOnWay(tree, point);
   return (lane, order) => order <= (ends.get(lane) ?? -1);

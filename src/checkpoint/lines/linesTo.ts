@@ -14,8 +14,8 @@ interface LaneOrigins {
 }
 
 /**
- * Returns a lane and the earlier lanes of its line, newest first. Call ids can be derived from each of these lanes. In
- * a fork, lanes of the original agents are included.
+ * Returns a lane and the earlier lanes of the same line, newest first. Call ids can be derived from any of these lanes.
+ * In a fork, lanes of the original agents are included.
  *
  * @param agentId The agent of the log.
  */
@@ -57,7 +57,9 @@ export function openLaneOf(index: LaneTree & { readonly lines: Lines }, lane: nu
   return lines.openLanes.find((open) => lanesOfLine(index, open).has(lane));
 }
 
-/** Returns a lane and the earlier lanes of its line, which can be nested in other lanes after a move. */
+/**
+ * Returns a lane and the earlier lanes of the same line. After a move, the earlier lanes can be nested in other lanes.
+ */
 export function lanesOfLine({ lanes, checkpoints }: LaneTree, lane: number): ReadonlySet<number> {
   const found = new Set([lane]);
   for (const at of found) {

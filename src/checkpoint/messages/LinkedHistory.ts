@@ -27,7 +27,10 @@ export class LinkedHistory {
     return this.#links.isCopied;
   }
 
-  /** Returns a history that starts with these messages and shares them. Do not change this one while it is in use. */
+  /**
+   * Returns a history that starts with the messages of this history and shares them. Do not change this history while
+   * the new one is in use.
+   */
   layered(): LinkedHistory {
     const next = new LinkedHistory();
     next.#links = this.#links.layered();
@@ -132,7 +135,7 @@ export interface StoredMessage {
   readonly message: StoredValue;
 }
 
-/** Removes inclusive ranges of messages, and inserts others before a kept message or at the end. */
+/** Removes ranges of messages (both ends included), and inserts other messages before a kept message or at the end. */
 export interface HistoryEdit<Entry> {
   readonly remove: readonly (readonly [from: number, to: number])[];
   readonly insert: readonly Entry[];

@@ -6,8 +6,8 @@ export type Message =
   | { readonly role: "tool"; readonly content: readonly ContentPart[] };
 /**
  * A part of a message. `toolCallId` is the library's id. `providerToolCallId` is the provider's id, which is sent back
- * to the provider. File data is bytes, base64 text, or a URL as text. A `custom` part holds content that only its
- * provider understands, in its `providerOptions`.
+ * to the provider. File data is bytes, base64 text, or a URL as text. A `custom` part has content in `providerOptions`
+ * that only one provider understands.
  */
 export type ContentPart =
   | { readonly type: "text"; readonly text: string; readonly providerOptions?: ProviderOptions }

@@ -37,7 +37,9 @@ export class MessageHistory {
     next: 1,
   };
 
-  /** @param entries The messages in the log. @param numbers The counter of the log. Defaults to a separate one. */
+  /**
+   * @param entries The messages in the log. @param numbers The message counter of the log. Defaults to a new counter.
+   */
   constructor(entries: readonly NumberedMessage[] = [], numbers: MessageNumbers = { next: 1 }) {
     this.#entries = [...entries];
     this.#numbers = numbersOf(this.#entries);
@@ -76,7 +78,10 @@ export class MessageHistory {
     this.#view = undefined;
   }
 
-  /** Replaces the history. Kept messages are matched by identity, then by content, and keep their numbers. */
+  /**
+   * Replaces the history. A message that stays keeps its number. Messages are matched first by identity, then by
+   * content.
+   */
   rewrite(change: (messages: readonly Message[]) => readonly Message[]): void {
     const wanted = change(this.messages);
     this.#noteAppended();
@@ -90,7 +95,7 @@ export class MessageHistory {
     if (before !== undefined && after !== undefined) this.#reissued.set(after, this.#reissued.get(before) ?? before);
   }
 
-  /** Replaces some messages by shorter ones. Readers of the original messages skip this change. */
+  /** Replaces some messages by shorter messages. Readers of the original history skip this change. */
   trim(wanted: readonly Message[]): void {
     this.#noteAppended();
     const edits = this.#replace(wanted, matchLast(this.#entries, wanted));
@@ -168,7 +173,7 @@ function numbersOf(entries: readonly NumberedMessage[]): Map<unknown, number> {
   return new Map(entries.map(({ number, message }) => [message, number]));
 }
 
-/** Matches messages by identity, the last ones first, because trimming removes the first ones. */
+/** Matches messages by identity. Starts with the last message, because trimming removes messages at the start. */
 function matchLast(before: readonly NumberedMessage[], wanted: readonly Message[]): (NumberedMessage | undefined)[] {
   const entries = new Map<Message, NumberedMessage[]>();
   for (const entry of before) {
@@ -203,7 +208,10 @@ function matchKept(before: readonly NumberedMessage[], wanted: readonly Message[
   });
 }
 
-/** Returns a key that is equal for equal plain content. Indistinct rich values match only by identity. */
+/**
+ * Returns a key that is equal for messages with equal plain content. If a rich value has no distinct text form,
+ * messages match only by identity.
+ */
 function contentKey(message: Message): string {
   return JSON.stringify(message, (_key, value: unknown) => (typeof value === "bigint" ? `${value}n` : value));
 }

@@ -8,7 +8,10 @@ import type { ValueReader } from "../state/ValueReader.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import { requestIdAt, type RunLine, toolCallIdAt } from "../ids/toolCallId.ts";
 
-/** The place of a call: its visit, its kind (by a model, by code, from a message), numbers, and the call around it. */
+/**
+ * The place of a call: the visit, the kind (made by a model, by code, or from a message), the numbers, and the
+ * enclosing call.
+ */
 type CallPosition = readonly [
   visit: Visit,
   kind: "m" | "c" | "x",
@@ -63,7 +66,10 @@ export class CallIds {
     return this.#partOf(call)?.input;
   }
 
-  /** A rejected call of a message keeps its id, which later messages contain. One by code gets another id. */
+  /**
+   * A rejected call of a message keeps its id, because later messages contain the id. A rejected call by code gets
+   * another id.
+   */
   #isMadeAnew(call: string): boolean {
     const { isMadeAnew, state } = this.#from;
     this.#refused ??= refusedCalls(state);
@@ -131,7 +137,9 @@ export class CallIds {
     return undefined;
   }
 
-  /** Returns the calls of a visit that can contain a waiting call. One without effect has no intent of its own. */
+  /**
+   * Returns the calls of a visit that can contain a waiting call. A call without effect has no separate intent record.
+   */
   #callsIn(of: Visit): ReadonlySet<string> {
     const { calls, answers, requests } = this.#from.state;
     const isIn = ({ visit }: { readonly visit: Visit }) => isSameVisit(visit, of);

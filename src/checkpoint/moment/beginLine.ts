@@ -31,7 +31,7 @@ interface CheckpointCounter {
   readonly usage: ModelUsage | undefined;
 }
 
-/** Returns the records that restart a line on a new lane. The last one is the new checkpoint, with the changes. */
+/** Returns the records that restart a line on a new lane. The last record is the new checkpoint, with the changes. */
 export function beginLine(
   counter: CheckpointCounter,
   { lane, point, first = { kind: "lane", lane, keep: "nothing" }, place, move }: LineStart,

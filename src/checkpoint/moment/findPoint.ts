@@ -3,7 +3,7 @@ import type { LogProjection } from "../state/LogProjection.ts";
 
 /**
  * Returns the checkpoint with this id or name, or `undefined` if the index does not contain it. If two checkpoints were
- * given the same id, the id finds the later one. The earlier one is found by its generated id.
+ * given the same id, this id finds the later checkpoint. The earlier checkpoint has a generated id.
  */
 export function findPoint(index: LogProjection, id: string): CheckpointPoint | undefined {
   const known = index.byId(id);

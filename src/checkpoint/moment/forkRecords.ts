@@ -82,7 +82,10 @@ function linesOf(
   return [...records, ...statusOf(status, lines, options)];
 }
 
-/** A finished run keeps its result, so a continuation from one of its checkpoints is another run. */
+/**
+ * If a fork continues from a checkpoint of a finished run, it starts another run, because the finished run keeps its
+ * result.
+ */
 function runAt(
   index: LogProjection,
   target: CheckpointPoint | undefined,
@@ -97,7 +100,10 @@ function isEnded({ current }: StatusState): boolean {
   return current?.status === "completed" || current?.status === "cancelled";
 }
 
-/** Returns the status of the fork: waiting for the same requests, or paused if the agent runs. Others stay. */
+/**
+ * Returns the status of the fork. A waiting agent gives a waiting fork with the same requests, and a running agent
+ * gives a paused fork. Other statuses stay.
+ */
 function statusOf(
   state: StatusState,
   { requests }: NewLines,

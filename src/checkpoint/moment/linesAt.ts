@@ -19,8 +19,8 @@ export interface LinesAt {
  * checkpoint. Every other line is positioned at its newest checkpoint at that time, with the later records of its node.
  * Lines that have been joined or have finished since then are included.
  *
- * A rollback that was open at the moment does not affect its line. At the head, such a line is positioned at the target
- * of the rollback, because the rollback can only be completed.
+ * If a rollback was open at that time, the position of its line ignores the rollback. At the head, this line is
+ * positioned at the target of the rollback, because the rollback can only be completed.
  *
  * @param target A checkpoint of any line. Defaults to the head, including the records after its checkpoints.
  */

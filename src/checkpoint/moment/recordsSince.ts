@@ -109,7 +109,7 @@ class Restating implements Since {
     return !reply && record.lane !== this.#line.lane;
   }
 
-  /** An approval lets only the approved call of its agent start. A fork needs a new approval. */
+  /** An approval is valid only for one call of the agent that requested it. A fork needs a new approval. */
   #askedAgain(request: RecordedRequest): RecordedRequest | undefined {
     const { record, reply } = request;
     const { approval, expiresAt = Infinity } = record;

@@ -5,7 +5,9 @@ export interface HistoryChanges {
   readonly appended: readonly StoredMessage[];
 }
 
-/** A history with its changes since a start point. The cost of a change does not depend on its length. */
+/**
+ * A history with its changes since a start point. The cost of a change does not depend on the length of the history.
+ */
 export class HistorySpan {
   readonly history: LinkedHistory;
   #added = new Map<number, number>();
@@ -19,7 +21,7 @@ export class HistorySpan {
     return this.#fork(new LinkedHistory(this.history.from()));
   }
 
-  /** Returns another span with the same start and history. Do not change this span while the new one is in use. */
+  /** Returns a new span with the same start and history. Do not change this span while the new span is in use. */
   layered(): HistorySpan {
     return this.#fork(this.history.layered());
   }
@@ -61,7 +63,10 @@ export class HistorySpan {
   }
 }
 
-/** Returns the changes from one history to another. @param touched All numbers that can differ or have moved. */
+/**
+ * Returns the changes that turn one history into the other. @param touched The numbers of all messages that can differ
+ * or have moved.
+ */
 export function differences(from: LinkedHistory, to: LinkedHistory, touched: ReadonlySet<number>): HistoryChanges {
   const inBoth = [...touched].filter((number) => from.has(number) && to.has(number));
   const isMoved = inBoth.some((number) => lastCommon(from, number, to) !== lastCommon(to, number, from));

@@ -39,7 +39,7 @@ export class StateSpan {
     return (history.isCopied ? history.size : 0) + (this.#storage.isCopied ? this.#storage.size : 0);
   }
 
-  /** Returns a span for one of several lanes that start here. Do not change this span while the new one is in use. */
+  /** Returns a span for one of several lanes that start here. Do not change this span while the new span is in use. */
   fork(): StateSpan {
     const fork = new StateSpan();
     fork.keep = this.keep;

@@ -15,7 +15,7 @@ export interface KeptStates {
   readonly outputs: ReadonlyMap<number, StoredValue>;
 }
 
-/** Follows every lane once from its start. @throws UnreadableValueError if lanes start from each other. */
+/** Follows every lane once from its start. @throws UnreadableValueError if lanes start from each other in a cycle. */
 export async function keptStates(index: LogProjection, kept: ReadonlySet<number>, pace: Pace): Promise<KeptStates> {
   const walk = new LaneWalk(index, kept);
   for (const passed of walk.steps()) await pace.after(passed);

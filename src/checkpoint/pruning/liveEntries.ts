@@ -9,7 +9,9 @@ export function pruningIn(entries: readonly Entry[]): PrunedRecord | undefined {
   return undefined;
 }
 
-/** Returns the valid entries after the newest pruning of a log. They must start at the start of the log. */
+/**
+ * Returns the entries that are valid after the newest pruning of a log. `entries` must begin at the start of the log.
+ */
 export function liveEntries(entries: readonly Entry[]): readonly Entry[] {
   const pruned = pruningIn(entries);
   if (!pruned) return entries;
@@ -22,8 +24,9 @@ function isPruned(record: AgentRecord): record is PrunedRecord {
 }
 
 /**
- * Returns the appends that can be removed after their valid content is restated. The first append of each owner stays,
- * so that an owner always detects that it has lost its lease. Each gap has the checksums on both of its sides.
+ * Returns the appends that can be removed when their valid content has been stored again. The first append of each
+ * owner stays, so that an owner always detects that it has lost its lease. Each gap contains the checksums before and
+ * after it.
  *
  * @param entries All stored appends from the start of the log, oldest first.
  */

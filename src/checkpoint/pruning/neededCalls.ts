@@ -17,10 +17,9 @@ export interface NeededCalls {
 }
 
 /**
- * Returns the responses and calls that a pruned log keeps. Stored values refer to some calls, and a repeated node
- * replays others. A call is also kept if its effect remains or could remain, because rollbacks must revert it.
- *
- * @param restated The records of kept checkpoints.
+ * Returns the responses and calls that a pruned log keeps. A call is kept if a stored value refers to it, or if a
+ * repeated node replays it. A call is also kept if its effect remains or could remain, because rollbacks must revert
+ * it. @param restated The records of kept checkpoints.
  * @param kept Versions of kept checkpoints.
  */
 export async function neededCalls(
@@ -54,7 +53,7 @@ export async function neededCalls(
   return { has: (record) => (record.kind === "answer" ? needsAnswer(record) : calls.has(record.call)) };
 }
 
-/** The agent of a call or checkpoint is determined from the calls of its enclosing sub-agents. */
+/** The calls of the enclosing sub-agents determine to which agent a call or checkpoint belongs. */
 function callersOf({ lines }: LogProjection, lanes: Iterable<number>): ReadonlySet<string> {
   const known = new Set<number>();
   const callers = new Set<string>();

@@ -13,9 +13,9 @@ import { neededCalls, type NeededCalls } from "./neededCalls.ts";
 import type { Pack } from "../values/BlobCell.ts";
 
 /**
- * Rewrites a log so that it contains only the given checkpoints. The state at each checkpoint and the calls that a
- * rollback to it reverts stay the same. The result of a run is kept even if its last checkpoint is not. Records outside
- * of states are kept unchanged. Takes about as long as reading the log once.
+ * Rewrites a log so that it contains only the given checkpoints. For each of these checkpoints, the state and the calls
+ * that a rollback reverts stay the same. The result of a run is kept even if its last checkpoint is not. Records that
+ * are not part of a state are kept unchanged. Takes about as long as reading the log once.
  *
  * @param kept Versions of checkpoints. They must include the heads and every checkpoint from which a lane of the same
  * run starts. They must also include all versions that these checkpoints need (`neededCheckpoints`).
@@ -134,7 +134,7 @@ function isOfLaneOnly(record: AgentRecord): boolean {
   return isOfState(record) || kind === "request" || kind === "reply";
 }
 
-/** Removes nested lanes without content. The newest lane stays, so that its number is not reused. */
+/** Removes nested lanes without content. The newest lane stays, so that no later lane gets the same number. */
 function withoutIdleLanes(
   restated: readonly RestatedEntry[],
   { lines, nextLane }: Pick<LogProjection, "lines" | "nextLane">,

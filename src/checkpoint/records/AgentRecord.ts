@@ -57,13 +57,16 @@ export type AgentRecord =
 
 /**
  * Prunes a log. `restated` replaces all records up to a position and contains only the data for kept checkpoints.
- * Readers use it in place of the original appends, even if their bytes still exist. Only the newest such record is
- * valid.
+ * Readers use `restated` in place of the original appends, even if the bytes of those appends still exist. Only the
+ * newest `pruned` record is valid.
  */
 export interface PrunedRecord {
   readonly kind: "pruned";
   readonly upTo: number;
-  /** The appends that can be removed, with the checksums on both sides, so that the chain can be verified. */
+  /**
+   * The appends that can be removed. Each gap contains the checksums before and after it, so that the chain can be
+   * verified.
+   */
   readonly gaps: readonly PrunedGap[];
   readonly restated: readonly RestatedEntry[];
   readonly nextNumber: number;
@@ -105,8 +108,8 @@ export function isMerged(record: AgentRecord): boolean {
 }
 
 /**
- * Returns whether a record after the end of a rollback still belongs to that rollback, because it retries or resolves a
- * failed step. Name records count as well.
+ * Returns whether a record after the end of a rollback still belongs to that rollback, because the record retries or
+ * resolves a failed step. Name records count as well.
  *
  * @param closed The calls after the target.
  */

@@ -33,7 +33,7 @@ export function entryBytes(records: readonly LogRecord[]): number {
  */
 export const formatVersion = 2;
 
-/** An incomplete append at the end of a log, which readers skip. It was never acknowledged, or is damaged. */
+/** An incomplete append at the end of a log. Readers skip it. It was never acknowledged, or the log is damaged. */
 export interface TornTail {
   readonly file: string;
   /** Counted from 1. */

@@ -25,7 +25,10 @@ export interface SnapshotRecord {
   readonly run: RunRecord;
   /** When the first run of the agent was requested, in milliseconds since 1970. */
   readonly createdAt: number;
-  /** Status data that run and checkpoint lack. `undefined` for a run that started when it was requested. */
+  /**
+   * Status data that is neither in the run nor in the checkpoint. `undefined` for a run that started when it was
+   * requested.
+   */
   readonly life?: {
     readonly task?: TaskRecord;
     readonly startedAt?: number;
@@ -50,8 +53,8 @@ export interface SnapshotRecord {
   readonly names?: Readonly<Record<string, number>>;
   readonly pruned?: LastPruning;
   /**
-   * Readers add these records to the state: later records of the main line, and the records with which open nested
-   * lines continue. Each nested line is restated on one lane, without references to earlier records.
+   * Readers add these records to the state: later records of the main line, and the records from which open nested
+   * lines continue. Each nested line is written on one lane, without references to earlier records.
    */
   readonly since?: readonly SnapshotEntry[];
   /** True if the main line repeats a visit. `since` starts with its records from before the checkpoint. */

@@ -3,7 +3,10 @@ import { type AnswerReference, envelopeKeyOf, type StoredValue } from "../values
 /** Identifies a visit: the version of the preceding checkpoint, and the number of visits since then. */
 export type Visit = readonly [base: number, ordinal: number];
 
-/** Returns the key of a model response in a state, from its visit, its number, and the calling tool call. */
+/**
+ * Returns the key of a model response in a state. It consists of the visit, the number of the request, and the tool
+ * call that made it.
+ */
 export function answerKey(visit: Visit, ordinal: number, within?: string | null): string {
   return `${visit[0]}.${visit[1]}.${ordinal}${within ? `.${within}` : ""}`;
 }
@@ -23,7 +26,7 @@ export function answerIn(slot: StoredValue): string | undefined {
   return answerKeyOf((slot as { readonly $answer: AnswerReference }).$answer);
 }
 
-/** Returns whether a visit is `from` or a later one with the same base. */
+/** Returns whether a visit is `from`, or a later visit with the same base. */
 export function isSinceVisit([base, ordinal]: Visit, from: Visit): boolean {
   return base === from[0] && ordinal >= from[1];
 }

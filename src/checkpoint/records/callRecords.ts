@@ -35,7 +35,7 @@ interface CallFacts {
   readonly tool: string;
   readonly effect: string;
   readonly node: string;
-  /** `undefined` if the model response that requested the call contains it. */
+  /** The input of the call. `undefined` if the model response that requested the call contains the input. */
   readonly input?: StoredValue;
   /** The number in the visit, for a call by code. */
   readonly ordinal?: number;
@@ -53,9 +53,9 @@ export interface IntentRecord extends CallFacts {
 }
 
 /**
- * A tool call has settled: with an output, an error, an output that cannot be stored (`lost`), or a move of the run. It
- * also records how a call in doubt was resolved. A call without side effects has no intent, so its outcome contains
- * these fields.
+ * A tool call has settled: with an output, an error, an output that cannot be stored (`lost`), or a move of the run.
+ * This record also says how a call in doubt was resolved. A call without side effects has no intent record, so its
+ * outcome contains the fields of the intent.
  */
 export interface OutcomeRecord extends Partial<CallFacts> {
   readonly kind: "outcome";

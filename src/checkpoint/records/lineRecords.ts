@@ -4,9 +4,10 @@ import type { Visit } from "./Visit.ts";
 
 /**
  * A lane starts. A lane is a consecutive part of a line. Rollbacks, branches and new runs start new lanes. `keep`
- * selects the inherited state at checkpoint `from`: all of it, only its messages, all except its messages and their
- * sources (`state`), or none. `from` is the parent of the lane's first checkpoint. It is omitted for the first lane of
- * a log, a branch or a sub-agent. The first lane of a branch inherits the state at its fork.
+ * selects which part of the state at checkpoint `from` the lane inherits: all, only the messages, all except the
+ * messages and their sources (`state`), or nothing. `from` is the parent of the lane's first checkpoint. `from` is
+ * omitted for the first lane of a log, a branch or a sub-agent. The first lane of a branch inherits the state at its
+ * fork.
  */
 export interface LaneRecord {
   readonly kind: "lane";
@@ -47,14 +48,16 @@ export interface MessageRecord {
   readonly message: StoredValue;
 }
 
-/** Removes numbered messages, and inserts others before number `before` or at the end. */
+/** Removes messages by number, and inserts other messages before the number `before` or at the end. */
 export interface EditRecord {
   readonly kind: "edit";
   readonly lane: number;
   readonly remove: readonly (readonly [number, number])[];
   readonly insert: readonly { readonly number: number; readonly message: StoredValue }[];
   readonly before?: number;
-  /** The inserted messages are shorter forms of the removed ones. Readers of the original messages skip this edit. */
+  /**
+   * The inserted messages are shorter forms of the removed messages. Readers of the original messages skip this edit.
+   */
   readonly trim?: true;
 }
 
@@ -153,7 +156,10 @@ export interface CheckpointRecord {
   readonly standing?: readonly string[];
   /** Marks the end of a nested line, with its output as `input`. */
   readonly ended?: true;
-  /** The version of the checkpoint whose branches were joined. `node` is the same node, which merges them next. */
+  /**
+   * The version of the checkpoint whose branches were joined. `node` is the node that started the branches. It merges
+   * them next.
+   */
   readonly joined?: number;
 }
 

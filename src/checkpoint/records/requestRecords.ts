@@ -2,7 +2,10 @@ import type { WaitingFor } from "../status/TaskStatus.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import type { Visit } from "./Visit.ts";
 
-/** A request for input from outside. Written at each wait. Invalidates replies to its earlier records. */
+/**
+ * A request for input from outside. This record is written at each wait. It makes replies to earlier records of the
+ * same request invalid.
+ */
 export interface RequestRecord {
   readonly kind: "request";
   readonly lane: number;
@@ -28,7 +31,10 @@ export interface RequestRecord {
   readonly waitingFor: WaitingFor;
   /** The name of the event that the node receives. The answer is `{ event, payload }`, with the number of the event. */
   readonly event?: string;
-  /** The receipts before this request, so that an open need not search all. Earlier versions omit it. */
+  /**
+   * The number of receipts before this request, so that opening the log need not search all receipts. Earlier versions
+   * omit it.
+   */
   readonly receipts?: number;
   /** Milliseconds since 1970. */
   readonly expiresAt?: number;

@@ -16,7 +16,10 @@ export interface RollbackRecord {
 export interface PlannedSteps {
   readonly key: string;
   readonly steps: StoredValue;
-  /** Whether the steps of a redo repeat reverted changes. `undefined` if the redo passes no such changes. */
+  /**
+   * Whether the steps of a redo repeat reverted changes. `undefined` if there are no reverted changes on the way of the
+   * redo.
+   */
   readonly redone?: boolean;
   readonly packs?: readonly Pack[];
 }
@@ -40,7 +43,7 @@ export interface RevertedRecord {
   readonly kind: "reverted";
   readonly call: string;
   readonly error?: { readonly message: string };
-  /** Who resolved an inverse that was in doubt or failed. `undefined` if it settled normally. */
+  /** Who resolved an inverse that was in doubt or had failed. `undefined` if the inverse settled normally. */
   readonly settled?: "probe" | "handler" | "outside";
   readonly left?: true;
 }

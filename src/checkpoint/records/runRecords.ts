@@ -28,7 +28,10 @@ export interface RunRecord {
   readonly assumed?: true;
   /** The trace of the start, as the `traceparent` of W3C Trace Context. */
   readonly trace?: string;
-  /** A redacted value if the agent has a vault. Empty for readers with the vault. Other records can also have it. */
+  /**
+   * A redacted value if the agent has a vault. Empty for readers with the vault. Other records can also have this
+   * field.
+   */
   readonly vault?: string;
 }
 
@@ -80,13 +83,16 @@ export interface OriginRecord {
   readonly version: number;
   readonly position: number;
   readonly checksum: string;
-  /** The first lane that the fork can use. A deleted fork with the same id has another one. */
+  /** The first lane that the fork can use. A deleted fork with the same id had another number. */
   readonly nextLane: number;
   /** True if all approvals must be requested again, because the archive is untrusted. */
   readonly asksAgain?: true;
 }
 
-/** Whether the agent can run in this storage. The newest record counts. Without one, the agent can run. */
+/**
+ * Whether the agent can run in this storage. The newest record of this kind counts. Without such a record, the agent
+ * can run.
+ */
 export interface CustodyRecord {
   readonly kind: "custody";
   /**

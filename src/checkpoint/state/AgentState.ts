@@ -82,7 +82,10 @@ export function visitAt(checkpoint: Pick<CheckpointPoint, "version" | "record">)
   return checkpoint.record.visit ?? [checkpoint.version, 0];
 }
 
-/** Returns the first visit of a lane without a checkpoint. Unique for each lane, as runs keep visits of others. */
+/**
+ * Returns the first visit of a lane without a checkpoint. Each lane has another one, because a run keeps visits of
+ * earlier lanes.
+ */
 export function firstVisitOf(lane: number): Visit {
   return [-lane, 0];
 }
@@ -91,7 +94,7 @@ export function nextVisitOf({ checkpoint, lane }: Pick<AgentState, "checkpoint" 
   return checkpoint ? visitAt(checkpoint) : firstVisitOf(lane);
 }
 
-/** Returns the rejected calls. They are never made, and messages to the model refer to their ids. */
+/** Returns the rejected calls. Such a call is never made, and messages to the model refer to its id. */
 export function refusedCalls({ requests }: AgentState): ReadonlySet<string> {
   const refused = [...requests.values()].flatMap(({ record: { approval }, reply }) =>
     approval && (reply?.expired || reply?.rejected !== undefined) ? [approval.call] : [],

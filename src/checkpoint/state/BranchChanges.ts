@@ -21,7 +21,7 @@ interface LineChanges {
   readonly storage: ReadonlyMap<string, { readonly value: StoredValue } | undefined>;
 }
 
-/** The changes of a branch since its fork, each computed when it is first read, without copies of the history. */
+/** The changes of a branch since its fork. Each is computed when it is first read, without a copy of the history. */
 export class BranchChanges {
   readonly #index: LogProjection;
   #records: readonly OrderedRecord[] | undefined;
@@ -77,7 +77,7 @@ export class BranchChanges {
     return this.#last("settings");
   }
 
-  /** The whole history by value. `undefined` if it is the history of the fork followed by {@link messages}. */
+  /** The whole history by value. `undefined` if the history is that of the fork followed by {@link messages}. */
   get history(): readonly StoredMessage[] | undefined {
     const [first] = this.#own;
     const isFresh = first?.record.kind === "lane" && first.record.keep !== "all";

@@ -44,7 +44,7 @@ export class LogFacts {
   readonly structures = new Set<string>();
   /** Calls after the target of a rollback. They no longer belong to any lane. */
   readonly closed = new Set<string>();
-  /** Calls whose inverse started but did not settle. The inverse could have taken effect. */
+  /** Calls whose inverse started but did not settle. Such an inverse could have taken effect. */
   readonly inverting = new Set<string>();
   readonly reverted = new Set<string>();
   /** Calls that a probe, a handler or the user decided not to revert, with the reason. */

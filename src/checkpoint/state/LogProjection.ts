@@ -29,7 +29,7 @@ export interface OrderedRecord {
   readonly order: number;
 }
 
-/** An index of a log. Add the entries oldest first, either all of them or from a snapshot on. */
+/** An index of a log. Add the entries oldest first. Start at the first entry of the log or at a snapshot. */
 export class LogProjection extends LogFacts {
   readonly checkpoints = new Map<number, CheckpointPoint>();
   readonly lanes = new Map<number, LaneStart>();
@@ -39,7 +39,7 @@ export class LogProjection extends LogFacts {
   readonly runRecords = new Map<string, RunRecord>();
   /** The calls that a rollback reverted, by the version of the checkpoint at its end. */
   readonly closedBy = new Map<number, readonly string[]>();
-  /** The state at which reading started. `undefined` if it started at the start of the log. */
+  /** The state at the entry where reading started. `undefined` if that is the start of the log. */
   base: ProjectionBase | undefined;
   statusState: StatusState = initialStatus;
   latest: CheckpointPoint | undefined;
@@ -48,7 +48,10 @@ export class LogProjection extends LogFacts {
   rollback: RollbackRecord | undefined;
   /** The common ancestors of redos, which are needed to determine the abandoned records. */
   readonly redoneFrom = new Set<number>();
-  /** True if a redo abandoned records before the start of reading. Only the whole log then shows finished runs. */
+  /**
+   * True if a redo abandoned records from before the entry where reading started. In this case, only the whole log
+   * shows which runs have finished.
+   */
   needsWhole = false;
   pruned: LastPruning | undefined;
   /** By lane: earlier lanes that the index does not contain, newest first. Call ids can be derived from these lanes. */
@@ -58,7 +61,10 @@ export class LogProjection extends LogFacts {
   readonly requests = new LineRequests();
   position = 0;
   entries = 0;
-  /** The approximate size of the records that an open reads: the newest snapshot and all later records. */
+  /**
+   * The approximate size of the records that the next opening of the log reads: the newest snapshot and all later
+   * records.
+   */
   bytes = 0;
   nextVersion = 1;
   nextNumber = 1;
@@ -71,10 +77,8 @@ export class LogProjection extends LogFacts {
   #usage: ModelUsage | undefined;
 
   /**
-   * Returns a projection that starts at the head of this projection. Both share the facts about the whole log,
-   * including facts that are added later.
-   *
-   * @param state The state at the head.
+   * Returns a projection that starts at the head of this projection. The two share the facts about the whole log,
+   * including facts that are added later. @param state The state at the head.
    */
   continued(state: AgentState): LogProjection {
     const next = new LogProjection(this);
@@ -123,9 +127,9 @@ export class LogProjection extends LogFacts {
   }
 
   /**
-   * Returns whether a call is valid on its lane. A reverted call is not valid. A call without an outcome on its lane
-   * does not count if it settled on another lane or a rollback closed it. An unfinished call of the agent from which
-   * this agent was forked is not valid.
+   * Returns whether a call is valid on its lane. A reverted call is not valid. A call without an outcome on its lane is
+   * not valid if it settled on another lane or a rollback closed it. In a fork, an unfinished call of the original
+   * agent is not valid.
    */
   counts({ call, outcome }: { readonly call: string; readonly outcome?: OutcomeRecord }): boolean {
     if (this.owners.has(call) && !isOver(outcome)) return false;
@@ -136,7 +140,10 @@ export class LogProjection extends LogFacts {
     return this.ended.has(call) && !this.unsuccessful.has(call);
   }
 
-  /** Returns the tokens of a run, or `undefined` if unknown. For an earlier run, up to its last checkpoint. */
+  /**
+   * Returns the tokens of a run, or `undefined` if unknown. For an earlier run, counts up to the last checkpoint of
+   * that run.
+   */
   usageOf(run: string): ModelUsage | undefined {
     if (run === this.run?.run) return this.#usage;
     if (!this.runRecords.has(run)) return undefined;
