@@ -10,7 +10,11 @@ import {
   type NumberRange,
 } from "./sessionRecords.ts";
 import type { AgentInputItem, SessionHistoryMutation } from "@openai/agents-core";
+import { blobCellsOf } from "../../../checkpoint/records/blobReferences.ts";
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
+
+/** The runs without items whose progress is kept, in case that they are resumed. */
+const mostRunsWithoutItems = 100;
 
 /** The items of a session in order, and its applied transactions. */
 export class SessionState {
@@ -76,11 +80,11 @@ export class SessionState {
     }
     const last = this.#items.at(-1)?.number ?? -1;
     if (this.#next > last + 1) yield { kind: "splice", at, first: this.#next };
-    if (this.#callIds.size > 0) yield { kind: "call_ids", ids: this.callIds };
     for (const [operation, digest] of this.#transactions) yield { kind: "transaction", operation, digest };
-    for (const [run, progress] of this.#progress) yield* progress.restate(run);
-    // A pruning removes the contents of these items.
-    for (const progress of this.#progress.values()) progress.forgetRemoved();
+    // The progress of a run that removed items makes other runs forget theirs.
+    const restoresLast = [...this.#progress].sort(([, a], [, b]) => a.removed.length - b.removed.length);
+    for (const [run, progress] of restoresLast) yield* progress.restate(run);
+    if (this.#callIds.size > 0) yield { kind: "call_ids", ids: this.callIds };
   }
 
   #splice({ at, drop = 0, items = [], first = this.#next }: SpliceRecord): void {
@@ -105,6 +109,18 @@ export class SessionState {
     if (done === 0) this.#progress.delete(run);
     else this.#progress.set(run, progress);
     this.#removed = [];
+    if (dropped) this.#forgetUnused();
+  }
+
+  /** Forgets the call ids and the changes that belong to no item. Keeps how far the newest runs have proceeded. */
+  #forgetUnused(): void {
+    const { known } = this;
+    const withoutItems = [...this.#progress].filter(([, progress]) => progress.forgetChanges(known));
+    for (const [run] of withoutItems.slice(0, -mostRunsWithoutItems)) this.#progress.delete(run);
+    const values = [...known.values()].map(({ value }) => value);
+    if (this.#callIds.size === 0 || values.some((value) => blobCellsOf(value).length > 0)) return;
+    const text = JSON.stringify(values);
+    for (const [call] of this.callIds) if (!text.includes(JSON.stringify(call))) this.#callIds.delete(call);
   }
 
   /** Removes the transactions of a run, which makes them again. */
@@ -131,7 +147,7 @@ interface RunStep {
   /** The numbers of the added items. */
   readonly added: readonly number[];
   readonly dropped?: readonly number[] | undefined;
-  /** The removed items. Missing after a pruning, and if another run has replaced all items later. */
+  /** The removed items. Omitted after a pruning, and after another run or a caller has replaced all items. */
   items?: readonly SessionItem[] | undefined;
 }
 
@@ -150,6 +166,14 @@ class RunProgress {
 
   forgetRemoved(): void {
     for (const step of this.#steps) step.items = undefined;
+  }
+
+  /** Keeps only the number of changes if none of their items is known. Returns whether this is the case. */
+  forgetChanges(known: ReadonlyMap<number, SessionItem>): boolean {
+    const { done } = this;
+    const isUsed = this.#steps.some(({ added, items }) => items?.length || added.some((number) => known.has(number)));
+    if (!isUsed) this.#steps = [{ from: 0, done, added: [] }];
+    return !isUsed;
   }
 
   /** @param removed the items that the change removed */
@@ -192,8 +216,9 @@ class RunProgress {
     return records;
   }
 
-  *restate(run: string): Iterable<ProgressRecord> {
-    for (const { done, added, dropped } of this.#steps)
+  *restate(run: string): Iterable<SessionRecord> {
+    for (const { done, added, dropped, items = [] } of this.#steps) {
+      if (items.length > 0) yield* [...insertions(items), { kind: "splice", at: 0, drop: items.length } as const];
       yield {
         kind: "progress",
         run,
@@ -201,6 +226,7 @@ class RunProgress {
         ...(added.length > 0 && { added: ranges(added) }),
         ...(dropped && { dropped: ranges(dropped) }),
       };
+    }
   }
 
   #cut(done: number): void {

@@ -164,7 +164,7 @@ export class SessionStore {
       this.#telemetry,
       () => operation,
       async (span) => {
-        const { bytes } = await this.#changes.runExclusive(() => this.#logs.use(this.#sessionId, (log) => log.prune()));
+        const { bytes } = await this.#changes.runExclusive(() => this.#logs.use(this.#sessionId, prunedLog));
         span.add({ prunedBytes: bytes });
         return { bytes };
       },
@@ -216,6 +216,12 @@ export class SessionStore {
 
 /** Keeps the rollback of a run from restoring items that a user has removed. No run has this id. */
 const forgetReplaced: SessionRecord = { kind: "progress", run: " ", done: 0, dropped: [] };
+
+async function prunedLog(log: SessionLog): Promise<{ readonly bytes: number }> {
+  const { known, items } = log.state;
+  if (known.size > items.length) log.append([forgetReplaced], { last: true });
+  return log.prune();
+}
 
 /** Returns the progress records of a change, which are appended together with the change. */
 function partRecords(
