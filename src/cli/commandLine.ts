@@ -55,7 +55,7 @@ export function commandLine(io: CommandIo, isForPrograms: boolean, onEnd: (reaso
   return program;
 }
 
-/** Commands that users expect, each with the command that does it. */
+/** Commands that users expect but that do not exist, each with the command to use. */
 function absentCommands(program: Command): void {
   common(program.command("explain", { hidden: true }))
     .argument("[agent...]")
@@ -271,7 +271,7 @@ function taskCommands(program: Command, lazily: Lazily): void {
   change("retry", "queue a failed task again");
 }
 
-/** The function of a command. Returns the exit reason if it is not success. */
+/** The function of a command. Returns the reason for the exit code, unless the command succeeded. */
 type Action = (session: Session, options: never, ...args: never[]) => Promise<ExitReason | void>;
 
 /** Wraps a lazily loaded action for the parser. */

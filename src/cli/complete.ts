@@ -100,7 +100,9 @@ function withWord(before: Before, word: string): Before {
   return inner === undefined ? { ...before, given: [...given, word] } : { ...before, command: inner };
 }
 
-/** The completion script of each shell. It asks `agent-persistence` for the words, so it never becomes outdated. */
+/**
+ * The completion script of each shell. A script asks `agent-persistence` for the words, so it never becomes outdated.
+ */
 const scripts = {
   bash: `_agent_persistence() {
   local line

@@ -9,7 +9,10 @@ import { Workspace } from "../workspace.ts";
 
 /** Options of {@link codingAgentDefaults}. */
 export interface CodingAgentOptions {
-  /** The files that the agent works on, and their rollback and recovery. Also pass its `tools` to the agent. */
+  /**
+   * The files that the agent works on, and their rollback and recovery. Also pass `tools` of the workspace to the
+   * agent.
+   */
   readonly workspace?: Workspace | undefined;
   /** The directory of the file storage, relative to the working directory. Defaults to `.agent-persistence`. */
   readonly directory?: string | undefined;

@@ -15,11 +15,11 @@ export interface ToolCallInDoubt {
   readonly effect: ToolEffect;
   /** The input before validation, as the model or the caller wrote it. */
   readonly input: unknown;
-  /** Why the recorded input is unreadable. `input` is then `undefined`. */
+  /** Why the recorded input is unreadable. If this is set, `input` is `undefined`. */
   readonly unreadable?: unknown;
   /** For an inverse in doubt, the id of the call that it reverts. */
   readonly reverts?: string;
-  /** The recorded settlement. Set only if the call is still in doubt after it. */
+  /** The recorded settlement. Set only if the call is still in doubt after this settlement. */
   readonly settled?: "retry" | "unknown";
 }
 
@@ -41,7 +41,8 @@ export const onToolCallInDoubtSchema: z.ZodType<OnToolCallInDoubt> = customSchem
 /**
  * The resolution of a tool call in doubt. `"retry"`: the call is repeated under its id. `{ output }`: the call took
  * effect and returned this output. `{ error }`: the call failed without effect, with this message. `"unknown"`: the run
- * continues without an outcome. The model gets a result that says so, and node code gets ToolOutcomeUnknownError.
+ * continues without an outcome. The model gets a result with this information, and node code gets
+ * ToolOutcomeUnknownError.
  */
 export type ToolCallSettlement = "retry" | "unknown" | { readonly output: unknown } | { readonly error: string };
 

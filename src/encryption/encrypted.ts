@@ -32,11 +32,11 @@ const optionsSchema = strictOptions(() => ({
 }));
 
 /**
- * Encrypts all data of a storage with AES-256-GCM, after its serialization. Each agent has a data key of its own, which a
- * key of `keys` encrypts. Data that was changed, moved or stored by someone without the key is rejected.
+ * Encrypts all data of a storage with AES-256-GCM, after the data is serialized. Each agent has a separate data key,
+ * which a key of `keys` encrypts. If someone without the key changed, moved or stored data, that data is rejected.
  *
  * @throws InvalidInputError if an option is unknown or invalid.
- * @throws NotSupportedError if the storage has no log, or its blobs cannot have chosen names.
+ * @throws NotSupportedError if the storage has no log, or if its blob store does not accept names for blobs.
  *
  * @example
  * ```ts

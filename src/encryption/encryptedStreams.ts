@@ -10,8 +10,8 @@ import { type KeyedRecordLog, encryptedLogOf } from "./keys/KeyedRecordLog.ts";
 const storeSchema = objectWithMethods<StreamStore>("append", "read", "remove");
 
 /**
- * Encrypts the chunks of streams with the data keys of an encrypted storage. Their number and size stay readable.
- * Returns an encrypted store unchanged.
+ * Encrypts the chunks of streams with the data keys of an encrypted storage. The number and size of chunks stay
+ * readable. If the store is encrypted already, returns it unchanged.
  *
  * @param storage - the storage of the agents, which `encrypted()` or a redaction with a vault returned.
  * @throws NotSupportedError if neither `encrypted()` nor a redaction with a vault made the storage.
@@ -28,7 +28,8 @@ export function encryptedStreams(store: StreamStore, storage: PersistenceStorage
 }
 
 /**
- * Keeps the numbers of chunks: the first chunk of an entry contains all of them, encrypted, and the others are empty.
+ * Encrypts the chunks of an entry without changing their number. The first chunk contains all of them, encrypted, and
+ * the other chunks are empty.
  */
 class EncryptedStreamStore implements StreamStore {
   readonly watch?: NonNullable<StreamStore["watch"]>;

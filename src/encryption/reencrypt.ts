@@ -6,20 +6,20 @@ import { agentIdOf } from "./keys/KeyLog.ts";
 /** The result of {@link reencrypt} for one agent. */
 export interface ReencryptedKey {
   /**
-   * The id of the agent, thread, session or inbox. If the data key's log is damaged and the id exceeds about 1,000
-   * bytes, it is the id of that log.
+   * The id of the agent, thread, session or inbox. If the log of the data key is damaged and the id is longer than
+   * about 1,000 bytes, this is the id of that log.
    */
   readonly agentId: string;
-  /** Whether the data key was encrypted again. `false` if the current key had encrypted it already. */
+  /** Whether the data key was encrypted again. `false` if it was encrypted with the current key already. */
   readonly changed: boolean;
   /** The reason if the data key could not be encrypted again, such as a missing key or a damaged log. */
   readonly error?: AgentPersistenceError;
 }
 
 /**
- * Encrypts the data keys of all agents with the current key of the key source, also while agents run. Afterwards, other
- * keys are not needed for results without an error. The data itself is not written again. Also removes data keys that
- * are still encrypted with other keys, because an earlier change crashed.
+ * Encrypts the data keys of all agents with the current key of the key source, also while agents run. Afterwards, only
+ * results with an error still need other keys. The data itself is not written again. If an earlier change of the key
+ * crashed, this also removes the data keys that it left encrypted with other keys.
  *
  * @throws NotSupportedError if neither `encrypted()` nor a redaction with a vault made the storage.
  *

@@ -28,8 +28,8 @@ export interface CheckpointValidation {
     /** The large values of the checkpoint exist and are intact. */
     readonly blobsAccessible: ValidationCheck;
     /**
-     * The end of the log is complete. Not checked if the last owner did not close the log, as after a crash. Lost
-     * appends then look like appends that were never made.
+     * The end of the log is complete. This is not checked if the last owner did not close the log, for example after a
+     * crash, because lost appends then look like appends that were never made.
      */
     readonly logComplete: ValidationCheck;
   };
@@ -38,7 +38,7 @@ export interface CheckpointValidation {
   /** Without the `environment` of PersistenceConfig, only the participants compare files that the agent changed. */
   readonly environmental: {
     readonly workingDirectoryExists: ValidationCheck;
-    /** Required files are unchanged since the checkpoint, and files of the last run since their last change. */
+    /** Required files are unchanged since the checkpoint. Files that the last run changed are as the run left them. */
     readonly filesUnchanged: ValidationCheck;
     /** Required versions and environment variables are available. */
     readonly dependenciesAvailable: ValidationCheck;

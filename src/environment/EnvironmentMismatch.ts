@@ -6,7 +6,7 @@ export type EnvironmentMismatch =
   | { readonly kind: "working_directory_missing"; readonly path: string }
   /**
    * Others changed the content since the checkpoint, or since the agent changed the file. Both hashes are SHA-256 in
-   * hex. `expected` is omitted if the agent deleted the file. `found` can be `unreadable`.
+   * hex. Omits `expected` if the agent deleted the file. `found` can be `unreadable`.
    */
   | {
       readonly kind: "file_modified_externally";

@@ -3,7 +3,7 @@ import type { EnvironmentMismatch } from "./EnvironmentMismatch.ts";
 
 /** The agent that is recovered. Participants can store notes in its log. */
 export interface RecoveredAgent {
-  /** Stores a value in the agent's log. Durable when it resolves. */
+  /** Stores a value in the agent's log. The value is durable when the promise resolves. */
   note(note: { readonly key: string; readonly value: unknown }): Promise<void>;
   /** Returns the values noted under a key in the last run, oldest first. */
   getNotes(key: string): Promise<readonly unknown[]>;
@@ -14,8 +14,8 @@ export interface RecoveryParticipant {
   /** Finds additional mismatches, such as new commits upstream. */
   findMismatches?(checkpoint: AgentCheckpointData, agent: RecoveredAgent): Promise<readonly EnvironmentMismatch[]>;
   /**
-   * Returns whether the agent itself caused a mismatch after the checkpoint. The resumed run expects such a mismatch,
-   * so `onEnvironmentMismatch` is not called. Defaults to false.
+   * Returns whether the agent itself caused a mismatch after the checkpoint. If so, the resumed run expects the
+   * mismatch, and `onEnvironmentMismatch` is not called. Defaults to false.
    */
   isOwnWork?(mismatch: EnvironmentMismatch, checkpoint: AgentCheckpointData): Promise<boolean>;
   /** Returns the options that the participant can carry out or record for a mismatch. Must not change data. */
@@ -26,8 +26,8 @@ export interface RecoveryParticipant {
   /**
    * Prepares an option. Must not change data. If it rejects, the recovery rejects.
    *
-   * @returns a function that carries out the option. It is called after all options are chosen, prepared and confirmed.
-   * If it rejects, the recovery ends and the agent is unchanged.
+   * @returns a function that carries out the option. This function is called when all options are chosen, prepared and
+   * confirmed. If it rejects, the recovery ends and the agent is unchanged.
    */
   prepare(
     mismatch: EnvironmentMismatch,

@@ -138,7 +138,10 @@ interface Refusal {
   readonly openTo?: string | undefined;
 }
 
-/** The target of a rollback is neither an ancestor nor in reach of a redo. The stored state is unchanged. */
+/**
+ * A rollback cannot go to the requested checkpoint, because it is no ancestor and a redo to it is not possible. The
+ * stored state is unchanged.
+ */
 export class NotAnAncestorError extends AgentPersistenceError {
   override readonly code = "not_an_ancestor";
   /** The ids of the newest valid targets, newest last. At most ten. */
@@ -182,7 +185,9 @@ function problemOf(agentId: string, { obstacle, joinedBranch, openTo = "" }: Ref
   }
 }
 
-/** An interrupted rollback needs a participant that the agent lacks. It stays open, and nothing was changed. */
+/**
+ * An interrupted rollback needs a participant that the agent lacks. The rollback stays open, and nothing was changed.
+ */
 export class ParticipantMissingError extends AgentPersistenceError {
   override readonly code = "participant_missing";
 
@@ -225,7 +230,10 @@ interface FailedCall extends ListedCall {
   readonly error: unknown;
 }
 
-/** A rollback stopped at a call it cannot revert. It blocks the agent until a rollback, run or resume continues it. */
+/**
+ * A rollback stopped at a call that it cannot revert. The agent is blocked until a rollback, run or resume continues
+ * this rollback.
+ */
 export class RollbackIncompleteError extends AgentPersistenceError {
   override readonly code = "rollback_incomplete";
 
@@ -235,7 +243,7 @@ export class RollbackIncompleteError extends AgentPersistenceError {
     readonly checkpointId: string,
     /** The reverted calls, newest first. */
     readonly reverted: readonly ListedCall[],
-    /** The calls that could not be reverted. The last one stopped the rollback. */
+    /** The calls that could not be reverted. The last of these calls stopped the rollback. */
     readonly failed: readonly FailedCall[],
     /** The calls that the rollback did not reach. */
     readonly remaining: readonly ListedCall[],

@@ -20,7 +20,10 @@ export class KeyMissingError extends AgentPersistenceError {
   }
 }
 
-/** Stored data was not encrypted for this place with this key. It was changed, moved, or stored without the key. */
+/**
+ * Stored data was not encrypted for this place with this key. Someone changed or moved the data, or stored it without
+ * the key.
+ */
 export class AuthenticationFailedError extends AgentPersistenceError {
   override readonly code = "authentication_failed";
 
@@ -42,7 +45,10 @@ export class AuthenticationFailedError extends AgentPersistenceError {
   }
 }
 
-/** A value is needed after it was stored, for example by a resume, and no vault keeps it. No feature was installed. */
+/**
+ * A redacted value is needed later, for example by a resume, but there is no vault that keeps it. No feature was
+ * installed.
+ */
 export class VaultRequiredError extends AgentPersistenceError {
   override readonly code = "vault_required";
 

@@ -17,7 +17,7 @@ export class InvalidModelParametersError extends AgentPersistenceError {
   }
 }
 
-/** A model response reached the maximum length. It is not added to the message history. */
+/** A model response was cut off at the maximum length. The response is not added to the message history. */
 export class ModelAnswerCutError extends AgentPersistenceError {
   override readonly code = "model_answer_cut";
 
@@ -52,7 +52,10 @@ export class ModelNotAvailableError extends AgentPersistenceError {
 type Failure = Pick<ModelRequestError, "model" | "provider" | "retryable"> &
   Partial<Pick<ModelRequestError, "statusCode" | "retryAfterMs">> & { readonly cause: unknown };
 
-/** A request to a model failed. The provider rejected it, or is not reachable. `cause` is its error. */
+/**
+ * A request to a model failed. The provider rejected the request, or is not reachable. `cause` is the error of the
+ * provider.
+ */
 export class ModelRequestError extends AgentPersistenceError {
   override readonly code = "model_request_failed";
   readonly model: string;
@@ -124,7 +127,7 @@ export class ToolSchemaError extends AgentPersistenceError {
   }
 }
 
-/** A message contains a part of a type that models do not accept from its role. The request was not sent. */
+/** A message contains a part of a type that models do not accept in messages of this role. The request was not sent. */
 export class UnsupportedMessagePartError extends AgentPersistenceError {
   override readonly code = "unsupported_message_part";
 
@@ -141,7 +144,7 @@ export class UnsupportedMessagePartError extends AgentPersistenceError {
   }
 }
 
-/** A model responded, but the run cannot use the response. It is not added to the message history. */
+/** A model responded, but the run cannot use the response. The response is not added to the message history. */
 export class UnusableModelAnswerError extends AgentPersistenceError {
   /** Whether the same request may produce a different response. */
   readonly retryable: boolean;

@@ -7,7 +7,7 @@ export class ApprovalChangedError extends AgentPersistenceError {
   constructor(
     readonly agentId: string,
     readonly requestId: string,
-    /** The digest of the waiting call. `undefined` if the request is for input instead of an approval. */
+    /** The digest of the waiting call. `undefined` if the request is for input, not for an approval. */
     readonly digest: string | undefined,
   ) {
     const request = `equest ${quoted(requestId)} of agent ${quoted(agentId)}`;

@@ -38,7 +38,9 @@ export class ExecutionMovedError extends AgentPersistenceError {
   }
 }
 
-/** A repeated node makes a different request than the recorded one, although its first attempt had effects. */
+/**
+ * A node that runs again makes a different request than the recorded request, although its first attempt had effects.
+ */
 export class ReplayDivergedError extends AgentPersistenceError {
   override readonly code = "replay_diverged";
 
@@ -103,7 +105,7 @@ export class RunNotOpenError extends AgentPersistenceError {
   }
 }
 
-/** A run in another process stopped before it finished. The caller followed this run and has no result. */
+/** A run in another process stopped before it finished. The caller waited for this run and gets no result. */
 export class RunStoppedError extends AgentPersistenceError {
   override readonly code = "run_stopped";
 
@@ -129,7 +131,7 @@ export class RunSuspendedError extends AgentPersistenceError {
   }
 }
 
-/** A resume was limited to certain statuses, but the agent has another one. The stored state is unchanged. */
+/** A resume was limited to certain statuses, but the agent has a different status. The stored state is unchanged. */
 export class StatusChangedError extends AgentPersistenceError {
   override readonly code = "status_changed";
 

@@ -1,8 +1,8 @@
 import { AgentPersistenceError, quoted } from "./AgentPersistenceError.ts";
 
 /**
- * How a sealed log was changed. `removed` also names an append whose bytes are missing, `truncated` a missing end, and
- * `unsealed` an append without a valid seal that must have one.
+ * How a sealed log was changed. `removed`: an append, or its bytes, are missing. `truncated`: the end is missing.
+ * `unsealed`: an append has no valid seal but must have one.
  */
 export type SealChangeKind = "edited" | "removed" | "inserted" | "reordered" | "truncated" | "unsealed";
 

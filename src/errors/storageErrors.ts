@@ -13,7 +13,10 @@ export interface BusyOwner {
 /** Another owner holds the agent. The stored state is unchanged. */
 export class AgentBusyError extends AgentPersistenceError {
   override readonly code = "agent_busy";
-  /** The number of milliseconds after which another attempt can tell whether the owner still renews its lease. */
+  /**
+   * How many milliseconds to wait before another attempt. After this time, it is certain whether the owner still renews
+   * its lease.
+   */
   readonly retryAfterMs: number;
 
   constructor(
@@ -90,7 +93,7 @@ export class OwnershipLostError extends AgentPersistenceError {
   }
 }
 
-/** An append expected the log to end at a different position. The records were not stored. */
+/** The log does not end at the position that an append expected. The records were not stored. */
 export class PositionConflictError extends AgentPersistenceError {
   override readonly code = "position_conflict";
 
@@ -118,7 +121,7 @@ export class PruningNotSupportedError extends AgentPersistenceError {
   }
 }
 
-/** A storage or an owned log was used after it was closed, released or dropped. `subject` names the storage or log. */
+/** A storage or an owned log was used after it was closed, released or dropped. `subject` names it. */
 export class StorageClosedError extends AgentPersistenceError {
   override readonly code = "storage_closed";
 
@@ -183,7 +186,7 @@ export class StorageNotListableError extends AgentPersistenceError {
   }
 }
 
-/** The tables of a storage are missing or outdated, and it may not create them. The database is unchanged. */
+/** The tables of a storage are missing or outdated, and the storage may not create them. The database is unchanged. */
 export class StorageNotReadyError extends AgentPersistenceError {
   override readonly code = "storage_not_ready";
 

@@ -24,7 +24,7 @@ interface CorruptBlobOptions extends ErrorCause {
   readonly place?: string | undefined;
 }
 
-/** The location of the damage in a log, and the end of the intact part before it. */
+/** The location of the damage in a log, and the end of the intact part before the damage. */
 export type LogDamage = Pick<CorruptLogError, "file"> &
   Partial<Pick<CorruptLogError, "line" | "lastPosition" | "lastCheckpointId">>;
 
@@ -100,7 +100,7 @@ export class NotSerializableError extends AgentPersistenceError {
   }
 }
 
-/** A stored value cannot be read. It is damaged, or this process lacks a class or codec that wrote it. */
+/** A stored value cannot be read. It is damaged, or this process lacks the class or codec that wrote the value. */
 export class UnreadableValueError extends AgentPersistenceError {
   override readonly code = "unreadable_value";
   /** The reference of the missing blob. `undefined` if no blob is missing. */
@@ -156,7 +156,9 @@ export type LogShapeName = "agent" | (typeof logShapes)[number];
 
 const readers: Readonly<Record<string, string>> = { thread: "PersistenceSaver", session: "PersistenceSession" };
 
-/** A log belongs to another kind of owner, such as a graph thread instead of an agent. The log is unchanged. */
+/**
+ * A log is of another kind than expected, such as the log of a graph thread in place of an agent. The log is unchanged.
+ */
 export class WrongShapeError extends AgentPersistenceError {
   override readonly code = "wrong_shape";
 

@@ -97,7 +97,7 @@ export class MigrationFailedError extends AgentPersistenceError {
   }
 }
 
-/** A node finished, but the conditions of its edges all reject its output. */
+/** A node finished, but no condition of its edges accepts the output. */
 export class NoMatchingEdgeError extends AgentPersistenceError {
   override readonly code = "no_matching_edge";
 
@@ -120,7 +120,7 @@ export class StrategyChangedError extends AgentPersistenceError {
 
   constructor(
     readonly agentId: string,
-    /** One text per difference, such as `node "check" is gone`. */
+    /** One text for each difference, such as `node "check" is gone`. */
     readonly differences: readonly string[],
     /** The names of the tools that call the changed agent, outermost first. Empty for the agent itself. */
     readonly agentPath: readonly string[] = [],
@@ -151,7 +151,7 @@ export class UnknownNodeError extends AgentPersistenceError {
     readonly nodes: readonly string[],
     /** Whether several nodes have this name. */
     readonly ambiguous = false,
-    /** The parallel node whose branch contains the node. Set if no such branch is running. */
+    /** The parallel node whose branch contains the node. Set only if that branch is not running. */
     closed?: string,
   ) {
     super(problemOf({ nodeId, nodes, ambiguous, closed }));

@@ -32,7 +32,7 @@ export class ToolCallInDoubtError extends AgentPersistenceError {
   constructor(
     call: Pick<ToolCallInDoubtError, "agentId" | "toolName" | "toolCallId" | "nodeId"> &
       Partial<Pick<ToolCallInDoubtError, "declaration" | "reverts">> & {
-        /** The code that settles the call, up to its last argument. Defaults to the code for an agent. */
+        /** The code that settles the call, up to the last argument. Defaults to the code for an agent. */
         readonly settling?: string;
       },
     options?: ErrorCause,
@@ -80,11 +80,14 @@ export class ToolCallNotInDoubtError extends AgentPersistenceError {
   }
 }
 
-/** A tool threw. `cause` is the thrown value. It is omitted if the failure was read from a log. */
+/** A tool threw. `cause` is the thrown value, and is omitted if the failure was read from a log. */
 export class ToolFailedError extends AgentPersistenceError {
   override readonly code = "tool_failed";
 
-  /** The ids of the calls whose failures caused this one. Set only if read from a log without them in `cause`. */
+  /**
+   * The ids of the calls whose failures caused this failure. Set only for a failure from a log, where `cause` does not
+   * contain them.
+   */
   readonly failedCalls?: readonly string[];
 
   /**
@@ -165,7 +168,7 @@ export class ToolRejectedError extends AgentPersistenceError {
   }
 }
 
-/** A strategy would return the text of a response whose tool calls were not made, without their results. */
+/** A strategy ends with the text of a model response, but the tool calls of this response were not made. */
 export class UnansweredToolCallError extends AgentPersistenceError {
   override readonly code = "unanswered_tool_call";
 

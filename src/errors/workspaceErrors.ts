@@ -15,7 +15,7 @@ export class FileAccessError extends AgentPersistenceError {
   }
 }
 
-/** A file that changed since the agent wrote it, or that cannot be reached. `options` lists the resolutions. */
+/** A file that changed since the agent wrote it, or that cannot be reached. `options` lists the possible decisions. */
 export interface ConflictingFile {
   readonly kind: "file_modified_externally" | "file_deleted" | "file_unreachable" | "git_state_changed";
   /** Relative to the root of the workspace. `.git/HEAD` and `.git/index` refer to the repository. */
@@ -114,7 +114,7 @@ export class GitError extends AgentPersistenceError {
   }
 }
 
-/** A path points outside the workspace, through a link, or into a `.git`. It was neither read nor written. */
+/** A path leads outside the workspace, through a link, or into a `.git`. The file was neither read nor written. */
 export class PathNotAllowedError extends AgentPersistenceError {
   override readonly code = "path_not_allowed";
 

@@ -209,7 +209,9 @@ interface Prefix {
 
 /**
  * Returns the version of a checkpoint and the last position to export for it. The exported lines include the last
- * pruning record, because only this record restates the records before it. @throws CheckpointNotFoundError
+ * pruning record, because only this record restates the records before it.
+ *
+ * @throws CheckpointNotFoundError
  */
 async function prefixTo(log: CopiedLog, agentId: string, checkpointId: string): Promise<Prefix> {
   const { index } = await readEntries(log, agentId, {});

@@ -127,7 +127,9 @@ class ReceivedBlobs {
   }
 
   /**
-   * Resolves after all blobs are stored. @throws InvalidArchiveError for a blob with another hash, or a storage error
+   * Resolves after all blobs are stored.
+   *
+   * @throws InvalidArchiveError for a blob with another hash, or a storage error
    */
   async stored(): Promise<void> {
     await this.ended();

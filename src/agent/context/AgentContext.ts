@@ -101,8 +101,9 @@ export interface AgentLlm {
   /** The history as a frozen snapshot. */
   readonly messages: readonly Message[];
   /**
-   * Appends messages to the history. @throws InvalidInputError for a wrong message. In that case, no message is
-   * appended.
+   * Appends messages to the history.
+   *
+   * @throws InvalidInputError for a wrong message. In that case, no message is appended.
    */
   append(...messages: readonly Message[]): void;
   /** Replaces the history with the messages that `change` returns. */

@@ -80,8 +80,9 @@ export async function requestThrough(
 }
 
 /**
- * Makes the call at `index` of the response. @throws ToolFailedError, ToolOutcomeUnknownError. Other errors fail the
- * run.
+ * Makes the call at `index` of the response.
+ *
+ * @throws ToolFailedError, ToolOutcomeUnknownError. Other errors fail the run.
  */
 export async function callOfResponse(context: AgentContext, call: ResponseToolCall): Promise<unknown> {
   const outcome = await contextOf(context).tools.start(plannedOf(call));

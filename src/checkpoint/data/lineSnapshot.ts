@@ -233,8 +233,9 @@ function ownValue(index: LogProjection, lane: number, slot: StoredValue, order: 
 }
 
 /**
- * Returns the records that turn one history into another. Messages that both contain must have the same order. @param
- * before All its numbers must be lower than the numbers that only `after` contains.
+ * Returns the records that turn one history into another. Messages that both contain must have the same order.
+ *
+ * @param before All its numbers must be lower than the numbers that only `after` contains.
  */
 export function historyDelta(
   lane: number,

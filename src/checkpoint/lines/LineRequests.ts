@@ -41,7 +41,9 @@ export class LineRequests {
 
   /**
    * Invalidates approvals, because an approval lets a call start only once, and only in the agent that requested the
-   * approval. Rejections stay valid. @param isOpenToo Whether open requests for approval become invalid as well.
+   * approval. Rejections stay valid.
+   *
+   * @param isOpenToo Whether open requests for approval become invalid as well.
    */
   #forgetApprovals(order: number, isOpenToo: boolean): void {
     this.asksAgain = true;

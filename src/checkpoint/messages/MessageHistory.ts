@@ -38,7 +38,8 @@ export class MessageHistory {
   };
 
   /**
-   * @param entries The messages in the log. @param numbers The message counter of the log. Defaults to a new counter.
+   * @param entries The messages in the log.
+   * @param numbers The message counter of the log. Defaults to a new counter.
    */
   constructor(entries: readonly NumberedMessage[] = [], numbers: MessageNumbers = { next: 1 }) {
     this.#entries = [...entries];
@@ -208,10 +209,7 @@ function matchKept(before: readonly NumberedMessage[], wanted: readonly Message[
   });
 }
 
-/**
- * Returns a key that is equal for messages with equal plain content. If a rich value has no distinct text form,
- * messages match only by identity.
- */
+/** Returns a key that is equal for messages with equal plain content. */
 function contentKey(message: Message): string {
   return JSON.stringify(message, (_key, value: unknown) => (typeof value === "bigint" ? `${value}n` : value));
 }

@@ -64,8 +64,9 @@ export class HistorySpan {
 }
 
 /**
- * Returns the changes that turn one history into the other. @param touched The numbers of all messages that can differ
- * or have moved.
+ * Returns the changes that turn one history into the other.
+ *
+ * @param touched The numbers of all messages that can differ or have moved.
  */
 export function differences(from: LinkedHistory, to: LinkedHistory, touched: ReadonlySet<number>): HistoryChanges {
   const inBoth = [...touched].filter((number) => from.has(number) && to.has(number));

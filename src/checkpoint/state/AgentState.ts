@@ -83,7 +83,7 @@ export function visitAt(checkpoint: Pick<CheckpointPoint, "version" | "record">)
 }
 
 /**
- * Returns the first visit of a lane without a checkpoint. Each lane has another one, because a run keeps visits of
+ * Returns the first visit of a lane without a checkpoint. It is different for each lane, because a run keeps visits of
  * earlier lanes.
  */
 export function firstVisitOf(lane: number): Visit {

@@ -78,7 +78,9 @@ export class LogProjection extends LogFacts {
 
   /**
    * Returns a projection that starts at the head of this projection. The two share the facts about the whole log,
-   * including facts that are added later. @param state The state at the head.
+   * including facts that are added later.
+   *
+   * @param state The state at the head.
    */
   continued(state: AgentState): LogProjection {
     const next = new LogProjection(this);

@@ -19,7 +19,7 @@ export function isBlobCell(value: unknown): value is BlobCell {
   return typeof reference === "string" && Number.isSafeInteger(bytes) && (bytes as number) >= 0 && hashed;
 }
 
-/** A blob with concatenated contents: the SHA-256 of each in hex, and its length in bytes. */
+/** A blob with several contents in a row. For each content: the SHA-256 in hex and the length in bytes. */
 export interface Pack {
   readonly blob: string;
   readonly contents: readonly (readonly [hash: string, bytes: number])[];

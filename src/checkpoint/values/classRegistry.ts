@@ -15,8 +15,8 @@ const byName = new Map<string, StorableClass>();
 const byPrototype = new Map<object, string>();
 
 /**
- * Registers a class, so that its instances can be stored and restored. Register it with the same name in every process
- * that reads them, before the first run.
+ * Registers a class, so that its instances can be stored and restored. Register the class with the same name in every
+ * process that reads instances, before the first run.
  *
  * @example
  * ```ts
@@ -25,7 +25,7 @@ const byPrototype = new Map<object, string>();
  * }
  * registerClass("Money", Money);
  * ```
- * @param name Stored with each instance. Keep it as long as stored data contains it.
+ * @param name Stored with each instance. Keep the name as long as stored data contains it.
  * @throws InvalidInputError if `name` is not a string or `storable` is not a class.
  * @throws TypeError if the name or the class is already registered differently.
  */

@@ -158,9 +158,9 @@ function restoreFields(fields: object, target: object): object {
 const knownTypes: ReadonlySet<string> = new Set(["undefined", "bigint", "Date", "URL", "number", "map", "set"]);
 
 /**
- * Validates superjson annotations, because stored bytes are untrusted. It rejects annotations that this library never
- * writes, such as `regexp`. It also rejects paths outside of the value, such as `__proto__`. A tree is `[type,
- * children?]` or `children`, with children by path.
+ * Validates superjson annotations, because stored bytes are untrusted. Rejects annotations that this library never
+ * writes, such as `regexp`, and paths outside of the value, such as `__proto__`. A tree is `[type, children?]` or
+ * `children`, with children by path.
  */
 function checkAnnotations(tree: unknown): void {
   if (tree === undefined) return;

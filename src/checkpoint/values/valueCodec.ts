@@ -15,10 +15,16 @@ export type AnswerReference = readonly [
   lane?: number,
 ];
 
-/** The content of `$message`: the number of a message of this history, or of a joined branch, by its lane. */
+/**
+ * The content of `$message`: the number of a message of this history, or the lane of a joined branch and the number of
+ * its message.
+ */
 export type MessageReference = number | readonly [number: number, lane: number];
 
-/** An item of `$outcomes`. Without `output`, it is in the outcome. `part` has `null` for it before other fields. */
+/**
+ * An item of `$outcomes`. If `output` is omitted, the outcome record has the output. If the output comes before other
+ * fields, `part` has `null` in its place.
+ */
 export interface StoredResult {
   readonly part: Readonly<Record<string, unknown>>;
   readonly output?: StoredValue;
@@ -28,7 +34,7 @@ export interface StoredResult {
 const envelopeKeys: ReadonlySet<string> = new Set(["$plain", "$rich", "$blob", "$message", "$answer", "$outcomes"]);
 
 /**
- * Encodes JSON values and the rich values of `richValue`. Rejects other values with their path.
+ * Encodes JSON values and the rich values of `richValue`. Rejects any other value, with its path in the error.
  *
  * @param subject A description of the value for errors.
  * @returns A detached copy.
@@ -67,7 +73,10 @@ interface Walk {
   readonly path: (string | number)[];
 }
 
-/** Copies plain JSON. Marks the root as rich for other values, which `richToJson` then accepts or rejects. */
+/**
+ * Copies plain JSON. If there is any other value, marks the root as rich. `richToJson` then accepts or rejects that
+ * value.
+ */
 function copyPlain(value: unknown, walk: Walk): unknown {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number") {

@@ -1,4 +1,6 @@
-/** Matches call ids that start with a dash, which is one in 64. They have 22 characters, more than any option. */
+/**
+ * Matches call ids that start with a dash. This is one of 64 ids. Call ids have 22 characters, more than any option.
+ */
 const dashedId = /^-[\w-]{21}$/;
 /** A character that process arguments cannot contain. */
 const mark = "\0";

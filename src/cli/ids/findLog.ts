@@ -12,7 +12,8 @@ import { CommandFailure } from "../terminal/CommandFailure.ts";
 export type CheckLog = (agentId: string, first: Pick<Entry, "records">) => void;
 
 /**
- * Finds a log by its id or the start of its id: an agent, or another kind such as a graph thread.
+ * Finds a log by its id or the start of its id. The log can belong to an agent, or be of another kind, such as a graph
+ * thread.
  *
  * @param kind the kind in messages
  * @throws CommandFailure if no log or more than one matches
@@ -34,7 +35,7 @@ export async function findLog(
   return found;
 }
 
-/** Reads the first entry instead of listing, because a storage may contain a hundred thousand agents. */
+/** Reads the first entry of the log. A list would be slow, because a storage may contain a hundred thousand agents. */
 async function isThere(log: RecordLog, agentId: string, check: CheckLog): Promise<boolean> {
   const first = await firstOf(log, agentId);
   if (typeof first === "object") check(agentId, first);

@@ -35,7 +35,7 @@ export async function list(session: Session, options: ListCommandOptions): Promi
   if (found > limit && limit > 0) await output.note(`There are more than ${limit}: --limit shows others.`);
 }
 
-/** Requests one more agent than shown to detect further ones. */
+/** Requests one agent more than are shown, to detect whether there are more. */
 function filterOf({ status, limit, after }: ListCommandOptions): Parameters<AgentInspector["agents"]>[0] {
   return {
     explain: true,
@@ -55,7 +55,7 @@ function rowOf({ output }: Session, agent: ListedAgent): readonly Part[] {
   return [painted("bold", agentId), status, output.ago(updatedAt), String(checkpoints), taskName, why];
 }
 
-/** Names the command that continues an agent, unless another step must precede it. */
+/** Names the command that continues an agent, unless something else must be done first. */
 function whyOf(output: Output, { status, dueAt, stuck, reason, problem }: ListedAgent): string {
   const due = status === "waiting" ? dueText(output, dueAt) : undefined;
   const text = due ?? reason ?? problem?.message ?? "";

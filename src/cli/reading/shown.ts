@@ -36,7 +36,7 @@ export function shown(value: ShownValue | undefined, most?: number): Part {
   return shortValue(value.value, most);
 }
 
-/** Formats a message for people. Its content comes from a log and may have any form. */
+/** Formats a message for people. The content of a message comes from a log and may have any form. */
 export function messageText({ message }: Pick<MessageView, "message">): {
   readonly role: string;
   readonly text: string;

@@ -90,7 +90,10 @@ export function checkpointGraph<Checkpoint extends Node>(
   return rows;
 }
 
-/** Returns the children of each checkpoint, starting with the same lane so that its line stays straight. */
+/**
+ * Returns the children of each checkpoint. A child on the same lane comes first, so that the line of the lane stays
+ * straight.
+ */
 function childrenOf(checkpoints: readonly Node[]): ReadonlyMap<string, readonly string[]> {
   const known = new Map(checkpoints.map((each) => [each.checkpointId, each]));
   const children = new Map<string, string[]>();
@@ -118,7 +121,10 @@ function drawn(columns: readonly (string | undefined)[], own: number): string {
     .trimEnd();
 }
 
-/** Draws lines that fork from a column or join it. `ends` has the characters of the outermost and the others. */
+/**
+ * Draws lines that fork from a column or join it. `ends` has the characters for the outermost column and for the other
+ * columns.
+ */
 function forked(
   columns: readonly (string | undefined)[],
   own: number,

@@ -141,7 +141,7 @@ async function orDamage(add: (problem: Problem) => unknown, read: () => Promise<
 interface SeenCheckpoint {
   readonly agentId: string;
   readonly version: number;
-  /** The generation in its id. `undefined` if only the name is known. */
+  /** The generation in the id of the checkpoint. `undefined` if only the name is known. */
   readonly generation: number | undefined;
   /** The time of the sighting in ISO 8601. */
   readonly at: string | undefined;

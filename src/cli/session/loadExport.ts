@@ -9,7 +9,7 @@ import { keySourceSchema } from "../../storage/KeySource.ts";
 export interface LoadedExport {
   readonly path: string;
   readonly exported: string;
-  /** The export, or what it returns if it is a function. */
+  /** The export. If the export is a function, the value that the function returns. */
   readonly value: unknown;
 }
 
@@ -51,7 +51,10 @@ async function load(path: string): Promise<Readonly<Record<string, unknown>>> {
   }
 }
 
-/** Names the user's module in an error that its code threw. Errors of this library contain advice. */
+/**
+ * Names the user's module in an error that code of the module threw. Errors of this library stay unchanged, because
+ * they contain advice.
+ */
 function notLoaded(place: string, error: unknown): unknown {
   if (AgentPersistenceError.isInstance(error)) return error;
   const { message = String(error) } = Object(error) as Partial<Error>;

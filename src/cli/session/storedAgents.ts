@@ -37,8 +37,8 @@ export async function requireAgent(
 }
 
 /**
- * Returns the agent that `--agent` names, or else an agent without tools on the storage. For commands that need no
- * code.
+ * Returns the agent that `--agent` names. Without `--agent`, returns an agent without tools on the storage. For
+ * commands that need no code.
  *
  * @param purpose the purpose of opening the storage without code
  */
@@ -77,7 +77,7 @@ async function loadAgent(given: string, io: CommandIo): Promise<LoadedAgent> {
   return featureOf(value, path, exported);
 }
 
-/** Tries other copies of this library, because an agent is known only to the copy that its module uses. */
+/** Also tries other copies of this library, because only the copy that the user's module imports knows the agent. */
 async function featureOf(agent: unknown, path: string, exported: string): Promise<LoadedAgent> {
   for await (const library of librariesOf(path)) {
     try {
@@ -93,7 +93,7 @@ async function featureOf(agent: unknown, path: string, exported: string): Promis
   );
 }
 
-/** Yields the copies of the library that the module may use. A TypeScript loader creates another one for CommonJS. */
+/** Yields the copies of the library that the module may use. A TypeScript loader creates a second copy for CommonJS. */
 async function* librariesOf(path: string): AsyncGenerator<Library> {
   yield { persistence };
   const require = createRequire(path);

@@ -24,7 +24,11 @@ async function assertFolderOf(file: string): Promise<void> {
     throw new CommandFailure("notFound", `There is no folder ${dirname(file)} for ${basename(file)}.`);
 }
 
-/** Writes a new file for its owner only, which appears when its data is durable. @throws an Error such as `EEXIST` */
+/**
+ * Writes a new file that only its owner can access. The file appears when its data is durable.
+ *
+ * @throws an Error such as `EEXIST`
+ */
 export async function writeNew(
   file: string,
   pieces: AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>,
@@ -41,8 +45,8 @@ export async function writeNew(
 }
 
 /**
- * Writes a file that only its owner can access. Replaces an existing file after all data is written, and keeps it on
- * failure.
+ * Writes a file that only its owner can access. An existing file is replaced when all data is written, and stays if the
+ * write fails.
  *
  * @throws CommandFailure if its directory is missing
  */
@@ -73,7 +77,7 @@ async function writeWhole(
   }
 }
 
-/** Names the file of the user in an error of Node instead of the temporary file. */
+/** Replaces the name of the temporary file in an error of Node by the name of the user's file. */
 function aboutFile(error: unknown, file: string): unknown {
   const { syscall, message } = Object(error) as NodeJS.ErrnoException;
   if (syscall === undefined) return error;

@@ -43,7 +43,11 @@ interface SqliteConnection extends SqliteDatabase {
 type OpenSqlite = (file: string, readOnly: boolean) => SqliteConnection;
 type SqliteConstructor = new (file: string, options: object) => SqliteConnection;
 
-/** Opens an SQLite file with `node:sqlite`, or else with a driver of the user's project. @throws CommandFailure */
+/**
+ * Opens an SQLite file with `node:sqlite`. If Node does not have it, uses a driver of the user's project.
+ *
+ * @throws CommandFailure
+ */
 async function openSqlite(
   { file }: Extract<StorageAddress, { kind: "sqlite" }>,
   { cwd, purpose }: OpenOptions,
@@ -132,7 +136,10 @@ async function openDynamodb(
   return { storage, close };
 }
 
-/** Loads a module from a directory or else from this package. Returns `undefined` if both lack it. */
+/**
+ * Loads a module from a directory. If the directory does not have it, loads it from this package. Returns `undefined`
+ * if both lack the module.
+ */
 export async function loadFrom(folder: string, name: string): Promise<unknown> {
   for (const from of [pathToFileURL(join(folder, "project.js")), import.meta.url]) {
     const path = resolveFrom(from, name);

@@ -12,7 +12,7 @@ import { resolve } from "node:path";
 import type { Problem } from "../../inspect.ts";
 import type { CommandIo } from "../terminal/CommandIo.ts";
 
-/** What a command got for an encrypted or a sealed storage. */
+/** The keys of an encrypted storage and the options of a sealed storage that the command received. */
 export interface Secrets {
   /** The keys, or all options of `encrypted()`. */
   readonly keys?: unknown;
@@ -48,7 +48,7 @@ const sealedMessage =
   "The storage is sealed, and a change without a seal would be reported by verify. " +
   "Name the options of sealed(), so that the change is sealed, too: --seals ./seals.js#<export>";
 
-/** Returns whether a storage contains seals. A sealed log has them from its first append on. */
+/** Returns whether a storage contains seals. The first append of a sealed log already has a seal. */
 export async function isSealed({ log }: LogPersistenceStorageProvider): Promise<boolean> {
   let unsealed = 0;
   try {

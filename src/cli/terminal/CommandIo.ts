@@ -25,20 +25,23 @@ export interface CommandIo {
   readonly cwd: string;
   now(): number;
   readonly version: string;
-  /** Returns a signal that aborts when the user stops the command. Then stopping no longer exits the process. */
+  /**
+   * Returns a signal that aborts when the user stops the command. After this call, a stop by the user does not exit the
+   * process.
+   */
   stopSignal(): AbortSignal;
   readonly isStopped: boolean;
   /** Asks a yes-or-no question. Requires `canAsk`. */
   confirm(question: string): Promise<boolean>;
   /** Starts a progress bar on standard error. Requires a terminal. */
   progress(title: string, whole: number): Promise<ProgressBar>;
-  /** Standard input and output for a protocol. Other output goes to standard error from then on. */
+  /** Returns standard input and output for a protocol. After this call, all other output goes to standard error. */
   protocol(): { readonly input: Readable; readonly output: Writable };
   /** Redirects output of user code to standard error. */
   divertOutput(): void;
 }
 
-/** The reader of the output has closed it, as `head` does. */
+/** The reader has closed the output, as `head` does. */
 export class ClosedOutputError extends Error {
   constructor(options?: ErrorOptions) {
     super("The reader of standard output has closed it.", options);

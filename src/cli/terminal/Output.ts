@@ -111,7 +111,7 @@ export async function withProgress<Result>(
   }
 }
 
-/** Passes bytes on, and tells how many there were. */
+/** Passes bytes on and reports their number. */
 export async function* counting(
   parts: AsyncIterable<Uint8Array>,
   onBytes: (bytes: number) => void,

@@ -37,7 +37,7 @@ const timeUnits = [
   ["min.", 60_000],
   ["sec.", 1_000],
 ] as const;
-/** The age from which a date is shown instead. */
+/** Times that are older than this are shown as dates. */
 const recentMs = 30 * 86_400_000;
 
 /**

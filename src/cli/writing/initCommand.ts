@@ -67,7 +67,7 @@ async function projectManifest(directory: string, storage: InitOptions["storage"
   };
 }
 
-/** Returns the name of the directory, as far as it may be the name of a package. */
+/** Returns the name of the directory, without characters that the name of a package may not have. */
 function projectName(directory: string): string {
   const name = basename(directory)
     .toLowerCase()

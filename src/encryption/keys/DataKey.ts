@@ -35,7 +35,11 @@ export class DataKey {
     return new DataKey(id, encryption, naming);
   }
 
-  /** Reads the bytes before it returns. @param prefix - bytes before the result that stay plain. Defaults to none. */
+  /**
+   * Encrypts bytes, which it reads before it returns.
+   *
+   * @param prefix - plain bytes to put before the result. Defaults to none.
+   */
   encrypt(bytes: Uint8Array, context: string, prefix?: Uint8Array): Promise<Uint8Array> {
     return encryptWith(this.#encryption, bytes, context, prefix);
   }
@@ -44,7 +48,7 @@ export class DataKey {
     return decryptWith(this.#encryption, bytes, context);
   }
 
-  /** Returns 64 hex characters. Computing or verifying them requires the key. */
+  /** Returns the name of a blob: 64 hex characters. To compute or verify a name, the key is needed. */
   async nameOf(text: string): Promise<string> {
     const known = this.#names.get(text);
     if (known !== undefined) return known;

@@ -38,9 +38,8 @@ export class DataKeys {
   }
 
   /**
-   * Returns the key that encrypted data of an agent, or `undefined` if it is not the key of this agent.
-   *
-   * @param id - the id that is stored with the data.
+   * Returns the key that encrypted some data of an agent, or `undefined` if the key does not belong to this agent.
+   * @param id - the id of the key, which is stored with the data.
    * @throws KeyMissingError if the agent has no key.
    */
   async reading(agentId: string, id: string): Promise<DataKey | undefined> {
@@ -55,7 +54,8 @@ export class DataKeys {
   /**
    * Returns the key for new data of an agent.
    *
-   * @param hasData - returns whether the agent has encrypted data. Its key then existed, and is not created again.
+   * @param hasData - returns whether the agent has encrypted data. In that case a key existed, and no new key is
+   * created.
    * @param original - the agent that a new agent is a fork of. Defaults to none.
    * @throws KeyMissingError
    */
@@ -72,8 +72,8 @@ export class DataKeys {
   }
 
   /**
-   * Reads the key of an agent again, because another process may have destroyed or replaced it. A key that the current
-   * key of the source did not encrypt is encrypted with the current key.
+   * Reads the key of an agent again, because another process may have destroyed or replaced it. If the current key of
+   * the source did not encrypt this key, encrypts it with the current key.
    *
    * @returns whether the key was encrypted again.
    * @throws KeyMissingError
@@ -92,7 +92,7 @@ export class DataKeys {
     return this.#log.removeReplaced(agentId);
   }
 
-  /** Returns the agents whose redacted values an agent has copied as their fork. */
+  /** Returns the agents from which an agent was forked. Their redacted values were copied to this agent. */
   async originalsOf(agentId: string): Promise<readonly string[]> {
     return (await this.#find(agentId))?.stored.forkOf ?? [];
   }
@@ -102,7 +102,7 @@ export class DataKeys {
     return this.#log.logIds();
   }
 
-  /** Returns the id of the agent whose key a log has, or `undefined` if the key was destroyed. */
+  /** Returns the id of the agent to which the key in a log belongs, or `undefined` if the key was destroyed. */
   agentIdIn(logId: string): Promise<string | undefined> {
     return this.#log.agentIdIn(logId);
   }

@@ -17,7 +17,10 @@ export interface StoredKey {
   readonly keyId: string;
   /** The encrypted data key, in base64url. */
   readonly wrapped: string;
-  /** The agents whose redacted values this agent has copied as their fork. Omitted if it is no fork. */
+  /**
+   * The agents from which this agent was forked. Their redacted values were copied to it. Omitted if the agent is no
+   * fork.
+   */
   readonly forkOf?: readonly string[] | undefined;
 }
 
@@ -36,7 +39,10 @@ export const keyStatus = "data_key";
 const orderBehindAll = `${orderBehindAgents}~`;
 /** Sorts directly behind all keys. */
 export const orderBehindKeys = `${orderBehindAll}!`;
-/** The maximum time to wait for the log of a key. It exceeds the lease of a process that was killed elsewhere. */
+/**
+ * The maximum time to wait for the log of a key. It is longer than the lease of a process that was killed on another
+ * machine.
+ */
 const waitMs = 30_000;
 const prefix = "data_key:";
 const idOfUnreadableKey = "unreadable";
@@ -53,8 +59,8 @@ export function agentIdOf(logId: string): string {
 }
 
 /**
- * The encrypted data keys of a storage. Each key has a separate log, because a key must be replaced and destroyed
- * without the data. A dropped or pruned log loses its bytes.
+ * The encrypted data keys of a storage. Each key has a separate log, so that it can be replaced and destroyed without
+ * the agent's data. When such a log is dropped or pruned, the bytes of the key are removed.
  */
 export class KeyLog {
   readonly #log: RecordLog;
@@ -86,7 +92,9 @@ export class KeyLog {
     return added ?? this.create(agentId, make);
   }
 
-  /** Replaces a key, and removes the bytes of the earlier one. Does nothing if the agent has another key by now. */
+  /**
+   * Replaces a key, and removes the bytes of the earlier key. Does nothing if the agent has got another key meanwhile.
+   */
   async replace(before: StoredKey, make: () => Promise<StoredKey>): Promise<void> {
     const { agentId } = before;
     await this.#owning(agentId, neverDone, async (owned) => {
@@ -107,7 +115,7 @@ export class KeyLog {
     });
   }
 
-  /** Removes the bytes of earlier keys that a crash during their replacement left. */
+  /** Removes the bytes of earlier keys that were left by a crash while they were replaced. */
   async removeReplaced(agentId: string): Promise<void> {
     let wasReplaced = false;
     for await (const { records } of this.#log.read(await this.#idOf(agentId)))
@@ -125,7 +133,11 @@ export class KeyLog {
     }
   }
 
-  /** Removes the key of an agent and its bytes. @param id - the id of the key to remove. Defaults to any key. */
+  /**
+   * Removes the key of an agent and the bytes of the key.
+   *
+   * @param id - the id of the key to remove. Defaults to any key.
+   */
   async destroy(agentId: string, id?: string): Promise<void> {
     const drop = async (owned: OwnedLog) => {
       if (id === undefined || (await this.keyIdOf(agentId)) === id) await owned.drop();
@@ -140,7 +152,11 @@ export class KeyLog {
         if (listed.status === status && isKeyLogId(listed.agentId)) yield listed.agentId;
   }
 
-  /** Returns the id of the agent whose key a log has. `undefined` if destroyed. @throws AuthenticationFailedError */
+  /**
+   * Returns the id of the agent to which the key in a log belongs. `undefined` if the key was destroyed.
+   *
+   * @throws AuthenticationFailedError
+   */
   async agentIdIn(logId: string): Promise<string | undefined> {
     let found: unknown;
     for await (const { records } of this.#log.read(logId)) found = records[0] ?? found;

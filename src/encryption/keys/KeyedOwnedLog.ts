@@ -5,13 +5,13 @@ import type { OwnedLog } from "../../storage/RecordLog.ts";
 export interface KeyedLogContext {
   /** Returns the reason of a request to stop. Must not reject. */
   readonly openReason: (reason: string) => Promise<string>;
-  /** Returns the id of the key that is destroyed with the data. `undefined` if there is none. */
+  /** Returns the id of the key that is destroyed together with the data. `undefined` without a key. */
   readonly keyId: () => Promise<string | undefined>;
   readonly dropped: (keyId: string) => Promise<void>;
   readonly onEnd: () => void;
 }
 
-/** The base of an owned log whose agent has a data key. The reason of a request to stop is stored in another form. */
+/** The base class of owned logs whose agent has a data key. It converts the stored reason of a request to stop. */
 export abstract class KeyedOwnedLog extends OwnedLogWrapper {
   readonly #context: KeyedLogContext;
   readonly #lost = new AbortController();

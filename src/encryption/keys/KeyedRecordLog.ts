@@ -65,7 +65,10 @@ export abstract class KeyedRecordLog extends RecordLogWrapper {
     };
   }
 
-  /** Encrypts the key of an agent with the current key of the source. A new agent destroys the key of a deleted one. */
+  /**
+   * Encrypts the key of an agent with the current key of the source. For a new agent, destroys the key that a deleted
+   * agent with the same id left.
+   */
   protected async prepareKey(
     agentId: string,
     { nonce }: LogOwner,
@@ -80,7 +83,9 @@ export abstract class KeyedRecordLog extends RecordLogWrapper {
     if ((await this.stored.owner(agentId))?.nonce === nonce) await this.keys.destroy(agentId, keyId);
   }
 
-  /** @param position - the position of the last append, if known. It stays when an agent is deleted. */
+  /**
+   * @param position - the position of the last append, if known. A log keeps its position when the agent is deleted.
+   */
   protected async hasData(agentId: string, position?: number): Promise<boolean> {
     if (position === 0) return false;
     const after = position === undefined ? undefined : { after: position - 1 };

@@ -27,10 +27,10 @@ const nodeCrypto = process?.getBuiltinModule?.("node:crypto");
 const [algorithm, options] = ["aes-256-gcm", { authTagLength: tagBytes }] as const;
 
 /**
- * Encrypts with AES-256-GCM under a random nonce, which precedes the result. Reads the bytes before it returns, so that
- * the caller may change them afterwards.
+ * Encrypts with AES-256-GCM and a random nonce. The result starts with the nonce. The bytes are read before the
+ * function returns, so the caller may change them afterwards.
  *
- * @param prefix - bytes before the nonce that stay plain. Defaults to none.
+ * @param prefix - plain bytes to put before the nonce. Defaults to none.
  */
 export async function encryptWith(
   key: CryptoKey,
@@ -57,8 +57,8 @@ export async function encryptWith(
 }
 
 /**
- * Returns bytes that the caller overwrites completely. Filling large ones with zeros takes as long as a tenth of their
- * encryption.
+ * Returns a buffer that the caller overwrites completely. Large buffers are not filled with zeros, because that takes a
+ * tenth of the time of encrypting them.
  */
 function newBytes(length: number): Uint8Array {
   return nodeBuffer?.allocUnsafeSlow(length) ?? new Uint8Array(length);

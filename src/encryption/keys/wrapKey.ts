@@ -36,7 +36,7 @@ export async function wrapKey(
 }
 
 /**
- * Decrypts a data key. Resolves to `undefined` if the key of the source did not encrypt it for this place.
+ * Decrypts a data key. Resolves to `undefined` if the key of the source did not encrypt this data key for this place.
  *
  * @throws KeyMissingError, StorageError
  */

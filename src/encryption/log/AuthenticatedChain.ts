@@ -12,8 +12,8 @@ interface Jump {
 }
 
 /**
- * Verifies that a storage returned all decrypted appends. The storage can skip appends that a `pruned` record names, and
- * anyone who can write the storage could add such a record. Only decrypted records count here.
+ * Verifies that a storage has left out no append. A storage can skip appends that a `pruned` record names, and anyone
+ * who can write the storage could add a `pruned` record. So only decrypted records count here.
  */
 export class AuthenticatedChain {
   readonly #agentId: string;
@@ -73,7 +73,10 @@ export class AuthenticatedChain {
     return chain.accept(to) === undefined;
   }
 
-  /** Whether consecutive gaps end before an append and start at or before the append after `position`. */
+  /**
+   * Whether consecutive gaps lead from `position` to an append: they start at or before the next position and end just
+   * before the append.
+   */
   #leadsFrom(position: number, { position: next, prev }: Pick<Link, "position" | "prev">): boolean {
     const ending = this.#gaps.filter(({ first, last, after }) => first <= last && last === next - 1 && after === prev);
     return ending.some(

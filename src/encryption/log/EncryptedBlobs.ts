@@ -15,7 +15,10 @@ interface BlobPlace {
 
 const version = new Uint8Array([1]);
 
-/** The blobs of an encrypted log. Their references contain the hash of the plain bytes, their stored names do not. */
+/**
+ * The blobs of an encrypted log. A reference contains the hash of the plain bytes. The stored name of the blob does
+ * not.
+ */
 export class EncryptedBlobs implements BlobStore {
   readonly #blobs: Required<Pick<BlobStore, "putNamed" | "getNamed" | "delete">>;
   readonly #keys: DataKeys;
@@ -48,7 +51,7 @@ export class EncryptedBlobs implements BlobStore {
     return this.#put({ key: created, sha256 }, { agentId, generation, encoding }, copy);
   }
 
-  /** Reads the bytes before its first await, so that they need no copy. */
+  /** Stores bytes. They are read before the first await, so no copy is needed. */
   async #put(
     { key, sha256 }: { readonly key: DataKey; readonly sha256: Sha256 },
     { agentId, generation, encoding }: BlobPlace,

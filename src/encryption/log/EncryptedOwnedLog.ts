@@ -20,11 +20,11 @@ export interface SealedPlace {
   readonly summary: LogAppend["summary"];
 }
 
-/** An encrypted log that this process owns. It has the positions of the log below. */
+/** An encrypted log that this process owns. Its positions are those of the stored log. */
 export class EncryptedOwnedLog extends KeyedOwnedLog {
   readonly #agentId: string;
   readonly #context: EncryptedLogContext;
-  /** The end of the plain log after all queued appends. `undefined` until it was read. */
+  /** The end of the plain log after all queued appends. `undefined` until the end has been read. */
   #expectedEnd: ChainLink | undefined;
   /** The prunings and appends that wait for a turn. A pruning can change the generation, to which an append is bound. */
   #waiting = 0;
@@ -36,7 +36,7 @@ export class EncryptedOwnedLog extends KeyedOwnedLog {
     this.#expectedEnd = end ?? (owned.position === 0 ? { position: 0, checksum: "" } : undefined);
   }
 
-  /** Notes the last plain append that a read found, so that the first append does not read it again. */
+  /** Notes the last plain append that was read, so that the first append need not read it again. */
   noteEnd(end: ChainLink): void {
     if (this.#expectedEnd === undefined && end.position === this.owned.position) this.#expectedEnd = end;
   }
@@ -91,7 +91,9 @@ export class EncryptedOwnedLog extends KeyedOwnedLog {
       });
   }
 
-  /** The log below stores no append at another position, and acknowledges a repeated one by its id. */
+  /**
+   * Appends again. The stored log accepts no append at another position, and acknowledges a repeated append by its id.
+   */
   async #acknowledgeAgain(id: string, expectedPosition: number): Promise<number> {
     if (this.failed) throw this.failed.error;
     if (expectedPosition === this.position)

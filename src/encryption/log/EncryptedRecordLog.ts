@@ -37,8 +37,8 @@ export interface EncryptedRecordLogOptions {
 const decryptedAtOnce = 16;
 
 /**
- * Encrypts everything that a log stores about its agents, except ids, positions, sizes and the fields of lists. The log
- * below sees only encrypted appends, summaries, blobs and reasons, so this works for every storage.
+ * Encrypts everything that a log stores about its agents, except ids, positions, sizes and the fields of lists. The
+ * wrapped log sees only encrypted appends, summaries, blobs and reasons, so this works for every storage.
  */
 export class EncryptedRecordLog extends KeyedRecordLog {
   readonly blobs: BlobStore;
@@ -212,7 +212,8 @@ async function* withoutKeys(
 }
 
 /**
- * Maps items in order while up to `width` calls run concurrently. An error of the items follows the results before it.
+ * Maps items in order while up to `width` calls run concurrently. If `items` throws, the results of earlier items are
+ * yielded first.
  */
 async function* inParallel<Item, Result>(
   items: AsyncIterable<Item>,

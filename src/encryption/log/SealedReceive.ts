@@ -18,7 +18,10 @@ export interface SealedReceiveOptions {
   readonly sha256: Sha256;
 }
 
-/** Encrypts the appends of another log while they arrive. Positions, ids and generations stay, checksums are new. */
+/**
+ * Encrypts the appends of another log while they arrive. Positions, ids and generations stay the same. Checksums are
+ * new.
+ */
 export class SealedReceive {
   readonly #options: SealedReceiveOptions;
   #key: DataKey | undefined;
@@ -54,7 +57,7 @@ export class SealedReceive {
     checked.end();
   }
 
-  /** Returns the encrypted append that follows the received ones. */
+  /** Returns the encrypted append that follows the received appends. */
   async last(end: { readonly generation: number; readonly position: number }, append: LastAppend): Promise<LogAppend> {
     const { agentId, plain, sha256 } = this.#options;
     const key = this.#key as DataKey;
@@ -99,7 +102,7 @@ export class SealedReceive {
     return bytes.slice(0, -1);
   }
 
-  /** Notes that appends before a position are missing, because they were pruned in the other log. */
+  /** Notes that appends before a position are missing because the other log was pruned. */
   #noteJumpTo(position: number, prev: string): void {
     const { position: end, checksum } = this.#stored;
     if (end === 0 || position === end + 1) return;

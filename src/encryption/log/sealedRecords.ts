@@ -36,8 +36,8 @@ export interface OpenedAppend {
 }
 
 /**
- * Returns the records to store for an append: its encrypted bytes, the names of its blobs, and the gaps of a pruning.
- * The storage needs the names and the gaps. They are bound to the encrypted bytes.
+ * Returns the records to store for an append: the encrypted bytes, and, because the storage needs them, the names of
+ * its blobs and the gaps of a pruning. The encrypted bytes authenticate these names and gaps.
  *
  * @param encoded - the append as the library encodes it, without a line break.
  * @param gaps - the gaps of the append, with the checksums of the stored appends.
