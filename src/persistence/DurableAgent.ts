@@ -135,9 +135,8 @@ export class DurableAgent {
     const point = await executionPointOf(this.#setup.graph, options);
     await using journal = await this.#setup.openJournal(this.agentId);
     const { log } = await finishRollback(this.#setup, journal);
-    await continueFromHead(journal, log, {
+    await continueFromHead(this.#setup, journal, log, {
       ...point,
-      setup: this.#setup,
       move: "execution_point",
       pauseReason: `execution point set to node ${point.node}`,
     });

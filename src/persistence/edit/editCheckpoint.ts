@@ -20,6 +20,7 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { assertCheckpointFits } from "../record/checkpointRecord.ts";
 import { changedStructure } from "../record/strategyRecord.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
+import { giveBackEvents } from "../waiting/giveBackEvents.ts";
 import { stateAt } from "../../checkpoint/state/foldTo.ts";
 import { findCheckpoint } from "../../journal/findCheckpoint.ts";
 import { messagesOf } from "../../journal/messagesOf.ts";
@@ -56,6 +57,7 @@ export async function editCheckpoint(
   const edit = await editOf(setup, before, pointIn(before, version), options);
   const log = before.index.rollback ? (await finishRollback(setup, journal)).log : before;
   const target = pointIn(log, version);
+  await giveBackEvents(setup, { log });
   const { run, reopens } = branchRun(journal, log, target);
   const begun = restartLines(journal, log, linesAt(log.index, target), {
     move: "edit",

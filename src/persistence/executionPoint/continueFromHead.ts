@@ -23,14 +23,13 @@ import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { CheckpointHead } from "../record/checkpointRecord.ts";
 import { changedStructure } from "../record/strategyRecord.ts";
+import { giveBackEvents } from "../waiting/giveBackEvents.ts";
 import type { ExecutionPoint } from "./executionPoint.ts";
 
 /** The position at which the agent continues: an {@link ExecutionPoint}, or other messages for the next node. */
 export type NextPoint = (ExecutionPoint | Required<Pick<ExecutionPoint, "messageHistory">>) & {
   readonly move: "execution_point" | "rollback";
   readonly pauseReason: string;
-  /** The agent of the node. Its code structure is recorded. If omitted, the stored structure stays. */
-  readonly setup?: PersistenceSetup;
 };
 
 /**
@@ -39,8 +38,14 @@ export type NextPoint = (ExecutionPoint | Required<Pick<ExecutionPoint, "message
  *
  * @throws CheckpointNotFoundError if the agent has no head.
  */
-export async function continueFromHead(journal: Journal, log: AgentLog, point: NextPoint): Promise<void> {
-  const { head, state } = headFor(log, point);
+export async function continueFromHead(
+  setup: PersistenceSetup,
+  journal: Journal,
+  log: AgentLog,
+  point: NextPoint,
+): Promise<void> {
+  const { head, state } = headFor(setup.graph, log, point);
+  await giveBackEvents(setup, { log });
   const { run, reopens } = runAt(head, log.index);
   const reader = log.reader(state);
   const history = new MessageHistory(
@@ -55,7 +60,7 @@ export async function continueFromHead(journal: Journal, log: AgentLog, point: N
   const next = begins ? point.input : reader.read(state.checkpoint?.record.input);
   const input = journal.writer.input(next, `the input of node "${node}"`, lane, (message) => history.numberOf(message));
   const records = historyRecords(history.takeChanges(), lane, journal.writer);
-  if (point.setup) records.unshift(...changedStructure(point.setup, state, lane, journal));
+  if (begins) records.unshift(...changedStructure(setup, state, lane, journal));
   const { place } = log.index.lanes.get(head.record.lane)?.record ?? {};
   const begun = begins && { inputType: undefined, unresolved: undefined, joined: undefined };
   const checkpoint = { node, input, visit: undefined, ...begun };
@@ -66,11 +71,11 @@ export async function continueFromHead(journal: Journal, log: AgentLog, point: N
 }
 
 function headFor(
+  graph: StrategyGraph,
   { index, agentId }: AgentLog,
   point: NextPoint,
 ): { readonly head: CheckpointPoint; readonly state: AgentState } {
-  const { setup } = point;
-  const lane = setup && "node" in point ? laneForNode(index, setup.graph, point.node) : index.lines.mainLane;
+  const lane = "node" in point ? laneForNode(index, graph, point.node) : index.lines.mainLane;
   const head = index.latestOf(lane) ?? index.latest;
   const state = head && foldTo(index, head);
   if (!head || !state) throw new CheckpointNotFoundError(agentId, undefined, []);

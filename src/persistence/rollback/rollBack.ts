@@ -283,7 +283,11 @@ async function restoreMessages(
   findCheckpoint(before, checkpointId);
   const { log } = await finishRollback(setup, journal, onFailure);
   const { messages: messageHistory, report } = historyOnly(log, checkpointId);
-  await continueFromHead(journal, log, { messageHistory, move: "rollback", pauseReason: "messages rolled back" });
+  await continueFromHead(setup, journal, log, {
+    messageHistory,
+    move: "rollback",
+    pauseReason: "messages rolled back",
+  });
   return report;
 }
 

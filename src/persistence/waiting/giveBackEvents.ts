@@ -1,20 +1,22 @@
+import type { AgentState } from "../../checkpoint/state/AgentState.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import type { StoredState } from "../starting/startRecorder.ts";
 
 /**
  * Makes events available again whose receipt was cut short, because the requests of a line that is left have no reply
  * in the log. Call it before the log shows that the line is left: until then, the same requests can receive the same
  * events.
  *
+ * @param stored The log. `state` is the head of the main line, for a log that was not read from its start.
  * @param received Answered requests that the line has not read yet.
  */
 export async function giveBackEvents(
   setup: PersistenceSetup,
-  { log: { agentId, index }, state }: StoredState,
+  { log: { agentId, index }, state }: { readonly log: AgentLog; readonly state?: AgentState },
   received: readonly string[] = [],
 ): Promise<void> {
-  const unanswered = [...state.requests.keys(), ...index.requests.unanswered].filter((id) => {
-    const known = state.requests.get(id) ?? index.requests.get(id);
+  const unanswered = [...(state?.requests.keys() ?? []), ...index.requests.unanswered].filter((id) => {
+    const known = state?.requests.get(id) ?? index.requests.get(id);
     return known?.reply === undefined && known?.record.event !== undefined;
   });
   const requests = [...new Set([...unanswered, ...received])];

@@ -1,4 +1,10 @@
-import { type AgentContext, InMemoryPersistenceStorageProvider, persistence, strategy } from "agent-persistence";
+import {
+  type AgentContext,
+  type DurableAgent,
+  InMemoryPersistenceStorageProvider,
+  persistence,
+  strategy,
+} from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { Inbox } from "../../../../src/journal/inbox/Inbox.ts";
@@ -105,5 +111,26 @@ describe("an event whose receipt a crash cut short", () => {
     await durable.reject(requestId, "not needed");
     await expect(agent.resume({ agentId: "a" })).rejects.toMatchObject({ reason: "not needed" });
     expect(await agent.run("next", { agentId: "a", unfinished: "abandon" })).toMatchObject(received);
+  });
+
+  it.each<[string, (durable: DurableAgent) => Promise<unknown>]>([
+    ["at another execution point", (durable) => durable.setExecutionPoint({ nodeId: "receive", input: "go" })],
+    [
+      "from an edited checkpoint",
+      async (durable) => {
+        const [first] = (await durable.getCheckpoints()).filter(({ runId }) => runId === "r1");
+        await durable.editCheckpoint(first?.checkpointId ?? "", { by: "me", reason: "test", lastInput: "again" });
+      },
+    ],
+    [
+      "with restored messages",
+      (durable) => durable.rollbackToLatestCheckpoint({ rollbackStrategy: "message_history_only" }),
+    ],
+  ])("goes to the run that continues %s", async (_move, move) => {
+    const { agent, durable, crashAfterTake } = await waitingAgent();
+    await durable.send("paid", "one");
+    await crashAfterTake();
+    await move(durable);
+    expect(await agent.resume({ agentId: "a" })).toMatchObject(received);
   });
 });
