@@ -36,7 +36,7 @@ export async function forkAgent(
     try {
       return await copy(setup, log, source, forkId);
     } catch (error) {
-      if (attempt === mostAttempts || (await isAsRead(setup.log, source))) throw error;
+      if (attempt === mostAttempts || (await isAsRead(setup.log, source).catch(() => true))) throw error;
     }
   }
 }

@@ -1,5 +1,6 @@
 import { type AgentContext, persistence } from "agent-persistence";
-import { describe, expect, it } from "vitest";
+import type { LogPersistenceStorageProvider, RecordLog } from "agent-persistence/storage";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { asking } from "../support/asking.ts";
 import { chain } from "../support/calledAgents.ts";
@@ -98,5 +99,22 @@ describe.each(logStorages)("$name: a fork", (storage) => {
     const [request] = await persistence(agent()).agent("b").getRequests();
     const answers = { [request?.requestId ?? ""]: true };
     expect(await agent().resume({ agentId: "b", answers })).toMatchObject({ output: "go true" });
+  });
+
+  it("whose copy fails rejects with that failure, even if the log cannot be read afterwards", async () => {
+    const provider = (await storage.open())() as LogPersistenceStorageProvider;
+    const agent = durableAgent(
+      asking(async (input) => input),
+      provider,
+    );
+    await agent.run("go");
+    const { log } = provider;
+    vi.spyOn(log as Required<RecordLog>, "receive").mockImplementation(async () => {
+      vi.spyOn(log, "read").mockImplementation(() => {
+        throw new Error("unreadable");
+      });
+      throw new Error("full");
+    });
+    await expect(persistence(agent).agent("a").fork("b")).rejects.toThrow("full");
   });
 });
