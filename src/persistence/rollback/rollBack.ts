@@ -209,6 +209,7 @@ export async function finishOtherRedo(
  * Finishes an interrupted rollback before the agent continues from its head.
  *
  * @param onFailure the reaction to a call that cannot be reverted. Defaults to `stop`.
+ * @param signal Ends the rollback, which stays open. Defaults to the loss of the agent.
  * @returns the whole log afterwards, and the calls that could not be reverted.
  * @throws RollbackIncompleteError, ToolCallInDoubtError if it cannot finish. The rollback stays open.
  */
@@ -216,6 +217,7 @@ export async function finishRollback(
   setup: PersistenceSetup,
   journal: Journal,
   onFailure?: OnRevertFailure,
+  signal: AbortSignal = journal.lost,
 ): Promise<{ readonly log: AgentLog; readonly left: RollbackReport["failed"] }> {
   const log = await journal.readAll();
   if (!log.index.rollback) return { log, left: [] };
@@ -223,7 +225,7 @@ export async function finishRollback(
   // A run in progress continues, because the run itself may have requested the rollback.
   const isRunning = journal.statusState.current?.status === "in_progress";
   const leaves = isRunning ? undefined : pausedAt(target);
-  const rollback = { setup, journal, log, target, base, signal: journal.lost, onFailure, ...(leaves && { leaves }) };
+  const rollback = { setup, journal, log, target, base, signal, onFailure, ...(leaves && { leaves }) };
   const finish = async () => (await rollBack(rollback)).report;
   const { failed: left } = await (setup.telemetry ? setup.telemetry.rollback(journal.agentId, finish) : finish());
   return { log: await journal.readAll(), left };

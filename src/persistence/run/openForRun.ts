@@ -5,7 +5,7 @@ import { whileBusy } from "../../journal/shape/whileBusy.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { OwnTurn } from "./joinOrRun.ts";
 import type { RevertibleCall, RunResult } from "../../agent/feature/RunResult.ts";
-import type { DurableCall } from "./DurableCall.ts";
+import { type DurableCall, signalOf } from "./DurableCall.ts";
 
 interface OpenedForRun {
   readonly journal: Journal;
@@ -70,17 +70,15 @@ async function joined(journal: Journal, { agentId, options }: RunRequest): Promi
 }
 
 /** Finishes an interrupted rollback. @returns the calls not reverted, empty unless the caller abandons runs. */
-export async function finishOpenRollback({
-  setup,
-  journal,
-  request: { options },
-}: DurableCall): Promise<readonly RevertibleCall[]> {
+export async function finishOpenRollback(call: DurableCall): Promise<readonly RevertibleCall[]> {
+  const { setup, journal } = call;
+  const { options } = call.request;
   if (!journal.head?.log.index.rollback) return [];
   const { finishRollback } = await import("../rollback/rollBack.ts");
   const abandons = "unfinished" in options && options.unfinished === "abandon";
-  const { left } = await finishRollback(setup, journal, abandons ? "leave" : "stop");
+  const { left } = await finishRollback(setup, journal, abandons ? "leave" : "stop", signalOf(call));
   await journal.readHead();
-  return (abandons ? left : []).map(({ error: _error, ...call }) => call);
+  return (abandons ? left : []).map(({ error: _error, ...reverting }) => reverting);
 }
 
 export function withEffects(result: RunResult<unknown>, remaining: readonly RevertibleCall[]): RunResult<unknown> {

@@ -204,6 +204,21 @@ describe.each(logStorages)("$name: an interrupted inverse", (storage) => {
     expect(undone(world)).toEqual(["undo c"]);
   });
 
+  it.each(["run", "resume"] as const)("ends a %s that is aborted while it finishes the rollback", async (verb) => {
+    const { world, build } = await cutShort();
+    const stop = new AbortController();
+    const onToolCallInDoubt = () => {
+      stop.abort(new Error("enough"));
+      return "retry" as const;
+    };
+    const { agent } = build({ onToolCallInDoubt });
+    const { signal } = stop;
+    const ended = verb === "run" ? agent.run("go", { runId: "r", signal }) : agent.resume({ signal });
+    await expect(ended).rejects.toThrow("enough");
+    expect(undone(world)).toEqual(["undo c"]);
+    expect((await undoAll(build({ onToolCallInDoubt: () => "retry" }))).reverted).toHaveLength(3);
+  });
+
   it("runs again if it is declared idempotent", async () => {
     const { world, build } = await cutShort({ inverseEffect: "idempotent" });
     await undoAll(build());
