@@ -1,6 +1,6 @@
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
-import { encryptedLogOf } from "./keys/KeyedRecordLog.ts";
+import { encryptedLogOf } from "./keys/KeyedLog.ts";
 
 /** The prefix of the log with the events that were sent to an agent. */
 const inboxPrefix = "inbox:";

@@ -1,6 +1,6 @@
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
-import { encryptedLogOf } from "./keys/KeyedRecordLog.ts";
+import { encryptedLogOf } from "./keys/KeyedLog.ts";
 import { agentIdOf } from "./keys/KeyLog.ts";
 
 /** The result of {@link reencrypt} for one agent. */

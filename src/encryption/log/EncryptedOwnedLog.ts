@@ -3,7 +3,7 @@ import { PositionConflictError } from "../../errors/storageErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { encodeAppend } from "../../storage/appends/encodeAppend.ts";
 import type { LogAppend, OwnedLog } from "../../storage/RecordLog.ts";
-import { type KeyedLogContext, KeyedOwnedLog } from "../keys/KeyedOwnedLog.ts";
+import { type KeyedLogContext, KeyedOwnedLog } from "../keys/KeyedLog.ts";
 import { encryptedKind } from "./sealedRecords.ts";
 
 export interface EncryptedLogContext extends KeyedLogContext {
@@ -22,7 +22,6 @@ export interface SealedPlace {
 
 /** An encrypted log that this process owns. Its positions are those of the stored log. */
 export class EncryptedOwnedLog extends KeyedOwnedLog {
-  readonly #agentId: string;
   readonly #context: EncryptedLogContext;
   /** The end of the plain log after all queued appends. `undefined` until the end has been read. */
   #expectedEnd: ChainLink | undefined;
@@ -31,7 +30,6 @@ export class EncryptedOwnedLog extends KeyedOwnedLog {
 
   constructor(agentId: string, owned: OwnedLog, context: EncryptedLogContext, end?: ChainLink) {
     super(agentId, owned, context);
-    this.#agentId = agentId;
     this.#context = context;
     this.#expectedEnd = end ?? (owned.position === 0 ? { position: 0, checksum: "" } : undefined);
   }
@@ -77,7 +75,7 @@ export class EncryptedOwnedLog extends KeyedOwnedLog {
   #prepare(end: ChainLink, entry: LogAppend, expectedPosition: number): () => Promise<number> {
     if (expectedPosition !== end.position) return () => this.#acknowledgeAgain(entry.id, expectedPosition);
     const { generation } = this;
-    const appended = encodeAppend(this.#agentId, entry, generation, end, this.#context.sha256);
+    const appended = encodeAppend(this.agentId, entry, generation, end, this.#context.sha256);
     const encoded = appended.encoded.subarray(0, -1);
     const { id, snapshot } = entry;
     const gaps = entry.records.some(({ kind }) => kind === "pruned") ? structuredClone(entry.records) : [];
@@ -97,7 +95,7 @@ export class EncryptedOwnedLog extends KeyedOwnedLog {
   async #acknowledgeAgain(id: string, expectedPosition: number): Promise<number> {
     if (this.failed) throw this.failed.error;
     if (expectedPosition === this.position)
-      throw new PositionConflictError(this.#agentId, expectedPosition, this.position);
+      throw new PositionConflictError(this.agentId, expectedPosition, this.position);
     return this.owned.append({ id, records: [{ kind: encryptedKind }] }, expectedPosition);
   }
 }

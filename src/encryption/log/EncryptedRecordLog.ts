@@ -14,15 +14,16 @@ import type {
   ReceiveArguments,
   RecordLog,
 } from "../../storage/RecordLog.ts";
+import type { Receive } from "../../storage/LogWrapper.ts";
 import { processOwner } from "../../storage/ReleasableLog.ts";
 import { isAmong, isSelected, unreadable } from "../../storage/summaries.ts";
 import type { DataKey } from "../keys/DataKey.ts";
 import type { DataKeys } from "../keys/DataKeys.ts";
-import { assertNoKeyLog, KeyedRecordLog } from "../keys/KeyedRecordLog.ts";
+import { assertNoKeyLog, KeyedRecordLog } from "../keys/KeyedLog.ts";
 import { keyStatus, orderBehindKeys } from "../keys/KeyLog.ts";
 import { AuthenticatedChain } from "./AuthenticatedChain.ts";
 import { EncryptedBlobs } from "./EncryptedBlobs.ts";
-import { EncryptedOwnedLog, type SealedPlace } from "./EncryptedOwnedLog.ts";
+import { type EncryptedLogContext, EncryptedOwnedLog, type SealedPlace } from "./EncryptedOwnedLog.ts";
 import { SealedReceive } from "./SealedReceive.ts";
 import { type OpenedAppend, openRecords, sealRecords, translatedGaps } from "./sealedRecords.ts";
 import { openSummary, type PlainField, sealSummary } from "./sealedSummary.ts";
@@ -40,19 +41,16 @@ const decryptedAtOnce = 16;
  * Encrypts everything that a log stores about its agents, except ids, positions, sizes and the fields of lists. The
  * wrapped log sees only encrypted appends, summaries, blobs and reasons, so this works for every storage.
  */
-export class EncryptedRecordLog extends KeyedRecordLog {
+export class EncryptedRecordLog extends KeyedRecordLog<EncryptedOwnedLog> {
   readonly blobs: BlobStore;
-  readonly receive?: NonNullable<RecordLog["receive"]>;
   readonly #plain: readonly PlainField[];
   readonly #sha256: () => Promise<Sha256>;
-  readonly #owned = new Map<string, EncryptedOwnedLog>();
 
   constructor(log: RecordLog, { keys, plain, sha256 }: EncryptedRecordLogOptions) {
     super(log, keys);
     this.#plain = plain;
     this.#sha256 = sha256;
     this.blobs = new EncryptedBlobs(log.blobs, keys, (agentId) => this.hasData(agentId), sha256);
-    if (log.receive) this.receive = (...given) => this.#receive(...given);
   }
 
   override get capabilities(): LogCapabilities {
@@ -122,10 +120,13 @@ export class EncryptedRecordLog extends KeyedRecordLog {
       ))
         chain.note(entry);
     chain.assertWhole();
-    if (end) this.#owned.get(agentId)?.noteEnd(end);
+    if (end) this.owned.get(agentId)?.noteEnd(end);
   }
 
-  async #receive(...[agentId, owner, received, last]: ReceiveArguments): Promise<OwnedLog> {
+  protected async receiveWith(
+    receive: Receive,
+    ...[agentId, owner, received, last]: ReceiveArguments
+  ): Promise<OwnedLog> {
     assertNoKeyLog(agentId);
     const sha256 = await this.#sha256();
     const keyOf = async () => {
@@ -135,8 +136,8 @@ export class EncryptedRecordLog extends KeyedRecordLog {
     const sealed = new SealedReceive({ agentId, keyOf, plain: this.#plain, sha256 });
     const appends = { generation: received.generation, appends: sealed.lines(received.appends, received.generation) };
     try {
-      const owned = await this.stored.receive?.(agentId, owner, appends, (end) => sealed.last(end, last));
-      return await this.own(agentId, owned as OwnedLog, sealed.end);
+      const owned = await receive(agentId, owner, appends, (end) => sealed.last(end, last));
+      return this.own(agentId, await this.wrap(agentId, owned, sealed.end));
     } catch (error) {
       await this.#dropUnusedKey(agentId).catch(() => {});
       throw error;
@@ -149,24 +150,15 @@ export class EncryptedRecordLog extends KeyedRecordLog {
     await owned.release();
   }
 
-  protected async own(agentId: string, owned: OwnedLog, end?: ChainLink): Promise<EncryptedOwnedLog> {
-    const encrypted: EncryptedOwnedLog = new EncryptedOwnedLog(
-      agentId,
-      owned,
-      {
-        ...this.keyContext(agentId, owned),
-        sha256: await this.#sha256(),
-        seal: (append, place) => this.#seal(agentId, append, place),
-        last: (position) => this.#last(agentId, position),
-        openReason: (reason) => openReason(this.keys, agentId, reason),
-        onEnd: () => {
-          if (this.#owned.get(agentId) === encrypted) this.#owned.delete(agentId);
-        },
-      },
-      end,
-    );
-    this.#owned.set(agentId, encrypted);
-    return encrypted;
+  protected async wrap(agentId: string, owned: OwnedLog, end?: ChainLink): Promise<EncryptedOwnedLog> {
+    const context: EncryptedLogContext = {
+      ...this.keyContext(agentId, owned),
+      sha256: await this.#sha256(),
+      seal: (append, place) => this.#seal(agentId, append, place),
+      last: (position) => this.#last(agentId, position),
+      openReason: (reason) => openReason(this.keys, agentId, reason),
+    };
+    return new EncryptedOwnedLog(agentId, owned, context, end);
   }
 
   protected usesKey(agentId: string): Promise<boolean> {

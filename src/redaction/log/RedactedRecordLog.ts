@@ -1,10 +1,11 @@
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { includesText, utf8 } from "../../internal/bytes.ts";
 import type { DataKeys } from "../../encryption/keys/DataKeys.ts";
-import { assertNoKeyLog, KeyedRecordLog } from "../../encryption/keys/KeyedRecordLog.ts";
+import { assertNoKeyLog, type KeyedLogContext, KeyedOwnedLog, KeyedRecordLog } from "../../encryption/keys/KeyedLog.ts";
 import { keyStatus, unlessStorageFailed } from "../../encryption/keys/KeyLog.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../../storage/BlobStore.ts";
+import type { Receive } from "../../storage/LogWrapper.ts";
 import type {
   AgentSummary,
   ListOptions,
@@ -12,6 +13,7 @@ import type {
   LogCapabilities,
   OwnedLog,
   ReadOptions,
+  ReceiveArguments,
   RecordLog,
 } from "../../storage/RecordLog.ts";
 import { isAboutOneAgent, unreadableSummary } from "../../storage/summaries.ts";
@@ -21,7 +23,6 @@ import { AppendRedactor, type RedactedAppend } from "./AppendRedactor.ts";
 import { RedactedBlobs } from "./RedactedBlobs.ts";
 import { startOfTokens, tokenOf, hasTokensOf, restoredValue } from "./redactedToken.ts";
 import { withoutMark, withoutSecrets } from "./vaultMark.ts";
-import { type KeyedLogContext, KeyedOwnedLog } from "../../encryption/keys/KeyedOwnedLog.ts";
 
 export interface RedactedRecordLogOptions {
   readonly keys: DataKeys;
@@ -30,17 +31,12 @@ export interface RedactedRecordLogOptions {
   readonly sha256: () => Promise<Sha256>;
 }
 
-type Receive = NonNullable<RecordLog["receive"]>;
-
 /** Encrypts the redacted values and the blobs of a log. The log below has tokens in their place. */
-export class RedactedRecordLog extends KeyedRecordLog {
+export class RedactedRecordLog extends KeyedRecordLog<RedactedOwnedLog> {
   readonly blobs: BlobStore;
   readonly encodedAppends?: NonNullable<RecordLog["encodedAppends"]>;
-  readonly receive?: Receive;
   readonly #rules: RedactionRules;
   readonly #secrets: SecretsOfAgents;
-  /** The redactors of the logs that this process owns. */
-  readonly #owned = new Map<string, AppendRedactor>();
   /** The agents of the appends that were read here. A log that receives them is a fork. */
   readonly #sources = new WeakMap<Uint8Array, string>();
 
@@ -55,7 +51,6 @@ export class RedactedRecordLog extends KeyedRecordLog {
     });
     // Copies keep their bytes, and with them the tokens.
     if (log.encodedAppends) this.encodedAppends = (...given) => this.#noted(log.encodedAppends?.(...given), given[0]);
-    if (log.receive) this.receive = (...given) => this.#receive(...given);
   }
 
   override get capabilities(): LogCapabilities {
@@ -69,7 +64,7 @@ export class RedactedRecordLog extends KeyedRecordLog {
     for await (const entry of this.stored.read(agentId, options)) {
       const restored: unknown[] = [];
       const records = await restoredValue(this.keys, agentId, entry.records, (value) => restored.push(value));
-      (this.#owned.get(agentId) ?? redactor).learn(records, restored);
+      (this.owned.get(agentId)?.redactor ?? redactor).learn(records, restored);
       yield records === entry.records ? entry : { ...entry, records: records.map(withoutSecrets).map(withoutMark) };
     }
   }
@@ -90,7 +85,10 @@ export class RedactedRecordLog extends KeyedRecordLog {
     }
   }
 
-  async #receive(...[agentId, owner, received, last]: Parameters<Receive>): Promise<OwnedLog> {
+  protected async receiveWith(
+    receive: Receive,
+    ...[agentId, owner, received, last]: ReceiveArguments
+  ): Promise<OwnedLog> {
     assertNoKeyLog(agentId);
     const redactor = this.#redactorOf(agentId);
     const originals = new Set<string | undefined>();
@@ -113,18 +111,16 @@ export class RedactedRecordLog extends KeyedRecordLog {
         await this.keys.writing(agentId, async () => false, original);
       return this.#encrypted(agentId, redactor.redact(await last(end), true), hasTokens);
     };
-    const owned = await this.stored.receive?.(agentId, owner, { ...received, appends: appends() }, redacted);
-    return this.own(agentId, owned as OwnedLog);
+    const owned = await receive(agentId, owner, { ...received, appends: appends() }, redacted);
+    return this.own(agentId, this.wrap(agentId, owned));
   }
 
-  protected own(agentId: string, owned: OwnedLog): OwnedLog {
+  protected wrap(agentId: string, owned: OwnedLog): RedactedOwnedLog {
     this.#secrets.open(agentId);
-    const redactor = this.#redactorOf(agentId);
-    this.#owned.set(agentId, redactor);
     const keyContext = this.keyContext(agentId, owned);
     return new RedactedOwnedLog(agentId, owned, {
       ...keyContext,
-      redact: (append) => redactor.redact(append),
+      redactor: this.#redactorOf(agentId),
       readBlobs: async (references) => {
         for (const reference of references) await this.blobs.get(agentId, reference).catch(unlessStorageFailed);
       },
@@ -135,12 +131,12 @@ export class RedactedRecordLog extends KeyedRecordLog {
         this.#secrets.forget(agentId);
         return keyContext.dropped(keyId);
       },
-      onEnd: () => {
-        if (this.#owned.get(agentId) !== redactor) return;
-        this.#owned.delete(agentId);
-        this.#secrets.close(agentId);
-      },
     });
+  }
+
+  protected override forget(agentId: string): void {
+    super.forget(agentId);
+    this.#secrets.close(agentId);
   }
 
   #redactorOf(agentId: string): AppendRedactor {
@@ -183,7 +179,7 @@ export class RedactedRecordLog extends KeyedRecordLog {
 }
 
 interface RedactedLogContext extends KeyedLogContext {
-  readonly redact: (append: LogAppend) => RedactedAppend;
+  readonly redactor: AppendRedactor;
   /** Learns the secrets of blobs. */
   readonly readBlobs: (references: readonly string[]) => Promise<void>;
   /** Encrypts the hidden values of an append. */
@@ -199,6 +195,10 @@ class RedactedOwnedLog extends KeyedOwnedLog {
   constructor(agentId: string, owned: OwnedLog, context: RedactedLogContext) {
     super(agentId, owned, context);
     this.#context = context;
+  }
+
+  get redactor(): AppendRedactor {
+    return this.#context.redactor;
   }
 
   async append(entry: LogAppend, expectedPosition: number): Promise<number> {
@@ -227,7 +227,7 @@ class RedactedOwnedLog extends KeyedOwnedLog {
       try {
         const stored = await this.orFail(async () => {
           await this.#context.readBlobs(unread);
-          return this.#context.encrypt(this.#context.redact(copy));
+          return this.#context.encrypt(this.redactor.redact(copy));
         });
         return await this.owned.append(stored, expectedPosition);
       } finally {
@@ -239,7 +239,7 @@ class RedactedOwnedLog extends KeyedOwnedLog {
 
   #redacted(entry: LogAppend): RedactedAppend {
     try {
-      return this.#context.redact(entry);
+      return this.redactor.redact(entry);
     } catch (error) {
       this.failed = { error };
       throw error;

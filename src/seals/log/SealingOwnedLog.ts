@@ -1,7 +1,7 @@
 import { prunedGapsOf } from "../../checkpoint/records/Entry.ts";
 import type { SealBrokenError } from "../../errors/sealErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import { OwnedLogWrapper } from "../../storage/OwnedLogWrapper.ts";
+import { OwnedLogWrapper } from "../../storage/LogWrapper.ts";
 import type { LogAppend, OwnedLog } from "../../storage/RecordLog.ts";
 import type { FoundAppend } from "./checkSeals.ts";
 import type { KeptSeal } from "./SealKeys.ts";
@@ -31,7 +31,6 @@ export interface SealingContext {
   readonly keep: (
     kept: Pick<KeptSeal, "position" | "hash" | "dropped"> & { readonly generation?: number },
   ) => Promise<void>;
-  readonly onEnd: () => void;
 }
 
 /** A change of the status ends a period that a reader relies on. Starts are sealed with the appends that follow. */
@@ -39,7 +38,6 @@ const unsealedStatus = "in_progress";
 
 /** A sealed log that this process owns. Adds a seal to some of its appends. */
 export class SealingOwnedLog extends OwnedLogWrapper {
-  readonly #agentId: string;
   readonly #context: SealingContext;
   /** The number of appends that wait for a turn. Without any, an append needs no copy. */
   #waiting = 0;
@@ -47,8 +45,7 @@ export class SealingOwnedLog extends OwnedLogWrapper {
   #end: SealedEnd | undefined;
 
   constructor(agentId: string, owned: OwnedLog, context: SealingContext, end?: SealedEnd) {
-    super(owned, context.onEnd);
-    this.#agentId = agentId;
+    super(agentId, owned);
     this.#context = context;
     this.#end = end ?? (owned.position === 0 ? { position: 0, hash: undefined, digests: [] } : undefined);
   }
@@ -97,7 +94,7 @@ export class SealingOwnedLog extends OwnedLogWrapper {
     return this.orFail(async () => {
       const position = end.position + 1;
       const seal = await this.#context.sign(await this.#contentOf(end, entry));
-      const hash = sealHash(this.#context.sha256, this.#agentId, seal);
+      const hash = sealHash(this.#context.sha256, this.agentId, seal);
       this.#end = { position, hash, digests: [] };
       await this.owned.append({ ...entry, records: withSeal(entry.records, seal) }, expectedPosition);
       await this.#context.keep({ position, hash });

@@ -5,19 +5,12 @@ import { StorageError } from "../../errors/storageErrors.ts";
 import { toBase64Url } from "../../internal/bytes.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../../storage/BlobStore.ts";
-import type {
-  LogAppend,
-  LogOwner,
-  OwnedLog,
-  ReadOptions,
-  ReceiveArguments,
-  RecordLog,
-} from "../../storage/RecordLog.ts";
-import { RecordLogWrapper } from "../../storage/RecordLogWrapper.ts";
+import type { LogAppend, OwnedLog, ReadOptions, ReceiveArguments, RecordLog } from "../../storage/RecordLog.ts";
+import { orRelease, type Receive, RecordLogWrapper } from "../../storage/LogWrapper.ts";
 import { checkSeals, type SealCheck, type SealedAppend, SealReading } from "./checkSeals.ts";
 import { positionRanges, type Seal, type SealContent, sealHash, signedBytes, withSeal } from "./Seal.ts";
 import type { KeptSeal, SealKeeper, Sign, Verify } from "./SealKeys.ts";
-import { type SealedEnd, SealingOwnedLog } from "./SealingOwnedLog.ts";
+import { type SealedEnd, type SealingContext, SealingOwnedLog } from "./SealingOwnedLog.ts";
 
 export interface SealingRecordLogOptions {
   readonly sign: Sign;
@@ -31,30 +24,16 @@ export interface SealingRecordLogOptions {
  * Seals the appends of the log below, and compares the log with its seals whenever it is read. Readers of the log below
  * ignore the seals. Blobs need no seal, because the sealed records contain their hashes.
  */
-export class SealingRecordLog extends RecordLogWrapper {
+export class SealingRecordLog extends RecordLogWrapper<SealingOwnedLog> {
   readonly blobs: BlobStore;
   readonly options: SealingRecordLogOptions;
   readonly encodedAppends?: NonNullable<RecordLog["encodedAppends"]>;
-  readonly receive?: NonNullable<RecordLog["receive"]>;
-  readonly #owned = new Map<string, SealingOwnedLog>();
 
   constructor(log: RecordLog, options: SealingRecordLogOptions) {
     super(log);
     this.options = options;
     this.blobs = log.blobs;
     if (log.encodedAppends) this.encodedAppends = (...given) => this.#encodedAppends(...given);
-    if (log.receive) this.receive = (...given) => this.#receive(...given);
-  }
-
-  async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
-    const sha256 = await this.options.sha256();
-    const owned = await this.stored.open(agentId, owner);
-    try {
-      return this.#own(agentId, owned, sha256, { damage: await this.#truncation(agentId, owned) });
-    } catch (error) {
-      await owned.release().catch(() => {});
-      throw error;
-    }
   }
 
   /** @throws SealBrokenError after the last append. */
@@ -71,7 +50,10 @@ export class SealingRecordLog extends RecordLogWrapper {
     await this.#assertUnchanged(agentId, reading, options);
   }
 
-  async #receive(...[agentId, owner, received, last]: ReceiveArguments): Promise<OwnedLog> {
+  protected async receiveWith(
+    receive: Receive,
+    ...[agentId, owner, received, last]: ReceiveArguments
+  ): Promise<OwnedLog> {
     const sha256 = await this.options.sha256();
     const reading = new SealReading(sha256);
     const sealedLast = async (end: { readonly generation: number; readonly position: number }): Promise<LogAppend> => {
@@ -92,44 +74,35 @@ export class SealingRecordLog extends RecordLogWrapper {
     };
     let sealedEnd: SealedEnd | undefined;
     const stored = { generation: received.generation, appends: noted(received.appends, reading, sha256) };
-    const owned = (await this.stored.receive?.(agentId, owner, stored, sealedLast)) as OwnedLog;
-    const { position, hash } = sealedEnd as SealedEnd & { readonly hash: string };
-    try {
-      await this.#keep(agentId, { agentId, generation: owned.generation, position, hash });
-    } catch (error) {
-      await owned.release().catch(() => {});
-      throw error;
-    }
-    return this.#own(agentId, owned, sha256, sealedEnd && { end: sealedEnd });
+    const owned = await receive(agentId, owner, stored, sealedLast);
+    const end = sealedEnd as SealedEnd & { readonly hash: string };
+    const { position, hash } = end;
+    await orRelease(owned, () => this.#keep(agentId, { agentId, generation: owned.generation, position, hash }));
+    return this.own(agentId, this.#wrap(agentId, owned, sha256, { end }));
   }
 
-  #own(
+  protected async opened(agentId: string, owned: OwnedLog): Promise<SealingOwnedLog> {
+    const damage = await this.#truncation(agentId, owned);
+    return this.#wrap(agentId, owned, await this.options.sha256(), { damage });
+  }
+
+  #wrap(
     agentId: string,
     owned: OwnedLog,
     sha256: Sha256,
-    { end, damage }: { readonly end?: SealedEnd; readonly damage?: SealBrokenError | undefined } = {},
+    { end, damage }: { readonly end?: SealedEnd; readonly damage?: SealBrokenError | undefined },
   ): SealingOwnedLog {
-    const { every } = this.options;
-    const sealing: SealingOwnedLog = new SealingOwnedLog(
-      agentId,
-      owned,
-      {
-        sha256,
-        every,
-        damage,
-        end: (position) => this.#endAt(agentId, position),
-        all: async () => (await this.#checked(agentId)).appends,
-        sign: (content) => this.#sign(agentId, content),
-        keepDropping: () => this.#keepDropping(agentId),
-        keep: (kept) => this.#keep(agentId, { agentId, generation: owned.generation, ...kept }),
-        onEnd: () => {
-          if (this.#owned.get(agentId) === sealing) this.#owned.delete(agentId);
-        },
-      },
-      end,
-    );
-    this.#owned.set(agentId, sealing);
-    return sealing;
+    const context: SealingContext = {
+      sha256,
+      every: this.options.every,
+      damage,
+      end: (position) => this.#endAt(agentId, position),
+      all: async () => (await this.#checked(agentId)).appends,
+      sign: (content) => this.#sign(agentId, content),
+      keepDropping: () => this.#keepDropping(agentId),
+      keep: (kept) => this.#keep(agentId, { agentId, generation: owned.generation, ...kept }),
+    };
+    return new SealingOwnedLog(agentId, owned, context, end);
   }
 
   async #sign(agentId: string, content: SealContent): Promise<Seal> {
@@ -211,7 +184,7 @@ export class SealingRecordLog extends RecordLogWrapper {
     { hash, tail }: { readonly hash: string } & Pick<SealCheck, "tail">,
   ): SealedEnd {
     const end = { position: appends.at(-1)?.position ?? 0, hash, digests: tail.map(({ digest }) => digest) };
-    this.#owned.get(agentId)?.noteEnd(end);
+    this.owned.get(agentId)?.noteEnd(end);
     return end;
   }
 

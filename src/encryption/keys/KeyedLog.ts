@@ -1,18 +1,18 @@
 import { InvalidAgentIdError } from "../../errors/agentErrors.ts";
+import { StopRequestedError } from "../../errors/runErrors.ts";
 import { NotSupportedError } from "../../errors/storageErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { offersLog } from "../../storage/LogStorage.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import type { LogOwner, OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
-import { RecordLogWrapper } from "../../storage/RecordLogWrapper.ts";
+import { OwnedLogWrapper, RecordLogWrapper } from "../../storage/LogWrapper.ts";
 import { processOwner } from "../../storage/ReleasableLog.ts";
 import type { DataKey } from "./DataKey.ts";
 import type { DataKeys } from "./DataKeys.ts";
-import type { KeyedLogContext } from "./KeyedOwnedLog.ts";
 import { isKeyLogId, unlessStorageFailed } from "./KeyLog.ts";
 
-/** The base of a log with a data key for each agent, of `encrypted()` or of a redaction with a vault. */
-export abstract class KeyedRecordLog extends RecordLogWrapper {
+/** Base class of a log with a data key for each agent, of `encrypted()` or of a redaction with a vault. */
+export abstract class KeyedRecordLog<Owned extends KeyedOwnedLog = KeyedOwnedLog> extends RecordLogWrapper<Owned> {
   readonly keys: DataKeys;
 
   constructor(log: RecordLog, keys: DataKeys) {
@@ -20,16 +20,9 @@ export abstract class KeyedRecordLog extends RecordLogWrapper {
     this.keys = keys;
   }
 
-  async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
+  override async open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
     assertNoKeyLog(agentId);
-    const owned = await this.stored.open(agentId, owner);
-    try {
-      await this.prepareKey(agentId, owner, owned);
-      return await this.own(agentId, owned);
-    } catch (error) {
-      await owned.release().catch(() => {});
-      throw error;
-    }
+    return super.open(agentId, owner);
   }
 
   /** Returns the key for new data of an agent. @throws KeyMissingError */
@@ -48,7 +41,12 @@ export abstract class KeyedRecordLog extends RecordLogWrapper {
     }
   }
 
-  protected abstract own(agentId: string, owned: OwnedLog): OwnedLog | Promise<OwnedLog>;
+  protected override async opened(agentId: string, owned: OwnedLog, owner: LogOwner): Promise<Owned> {
+    await this.prepareKey(agentId, owner, owned);
+    return this.wrap(agentId, owned);
+  }
+
+  protected abstract wrap(agentId: string, owned: OwnedLog): Owned | Promise<Owned>;
 
   /** Returns whether the log has data that the key of an agent encrypted. */
   protected abstract usesKey(agentId: string): Promise<boolean>;
@@ -95,6 +93,54 @@ export abstract class KeyedRecordLog extends RecordLogWrapper {
     } catch (error) {
       return unlessStorageFailed(error) ?? true;
     }
+  }
+}
+
+export interface KeyedLogContext {
+  /** Returns the reason of a request to stop. Must not reject. */
+  readonly openReason: (reason: string) => Promise<string>;
+  /** Returns the id of the key that is destroyed together with the data. `undefined` without a key. */
+  readonly keyId: () => Promise<string | undefined>;
+  readonly dropped: (keyId: string) => Promise<void>;
+}
+
+/** Base class of owned logs whose agent has a data key. It converts the stored reason of a request to stop. */
+export abstract class KeyedOwnedLog extends OwnedLogWrapper {
+  readonly #context: KeyedLogContext;
+  readonly #lost = new AbortController();
+  #telling: Promise<void> | undefined;
+
+  constructor(agentId: string, owned: OwnedLog, context: KeyedLogContext) {
+    super(agentId, owned);
+    this.#context = context;
+    const { lost } = owned;
+    const tell = () => void (this.#telling ??= this.#tell(lost.reason));
+    if (lost.aborted) tell();
+    else lost.addEventListener("abort", tell, { once: true });
+  }
+
+  override get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  override async checkStop(): Promise<void> {
+    await super.checkStop();
+    await this.#telling;
+  }
+
+  drop(): Promise<void> {
+    return this.turns.runExclusive(async () => {
+      const keyId = await this.#context.keyId();
+      await this.owned.drop();
+      this.onEnd();
+      // Another process may own the id by now. It has another key.
+      if (keyId !== undefined) await this.#context.dropped(keyId);
+    });
+  }
+
+  async #tell(reason: unknown): Promise<void> {
+    if (!(reason instanceof StopRequestedError)) return this.#lost.abort(reason);
+    this.#lost.abort(new StopRequestedError(this.agentId, await this.#context.openReason(reason.reason)));
   }
 }
 
