@@ -1,4 +1,4 @@
-export type { DynamoDBClient, DynamoDBItem } from "./storage/dynamodb/items/DynamoDBClient.ts";
+export type { DynamoDBClient, DynamoDBItem } from "./storage/dynamodb/items/DynamoDBConnection.ts";
 export {
   DynamoDBPersistenceStorageProvider,
   type DynamoDBProviderOptions,
@@ -7,5 +7,5 @@ export {
   dynamoDBTable,
   type DynamoDBTableDefinition,
   type DynamoDBTableOptions,
-} from "./storage/dynamodb/dynamoDBTable.ts";
+} from "./storage/dynamodb/DynamoDBPersistenceStorageProvider.ts";
 export type { TableRecordLogOptions } from "./storage/table/TableRecordLog.ts";

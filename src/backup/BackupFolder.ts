@@ -9,7 +9,7 @@ import { AgentBusyError, BackupBusyError, OwnershipLostError, StorageError } fro
 import { nodeSha256 } from "../internal/sha256/nodeSha256.ts";
 import { randomId } from "../internal/randomId.ts";
 import { nodeFileSystem } from "../nodejs/nodeFileSystem.ts";
-import { storageFailure, systemCode } from "../nodejs/storageFailure.ts";
+import { storageFailure, systemCode } from "../nodejs/Disk.ts";
 import { FileRecordLog } from "../storage/file/FileRecordLog.ts";
 import type { OwnedLog } from "../storage/RecordLog.ts";
 import { processOwner } from "../storage/ReleasableLog.ts";

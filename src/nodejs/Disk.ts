@@ -1,7 +1,7 @@
 import type { Clock } from "../internal/Clock.ts";
-import { DiskFile } from "./DiskFile.ts";
-import type { FileSystem } from "./FileSystem.ts";
-import { diskError, storageFailure, systemCode } from "./storageFailure.ts";
+import type { FileSystem, OpenFile } from "./FileSystem.ts";
+import { StorageError, type StorageFailure } from "../errors/storageErrors.ts";
+import { constants } from "node:os";
 
 /** The delays before an open is retried after running out of file descriptors, in milliseconds. */
 const retryDelaysMs = [5, 20, 80, 320];
@@ -139,4 +139,99 @@ export class FolderSyncs {
     this.#running.set(path, running);
     return running;
   }
+}
+
+/** An open file with complete writes. Failures throw `StorageError`. */
+export class DiskFile {
+  readonly #file: OpenFile;
+
+  constructor(
+    readonly path: string,
+    file: OpenFile,
+  ) {
+    this.#file = file;
+  }
+
+  /** Writes all bytes. A failure may leave a part of them in the file. */
+  write(bytes: Uint8Array): Promise<void> {
+    return this.#writeAll(bytes, (part) => this.#file.write(part));
+  }
+
+  /** Writes all bytes to the device. A failure may leave a part of them in the file. */
+  async store(bytes: Uint8Array): Promise<void> {
+    const { writeSynced } = this.#file;
+    if (writeSynced) return this.#writeAll(bytes, (part) => writeSynced(part));
+    await this.write(bytes);
+    await this.#call("fdatasync");
+  }
+
+  fsync(): Promise<void> {
+    return this.#call("fsync");
+  }
+
+  close(): Promise<void> {
+    return this.#call("close");
+  }
+
+  async #writeAll(bytes: Uint8Array, write: (part: Uint8Array) => Promise<number>): Promise<void> {
+    try {
+      let written = await write(bytes);
+      while (written < bytes.length) {
+        const count = await write(bytes.subarray(written));
+        // Avoids an endless loop on a device that writes 0 bytes without an error.
+        if (count === 0) throw new StorageError("full", "write", this.path);
+        written += count;
+      }
+    } catch (error) {
+      throw diskError("write", this.path, error);
+    }
+  }
+
+  async #call(operation: "fdatasync" | "fsync" | "close"): Promise<void> {
+    try {
+      await this.#file[operation]();
+    } catch (error) {
+      throw diskError(operation, this.path, error);
+    }
+  }
+}
+
+const failures: Readonly<Record<string, StorageFailure>> = {
+  ENOSPC: "full",
+  EDQUOT: "full",
+  EFBIG: "full",
+  EACCES: "permission",
+  EPERM: "permission",
+  EROFS: "permission",
+  ELOOP: "permission",
+  EMFILE: "too_many_files",
+  ENFILE: "too_many_files",
+  ENOENT: "unavailable",
+  ENOTDIR: "unavailable",
+  ESTALE: "unavailable",
+  ETIMEDOUT: "unavailable",
+  ENODEV: "unavailable",
+  ENOTCONN: "unavailable",
+};
+
+/** Node names only errors that libuv knows. For example, `EDQUOT` and `ESTALE` have only a number. */
+const codes: ReadonlyMap<number, string> = new Map(
+  Object.entries(constants.errno).map(([code, number]) => [-number, code]),
+);
+
+export function systemCode(error: unknown): string {
+  if (typeof error !== "object" || error === null) return "";
+  const { code, errno } = error as { readonly code?: unknown; readonly errno?: unknown };
+  if (typeof code !== "string") return "";
+  return (code.startsWith("Unknown system error") ? codes.get(Number(errno)) : undefined) ?? code;
+}
+
+/** Classifies a system error by the possible reactions of a caller. */
+export function storageFailure(error: unknown): StorageFailure {
+  return failures[systemCode(error)] ?? "io";
+}
+
+/** Returns the error for a failed call of the file system. */
+function diskError(operation: string, path: string, cause: unknown): StorageError {
+  return cause instanceof StorageError ? cause : new StorageError(storageFailure(cause), operation, path, { cause });
 }

@@ -4,13 +4,12 @@ import { addAllBlobs, blobCellsOf } from "../checkpoint/records/blobReferences.t
 import { UnreadableValueError, InvalidArchiveError } from "../errors/storedDataErrors.ts";
 import type { StoredValue } from "../checkpoint/values/valueCodec.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
-import { type BlobStore, blobsAtOnce } from "../storage/BlobStore.ts";
+import { type BlobStore, blobsAtOnce, storedBlobsOf } from "../storage/BlobStore.ts";
 import type { ArchivePart } from "./format/archiveFormat.ts";
 import { includesText } from "../internal/bytes.ts";
 import { Pace } from "../internal/nextTurn.ts";
 import type { TransferStorage } from "./logOf.ts";
 import { parseBlobReference } from "../storage/blobs.ts";
-import { storedBlobsOf } from "../storage/storedBlobs.ts";
 
 /** The search text starts with a rare character, because that makes the search fast. */
 const slashes = new TextEncoder().encode("//");

@@ -1,6 +1,6 @@
 import { constants } from "node:os";
 import { describe, expect, it } from "vitest";
-import { storageFailure, systemCode } from "../../src/nodejs/storageFailure.ts";
+import { storageFailure, systemCode } from "../../src/nodejs/Disk.ts";
 
 /** What Node makes of a number that its own library has no name for. */
 const unnamed = (number: number) =>

@@ -3,11 +3,10 @@ import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
 import { AuthenticationFailedError } from "../../errors/encryptionErrors.ts";
 import { fromUtf8, utf8 } from "../../internal/bytes.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import type { BlobStore } from "../../storage/BlobStore.ts";
+import { type BlobStore, noteStoredBlobs } from "../../storage/BlobStore.ts";
 import type { DataKey } from "../../encryption/keys/DataKey.ts";
 import type { DataKeys } from "../../encryption/keys/DataKeys.ts";
 import { parseBlobReference } from "../../storage/blobs.ts";
-import { noteStoredBlobs } from "../../storage/storedBlobs.ts";
 import type { BlobValues } from "../values/KnownSecrets.ts";
 import { bytesOfToken, isToken, tokenMark, tokenOf } from "./redactedToken.ts";
 

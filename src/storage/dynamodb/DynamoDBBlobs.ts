@@ -1,8 +1,7 @@
 import { randomId } from "../../internal/randomId.ts";
 import { parseBlobReference } from "../blobs.ts";
 import type { TableBlobs } from "../table/LogTable.ts";
-import type { Attributes } from "./items/attributes.ts";
-import type { DynamoDBConnection } from "./items/DynamoDBConnection.ts";
+import type { Attributes, DynamoDBConnection } from "./items/DynamoDBConnection.ts";
 import { blobKey, type ItemKey } from "./items/itemKeys.ts";
 import { itemBytes, partKeys, type PartsOwner, putParts } from "./items/itemParts.ts";
 

@@ -20,8 +20,7 @@ import type {
 import { AgentHeads } from "./slots/AgentHeads.ts";
 import { type DynamoDBBackend, OwnedAgent } from "./OwnedAgent.ts";
 import { DynamoDBBlobs } from "./DynamoDBBlobs.ts";
-import type { DynamoDBClient } from "./items/DynamoDBClient.ts";
-import { DynamoDBConnection, dynamoDBFailure } from "./items/DynamoDBConnection.ts";
+import { type DynamoDBClient, DynamoDBConnection, dynamoDBFailure } from "./items/DynamoDBConnection.ts";
 import { listTableAgents } from "./lists/listTableAgents.ts";
 import { ListEntries } from "./lists/ListEntries.ts";
 import { SlotChain, type LastSlot, stateAttributes } from "./slots/SlotState.ts";

@@ -8,7 +8,7 @@ import {
   type LogProviderOptions,
 } from "../LogPersistenceStorageProvider.ts";
 import { TableRecordLog, tableRecordLogShape, type TableRecordLogOptions } from "../table/TableRecordLog.ts";
-import type { DynamoDBClient } from "./items/DynamoDBClient.ts";
+import type { DynamoDBClient } from "./items/DynamoDBConnection.ts";
 import { DynamoDBLogTable } from "./DynamoDBLogTable.ts";
 
 /** Options of {@link DynamoDBPersistenceStorageProvider}. */
@@ -70,4 +70,41 @@ export class DynamoDBPersistenceStorageProvider extends LogPersistenceStoragePro
     });
     super(new TableRecordLog(table, { ...log, sha256 }), { inlineThresholdBytes, compressThresholdBytes, sha256 });
   }
+}
+
+/** Options of {@link dynamoDBTable}. */
+export interface DynamoDBTableOptions {
+  readonly tableName: string;
+}
+
+/** The input for `createTable` of the SDK. */
+export interface DynamoDBTableDefinition {
+  TableName: string;
+  AttributeDefinitions: { AttributeName: string; AttributeType: "S" | "B" }[];
+  KeySchema: { AttributeName: string; KeyType: "HASH" | "RANGE" }[];
+  BillingMode: "PAY_PER_REQUEST";
+}
+
+const tableOptionsSchema = strictOptions(() => ({ tableName: nonEmptyString }));
+
+/**
+ * Returns the table definition for `createTable` or for infrastructure code. The table has a partition key `pk` of type
+ * string, a sort key `sk` of type binary, and no index. Add further settings such as tags or encryption.
+ *
+ * @throws InvalidInputError if an option is unknown or invalid.
+ */
+export function dynamoDBTable(options: DynamoDBTableOptions): DynamoDBTableDefinition {
+  checkSchema(tableOptionsSchema, options, "options of the DynamoDB table");
+  return {
+    TableName: options.tableName,
+    AttributeDefinitions: [
+      { AttributeName: "pk", AttributeType: "S" },
+      { AttributeName: "sk", AttributeType: "B" },
+    ],
+    KeySchema: [
+      { AttributeName: "pk", KeyType: "HASH" },
+      { AttributeName: "sk", KeyType: "RANGE" },
+    ],
+    BillingMode: "PAY_PER_REQUEST",
+  };
 }

@@ -1,6 +1,6 @@
 import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
 import { inLargeParts } from "../../internal/bytes.ts";
-import type { DiskFile } from "../../nodejs/DiskFile.ts";
+import type { DiskFile } from "../../nodejs/Disk.ts";
 import { ReceivedAppends } from "../../checkpoint/format/ReceivedAppends.ts";
 import type { LastAppend, StoredAppends } from "../RecordLog.ts";
 import type { AgentFolder } from "./layout/AgentFolder.ts";

@@ -146,7 +146,7 @@ const largestChunk = 256 * 1024;
  * Stores the encoded appends of one log as bytes in chunks. Strings would take much more memory, because they use two
  * bytes per character outside Latin-1. One array per append would add about 100 bytes per append.
  */
-export class EntryBytes {
+class EntryBytes {
   readonly #chunks: Uint8Array[] = [];
   readonly #chunkOf: number[] = [];
   readonly #startOf: number[] = [];

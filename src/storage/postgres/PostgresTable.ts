@@ -20,11 +20,9 @@ import type {
   TableSighting,
 } from "../table/LogTable.ts";
 import type { PostgresListen } from "./PostgresClient.ts";
-import type { PostgresConnection } from "./PostgresConnection.ts";
-import { postgresAdvice, postgresFailure } from "./postgresFailure.ts";
+import { type PostgresConnection, postgresAdvice, postgresFailure } from "./PostgresConnection.ts";
 import { ownBytes, stagedId } from "./postgresNames.ts";
-import { PostgresWrites } from "./PostgresWrites.ts";
-import { beatOf, headColumns, selectAgents } from "./selectAgents.ts";
+import { PostgresWrites, beatOf, headColumns, selectAgents } from "./PostgresWrites.ts";
 
 /** The maximum number of appends in a page, and the size in bytes after which a page ends. */
 const [pageRows, pageBytes] = [2_000, 4_000_000];

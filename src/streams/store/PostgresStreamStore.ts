@@ -5,8 +5,7 @@ import { functionSchema, objectWithMethods } from "../../internal/options/option
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { warn } from "../../internal/warn.ts";
 import type { PostgresClient, PostgresListen } from "../../storage/postgres/PostgresClient.ts";
-import { PostgresConnection } from "../../storage/postgres/PostgresConnection.ts";
-import { postgresAdvice, postgresFailure } from "../../storage/postgres/postgresFailure.ts";
+import { PostgresConnection, postgresAdvice, postgresFailure } from "../../storage/postgres/PostgresConnection.ts";
 import { defaultSchema, schemaName } from "../../storage/postgres/postgresNames.ts";
 import { askTable } from "../../storage/table/askTable.ts";
 import { type StreamEntry, lastNumber, type StreamPlace, type StreamStore, visibleEntries } from "./StreamStore.ts";

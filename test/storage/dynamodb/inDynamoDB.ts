@@ -1,5 +1,5 @@
 import { type DynamoDBClient, DynamoDBPersistenceStorageProvider } from "../../../src/dynamodb.ts";
-import { toItem } from "../../../src/storage/dynamodb/items/attributes.ts";
+import { toItem } from "../../../src/storage/dynamodb/items/DynamoDBConnection.ts";
 import { blobKey, type ItemKey, slotKey } from "../../../src/storage/dynamodb/items/itemKeys.ts";
 import { anyProcess } from "../../testing/conformance/anyProcess.ts";
 import { ProcessClocks } from "../../testing/conformance/ProcessClocks.ts";

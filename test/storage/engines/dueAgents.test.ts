@@ -4,7 +4,7 @@ import { PostgresPersistenceStorageProvider } from "agent-persistence/postgres";
 import { SqlitePersistenceStorageProvider } from "agent-persistence/sqlite";
 import { processOwner } from "agent-persistence/storage";
 import { describe, expect, it, vi } from "vitest";
-import { selectAgents } from "../../../src/storage/postgres/selectAgents.ts";
+import { selectAgents } from "../../../src/storage/postgres/PostgresWrites.ts";
 import { postgresNames } from "../../../src/storage/postgres/postgresNames.ts";
 import { listSql } from "../../../src/storage/sqlite/sqliteSchema.ts";
 import { appendText, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";

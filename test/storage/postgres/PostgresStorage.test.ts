@@ -7,7 +7,7 @@ import {
 } from "agent-persistence/postgres";
 import { type OwnedLog, processOwner, type RecordLog } from "agent-persistence/storage";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { postgresFailure } from "../../../src/storage/postgres/postgresFailure.ts";
+import { postgresFailure } from "../../../src/storage/postgres/PostgresConnection.ts";
 import { appendText, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
 import { prunedRecord } from "../../../src/testing/conformance/log/removalTests.ts";
 import { collect } from "../file/support/fixture.ts";

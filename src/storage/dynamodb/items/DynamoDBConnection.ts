@@ -1,7 +1,5 @@
 import type { StorageFailure } from "../../../errors/storageErrors.ts";
 import { type Clock, pause } from "../../../internal/Clock.ts";
-import { type Attributes, fromItem, toItem } from "./attributes.ts";
-import type { DynamoDBClient, DynamoDBItem } from "./DynamoDBClient.ts";
 import type { ItemKey, KeyRange } from "./itemKeys.ts";
 
 /** A condition for a write. Attribute names start with `#`, values with `:`. */
@@ -193,4 +191,69 @@ function expressionOf(condition: Condition | undefined, ...others: readonly stri
     }),
     ...(condition?.values && { ExpressionAttributeValues: toItem(condition.values) }),
   };
+}
+
+/** The methods of the client `DynamoDB` of the AWS SDK that the storage calls, without an import of the SDK. */
+export interface DynamoDBClient {
+  getItem(input: object): Promise<{ readonly Item?: DynamoDBItem | undefined }>;
+  putItem(input: object): Promise<object>;
+  updateItem(input: object): Promise<{ readonly Attributes?: DynamoDBItem | undefined }>;
+  deleteItem(input: object): Promise<object>;
+  query(input: object): Promise<{
+    readonly Items?: readonly DynamoDBItem[] | undefined;
+    readonly LastEvaluatedKey?: DynamoDBItem | undefined;
+  }>;
+  batchGetItem(input: object): Promise<{
+    readonly Responses?: Readonly<Record<string, readonly DynamoDBItem[]>> | undefined;
+    readonly UnprocessedKeys?: Readonly<Record<string, object>> | undefined;
+  }>;
+  batchWriteItem(input: object): Promise<{
+    readonly UnprocessedItems?: Readonly<Record<string, readonly object[]>> | undefined;
+  }>;
+}
+
+/** An item in the format of the service: each attribute is an object that names its type. */
+export type DynamoDBItem = Readonly<Record<string, object>>;
+
+export type AttributeValue = string | number | Uint8Array | readonly number[] | Attributes;
+
+/** The attributes of an item. Attributes with the value `undefined` are not stored. */
+export interface Attributes {
+  readonly [name: string]: AttributeValue | undefined;
+}
+
+export function toItem(attributes: Attributes): Record<string, object> {
+  const present = Object.entries(attributes).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present.map(([name, value]) => [name, toAttribute(value as AttributeValue)]));
+}
+
+function fromItem(item: DynamoDBItem): Attributes {
+  return Object.fromEntries(Object.entries(item).map(([name, attribute]) => [name, fromAttribute(attribute)]));
+}
+
+function toAttribute(value: AttributeValue): object {
+  if (typeof value === "string") return { S: value };
+  if (typeof value === "number") return { N: String(value) };
+  if (value instanceof Uint8Array) return { B: value };
+  if (Array.isArray(value)) return { L: value.map(toAttribute) };
+  return { M: toItem(value as Attributes) };
+}
+
+function fromAttribute(attribute: object): AttributeValue | undefined {
+  const [type, value] = Object.entries(attribute)[0] as [string, unknown];
+  switch (type) {
+    case "S":
+      return value as string;
+    case "N":
+      return Number(value);
+    case "B":
+      // Copies the bytes, because a slice of a Buffer shares memory with a larger buffer.
+      return new Uint8Array(value as Uint8Array);
+    case "L":
+      return (value as readonly object[]).map((part) => fromAttribute(part) as number);
+    case "M":
+      return fromItem(value as DynamoDBItem);
+    default:
+      return undefined;
+  }
 }

@@ -1,6 +1,5 @@
 import { concatenated } from "../../../internal/bytes.ts";
-import type { Attributes } from "./attributes.ts";
-import type { DynamoDBConnection, FoundItem } from "./DynamoDBConnection.ts";
+import type { Attributes, DynamoDBConnection, FoundItem } from "./DynamoDBConnection.ts";
 import { type ItemKey, partKey, partRange } from "./itemKeys.ts";
 
 /** The maximum number of content bytes in one item. DynamoDB limits an item to 400 KB. */

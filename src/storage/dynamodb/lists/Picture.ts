@@ -1,5 +1,5 @@
 import type { TableSummary } from "../../table/LogTable.ts";
-import type { Attributes } from "../items/attributes.ts";
+import type { Attributes } from "../items/DynamoDBConnection.ts";
 import type { Content, PartsOwner } from "../items/itemParts.ts";
 
 /** The summary of an append, without its text. */

@@ -1,7 +1,6 @@
 import { UnsupportedFormatError } from "../../../errors/storedDataErrors.ts";
 import type { TableClaim, TableHead, TableRenewal, TableSighting } from "../../table/LogTable.ts";
-import type { Attributes } from "../items/attributes.ts";
-import type { DynamoDBConnection, FoundItem } from "../items/DynamoDBConnection.ts";
+import type { Attributes, DynamoDBConnection, FoundItem } from "../items/DynamoDBConnection.ts";
 import { headKey } from "../items/itemKeys.ts";
 
 const format = 1;

@@ -1,5 +1,4 @@
-import type { Attributes } from "../items/attributes.ts";
-import type { DynamoDBConnection, FoundItem } from "../items/DynamoDBConnection.ts";
+import type { Attributes, DynamoDBConnection, FoundItem } from "../items/DynamoDBConnection.ts";
 import { slotKey, slotOf, slotRange } from "../items/itemKeys.ts";
 
 /**

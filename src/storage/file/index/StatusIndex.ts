@@ -4,8 +4,16 @@ import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { Disk } from "../../../nodejs/Disk.ts";
 import type { ProcessIdentity } from "../../../nodejs/ProcessIdentity.ts";
 import type { AgentSummary } from "../../RecordLog.ts";
-import { droppedFolder, dueFolder, dueMark, statusFolder, statusMark } from "./Mark.ts";
-import { type FoundMark, isUnavailable, MarkFolder } from "./MarkFolder.ts";
+import {
+  droppedFolder,
+  dueFolder,
+  dueMark,
+  statusFolder,
+  statusMark,
+  type FoundMark,
+  isUnavailable,
+  MarkFolder,
+} from "./MarkFolder.ts";
 import { randomUUID } from "node:crypto";
 import { dirname, join } from "node:path";
 

@@ -1,6 +1,5 @@
 import { OwnershipLostError } from "../../../errors/storageErrors.ts";
-import type { Disk } from "../../../nodejs/Disk.ts";
-import type { DiskFile } from "../../../nodejs/DiskFile.ts";
+import type { Disk, DiskFile } from "../../../nodejs/Disk.ts";
 import { type AgentFolder, segmentGenerations } from "../layout/AgentFolder.ts";
 import type { Claim } from "../layout/controlLine.ts";
 import { releaseGeneration } from "./OwnerLiveness.ts";

@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { AgentFolder } from "../layout/AgentFolder.ts";
-import type { Disk } from "../../../nodejs/Disk.ts";
-import type { DiskFile } from "../../../nodejs/DiskFile.ts";
+import type { Disk, DiskFile } from "../../../nodejs/Disk.ts";
 
 /**
  * Publishes complete segments. The initial bytes are durable before the segment gets its name, and `link` resolves

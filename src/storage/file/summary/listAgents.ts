@@ -9,7 +9,7 @@ import {
   isAboutOneAgent,
   unreadableSummary,
 } from "../../summaries.ts";
-import { dueFolder, dueKey, sortKey, statusFolder, type Mark, textOfKey } from "../index/Mark.ts";
+import { dueFolder, dueKey, sortKey, statusFolder, type Mark, textOfKey, type FoundMark } from "../index/MarkFolder.ts";
 import {
   assertNoLinks,
   isAgentFolderName,
@@ -18,7 +18,6 @@ import {
   segmentGenerations,
 } from "../layout/AgentFolder.ts";
 import type { FileBackend } from "../owner/FileBackend.ts";
-import type { FoundMark } from "../index/MarkFolder.ts";
 import type { Marked } from "../index/StatusIndex.ts";
 import { CorruptLogError } from "../../../errors/storedDataErrors.ts";
 import { lineBreak } from "../layout/Segment.ts";

@@ -1,7 +1,7 @@
 import { SimulatedFileSystem } from "agent-persistence/testing";
 import { expect, it } from "vitest";
 import { Disk } from "../../../../src/nodejs/Disk.ts";
-import { type Mark, sortKey } from "../../../../src/storage/file/index/Mark.ts";
+import { type Mark, sortKey } from "../../../../src/storage/file/index/MarkFolder.ts";
 import { MarkFolder } from "../../../../src/storage/file/index/MarkFolder.ts";
 import { seededNumbers } from "../../../../src/testing/powerLoss/seededNumbers.ts";
 import { delegating } from "../../../powerloss/delegating.ts";
