@@ -1,4 +1,4 @@
-/** The source of time. It is injected, so that tests can control it. */
+/** The source of time. It is injected, so that tests can control the time. */
 export interface Clock {
   /** Wall-clock time in milliseconds since 1970. Used only for display, never for ordering or leases. */
   now(): number;

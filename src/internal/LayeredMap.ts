@@ -1,9 +1,11 @@
-/** The maximum number of layers before they are copied into one. Each lookup searches all layers. */
+/**
+ * The maximum number of layers. If there are more, they are copied into one, because each lookup searches all layers.
+ */
 const mostLayers = 8;
 
 const deleted = Symbol("deleted");
 
-/** A map that another map can extend without a copy. Do not change it while the other one is in use. */
+/** A map that another map can extend without a copy. Do not change this map while the other map is in use. */
 export class LayeredMap<Key, Value> {
   readonly #own = new Map<Key, Value | typeof deleted>();
   #below: LayeredMap<Key, Value> | undefined;
@@ -14,7 +16,7 @@ export class LayeredMap<Key, Value> {
     return this.#below ? this.#size : this.#own.size;
   }
 
-  /** Whether {@link layered} copies all entries instead of adding a layer. */
+  /** Whether {@link layered} copies all entries. If not, it adds a layer. */
   get isCopied(): boolean {
     return this.#layers >= mostLayers;
   }

@@ -1,6 +1,6 @@
 import type { Clock } from "./Clock.ts";
 
-/** Runs work. If the signal aborts, rejects with its reason without waiting for the work. */
+/** Runs work. If the signal aborts, rejects with the reason of the signal without waiting for the work. */
 export async function abortable<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
   signal.throwIfAborted();
   let unlisten: () => void = () => undefined;
@@ -16,8 +16,8 @@ export async function abortable<Result>(signal: AbortSignal, work: () => Promise
 }
 
 /**
- * Runs work. If the signal aborts, the work has the grace period to end. Afterwards rejects with the reason of the
- * signal without waiting for the work.
+ * Runs work. If the signal aborts, the work gets a grace period to end. After this period, rejects with the reason of
+ * the signal without waiting for the work.
  */
 export async function withGrace<Result>(
   signal: AbortSignal,

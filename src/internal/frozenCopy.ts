@@ -13,8 +13,8 @@ const isolated = new WeakSet<object>();
 /**
  * Returns a deep copy that the owner of the original cannot change. Plain objects and arrays are copied and frozen.
  * Dates, maps, sets and bytes are copied. Other values, such as class instances and arrays with extra keys, are
- * returned unchanged, because the codec decides whether they can be stored. A copy that this function returned is also
- * returned unchanged, so identical references mean equal values.
+ * returned unchanged, because the codec decides whether they can be stored. If you pass a copy that this function
+ * returned, you get the same copy, so identical references mean equal values.
  */
 export function frozenCopy<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || isolated.has(value)) return value;
@@ -23,7 +23,10 @@ export function frozenCopy<Value>(value: Value): Value {
   return copy as Value;
 }
 
-/** Freezes a value without other references, such as a decoded one. {@link frozenCopy} returns it unchanged. */
+/**
+ * Freezes a value to which there are no other references, such as a decoded value. {@link frozenCopy} returns it
+ * unchanged.
+ */
 export function freezeInPlace<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || isolated.has(value)) return value;
   freeze(value);
@@ -124,7 +127,10 @@ function isSame(items: readonly unknown[], lent: readonly unknown[]): boolean {
   return items.every((item, at) => Object.is(item, lent[at]));
 }
 
-/** Counts the fields, entries and nested values up to `limit`. Returns `limit + 1` beyond it or for a cycle. */
+/**
+ * Counts the fields, entries and nested values up to `limit`. Returns `limit + 1` if there are more, or if there is a
+ * cycle.
+ */
 export function countParts(value: unknown, limit: number): number {
   let parts = 0;
   const waiting: unknown[] = [value];

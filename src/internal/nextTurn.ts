@@ -18,7 +18,7 @@ export function nextTurn(): Promise<void> {
 export class Pace {
   #left = piece;
 
-  /** Call this after each part of the work, with its size. Waits for the next turn after each piece. */
+  /** Call this after each part of the work, with the size of the part. Waits for the next turn after each piece. */
   async after(bytes: number): Promise<void> {
     this.#left -= bytes;
     if (this.#left > 0) return;

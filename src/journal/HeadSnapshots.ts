@@ -8,7 +8,7 @@ import type { SnapshotDue } from "../storage/SnapshotDue.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 import type { Appended, LogWriter } from "./shape/LogWriter.ts";
 
-/** The log is read again only after it has grown by this share. This limits the cost of all reads. */
+/** The log is read again only when it has grown by this share. This limits the total cost of the reads. */
 const leastShare = 1 / 16;
 
 interface SnapshotJournal {
@@ -21,7 +21,9 @@ interface SnapshotJournal {
   append(records: readonly AgentRecord[]): void;
 }
 
-/** Snapshots of the head with all its open lines, built from the log in the background, one at a time. */
+/**
+ * Makes snapshots of the head with all its open lines. They are built from the log in the background, one at a time.
+ */
 export class HeadSnapshots {
   readonly #journal: SnapshotJournal;
   readonly #log: RecordLog;

@@ -42,12 +42,18 @@ export interface JournalOptions {
   readonly mustExist?: boolean | undefined;
 }
 
-/** The log of one owned agent. It is read once at the open, then only written. Stores all data of the agent. */
+/**
+ * The log of one owned agent, with all its data. The log is read once when it is opened. After that, it is only
+ * written.
+ */
 export class Journal implements AsyncDisposable {
   readonly agentId: string;
   readonly clock: Clock;
   readonly writer: ValueWriter;
-  /** The head that the open has read, until {@link forgetHead}. Its state is `undefined` for a new agent. */
+  /**
+   * The head that was read when the log was opened. Set until {@link forgetHead}. Its state is `undefined` for a new
+   * agent.
+   */
   head: AgentHead | undefined;
   /** Finished runs. Includes runs that finish while this journal is open. */
   readonly runs: CheckpointPositions;
@@ -60,9 +66,12 @@ export class Journal implements AsyncDisposable {
   nextLane: number;
   readonly numbers: MessageNumbers;
   readonly maxCheckpointBytes: number;
-  /** The estimated size in bytes of the data that the next open reads: the newest snapshot and all later appends. */
+  /**
+   * The estimated size in bytes of the data to read when the log is opened next: the newest snapshot and all later
+   * appends.
+   */
   unreadBytes: number;
-  /** The estimated size in bytes of the data that the open has read and this journal has appended. */
+  /** The estimated size in bytes of the data that was read when the log was opened, and of all later appends. */
   storedBytes: number;
   running = false;
   /** Returns whether the caller disposes this journal once the current run has completed. */
@@ -76,7 +85,7 @@ export class Journal implements AsyncDisposable {
   readonly #owned: OwnedLog;
   readonly #log: LogWriter<AgentRecord>;
   readonly #headSnapshots: HeadSnapshots;
-  /** The appended bytes since the open, by lane, with blobs but without snapshots. */
+  /** The bytes that were appended since the log was opened, by lane. Includes blobs, but not snapshots. */
   readonly #valueBytes = new Map<number, number>();
   #statusState: StatusState;
   /** The value of {@link nextVersion} at the last write of the agent's summary. */
@@ -156,7 +165,7 @@ export class Journal implements AsyncDisposable {
     return readHead(this.#recordLog, this.agentId);
   }
 
-  /** Frees the data read by the open, once a run has continued from it. */
+  /** Frees the data that was read when the log was opened. Call this when a run has continued from this data. */
   forgetHead(): void {
     this.head = undefined;
   }
@@ -257,7 +266,7 @@ export class Journal implements AsyncDisposable {
     return readPaced(this.#recordLog, this.agentId);
   }
 
-  /** Returns whether an entry is still the last one. Its checksum covers all entries before it. */
+  /** Returns whether an entry is still the last entry. Its checksum covers all earlier entries. */
   async endsWith({ position, checksum }: Entry): Promise<boolean> {
     if (this.position !== position) return false;
     for await (const entry of this.#recordLog.read(this.agentId, { after: position - 1 }))
@@ -266,9 +275,9 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Prunes the log. Readers then skip the entries that the record replaces. Call {@link removePruned} next. Also
-   * appends a summary, because the appends with the old summary can be removed. Until the removal, the summary has no
-   * number of checkpoints, so that lists show an unfinished pruning.
+   * Prunes the log. Readers then skip the entries that the record replaces. Call {@link removePruned} next. This method
+   * also appends a summary, because the append with the old summary can be removed. The new summary has no number of
+   * checkpoints until the removal is complete, so that lists show an unfinished pruning.
    */
   async prune(record: PrunedRecord): Promise<void> {
     await this.#headSnapshots.close();

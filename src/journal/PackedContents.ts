@@ -12,7 +12,7 @@ interface ContentSource {
 /** Reads the contents of notes by hash from their packs. Ignores contents that do not match their hash. */
 export class PackedContents {
   readonly #source: ContentSource;
-  /** The pack of the last read, because contents are read roughly in the order of their packs. */
+  /** The pack that was read last. It is kept because contents are read roughly in the order of their packs. */
   #last: { readonly blob: string; readonly bytes: Promise<Uint8Array | undefined> } | undefined;
 
   constructor(source: ContentSource) {

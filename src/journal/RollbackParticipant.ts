@@ -1,10 +1,10 @@
 /** A value that a participant stores in the log of an agent. */
 export interface Note {
-  /** The noted value, decoded and frozen. It is from the storage, so validate it before you use it. */
+  /** The noted value, decoded and frozen. Validate the value before you use it, because it comes from the storage. */
   readonly value: unknown;
   /** The tool call that made the note. `undefined` if node code made it. */
   readonly toolCallId?: string;
-  /** True if that call has no recorded success. The noted effect is then uncertain. */
+  /** True if that call has no recorded success. It is then uncertain whether the noted effect happened. */
   readonly uncertain?: true;
 }
 
@@ -29,15 +29,18 @@ export interface ParticipantRequest {
 export interface StepRequest extends Omit<ParticipantRequest, "notes" | "redone"> {
   /** `stop`: `apply` throws if the step fails. `leave`: `apply` skips failing parts and reports them in its outcome. */
   readonly onFailure: "stop" | "leave";
-  /** Stores contents by their SHA-256 in hex, for `content` to read. Durable when it resolves. */
+  /** Stores contents by their SHA-256 in hex, for `content` to read. Durable when the promise resolves. */
   readonly keep: (contents: ReadonlyMap<string, Uint8Array>) => Promise<void>;
 }
 
 /** A participant's part of a rollback. */
 export interface ParticipantPlan {
-  /** The steps in the order of application. They are stored before the first one is applied. */
+  /** The steps, in the order in which they are applied. All steps are stored before the first step is applied. */
   readonly steps: readonly unknown[];
-  /** Contents that the steps refer to, by their SHA-256 in hex, without noted ones. Defaults to an empty map. */
+  /**
+   * Contents to which the steps refer, by their SHA-256 in hex. Contents from notes need not be included. Defaults to
+   * an empty map.
+   */
   readonly contents?: ReadonlyMap<string, Uint8Array>;
 }
 
@@ -48,8 +51,8 @@ export interface DescribedStep {
   /** The action of the step in a word or two, such as "write". */
   readonly change: string;
   /**
-   * SHA-256 in hex of the content that the step replaced, if others wrote this content. The log keeps it. `undefined`
-   * if the step replaced no content of others.
+   * SHA-256 in hex of the content that the step replaced, if others wrote this content. The log keeps the replaced
+   * content. `undefined` if the step replaced no content of others.
    */
   readonly replaced?: string;
 }
@@ -86,7 +89,7 @@ export interface ChangedFile {
 export interface ParticipantContext {
   /** The agent that was last requested or run with this definition. Defaults to the agent id of the definition. */
   readonly agentId: string;
-  /** The absolute path of the directory with the files of the storage, if any. Do not change it. */
+  /** The absolute path of the directory with the files of the storage, if any. Do not change files there. */
   readonly storageFolder?: string;
   /**
    * Returns the input of `plan` or `planRedo` for a rollback from outside a run. Only reads, without ownership of the
@@ -115,7 +118,7 @@ export interface ParticipantContext {
  * stores the plan, and then applies each step. After a crash, the rollback finishes with the stored steps.
  */
 export interface RollbackParticipant {
-  /** Unique among the participants of an agent. Also the key of its notes. */
+  /** A key that is unique among the participants of an agent. The notes of the participant have the same key. */
   readonly key: string;
   /** Tools whose effects the participant reverts. Their calls need no inverse. Defaults to an empty list. */
   readonly tools?: readonly { readonly name: string }[];
@@ -126,13 +129,13 @@ export interface RollbackParticipant {
   /**
    * Plans a redo, which is a rollback to a checkpoint on an abandoned branch. The plan first reverts `notes`, newest
    * first. It then applies the changes of `redone` again, oldest first. Without this method, these changes stay
-   * reverted, and the report says so.
+   * reverted, and the report lists them.
    */
   planRedo?(request: ParticipantRequest): Promise<ParticipantPlan>;
   /**
-   * Applies one step. Must be repeatable, because the step runs again after a crash before its outcome is stored. If it
-   * throws, the rollback stops, and the next run or rollback continues with this step. The resolved value is stored and
-   * passed to `describe`.
+   * Applies one step. Must be repeatable: if the process crashes before the outcome is stored, the step runs again. If
+   * this method throws, the rollback stops, and the next run or rollback continues with this step. The resolved value
+   * is stored and passed to `describe`.
    */
   apply(step: unknown, request: StepRequest): Promise<unknown>;
   /** Describes a step for the report. @param outcome the resolved value of `apply`. */

@@ -70,7 +70,7 @@ function taskFields(
   });
 }
 
-/** Returns a prefix for the sort key: high priorities first, negative ones last. Empty for priority 0. */
+/** Returns a prefix for the sort key: high priorities come first, negative priorities last. Empty for priority 0. */
 export function priorityOrder(priority: number): string {
   if (priority === 0) return "";
   const digits = 16;
@@ -80,8 +80,8 @@ export function priorityOrder(priority: number): string {
 }
 
 /**
- * The prefix of the sort keys of agents without a task. They sort between the tasks without and with a queue, so lists
- * of tasks skip them. The keys of earlier versions had no prefix.
+ * The prefix of the sort keys of agents without a task. They sort after the tasks without a queue and before the tasks
+ * with a queue, so lists of tasks can skip them. The keys of earlier versions had no prefix.
  */
 export const orderBehindTasks = "~p";
 

@@ -28,7 +28,7 @@ export async function assertCustody(journal: Opened, asked: CustodyUse | undefin
   await journal.store([{ kind: "custody", state: "here", at: clock.now() }]);
 }
 
-/** Returns why an agent may not run here, or `undefined` if it may. */
+/** Returns why an agent may not run here, or `undefined` if it may run. */
 export function custodyError(
   agentId: string,
   { custody }: StatusState,

@@ -18,8 +18,8 @@ export function findCheckpoint({ agentId, index }: IndexedLog, checkpointId: str
 }
 
 /**
- * Returns a checkpoint to which a line can roll back: an ancestor of its head. During an open rollback, the head is the
- * target of that rollback, because reverted calls stay reverted.
+ * Returns a checkpoint to which a line can roll back: an ancestor of its head. During an open rollback, the target of
+ * that rollback counts as the head, because reverted calls stay reverted.
  *
  * @param checkpointId Defaults to the head.
  * @param lane The lane of the line that rolls back. Defaults to any open line, with the main line first.
@@ -32,8 +32,8 @@ export function findRollbackTarget(log: IndexedLog, checkpointId: string | undef
 }
 
 /**
- * Returns the goal of a rollback from outside a run. The goal is either an ancestor of the head, as in {@link
- * findRollbackTarget}, or a checkpoint of the main line on an abandoned branch. The second case is a redo.
+ * Returns the goal of a rollback from outside a run. The goal can be an ancestor of the head, as in {@link
+ * findRollbackTarget}. It can also be a checkpoint of the main line on an abandoned branch. That case is a redo.
  *
  * @throws NotAnAncestorError, CheckpointNotFoundError
  */
@@ -50,7 +50,10 @@ export function findRollbackGoal(log: IndexedLog, checkpointId: string | undefin
   return { target, base };
 }
 
-/** Returns the common ancestor of an open redo, or of the last redo, which can be repeated. */
+/**
+ * Returns the common ancestor of an open redo. Without an open redo, returns that of the last redo, which can be
+ * repeated.
+ */
 function baseOfRedo(index: LogProjection, { version }: CheckpointPoint): CheckpointPoint | undefined {
   const { target, base } = index.rollback ?? index.lastRollback ?? {};
   return target === version && base !== undefined ? index.checkpoints.get(base) : undefined;

@@ -10,7 +10,7 @@ import { originOf } from "../checkpoint/records/lineRecords.ts";
 
 export interface LoggedCall extends RecordedCall, ReturnType<typeof callFacts> {
   readonly lane: number;
-  /** The agent that made the call, if this agent was forked from it. `undefined` for calls of this agent. */
+  /** The agent that made the call, if this agent is a fork of that agent. `undefined` for calls of this agent. */
   readonly owner: string | undefined;
   /** The names of the tools from this agent down to the sub-agent that made the call. */
   readonly agentPath: readonly string[];
@@ -21,7 +21,10 @@ export interface LoggedCall extends RecordedCall, ReturnType<typeof callFacts> {
   readonly output: () => unknown;
 }
 
-/** Returns every tool call of a log, sorted by the time of its outcome, or of its start if it has no outcome. */
+/**
+ * Returns every tool call of a log, sorted by the time of the outcome. A call without an outcome is sorted by the time
+ * of its start.
+ */
 export function loggedCalls(index: LogProjection, blobs: BlobTexts): readonly LoggedCall[] {
   // Values of calls and responses refer only to blobs, so they can be read without the state of their lane.
   const reader = new ValueReader(emptyState, blobs);

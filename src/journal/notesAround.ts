@@ -28,7 +28,7 @@ export function notesToRedo(index: LogProjection, { target, base }: RollbackGoal
   return found.map(({ record }) => record);
 }
 
-/** Returns the notes of a key in the run of a checkpoint, oldest first, without reverted ones, on all lanes. */
+/** Returns the notes of a key in the run of a checkpoint, on all lanes, oldest first. Reverted notes are omitted. */
 export function notesOfRun(index: LogProjection, { runId }: CheckpointPoint, key: string): readonly NoteRecord[] {
   return notesWhere(index, key, (lane) => index.lanes.get(lane)?.runId === runId);
 }

@@ -14,7 +14,10 @@ export interface RollbackGoal {
   readonly base?: CheckpointPoint | undefined;
 }
 
-/** The decisions of a rollback for the calls after its target. Each list is sorted by outcome, newest first. */
+/**
+ * The decisions of a rollback about the calls after its target. In each list, the call with the newest outcome comes
+ * first.
+ */
 export interface RollbackPlan {
   /** The calls to revert, which have or had an inverse. A call without an outcome is repeated first. */
   readonly revert: readonly LoggedCall[];
@@ -22,13 +25,13 @@ export interface RollbackPlan {
   /** Calls that succeeded and cannot be reverted. */
   readonly irreversible: readonly LoggedCall[];
   /**
-   * Calls with an unknown outcome, and calls with neither a recorded outcome nor an inverse. They could have taken
-   * effect. A call that failed at its time limit counts as a call without an outcome.
+   * Calls with an unknown outcome, and calls without a recorded outcome and without an inverse. These calls could have
+   * taken effect. A call that failed at its time limit counts as a call without an outcome.
    */
   readonly inDoubt: readonly LoggedCall[];
   /** Calls that moved the run, that wait for an answer, or that belong to the original of this fork. */
   readonly skipped: readonly LoggedCall[];
-  /** In a redo, restored calls that an earlier rollback reverted. They are not made again. */
+  /** In a redo, calls in the restored history that an earlier rollback reverted. The redo does not make them again. */
   readonly stayedReverted: readonly LoggedCall[];
   /** Ids of all calls after the target that are not reverted yet, including calls without effect. */
   readonly closed: readonly string[];

@@ -26,7 +26,7 @@ export type RunEnd =
   | { readonly status: "cancelled"; readonly reason?: string }
   | ({ readonly status: "completed" } & Pick<CheckpointRecord, "input" | "verification" | "files">);
 
-/** Returns the records that end an unfinished run, for one append. Its effects remain revertible. */
+/** Returns the records that end an unfinished run, for one append. The effects of the run can still be reverted. */
 export function endRecords(
   journal: Journal,
   { log, state }: { readonly log: AgentLog; readonly state: AgentState },

@@ -45,9 +45,10 @@ interface LineEvents {
     readonly trigger: string;
   };
   /**
-   * A trigger was due, but no checkpoint was made for it. `merged`: another trigger made one at the same time.
-   * `unchanged`: the state has not changed. `superseded`: the node has saved a later state with `createCheckpoint`.
-   * `replaying`: the run repeats recorded nodes, and the trigger is evaluated again after each of these nodes.
+   * A trigger was due, but no checkpoint was made for this trigger. `merged`: another trigger made a checkpoint at the
+   * same time. `unchanged`: the state has not changed. `superseded`: the node has saved a later state with
+   * `createCheckpoint`. `replaying`: the run repeats recorded nodes, and the trigger is evaluated again after each of
+   * these nodes.
    */
   readonly checkpoint_skipped: {
     readonly nodeId: string;
@@ -86,9 +87,9 @@ interface LineEvents {
   };
   /** Summaries replaced `messages` older messages and `toolOutputs` tool outputs. Durable with the next checkpoint. */
   readonly history_trimmed: { readonly toolOutputs: number; readonly messages: number };
-  /** The summarizer threw `error`. Its content stays in the history. */
+  /** The summarizer threw `error`. The content that it should have replaced stays in the history. */
   readonly trimming_failed: { readonly content: "tool_output" | "messages"; readonly error: unknown };
-  /** A branch of a parallel node failed with `error`. The others continue, unless `onFailure` is `"stop"`. */
+  /** A branch of a parallel node failed with `error`. The other branches continue, unless `onFailure` is `"stop"`. */
   readonly branch_failed: {
     /** The node that ran. */
     readonly nodeId: string;
@@ -106,7 +107,10 @@ interface RunEvents {
     /** The data of the new status, as in summaries. */
     readonly data: unknown;
   };
-  /** A recovery is about to resume the agent. `task`: the name of its task, or the agent id without a task. */
+  /**
+   * A recovery is about to resume the agent. `task` is the name of the task. For an agent without a task, it is the
+   * agent id.
+   */
   readonly recovery_notice: EventCheckpoint & { readonly task: string };
 }
 
@@ -163,7 +167,10 @@ export type PersistenceEvent =
   | { [Type in keyof RunEvents]: EventOrigin<Type> & { readonly runId: string } & RunEvents[Type] }[keyof RunEvents]
   | { [Type in keyof AgentEvents]: EventOrigin<Type> & AgentEvents[Type] }[keyof AgentEvents];
 
-/** Receives every event. Not awaited. `onListenerError` gets its errors, which have no other effect. */
+/**
+ * Receives every event. Its result is not awaited. If it throws, `onListenerError` gets the error, and nothing else
+ * happens.
+ */
 export type PersistenceListener = (event: PersistenceEvent) => void | PromiseLike<void>;
 
 /** Receives the error of a listener and the event. */

@@ -20,7 +20,9 @@ import type {
   PersistenceListener,
 } from "./PersistenceEvent.ts";
 
-/** Passes an event with the current time to the listener. Neither waits for the listener nor throws its errors. */
+/**
+ * Passes an event with the current time to the listener. Does not wait for the listener and does not throw its errors.
+ */
 export type EmitEvent = (event: EventBody) => void;
 
 export function eventEmitter(
@@ -68,7 +70,7 @@ export function emitAppended(agentId: string, emit: EmitEvent): NonNullable<Jour
   };
 }
 
-/** Tracks the run and the lines of appended records, because not every record names its run and its line. */
+/** Tracks to which run and line appended records belong, because not every record names its run and its line. */
 class AppendedRecords {
   readonly #agentId: string;
   readonly #generation: number;

@@ -3,8 +3,8 @@ import { reasonOf } from "../internal/reasonOf.ts";
 import type { EventCheckpoint, EventLine, PersistenceEvent, PersistenceListener } from "./PersistenceEvent.ts";
 
 /**
- * Returns a listener that prints each event as one line for a terminal. It prints no values of messages and tools, and
- * replaces control characters with spaces.
+ * Returns a listener that prints each event as one line for a terminal. The listener prints no values of messages and
+ * tools, and replaces control characters with spaces.
  *
  * @param write receives a line without a line break.
  *

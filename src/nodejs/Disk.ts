@@ -3,12 +3,15 @@ import type { FileSystem, OpenFile } from "./FileSystem.ts";
 import { StorageError, type StorageFailure } from "../errors/storageErrors.ts";
 import { constants } from "node:os";
 
-/** The delays before an open is retried after running out of file descriptors, in milliseconds. */
+/** If there are too few file descriptors, opening a file is retried after these delays, in milliseconds. */
 const retryDelaysMs = [5, 20, 80, 320];
 const notEmpty = new Set(["ENOTEMPTY", "EEXIST"]);
 const linkUnsupported = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV"]);
 
-/** A file system. Returns `undefined` for a missing file, `false` for a used name. Others throw `StorageError`. */
+/**
+ * A file system. Methods return `undefined` for a missing file, and `false` for a name that is in use. All other
+ * failures throw `StorageError`.
+ */
 export class Disk {
   readonly #system: FileSystem;
   readonly #clock: Clock;
@@ -110,7 +113,7 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Syncs of directories. Requests during a running sync share the next one. */
+/** Syncs directories. Requests that arrive while a sync runs share the next sync. */
 export class FolderSyncs {
   readonly #begin: (path: string) => Promise<void>;
   readonly #running = new Map<string, Promise<void>>();

@@ -1,19 +1,19 @@
 export interface FileStatus {
   readonly size: number;
   readonly folder: boolean;
-  /** Distinguishes a file from a copy of it. Omitted if the file system has no such id. */
+  /** An id that distinguishes a file from a copy of the file. Omitted if the file system has no such id. */
   readonly id?: string;
   /** The numeric id of the file's owner. Omitted if the file system has no users. */
   readonly owner?: number;
 }
 
-/** A created file that is written at its end. A write may accept only a part of the bytes. */
+/** A new file to which data is appended. A write may accept only a part of the bytes. */
 export interface OpenFile {
   /** Appends `bytes` and resolves to the number of accepted bytes. */
   write(bytes: Uint8Array): Promise<number>;
   /** Combines `write` and `fdatasync` in one call, with one round trip to the device. Omitted if unsupported. */
   readonly writeSynced?: (bytes: Uint8Array) => Promise<number>;
-  /** Syncs the data, and the metadata to read it, to the device. */
+  /** Syncs the data to the device, with the metadata that is needed to read it. */
   fdatasync(): Promise<void>;
   /** Syncs the data and all metadata to the device, for a new file. */
   fsync(): Promise<void>;
@@ -35,7 +35,9 @@ export interface FileSystem {
   /** Returns at most `length` bytes of a file from `start`. Defaults to all bytes. */
   readFile(path: string, start?: number, length?: number): Promise<Uint8Array>;
   stat(path: string): Promise<FileStatus>;
-  /** Adds a second name to a file. Rejects with `EEXIST` if it is in use, so only one of several succeeds. */
+  /**
+   * Adds a second name to a file. Rejects with `EEXIST` if the name is in use, so only one of several calls succeeds.
+   */
   link(existing: string, path: string): Promise<void>;
   /** Renames a file and replaces an existing file with the new name. */
   rename(from: string, to: string): Promise<void>;

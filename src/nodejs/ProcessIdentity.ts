@@ -14,13 +14,15 @@ export interface ProcessFacts {
 
 /** The identity of this process. Injected, so that tests can simulate many processes. */
 export interface ProcessIdentity extends ProcessFacts {
-  /** Returns whether a process of this machine and namespaces runs. False only if it has certainly ended. */
+  /**
+   * Returns whether a process of this machine and these namespaces runs. False only if the process has certainly ended.
+   */
   isRunning(processId: number, processStart: string): boolean;
   /** The numeric id of the process's user. Omitted if the system has no users. */
   readonly user?: number | undefined;
   /**
-   * Milliseconds of a monotonic clock that all processes of this boot and time namespace share. If omitted, each
-   * process waits for a whole lease before it takes over a silent owner.
+   * Returns milliseconds of a monotonic clock that all processes of this boot and time namespace share. If the method
+   * is missing, each process waits for a whole lease before it takes over a silent owner.
    */
   sinceBootMs?(): number;
 }
@@ -58,9 +60,11 @@ export function isSamePlace(incarnation: string | undefined, seenBy: ProcessFact
 }
 
 /**
- * Returns true only if the process has certainly ended. A process of another machine, boot or namespace is unknown.
+ * Returns true only if the process has certainly ended. For a process of another machine, boot or namespace, this is
+ * unknown.
  *
- * @param exact false if all processes on the storage are on one machine, so that the boot id need not be unique.
+ * @param exact Pass false if all processes that use the storage are on one machine, so that the boot id need not be
+ * unique.
  */
 export function hasEnded(
   { processId, incarnation }: { readonly processId: number; readonly incarnation?: string | undefined },

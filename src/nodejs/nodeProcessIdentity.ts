@@ -19,7 +19,7 @@ export function platformIdentity(): ProcessIdentity | undefined {
 
 /**
  * Uses `/proc` only if it shows the processes of this namespace by their local ids. `/proc` may be missing or belong to
- * another namespace. Then no process is ever known to have ended.
+ * another namespace. In that case, no process counts as certainly ended.
  */
 function linuxIdentity(): ProcessIdentity {
   const bootId = attempt(() => fs().readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
@@ -48,7 +48,10 @@ function linuxIdentity(): ProcessIdentity {
   };
 }
 
-/** Identifies the boot by the minute of its start. If that is wrong, the lease decides. */
+/**
+ * Identifies the boot by the minute in which it started. If that is wrong, only the lease shows that an owner has
+ * ended.
+ */
 function otherIdentity(): ProcessIdentity {
   const host = os().hostname();
   return {

@@ -32,7 +32,7 @@ import { frozenCopy } from "../internal/frozenCopy.ts";
 import { type StopOptions, type StopResult, stopRun } from "./run/stopRun.ts";
 
 const defaultAnswerTimeoutMs = 5_000;
-/** Twice the lease of the file storage, because the owner sees a stop request when it renews its lease. */
+/** Twice the lease of the file storage, because an owner sees a stop request only when it renews its lease. */
 const defaultCancelTimeoutMs = 30_000;
 
 const timeoutMs = numberFrom(0).optional();
@@ -58,8 +58,8 @@ export interface AnswerOptions {
 type OutsideOptions = Omit<RollbackOptions, "agentContext">;
 
 /**
- * A durable agent, as seen from outside its runs. Each method that changes the agent owns it until the method resolves.
- * Such a method rejects with `AgentBusyError` while the agent runs. After a move the agent is `paused` until you resume
+ * A durable agent, as seen from outside its runs. Each method that changes the agent owns the agent until the method
+ * resolves, and rejects with `AgentBusyError` while the agent runs. After a move the agent is `paused` until you resume
  * it.
  *
  * @example
@@ -83,12 +83,11 @@ export class DurableAgent {
   }
 
   /**
-   * Reverts the calls since a checkpoint. The next run or resume continues from that checkpoint. Continues an
-   * interrupted rollback.
-   *
-   * The checkpoint can be on a branch that an earlier move abandoned. The rollback is then a redo. A redo reverts the
-   * calls since the common ancestor and restores the messages, state and files of the checkpoint. Calls on that branch
-   * that were already reverted stay reverted. The report lists these calls as `stayedReverted`.
+   * Reverts the calls since a checkpoint. The next run or resume continues from that checkpoint. If an earlier rollback
+   * was interrupted, this method continues it. The checkpoint can be on a branch that an earlier move abandoned. In
+   * this case, the rollback is a redo. A redo reverts the calls since the common ancestor and restores the messages,
+   * state and files of the checkpoint. Calls on that branch that were already reverted stay reverted. The report lists
+   * these calls as `stayedReverted`.
    *
    * @throws InvalidInputError, CheckpointNotFoundError, NotAnAncestorError, ToolCallInDoubtError, AgentBusyError. The
    * agent is unchanged.
@@ -106,7 +105,7 @@ export class DurableAgent {
 
   /**
    * Restarts a failed task. Rolls the task back to the first checkpoint of its run, with files and effects, and queues
-   * it in the same append. If a crash interrupts the restart, call it again to continue.
+   * the task in the same append. If a crash interrupts the restart, call it again to continue.
    *
    * @returns `undefined` if the task failed before its first checkpoint, because no call needs a revert.
    * @throws TaskNotFoundError, ToolCallInDoubtError, AgentBusyError. The task is unchanged.
@@ -144,12 +143,11 @@ export class DurableAgent {
 
   /**
    * Creates an independent copy of this agent under another id. The fork has the history up to the given checkpoint.
-   * This agent is not changed and may run at the same time. You may delete it afterwards.
-   *
-   * The fork has every line and all open requests, under new request ids. Without `checkpointId`, the fork also has the
-   * work of nodes since their last checkpoints. It has the status of this agent, but is `paused` if this agent runs.
-   * The fork replays finished tool calls and never reverts them. It makes unfinished calls again under new ids. An open
-   * rollback counts as finished.
+   * The fork has every line and all open requests, under new request ids. This agent is not changed, may run at the
+   * same time, and may be deleted afterwards. Without `checkpointId`, the fork also has the work of nodes since their
+   * last checkpoints. The fork has the status of this agent, but is `paused` if this agent runs. The fork replays
+   * finished tool calls and never reverts them. It makes unfinished calls again under new ids. A rollback that is open
+   * in this agent counts as finished in the fork.
    *
    * @param agentId The id of the new agent.
    * @param options `checkpointId`: the checkpoint to fork at. The fork is then `paused`. Defaults to the current
@@ -172,13 +170,14 @@ export class DurableAgent {
   /**
    * Starts a branch at a checkpoint, with changes. Every line that was open at the checkpoint continues from its state
    * at that time. The line of the checkpoint gets the changes, and its node starts a new visit. The edit reverts no
-   * calls and runs no nodes. The agent is `paused` until you resume it. Finishes an interrupted rollback first.
+   * calls and runs no nodes. The agent is `paused` until you resume it. If a rollback was interrupted, it is finished
+   * first.
    *
    * @param checkpointId the id or the name of a checkpoint on any line.
    * @throws CheckpointNotFoundError, UnknownNodeError, InvalidInputError, NotSerializableError, AgentBusyError, and any
    * error that the functions in `options` throw. The agent is unchanged.
-   * @throws CheckpointTooLargeError, RollbackIncompleteError. No edit is made, but an interrupted rollback may be
-   * further along.
+   * @throws CheckpointTooLargeError, RollbackIncompleteError. No edit is made, but an interrupted rollback may have
+   * made progress.
    */
   async editCheckpoint(checkpointId: string, options: EditOptions): Promise<EditedCheckpoint> {
     checkSchema(nonEmptyString, checkpointId, "checkpoint id");
@@ -209,8 +208,8 @@ export class DurableAgent {
    * checkpoints of branches, sub-agents and moves that start there. `isHead` marks the checkpoints from which the agent
    * continues. Reads no values, and works while the agent runs.
    *
-   * @returns the first checkpoint of the agent. Returns several roots, oldest first, if pruning removed the checkpoints
-   * between them. Returns an empty array for an unknown agent.
+   * @returns the first checkpoint of the agent. If pruning removed checkpoints, several remaining checkpoints can be
+   * roots. They are returned oldest first. Returns an empty array for an unknown agent.
    */
   async checkpointTree(): Promise<readonly CheckpointTreeNode[]> {
     const { index } = await AgentLog.read(this.#setup.log, this.agentId, {}, () => false);
@@ -238,9 +237,10 @@ export class DurableAgent {
   }
 
   /**
-   * Names a checkpoint. Methods that take a checkpoint id accept the name, as in `rollbackToCheckpoint(name)`. Retention
-   * keeps named checkpoints. A name belongs to one checkpoint, and a checkpoint has one name. Naming another checkpoint
-   * moves the name. Naming the same checkpoint again replaces its name.
+   * Names a checkpoint. Methods that take a checkpoint id accept the name, as in `rollbackToCheckpoint(name)`.
+   * Retention keeps named checkpoints. A name belongs to one checkpoint, and a checkpoint has one name. If you give a
+   * name to another checkpoint, the name moves there. If you name a checkpoint again, the new name replaces the old
+   * name.
    *
    * @param checkpointId the id or the current name of the checkpoint.
    * @param name 1 to 256 characters, not of the form `<number>-<number>`.
@@ -269,7 +269,7 @@ export class DurableAgent {
 
   /**
    * Stores a value in the log of the agent's last run, for features that keep records. A rollback to an earlier
-   * checkpoint removes the value. Durable when it resolves. A three-method storage keeps no notes.
+   * checkpoint removes the value. Durable when the promise resolves. A three-method storage keeps no notes.
    *
    * @throws NotSerializableError, AgentBusyError.
    * @throws CheckpointNotFoundError if the agent has never run.
@@ -282,7 +282,7 @@ export class DurableAgent {
     await journal.store([noteRecord(note, { lane: head.state.lane, call: undefined, writer })]);
   }
 
-  /** Returns the values noted under a key in the last run, oldest first, without those rolled back. */
+  /** Returns the values that the last run noted under a key, oldest first. Values that were rolled back are omitted. */
   async getNotes(key: string): Promise<readonly unknown[]> {
     checkSchema(nonEmptyString, key, "key of notes");
     return notedValues(this.#setup.log, this.agentId, key);
@@ -308,8 +308,8 @@ export class DurableAgent {
 
   /**
    * Returns the calls in doubt on all lanes, in start order, followed by the inverses in doubt, in the order of their
-   * calls. They have started but have no recorded outcome, or failed at their time limit. While the agent runs, the list
-   * includes calls in flight.
+   * calls. A call in doubt has started but has no recorded outcome, or has failed at its time limit. While the agent
+   * runs, the list includes calls in flight.
    */
   async getToolCallsInDoubt(): Promise<readonly ToolCallInDoubt[]> {
     const { callsInDoubt, inverseInDoubt, inversesInDoubt, toolCallInDoubt } = await import("./changes.ts");
@@ -328,8 +328,9 @@ export class DurableAgent {
    * Settles a call in doubt. The next run or resume continues with the result. You may settle a call again if it was
    * settled with `"retry"` or `"unknown"`.
    *
-   * An inverse is settled by the inverse's id, even if it failed and blocks a rollback. `{ output }` marks the call as
-   * reverted. `{ error }` and `"unknown"` leave the call unreverted. `"retry"` runs the inverse again.
+   * To settle an inverse, pass the id of the inverse. This is also possible if the inverse failed and blocks a
+   * rollback. `{ output }` marks the call as reverted. `{ error }` and `"unknown"` leave the call unreverted. `"retry"`
+   * runs the inverse again.
    *
    * @throws ToolCallNotInDoubtError, InvalidInputError, NotSerializableError, AgentBusyError. The agent is unchanged.
    */
@@ -351,8 +352,8 @@ export class DurableAgent {
   }
 
   /**
-   * Answers a request. Durable when it resolves. No node runs until the agent is resumed. The schema of the request
-   * validates the answer, and the first accepted answer counts. Answer an approval with `{ approved: true }`.
+   * Answers a request. Durable when the promise resolves. No node runs until the agent is resumed. The schema of the
+   * request validates the answer, and the first accepted answer counts. Answer an approval with `{ approved: true }`.
    *
    * @throws RequestNotOpenError, ApprovalChangedError, InvalidInputError, NotSerializableError,
    * CheckpointTooLargeError, AgentBusyError. The agent is unchanged.
@@ -364,9 +365,9 @@ export class DurableAgent {
   }
 
   /**
-   * Rejects a request. Durable when it resolves. A rejected tool call is not made: the model gets the reason as an
-   * error result, and node code gets ToolRejectedError. A rejected request for input throws RequestRejectedError in its
-   * node.
+   * Rejects a request. Durable when the promise resolves. A rejected tool call is not made: the model gets the reason
+   * as an error result, and node code gets ToolRejectedError. A rejected request for input throws RequestRejectedError
+   * in its node.
    *
    * @throws RequestNotOpenError, InvalidInputError, AgentBusyError. The agent is unchanged.
    */
@@ -403,9 +404,10 @@ export class DurableAgent {
   }
 
   /**
-   * Sends an event to the agent. Exactly one call of `context.receive` returns it. Durable when it resolves. Takes no
-   * ownership of the agent, so it works while the agent runs in any process, before its first run, and after its last
-   * run. If the agent waits for the event, a worker continues the agent. Without a worker, call `resume`.
+   * Sends an event to the agent. Exactly one call of `context.receive` returns the event. Durable when the promise
+   * resolves. Does not own the agent, so this works while the agent runs in any process, before its first run, and
+   * after its last run. If the agent waits for the event, a worker continues the agent. Without a worker, call
+   * `resume`.
    *
    * @param options.key Identifies the event. A second send of an equal event with the same key has no effect.
    * @throws InvalidInputError, NotSerializableError. EventKeyUsedError if the key belongs to another event.
@@ -421,9 +423,9 @@ export class DurableAgent {
   }
 
   /**
-   * Cancels an unfinished run. Its effects remain and can still be reverted. Finishes an interrupted rollback first,
-   * and leaves calls that it cannot revert. If a process runs the agent, requests a stop from that process. Its run
-   * then rejects with StopRequestedError.
+   * Cancels an unfinished run. The effects of the run remain and can still be reverted. If a rollback was interrupted,
+   * it is finished first, and calls that it cannot revert are left. If a process runs the agent, requests a stop from
+   * that process, and the run there rejects with StopRequestedError.
    *
    * @param options `timeoutMs`: how long to wait for that process, in milliseconds. Defaults to 30,000.
    * @throws RunNotOpenError if the last run has finished or the agent has no run.

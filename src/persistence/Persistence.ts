@@ -176,8 +176,8 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, record
 }
 
 /**
- * Rejects a parallel node that has lost a branch since it started. A renamed branch would repeat the work of the lost
- * one.
+ * Rejects a parallel node that has lost a branch since it started. If the branch was only renamed, the renamed branch
+ * would repeat the work of the lost branch.
  *
  * @param keys The current branches of the node.
  * @throws BranchesChangedError

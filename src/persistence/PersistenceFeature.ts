@@ -22,15 +22,15 @@ import type { RunPersistence } from "./RunPersistence.ts";
 import type { AgentRequest, RequestFilter } from "./waiting/listRequests.ts";
 import type { RunRecorders } from "./record/RunRecorders.ts";
 
-/** An unfinished run without a living owner, or an unreadable agent, which may have such a run. */
+/** An unfinished run without a living owner. Or an unreadable agent, which may have an unfinished run. */
 export type UnfinishedRun =
   | {
       readonly agentId: string;
       readonly runId: string;
       /**
-       * `interrupted`: its process ended, or its signal was aborted. `paused`: a move from outside a run paused the
-       * agent. `failed`: the run rejected. `waiting`: the run needs an answer. It becomes `interrupted` when all
-       * requests are answered.
+       * `interrupted`: the process of the run ended, or the signal was aborted. `paused`: a move from outside a run
+       * paused the agent. `failed`: the run rejected. `waiting`: the run needs an answer. When all requests are
+       * answered, the run becomes `interrupted`.
        */
       readonly status: "interrupted" | "waiting" | "paused" | "failed";
     }
@@ -128,7 +128,7 @@ export class PersistenceFeature {
   }
 
   /**
-   * Deletes an agent and all its data. The id becomes free, and an earlier owner cannot restore the agent.
+   * Deletes an agent and all its data. The id can be used again. An earlier owner cannot restore the agent.
    *
    * @throws AgentBusyError while the agent runs.
    * @throws WrongShapeError for the log of a graph thread or a session.
@@ -166,11 +166,12 @@ export class PersistenceFeature {
   }
 
   /**
-   * Reports for each unfinished agent whether the current code can continue it. Run it before you deploy. It takes no
-   * ownership and writes no data, because migrations run on copies.
+   * Reports for each unfinished agent whether the current code can continue it. Call this before you deploy. It owns no
+   * agent and writes no data, because migrations run on copies.
    *
    * @param options `only`: checks only agents for which it returns true. Defaults to all agents in the storage, even of
-   * other definitions. `signal`: when aborted, ends the listing with its reason, even during a migration.
+   * other definitions. `signal`: when it aborts, the listing ends with the reason of the signal, even during a
+   * migration.
    * @throws NotSupportedError for a three-method storage, which cannot list its agents.
    */
   async *checkMigrations(options: Omit<UnfinishedOptions, "includeFailed"> = {}): AsyncGenerator<MigrationCheck> {
@@ -257,7 +258,7 @@ async function assertAgentOrDamaged(log: RecordLog, agentId: string): Promise<vo
   }
 }
 
-/** Deletes the log last, so that a repeated deletion finishes one that a crash cut short. */
+/** Deletes the log last. If a crash interrupts a deletion, a repeated deletion finishes it. */
 async function drop(setup: PersistenceSetup, agentId: string): Promise<void> {
   const { log } = setup;
   const owned = await log.open(agentId, { ...processOwner(), mustExist: true });

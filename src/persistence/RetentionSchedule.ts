@@ -162,7 +162,7 @@ export class RetentionSchedule implements AsyncDisposable {
 }
 
 /**
- * Creates a {@link RetentionSchedule} for `install(Persistence, { retentionSchedule })`. It starts with the
+ * Creates a {@link RetentionSchedule} for `install(Persistence, { retentionSchedule })`. The schedule starts with the
  * installation and ends with the process. It does not keep the process alive.
  *
  * @throws InvalidInputError

@@ -11,18 +11,18 @@ import type { RollbackReport, RollbackOptions } from "./rollback/RollbackReport.
 /** The persistence of a run, bound to a context. Get it with `persistence(context)`. */
 export interface RunPersistence {
   /**
-   * Saves a checkpoint. Durable when it resolves.
+   * Saves a checkpoint. Durable when the promise resolves.
    *
    * @throws UnknownNodeError, InvalidInputError, AlreadyExistsError, NotSerializableError. No checkpoint is saved.
    */
   createCheckpoint<Input>(options?: CreateCheckpointOptions<Input>): Promise<AgentCheckpointData>;
   /**
-   * Stops the work in flight, reverts the calls since the checkpoint, and continues from it. Durable when it resolves.
-   * The context of the node is then closed, and the node's return value is discarded.
+   * Stops the work in flight, reverts the calls since the checkpoint, and continues from the checkpoint. Durable when
+   * the promise resolves. The context of the node is then closed, and the node's return value is discarded.
    *
    * @throws InvalidInputError, CheckpointNotFoundError, NotAnAncestorError. The agent is unchanged.
    * @throws ToolCallInDoubtError if an interrupted call may have taken effect. The error ends the run. Settle the call
-   * and resume, and the node requests the rollback again.
+   * and resume. The node then requests the rollback again.
    */
   rollbackToCheckpoint(checkpointId: string, options?: RollbackOptions): Promise<RollbackReport>;
   /** Rolls back to the latest checkpoint. See {@link rollbackToCheckpoint}. */
@@ -51,7 +51,7 @@ export interface RunPersistence {
   durable(): Promise<void>;
   /** Returns the values that an earlier process noted in the tool call of this context, oldest first. */
   recordedNotes(key: string): readonly unknown[];
-  /** Returns the values noted under a key in this run, oldest first, without those rolled back. */
+  /** Returns the values that this run noted under a key, oldest first. Values that were rolled back are omitted. */
   getNotes(key: string): Promise<readonly unknown[]>;
   /** Returns the checkpoints, oldest first. */
   getCheckpoints(filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]>;

@@ -1,6 +1,6 @@
 /**
  * The code that reads, checks and changes the past of an agent. It is loaded on first use, before an agent is opened or
- * a run is interrupted. One module, so that bundlers make one file of it.
+ * a run is interrupted. It is one module, so that bundlers put it into one file.
  */
 export { checkpointTree } from "../checkpoint/data/checkpointTree.ts";
 export { findCheckpoint, findRollbackTarget } from "../journal/findCheckpoint.ts";

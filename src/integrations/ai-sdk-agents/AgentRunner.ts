@@ -28,7 +28,9 @@ export interface AnyAgent {
   stream(options: never): PromiseLike<unknown>;
 }
 
-/** The options of a call. Those outside {@link CallInput} are not stored and are valid in this process only. */
+/**
+ * The options of a call. Options that are not in {@link CallInput} are not stored and are valid only in this process.
+ */
 export interface CallOptions extends CallInput {
   readonly abortSignal?: AbortSignal | undefined;
 }
@@ -138,7 +140,11 @@ export class AgentRunner {
     }
   }
 
-  /** Returns the stream of an unfinished run. @param showsEnd whether a completed run has its stream as well */
+  /**
+   * Returns the stream of an unfinished run.
+   *
+   * @param showsEnd whether to return the stream of a completed run as well
+   */
   async #shown(
     records: RunRecords,
     signal: AbortSignal | undefined,
@@ -155,7 +161,7 @@ export class AgentRunner {
     });
   }
 
-  /** @param ours the requested input. The results of a run with another one are not returned. Defaults to any. */
+  /** @param ours the requested input. Results of a run with another input are not returned. Defaults to any input. */
   #generating(passes: { last?: unknown }, rest: Rest, ours: CallInput | undefined): HostedBody<unknown> {
     return async (loop, stored) => {
       const { agent, tools, input } = this.#begun(loop, stored);
@@ -180,7 +186,7 @@ export class AgentRunner {
     }: {
       readonly rest: Rest;
       readonly input?: CallInput;
-      /** The calls whose decision precedes the first shown pass. Defaults to all passes. */
+      /** The calls that were decided before the first shown pass. Defaults to showing all passes. */
       readonly decided?: readonly string[];
       readonly isFollowing?: boolean;
     },

@@ -5,8 +5,8 @@ import type { HostedConfig } from "../hosted/HostedAgents.ts";
 /** Options of `durableAgent`: the storage and the persistence settings. */
 export interface DurableAgentOptions extends HostedConfig {
   /**
-   * Stores the texts of a response while the model writes it, so that `attach` in another process shows them. Every
-   * server needs the same store, such as `PostgresStreamStore` of `agent-persistence/streams`. By default, other
+   * Stores the texts of a response while the model writes them, so that `attach` in another process shows the texts.
+   * Every server needs the same store, such as `PostgresStreamStore` of `agent-persistence/streams`. By default, other
    * processes see complete responses only.
    */
   readonly streams?: StreamStore | undefined;
@@ -15,14 +15,14 @@ export interface DurableAgentOptions extends HostedConfig {
 /** Options for the runs of one durable agent. */
 export interface BoundAgentOptions {
   /**
-   * Identifies the run. The id of an unfinished run resumes it. The id of a finished run replays it without calling
-   * models or tools. Without an id, an unfinished run with equal input is resumed, and any other input starts a new
-   * run.
+   * Identifies the run. With the id of an unfinished run, the call resumes the run. With the id of a finished run, the
+   * call replays the run without calling models or tools. Without an id, an unfinished run with equal input is resumed,
+   * and any other input starts a new run.
    */
   readonly runId?: string | undefined;
   /**
-   * Handles an unfinished run with another input: `"finish_first"` finishes it first, `"abandon"` cancels it without
-   * undoing its effects. By default the call rejects with UnfinishedRunError.
+   * What to do with an unfinished run that has another input. `"finish_first"` finishes that run first. `"abandon"`
+   * cancels that run without undoing its effects. By default the call rejects with UnfinishedRunError.
    */
   readonly unfinished?: "finish_first" | "abandon" | undefined;
   /**

@@ -126,7 +126,7 @@ function assertRecorded(template: DurableDefinition, { tools }: AnyAgent): void 
 /** An agent of the AI SDK, bound to one durable agent. */
 export type BoundAgentOf<Agent extends AnyAgent> = Pick<Agent, "version" | "id" | "tools" | "generate" | "stream"> & {
   /**
-   * Continues the unfinished run. Replays a finished run: returns the same result without calling models or tools.
+   * Continues the unfinished run. For a finished run, returns the same result again, without calling models or tools.
    *
    * @throws RunNotOpenError if the agent has no run or its run was cancelled
    * @throws ToolCallInDoubtError and the other errors of `AIAgent.run`

@@ -57,7 +57,10 @@ export async function durableRun<Result>(
   return result.value;
 }
 
-/** The response of a run cannot wait for a person, because the code around the model decides what follows. */
+/**
+ * Refuses tools that need approval. The response of a run cannot wait for a person, because code around the model
+ * decides the next step.
+ */
 class ApprovalFreeDefinition extends DurableDefinition {
   override tools<Tools extends AiSdkTools>(tools: Tools, settings?: AiSdkToolsSettings<NoInfer<Tools>>): Tools {
     const issues = Object.entries(tools).flatMap(([name, tool]) => {

@@ -70,7 +70,7 @@ async function called(loop: HostedLoop, { toolCallId }: ExecuteOptions, call: Ho
   }
 }
 
-/** Returns the original error of the tool, or one restored from its record. */
+/** Returns the original error of the tool, or an error that is restored from the record. */
 function thrownBy({ cause, reason, errorName }: ToolFailedError): unknown {
   if (cause !== undefined) return cause;
   return Object.assign(new Error(reason), errorName !== undefined && { name: errorName });

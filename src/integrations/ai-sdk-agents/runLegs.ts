@@ -20,7 +20,7 @@ export interface Leg<Result> {
 }
 
 /**
- * Runs the AI SDK loop again each time it stops for approvals. The run waits until all approvals are answered.
+ * Runs the AI SDK loop. Each time the loop stops for approvals, waits until all are answered and runs the loop again.
  *
  * @param start starts a pass. `index` counts passes from 0. `decided` lists the calls decided before the pass.
  * @returns the result of the last pass
@@ -116,8 +116,8 @@ interface GivenAnswers {
 }
 
 /**
- * Returns the approvals in a client's messages, and the answers for those whose requests are open. The other
- * approvals must be recorded, so that a client may send its messages again. `undefined` without approvals.
+ * Returns the approvals in a client's messages, and the answers to requests that are still open. All other approvals
+ * must be recorded already. So a client may send its messages again. `undefined` without approvals.
  *
  * @throws RequestNotOpenError if an approval has no request, or differs from the recorded decision
  */

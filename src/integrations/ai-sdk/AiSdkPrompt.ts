@@ -73,7 +73,7 @@ export type FileData = Uint8Array | string | URL;
 /** The content of a file in specification v4. */
 export type TaggedFileData = { type: "data"; data: Uint8Array | string } | { type: "url"; url: URL };
 
-/** Separates URLs from base64 text, because messages hold both as text. */
+/** Separates URLs from base64 text, because messages contain both as text. */
 export function fileDataOf(data: string | Uint8Array): FileData {
   if (typeof data !== "string") return data;
   const prefix = base64DataUrl.exec(data);
@@ -95,7 +95,7 @@ export function messageDataOf(data: string | Uint8Array | TaggedFileData): strin
 
 /**
  * Converts a value to JSON for a model. A map with string keys becomes an object, any other map a list of pairs, a set
- * a list, and bytes base64. Bigints become their digits, numbers such as `NaN` their names, and `undefined` becomes
+ * a list, and bytes base64. A bigint becomes its digits, a number such as `NaN` its name, and `undefined` becomes
  * `null`.
  */
 export function jsonValueOf(value: unknown): JsonValue {
@@ -140,7 +140,7 @@ export function shownInputOf(input: unknown): JsonValue {
 
 interface Specification<Data> {
   readonly fileDataOf: (data: string | Uint8Array) => Data;
-  /** Whether prompts support `custom` parts, which are otherwise dropped. */
+  /** Whether prompts support `custom` parts. If not, these parts are dropped. */
   readonly custom: boolean;
 }
 
@@ -182,7 +182,10 @@ function partsOf<Data, Type extends ContentPart["type"]>(
   });
 }
 
-/** Providers reject empty texts. An empty text with options is kept, because it may mark a cache point. */
+/**
+ * Whether a part is sent. Providers reject empty texts. An empty text with options is sent, because it may mark a cache
+ * point.
+ */
 function isSaid(part: ContentPart): boolean {
   return part.type !== "text" || part.text !== "" || part.providerOptions !== undefined;
 }

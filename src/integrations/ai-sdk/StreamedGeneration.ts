@@ -38,7 +38,10 @@ export class StreamedGeneration {
     return { ...end, content, warnings: this.#warnings, response: this.#response };
   }
 
-  /** Adds a part. Returns the index of the text, reasoning or call that it belongs to. `undefined` for other parts. */
+  /**
+   * Adds a part. Returns the index of the text, reasoning or call to which the part belongs. `undefined` for other
+   * parts.
+   */
   add(part: ProviderPart): number | undefined {
     const [, kind = "", piece] = /^(text|reasoning|tool-input)-(start|delta|end)$/.exec(part.type) ?? [];
     if (kind === "tool-input") return piece === "start" ? this.#startCall(part) : this.#placeOf(kind, part["id"]);
@@ -61,7 +64,7 @@ export class StreamedGeneration {
     this.#response = { id: id ?? ownId, timestamp: timestamp ?? ownTime, modelId: modelId ?? ownModel };
   }
 
-  /** Some providers use the id of a complete part again for a new one. */
+  /** Adds a piece to a part. Some providers use the id of a complete part again for a new part. */
   #grow(kind: string, { id, type: _type, delta = "", ...fields }: ProviderPart, isNew: boolean): number {
     const known = isNew ? undefined : this.#placeOf(kind, id);
     const place = known ?? this.#begin(kind, id, { type: kind, text: "" });

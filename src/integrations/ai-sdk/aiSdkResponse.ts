@@ -14,7 +14,7 @@ export interface AiSdkAnswer extends PromptAnswer {
   readonly rawFinishReason?: string;
 }
 
-/** Converts a complete response. Throws a `ModelAnswer…` error for an incomplete one. */
+/** Converts a complete response. Throws a `ModelAnswer…` error for an incomplete response. */
 export function aiSdkResponse({ modelId, provider }: AiSdkLanguageModel, generation: AiSdkGeneration): AiSdkAnswer {
   const { finishReason } = generation;
   const given: AiSdkFinishReason = typeof finishReason === "string" ? { unified: finishReason } : finishReason;
@@ -57,7 +57,8 @@ interface ToolCall {
 
 /**
  * Converts a response to a message. Provider metadata of a part, such as a signature of reasoning, becomes options of
- * that part, because the provider expects it back. Sources are dropped, because no provider expects them back.
+ * the part, because the provider needs this metadata in the next request. Sources are dropped, because no provider
+ * needs them.
  *
  * @param refuse throws an error for content that a message cannot hold
  */

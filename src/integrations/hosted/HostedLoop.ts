@@ -12,11 +12,14 @@ export interface HostedLoop {
   readonly signal: AbortSignal;
   /** `false` until the loop requests something that is not recorded. */
   readonly live: boolean;
-  /** The error that ended the run, even if the other runtime converted it. All later requests reject with it. */
+  /**
+   * The error that ended the run, even if the other runtime converted the error. All later requests reject with this
+   * error.
+   */
   readonly failure: { readonly error: unknown } | undefined;
   /**
-   * Returns the next recorded response, or calls `perform` and records its result. Inside a tool call the response
-   * belongs to that call. Errors of `perform` are not recorded.
+   * Returns the next recorded response. If there is none, calls `perform` and records the result. Inside a tool call,
+   * the response belongs to that call. Errors of `perform` are not recorded.
    *
    * @param asked the model, for telemetry
    */
@@ -24,28 +27,32 @@ export interface HostedLoop {
   /** The pieces of the next response while another process receives it. `undefined` if this loop does not follow one. */
   nextPieces?(): HostedPieces | undefined;
   /**
-   * Makes a call that a response requests, or returns its recorded outcome. Waits if the response is still incomplete.
+   * Makes a call that a response requests, or returns the recorded outcome of the call. Waits while the response is
+   * incomplete.
    *
    * @throws ToolFailedError, ToolOutcomeUnknownError for the model. Any other error ends the run.
    */
   call(toolCallId: string, call: HostedCall): Promise<unknown>;
   /**
-   * Makes a call that code requests, such as reading a value that a replay must return again. Calls are matched by
-   * their order.
+   * Makes a call that code requests, for example to read a value that a replay must return again. A replay matches
+   * these calls by their order.
    *
    * @throws the error of `perform`, which ends the run and is not recorded
    */
   step(call: HostedCall): Promise<unknown>;
   /**
-   * Waits until the calls are approved. Call it when the loop of the other runtime stops for approvals. While an
-   * approval is missing, the run ends as waiting and the promise never settles.
+   * Waits until the calls are approved. Call this when the loop of the other runtime stops for approvals. If an
+   * approval is missing, the run ends as waiting, and the promise never settles.
    */
   approvals(calls: readonly ApprovableCall[]): Promise<readonly HostedApproval[]>;
   /** Resolves when all records so far are durable. */
   durable(): Promise<void>;
 }
 
-/** The place of a request. `pieces` shows its response to other processes. Omitted if they do not see it. */
+/**
+ * The place of a request. `pieces` shows the response to other processes. `pieces` is omitted if they do not see the
+ * response.
+ */
 export interface HostedPlace extends RequestPlace {
   readonly pieces?: ResponsePieces | undefined;
 }

@@ -13,7 +13,7 @@ export interface HostedPiece {
 
 interface RequestOfRun {
   readonly runId: string;
-  /** The number of the request among those outside of tool calls. */
+  /** The number of the request. Only requests outside of tool calls are counted. */
   readonly ordinal: number;
 }
 
@@ -68,7 +68,10 @@ export class HostedPieces {
     this.#prefix = prefixOf(request);
   }
 
-  /** Returns the pieces since the last call, or waits a moment. `undefined` if a cut-off response made them void. */
+  /**
+   * Returns the pieces since the last call, or waits a moment. `undefined` if the response was cut off, so that its
+   * pieces are invalid.
+   */
   async next(signal: AbortSignal): Promise<readonly HostedPiece[] | undefined> {
     let place = (this.#place ??= { writer: await this.#owner(), number: 0 });
     const entries = await readStore(this.#store, this.#agentId, place, { signal });

@@ -14,7 +14,10 @@ import { strictOptions } from "../../internal/options/checkSchema.ts";
 export interface HostedToolSettings<in Input = never, in Output = never> {
   /** How a call in doubt is handled. Defaults to `reversible` if `rollback` is given, otherwise `irreversible`. */
   readonly effect?: ToolEffect | undefined;
-  /** Undoes a call during a rollback, by its input and recorded output. Defaults to no undoing. */
+  /**
+   * Undoes a call during a rollback. Receives the input and the recorded output of the call. By default, calls are not
+   * undone.
+   */
   readonly rollback?: ((input: Input, call: HostedRollback<Output>) => unknown) | undefined;
   /**
    * Determines whether a call in doubt took effect. Not called if the effect is `none` or `idempotent`. An error counts
@@ -41,7 +44,7 @@ export interface HostedProbe {
 
 /** A tool of another runtime in the form of the log. */
 export interface HostedTool {
-  /** Has no `execute`, because each call provides its function. */
+  /** The tool in the agent definition. It does not use `execute`, because each call provides the function to run. */
   readonly tool: AnyTool;
   readonly settings: HostedToolSettings;
 }

@@ -54,7 +54,7 @@ export class LoopComparison implements LoopObserver {
     return found && { ...found, nodeId: "run", agentPath: [], messages: [] };
   }
 
-  /** Waits for no result: a loop that asks for more than its records have is at its end. */
+  /** Ends the replay. A loop that requests more than its records contain is at its end, so no result arrives. */
   #end(found: Found): never {
     this.#unrecorded ??= found;
     throw this.#stop;
@@ -92,7 +92,7 @@ function failure(recorded: RecordedError, error: unknown): Found {
   return { what: "failure", ...(expected && { expected }), actual: shownError(error) };
 }
 
-/** Returns the results of the loop itself, in its last execution. Results of nested loops belong to the outer call. */
+/** Returns the results of the loop itself from its last execution. Results of nested loops belong to the outer call. */
 function ownResults({ answers, calls }: LineRecording): Pick<LineRecording, "answers" | "calls"> {
   const { visit: [base, ordinal] = [0, 0] } = [...answers, ...calls].toSorted((a, b) => a.order - b.order).at(-1) ?? {};
   const isOwn = ({ visit, within }: RecordedResponse | RecordedToolCall) =>

@@ -10,7 +10,9 @@ import { hostedResponse, ResponseCalls } from "./responseMessage.ts";
 import type { ApprovableCall, GivenHostedResponse, HostedApproval, HostedCall, HostedLoop } from "./HostedLoop.ts";
 import type { RunRecords } from "./RunRecords.ts";
 
-/** Sees the requests of a loop before they get their recorded results. An error that it throws ends the loop. */
+/**
+ * Receives the requests of a loop before they get their recorded results. If a method throws, the error ends the loop.
+ */
 export interface LoopObserver {
   requesting(ordinal: number): void;
   /** @param ids the possible ids of the call, newest first */
@@ -21,7 +23,9 @@ export interface LoopObserver {
 /** Resolves when the run has new records. Rejects if the run stops without new records. */
 type Follow = () => Promise<void>;
 
-/** A loop that only replays records and can wait for new ones. Requests inside a call have no own replay. */
+/**
+ * A loop that only replays records, and can wait for new records. Requests inside a call are not replayed separately.
+ */
 export class RecordedLoop implements HostedLoop {
   readonly live = false;
   readonly signal: AbortSignal;

@@ -116,8 +116,8 @@ export class RunRecords {
   }
 
   /**
-   * Returns the newest request for the approval of one of these calls, also if a rollback has dropped it, or if its reply
-   * does not count in an imported agent.
+   * Returns the newest request for the approval of one of these calls. It is also returned if a rollback has dropped
+   * the request, or if its reply does not count in an imported agent.
    */
   request(...calls: readonly string[]): AskedRequest | undefined {
     this.#requests ??= this.#readRequests();

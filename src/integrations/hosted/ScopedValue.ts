@@ -6,7 +6,10 @@ interface Scope {
   readonly around: Scope | undefined;
 }
 
-/** Shared, because Node 20 never releases an `AsyncLocalStorage`, and each one slows down every promise. */
+/**
+ * Shared by all values, because Node 20 never releases an `AsyncLocalStorage`, and each storage slows down every
+ * promise.
+ */
 const scopes = new AsyncLocalStorage<Scope>();
 
 /** A value that is visible to all code inside a call of {@link run}, including asynchronous code. */

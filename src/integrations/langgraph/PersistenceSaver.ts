@@ -109,7 +109,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     });
   }
 
-  /** Returns the checkpoint that the config names, or else the last stored one, if it exists. */
+  /** Returns the checkpoint that the config names. If the config names none, returns the last stored checkpoint. */
   override getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     return lettingThrough(async () => {
       const { threadId, namespace = "", checkpointId } = threadConfig(config);
@@ -123,7 +123,10 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     });
   }
 
-  /** Lists the checkpoints of a thread, or of all threads without a `thread_id`. The last stored one is first. */
+  /**
+   * Lists the checkpoints of a thread. Without a `thread_id`, lists those of all threads. The last stored checkpoint is
+   * first.
+   */
   override async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
     const { namespace, ...wanted } = threadConfig(config);
     const checkpointId = config.configurable?.["checkpoint_id"] === undefined ? undefined : wanted.checkpointId;
@@ -185,7 +188,11 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     return { configurable: { thread_id: threadId, checkpoint_ns: place.namespace, checkpoint_id: checkpoint.id } };
   }
 
-  /** Stores the writes of a task after a checkpoint. Durable when it resolves. @throws the errors of {@link put} */
+  /**
+   * Stores the writes of a task after a checkpoint. Durable when the promise resolves.
+   *
+   * @throws the errors of {@link put}
+   */
   override putWrites(
     config: RunnableConfig,
     writes: PendingWrite[],
@@ -278,7 +285,8 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   }
 
   /**
-   * Copies a thread, or its state after one of its checkpoints was stored. The copy is independent of the source.
+   * Copies a thread, or the state that it had when one of its checkpoints was stored. The copy is independent of the
+   * source.
    *
    * @param source a thread id, or a config with `thread_id` and optionally the `checkpoint_id` to copy up to
    * @returns the config of the copy

@@ -30,10 +30,10 @@ const ticketKey = Symbol("ticket");
 const attempts = new TaskAttempts();
 
 /**
- * Wraps LangChain tools so that their calls are recorded in the thread of the graph. A node that runs again after a
- * crash, an interrupt or a failure gets the recorded results instead of calling the tools again. Call the tools in
- * nodes, or pass them to a `ToolNode` or an agent of a graph with this checkpointer. Each call receives an id in
- * `config.configurable.idempotency_key`, which stays the same if the call is repeated.
+ * Wraps LangChain tools so that their calls are recorded in the thread of the graph. If a node runs again after a
+ * crash, an interrupt or a failure, its calls return the recorded results, and the tools do not run again. Call the
+ * tools in nodes, or pass them to a `ToolNode` or an agent of a graph with this checkpointer. Each call receives an id
+ * in `config.configurable.idempotency_key`. A repeated call receives the same id.
  *
  * @example
  * ```ts
@@ -105,7 +105,7 @@ function wrong(path: string, expected: string, found: unknown): InvalidInputErro
   ]);
 }
 
-/** A call with the position that it got when the node made it. */
+/** A call, with the position that it got when the node made the call. */
 interface Ticket {
   readonly input: unknown;
   readonly where: { readonly task: TaskPlace; readonly place: CallPlace } | ToolOutsideThreadError["where"];
@@ -113,7 +113,7 @@ interface Ticket {
 
 type TicketConfig = ToolConfig & { readonly [ticketKey]?: Ticket };
 
-/** Returns a proxy of the tool that records its calls and is otherwise unchanged. */
+/** Returns a proxy of the tool. It records the calls. Everything else is unchanged. */
 function durableTool(tool: GraphTool, journal: CallJournal, settings: GraphToolSettings<unknown>): object {
   const members: Pick<GraphTool, "call" | "_call"> = {
     call(input, given, tags) {
@@ -186,7 +186,7 @@ function isToolCall(input: unknown): input is { readonly id: string; readonly ar
 
 /**
  * Builds the config of the tool. LangChain rejects a call as soon as its signal aborts, while the tool may still run
- * and take effect. For calls with an effect, the tool can read the signal but LangChain cannot.
+ * and take effect. So for calls with an effect, the tool can read the signal, but LangChain cannot.
  */
 function configFor(tool: GraphTool, config: TicketConfig, id: string, effect: string): ToolConfig {
   const { [ticketKey]: _ticket, signal, ...rest } = config;
@@ -212,7 +212,7 @@ function isGenerator(output: unknown): output is AsyncGenerator {
 /**
  * Redacts the fields that `secret()` marks in the schemas of tools, if the storage is redacted.
  *
- * @throws NotSupportedError if another storage wraps the redacted one, because the marks could not match.
+ * @throws NotSupportedError if another storage wraps the redacted storage, because the marks could then not match.
  */
 function redactSecrets(
   storage: LogStorage,

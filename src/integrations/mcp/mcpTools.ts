@@ -76,12 +76,12 @@ const mostPages = 1000;
  *
  * The server's annotations set the effect: `readOnlyHint` means `none`, `idempotentHint` means `idempotent`, and any
  * other tool is `irreversible`. `destructiveHint`, which the protocol defaults to `true`, sets `dangerous`. The server
- * does not guarantee its annotations. Override them with `tools` for a server that you do not trust. If a connection is
- * lost during a call that is not safe to repeat, its outcome is recorded as unknown. The id of the call is sent as
- * `_meta["agent-persistence/toolCallId"]`.
+ * does not guarantee its annotations. If you do not trust a server, override its annotations with `tools`. If the
+ * connection is lost during a call that is not safe to repeat, the outcome of the call is recorded as unknown. The id
+ * of the call is sent as `_meta["agent-persistence/toolCallId"]`.
  *
- * A call returns the structured content of the result. Without it, a call returns the text if the result contains only
- * text, and all content otherwise. A result with `isError` is a failed call. The library's time limits replace the
+ * A call returns the structured content of the result. If there is none, it returns the text if the result contains
+ * only text, otherwise all content. A result with `isError` is a failed call. The library's time limits replace the
  * limits of the client.
  *
  * @param client A connected client. The library does not close it.
@@ -175,7 +175,7 @@ function refusal(expected: string): InvalidInputError {
   return new InvalidInputError("MCP server", [{ path: "", expected }]);
 }
 
-/** The key of `_meta` that carries the id of the call. A server can use it as an idempotency key. */
+/** The key in `_meta` for the id of the call. A server can use this id as an idempotency key. */
 const toolCallIdKey = "agent-persistence/toolCallId";
 
 /** The agent enforces the time limit. This is the longest time that JavaScript timers accept. */
@@ -190,7 +190,11 @@ interface McpCall {
   readonly effect: ToolEffect;
 }
 
-/** Calls a tool of an MCP server. @throws ToolOutcomeUnknownError if it may have taken effect without an answer. */
+/**
+ * Calls a tool of an MCP server.
+ *
+ * @throws ToolOutcomeUnknownError if there is no response, but the call may have taken effect.
+ */
 async function callMcpTool(call: McpCall, input: unknown, options: ToolCallOptions): Promise<unknown> {
   const { toolCallId, abortSignal } = options;
   let result: McpToolResult;
@@ -204,7 +208,10 @@ async function callMcpTool(call: McpCall, input: unknown, options: ToolCallOptio
   return outputOf(result);
 }
 
-/** A call that is safe to repeat has failed. A rollback repeats and reverts it, because it may have taken effect. */
+/**
+ * The failure of a call that is safe to repeat. Because the call may have taken effect, a rollback repeats and reverts
+ * it.
+ */
 function lostFailure({ toolName, effect }: McpCall, toolCallId: string, cause: unknown): Error {
   if (!isRepeatable(effect)) return new ToolOutcomeUnknownError(toolName, toolCallId);
   const failure = new ToolFailedError(toolName, toolCallId, reasonOf(cause), { cause });
@@ -230,11 +237,17 @@ const textsAfterAnswer: readonly string[] = [
   "Structured content does not match the tool's output schema",
   "Failed to validate structured content",
 ];
-/** Codes of errors without a response of the server. Version 1 uses them for a closed connection and a timeout. */
+/**
+ * Codes of errors without a response of the server. Version 1 of the client uses them for a closed connection and a
+ * timeout.
+ */
 const codesWithoutAnswer: readonly unknown[] = [-32_000, -32_001];
 /** Error codes of version 2 for failures before the request is sent. */
 const codesBeforeRequest: readonly unknown[] = ["NOT_CONNECTED", "CAPABILITY_NOT_SUPPORTED"];
-/** HTTP statuses by which a server refuses a request without processing it. Version 1 uses them as error codes. */
+/**
+ * HTTP statuses with which a server refuses a request without processing it. Version 1 of the client uses them as error
+ * codes.
+ */
 const refusingStatuses: readonly unknown[] = [400, 401, 403, 404, 405, 406, 411, 413, 415, 429];
 /** The first of the error codes that JSON-RPC reserves, for an error that a server reports. */
 const firstRpcCode = -32_768;
@@ -250,7 +263,10 @@ function isWithoutEffect(error: unknown): boolean {
   return code >= firstRpcCode && code <= lastRpcCode && !codesWithoutAnswer.includes(code);
 }
 
-/** Returns the structured content, or else the text of a result of texts, or else all content. */
+/**
+ * Returns the structured content. If there is none, returns the text of a result with only texts, otherwise all
+ * content.
+ */
 function outputOf(result: McpToolResult): unknown {
   return result.structuredContent ?? textOf(result) ?? result.content ?? [];
 }
@@ -289,7 +305,10 @@ export interface McpClient {
     readonly tools: readonly McpTool[];
     readonly nextCursor?: string | undefined;
   }>;
-  /** Version 2 expects the options as the second parameter. Version 1 expects a result schema and then the options. */
+  /**
+   * Version 2 of the client expects the options as the second parameter. Version 1 expects a result schema and then the
+   * options.
+   */
   callTool(
     params: { name: string; arguments?: Record<string, unknown>; _meta?: Record<string, unknown> },
     ...rest: never[]

@@ -63,8 +63,8 @@ export interface DurableRunnerRunOptions extends Pick<RunOptions, "runId" | "unf
   /** The id of the durable agent. */
   readonly agentId: string;
   /**
-   * Handles a run that is in progress, as for `AIAgent.run`. With `"join"`, the call returns the result of that run and
-   * ignores its input. Its stream starts when that run has ended. Defaults to `"reject"`.
+   * Handles a run that is in progress, as for `AIAgent.run`. With `"join"`, the call ignores its own input and returns
+   * the result of that run. If it streams, the stream starts when that run has ended. Defaults to `"reject"`.
    */
   readonly whenBusy?: WhenBusy | undefined;
 }
@@ -73,7 +73,10 @@ export interface DurableRunnerRunOptions extends Pick<RunOptions, "runId" | "unf
 export interface DurableResumeOptions extends Pick<RunOptions, "takeOver"> {
   /** The id of the durable agent. */
   readonly agentId: string;
-  /** Answers to open requests by request id, recorded before the run continues. If one is rejected, all are. */
+  /**
+   * Answers to open requests by request id, recorded before the run continues. If one answer is refused, none is
+   * recorded.
+   */
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -148,8 +151,8 @@ export class DurableRunner {
    * Runs an agent like the SDK's `run`, but durably. An unfinished run with the same input is continued. A finished run
    * with the same `runId` is replayed without calling models or tools.
    *
-   * A `RunState` of the run resumes it. The decisions of its `approve` and `reject` answer the open requests. Its items
-   * are read from the records, and `runId` and `unfinished` do not apply.
+   * Pass a `RunState` of a run to resume that run. The decisions made with `approve` and `reject` of the state answer
+   * the open requests. The items come from the records, not from the state, and `runId` and `unfinished` do not apply.
    *
    * @returns the result of the SDK. While calls need approvals, it contains `interruptions`, and `agent(agentId)` lists
    * the requests.
@@ -209,7 +212,7 @@ export class DurableRunner {
   /**
    * Runs an agent on the records of a stored run: with the recorded responses of models, outcomes of function tools and
    * approvals. Calls no model of the loop and no function tool, changes no session, and does not write. Prompts are not
-   * recorded, so changed instructions are no difference. Guardrails run again, with their models.
+   * recorded, so changed instructions are no difference. Guardrails run again, including their model requests.
    *
    * @param options the options of the SDK for the run, and `runId`, which defaults to the newest run
    * @throws RunNotFoundError, RecordingPrunedError

@@ -127,7 +127,7 @@ function errorTypeOf(error: unknown): string {
   return error instanceof Error ? error.name : "_OTHER";
 }
 
-/** Returns whether an operation ended only because its run moved or waits. */
+/** Returns whether an operation ended only because the run moved or waits. */
 function isOnlyMoved(error: unknown): boolean {
   return AgentPersistenceError.isInstance(error) && ["run_moved", "run_suspended"].includes(error.code);
 }
@@ -155,7 +155,7 @@ function parseTraceparent(text: string | undefined): SpanContext | undefined {
   return isSpanContextValid(span) ? span : undefined;
 }
 
-/** Returns the active span for an operation without one. A resumed run can link to this span. */
+/** Returns the span that is active around an operation that has no span of its own. A resumed run can link to it. */
 function surroundingSpan(): TelemetrySpan {
   const active = trace.getActiveSpan()?.spanContext();
   return {
@@ -177,7 +177,7 @@ const tokens = Array.from({ length: 14 }, (_each, at) => 4 ** at);
 
 type RecordOutcome = (kind: TelemetryKind, facts: TelemetryFacts, outcome: Outcome) => void;
 
-/** Creates the metrics. Their attributes never identify an agent, to keep cardinality low. */
+/** Creates the metrics. To keep cardinality low, their attributes never identify an agent. */
 function instruments(meter: Meter): RecordOutcome {
   const ofTokens = meter.createHistogram("gen_ai.client.token.usage", {
     unit: "{token}",

@@ -12,7 +12,7 @@ import { persistence } from "../../persistence/Persistence.ts";
 
 /** Options of {@link createWebhook}. */
 export interface WebhookOptions {
-  /** The definition of the agents that receive the events. Install `Persistence` in it. */
+  /** The definition of the agents that receive the events. It needs `Persistence`. */
   readonly agent: AIAgent<never, unknown>;
   /** The key that signs tokens, at least 32 characters. Another secret makes all earlier tokens invalid. */
   readonly secret: string;
@@ -24,14 +24,15 @@ export interface WebhookOptions {
 export interface Webhook {
   /**
    * Returns the token of an event of an agent. Use it as the last segment of the URL that you give to the caller.
-   * Everybody with the token can send this event to this agent. A token has no end and is the same each time.
+   * Everybody with the token can send this event to this agent. A token does not expire, and each call returns the same
+   * token.
    *
    * @throws InvalidInputError, InvalidAgentIdError
    */
   readonly token: (agentId: string, eventName: string) => Promise<string>;
   /**
-   * Handles a `POST` request, whose path ends with a token and whose body is JSON. Sends the body as the event's payload,
-   * and an empty body as `null`. The event is durable when it responds.
+   * Handles a `POST` request, whose path ends with a token and whose body is JSON. Sends the body as the event's
+   * payload, and an empty body as `null`. The event is durable when the response is sent.
    *
    * The header `webhook-id` or `idempotency-key` identifies the event, so that a repeated request sends it once.
    *

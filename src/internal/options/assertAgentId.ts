@@ -5,7 +5,10 @@ const maxBytes = 1024;
 const loneSurrogate = /\p{Surrogate}/u;
 const encoder = new TextEncoder();
 
-/** Rejects invalid agent ids before any access. Texts with lone surrogates can share one UTF-8 form. */
+/**
+ * Rejects invalid agent ids before any access. Texts with lone surrogates are rejected, because several of them can
+ * have the same UTF-8 form.
+ */
 export function assertAgentId(agentId: unknown): asserts agentId is string {
   if (typeof agentId !== "string") throw new InvalidAgentIdError(agentId, withArticle(typeof agentId));
   if (agentId === "") throw new InvalidAgentIdError(agentId, "an empty text");
@@ -15,7 +18,7 @@ export function assertAgentId(agentId: unknown): asserts agentId is string {
   if (bytes > maxBytes) throw new InvalidAgentIdError(agentId, `${bytes} bytes`);
 }
 
-/** The ids of logs that the library stores beside agents: inboxes, rates and schedules, slots and locks of queues. */
+/** The ids of other logs that the library stores: inboxes, rates and schedules, slots and locks of queues. */
 const reserved = /^(?:(?:inbox|rate|schedule):|slot |lock-once-)/;
 
 /** Rejects ids that an agent cannot have, before any access. */

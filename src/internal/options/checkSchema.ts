@@ -34,8 +34,9 @@ export function problemsOf(error: z.core.$ZodError): readonly InputProblem[] {
 }
 
 /**
- * Returns the schema of a plain object of options. It rejects unknown keys and suggests the most similar option, so
- * that a misspelled option is never ignored. The first check makes the shape, because most programs check few options.
+ * Returns the schema of a plain object of options. The schema rejects unknown keys and suggests the most similar
+ * option, so that a misspelled option is never ignored. The shape is made at the first check, because most programs
+ * check few options.
  */
 export function strictOptions<Shape extends z.ZodRawShape>(
   shape: () => Shape,
@@ -60,7 +61,9 @@ function unknownOption(key: string, names: readonly string[]): string {
   return `unknown option "${key}"; the options are ${names.join(", ") || "none"}`;
 }
 
-/** Returns the name with the smallest Levenshtein distance, if at most a third of its characters differ. */
+/**
+ * Returns the name with the smallest Levenshtein distance. `undefined` if more than a third of its characters differ.
+ */
 function nearestName(wrong: string, names: readonly string[]): string | undefined {
   const most = Math.max(1, Math.ceil(wrong.length / 3));
   const ranked = names

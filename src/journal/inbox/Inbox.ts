@@ -33,16 +33,18 @@ export interface EventRequest {
   readonly receipts?: number | undefined;
 }
 
-/** A received event. It is the answer to the request that receives it. */
+/** A received event. It is the answer to the request that receives the event. */
 export interface ReceivedEvent {
   /** The number of the event in the inbox. */
   readonly event: number;
   readonly payload: unknown;
 }
 
-/** How often a process looks for events of others, in milliseconds, if the storage does not report them. */
+/** How often a process looks for events of other processes, in milliseconds, if the storage does not report them. */
 const lookEveryMs = 2_500;
-/** The maximum time to wait for an inbox. It exceeds the lease of a sender that was killed on another machine. */
+/**
+ * The maximum time to wait for an inbox. It is longer than the lease of a sender that was killed on another machine.
+ */
 const waitMs = 30_000;
 const mostViews = 100;
 const mostUnreceived = 1_000;
@@ -51,8 +53,8 @@ const inboxes = new WeakMap<RecordLog, Inbox>();
 
 /**
  * The inboxes of the agents in a storage. Each inbox has a separate log. Senders and receivers own this log only for
- * one append, and never own the agent. An inbox is free when a call resolves, because the
- * process may be frozen afterwards.
+ * one append, and never own the agent. When a call resolves, the inbox is free again, because the process may be frozen
+ * afterwards.
  */
 export class Inbox {
   readonly #storage: LogStorage;
@@ -77,7 +79,8 @@ export class Inbox {
   }
 
   /**
-   * Stores an event. Durable when it resolves. Has no effect if the inbox already has an equal event with the same key.
+   * Stores an event. Durable when the promise resolves. Has no effect if the inbox already has an equal event with the
+   * same key.
    *
    * @throws EventKeyUsedError if the key belongs to another event. NotSerializableError, AgentBusyError.
    */
@@ -103,9 +106,9 @@ export class Inbox {
   }
 
   /**
-   * Returns the event of a request: the event that the request received before, or else the oldest event that no
-   * request has received. Returns `undefined` if no such event exists. Other requests can no longer receive the event
-   * when it resolves.
+   * Returns the event of a request. This is the event that the request received before. If there is none, it is the
+   * oldest event that no request has received. Returns `undefined` if no such event exists. When the promise resolves,
+   * other requests can no longer receive the event.
    *
    * @throws NotSupportedError for an event with redacted values, without their vault.
    */
@@ -131,7 +134,7 @@ export class Inbox {
   }
 
   /**
-   * Applies a rollback to the inbox. Durable when it resolves. A second call has no effect.
+   * Applies a rollback to the inbox. Durable when the promise resolves. A second call has no effect.
    *
    * @param reverted The requests whose events can be received again.
    * @param restored The requests that a redo restores. They get their events back, unless other requests have received
@@ -160,11 +163,11 @@ export class Inbox {
   }
 
   /**
-   * Returns whether the inbox has an event for one of the open requests of an agent, also if the request has received
+   * Returns whether the inbox has an event for one of the open requests of an agent, even if the request has received
    * this event. If the result is false, {@link news} omits the agent until another event is sent or received.
    *
-   * @param openRequests Reads the requests, if no process runs the agent. Called after the inbox was read, so that an
-   * event that arrives later stays in {@link news}.
+   * @param openRequests Reads the requests, if no process runs the agent. This is called after the inbox was read, so
+   * that an event that arrives later stays in {@link news}.
    */
   async continues(
     agentId: string,
@@ -183,7 +186,7 @@ export class Inbox {
     return isDue;
   }
 
-  /** Deletes the inbox of an agent, if one exists, without decoding it, because it may be damaged. */
+  /** Deletes the inbox of an agent, if one exists. Does not decode the inbox, because it may be damaged. */
   async drop(agentId: string): Promise<void> {
     this.#views.forget(agentId);
     await dropUnread(this.#storage.log, logIdOf(inboxShape, agentId));

@@ -10,7 +10,9 @@ interface Receipt {
   readonly number: number;
 }
 
-/** The events of an agent, and the requests that received them. A partial state lacks older received events. */
+/**
+ * The events of an agent, and the requests that received them. A partial state does not contain older received events.
+ */
 export class InboxState {
   readonly #events = new Map<number, SentRecord>();
   readonly #byKey = new Map<string, SentRecord>();
@@ -45,7 +47,7 @@ export class InboxState {
     return this.#isReplyUnknown || (this.#untaken > 0 && this.#seen < this.#size);
   }
 
-  /** Equal for two states if no event was sent, received or given back between them. */
+  /** Equal for two states of an inbox if no event was sent, received or given back between them. */
   get version(): string {
     return [this.#size, this.#receipts, this.#untaken].join();
   }
@@ -55,7 +57,7 @@ export class InboxState {
     return this.#isWhole;
   }
 
-  /** False after a rollback of a receipt that this state lacks. The whole log must then be read. */
+  /** False if a rollback reverted a receipt that this state does not contain. The whole log must then be read. */
   get isUsable(): boolean {
     return this.#isUsable;
   }
@@ -74,7 +76,10 @@ export class InboxState {
     return this.#byKey.get(key);
   }
 
-  /** Returns the number of the event that the request received, or else of the oldest unreceived event. */
+  /**
+   * Returns the number of the event that the request received. If it received none, returns that of the oldest
+   * unreceived event.
+   */
   eventFor(request: string, name: string): number | undefined {
     return this.#taken.get(request)?.event ?? this.#waiting.get(name)?.[0];
   }

@@ -12,7 +12,7 @@ export interface SentRecord {
   readonly digest?: string;
   /** Set if the event has redacted values. Omitted for readers with the vault. */
   readonly vault?: string;
-  /** The number of the event, in a restated part of the log. Defaults to the number of events before it. */
+  /** The number of the event, in a rewritten part of the log. Defaults to the number of earlier events. */
   readonly number?: number;
 }
 
@@ -21,7 +21,7 @@ export interface PartRecord {
   readonly kind: "part";
   /** The number of all events. */
   readonly events: number;
-  /** The number of receipts, without those that the part restates. */
+  /** The number of receipts that the rewritten part does not contain. */
   readonly receipts: number;
   /** The part lacks the receipts before this one. */
   readonly first: number;
@@ -37,5 +37,8 @@ export type InboxRecord =
   | { readonly kind: "give_back"; readonly request: string }
   /** A redo has restored a reverted request. The request gets its event back if no other request has received it. */
   | { readonly kind: "take_again"; readonly request: string }
-  /** The agent has waited for none of the first `events` events. Its log has the replies of all earlier receipts. */
+  /**
+   * At the time of a check, the agent waited for none of the first `events` events, and its log had the replies of all
+   * receipts.
+   */
   | { readonly kind: "seen"; readonly events: number };

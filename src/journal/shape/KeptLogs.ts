@@ -15,14 +15,19 @@ export interface KeptLogsOptions {
   readonly storage: LogStorage;
   /** Defaults to the system clock. */
   readonly clock?: Clock | undefined;
-  /** How long an unused log stays open, in milliseconds. With 0, {@link KeptLogs.use} closes it. Defaults to 5,000. */
+  /**
+   * How long an unused log stays open, in milliseconds. With 0, {@link KeptLogs.use} closes the log. Defaults to 5,000.
+   */
   readonly idleMs?: number | undefined;
   /** How long to wait for a log with another owner, in milliseconds. Defaults to 10,000. */
   readonly waitMs?: number | undefined;
 }
 
 export interface KeptLogsViews<Rec extends LogRecord, State extends ShapeState<Rec>> {
-  /** Keeps the states of released logs. A log is then opened from its last known append. Defaults to none. */
+  /**
+   * Keeps the states of released logs, so that a log can be opened from its last known append. By default, no states
+   * are kept.
+   */
   readonly views?: ShapeViews<Rec, State> | undefined;
 }
 
@@ -134,11 +139,14 @@ interface Options<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly clock: Clock;
   readonly idleMs: number;
   readonly open: () => Promise<ShapedLog<Rec, State>>;
-  /** Called when the log is no longer kept. `ended` resolves when it is released. */
+  /** Called when the log is no longer kept open. `ended` resolves when the log is released. */
   readonly onEnd: (ended: Promise<void>) => void;
 }
 
-/** A log that stays open between its uses, until another process requests it, it is idle, or an append fails. */
+/**
+ * A log that stays open between its uses. It is closed when another process requests it, when it has been idle, or when
+ * an append fails.
+ */
 class KeptLog<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly opening: Promise<ShapedLog<Rec, State>>;
   readonly #options: Options<Rec, State>;
@@ -169,7 +177,7 @@ class KeptLog<Rec extends LogRecord, State extends ShapeState<Rec>> {
     this.#cancelLook();
   }
 
-  /** Resolves when the log is released, if it is not kept. */
+  /** Ends a use. If the log is not kept open, resolves when it is released. */
   async leave(): Promise<void> {
     this.#users--;
     if (this.#users > 0 || this.#ending || !this.#log) return;

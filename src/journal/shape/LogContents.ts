@@ -51,14 +51,15 @@ export class LogContents<Rec extends LogRecord, State extends ShapeState<Rec>> {
   }
 
   /**
-   * Adds the records of an append. An append that restates the log must be the first to be added. Its records before
-   * the restatement are ignored. Restated parts are skipped. If this method throws, the state is unusable.
+   * Adds the records of an append. An append that repeats the whole state must be added first, and its records before
+   * the repeated state are ignored. Appends that repeat a part of the state are skipped. If this method throws, the
+   * state is unusable.
    */
   add(entry: Entry): void {
     this.#addAll(entry, Math.max(0, entry.records.findLastIndex(isRestating)));
   }
 
-  /** Adds the first append, from its last restated part on. */
+  /** Adds the first append, starting at the last part of the state that it repeats. */
   addPart(entry: Entry): void {
     const first = entry.records.findLastIndex(isPartial);
     const [header] = entry.records.slice(first, first + 1);

@@ -19,7 +19,7 @@ export interface AppendOptions {
   readonly releases?: boolean | undefined;
 }
 
-/** Called with the appended records once they are durable, before `durable()` resolves. Must not throw. */
+/** Called with the appended records when they are durable, before `durable()` resolves. Must not throw. */
 export type AppendListener<Rec extends LogRecord> = (records: readonly Rec[]) => void;
 
 export interface Appended<Rec extends LogRecord> {
@@ -62,8 +62,8 @@ interface Batch<Rec extends LogRecord> {
 
 /**
  * The only writer of a log that this process owns. The log can have any shape. Records that are queued in one turn of
- * the event loop form one append, as do records that are queued during an append. A failed append is the last one,
- * because its outcome is unknown.
+ * the event loop form one append. Records that are queued during an append also form one append. After a failed append,
+ * nothing more is written, because the outcome of that append is unknown.
  */
 export class LogWriter<Rec extends LogRecord> {
   readonly #owned: OwnedLog;
@@ -103,7 +103,7 @@ export class LogWriter<Rec extends LogRecord> {
     return this.#failure !== undefined;
   }
 
-  /** Queues records as one append after all earlier ones. Throws the error of an earlier failed append. */
+  /** Queues records as one append after all earlier appends. If an earlier append failed, throws its error. */
   push(records: readonly Rec[], uploads: readonly BlobUpload[], options: AppendOptions = {}): void {
     if (this.#failure) throw this.#failure.error;
     this.#open ??= newBatch();

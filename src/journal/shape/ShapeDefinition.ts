@@ -8,28 +8,33 @@ import type { AgentSummary } from "../../storage/RecordLog.ts";
 const latestTime = 8.64e15;
 const timeDigits = 16;
 
-/** The definition of a log that does not belong to an agent: its kinds of records, and its state. */
+/** The definition of a kind of log that does not belong to an agent: the kinds of records, and the state. */
 export interface ShapeDefinition<Rec extends LogRecord, State extends ShapeState<Rec>> {
-  /** The default status of its logs in lists, the shape in their first record, and the prefix of their ids. */
+  /**
+   * The name of the shape. It is the default status of these logs in lists, the shape in their first record, and the
+   * prefix of their ids.
+   */
   readonly name: Exclude<LogShapeName, "agent">;
-  /** The version of its records, from 1. Logs with a higher version are rejected. */
+  /** The version of the records, from 1. Logs with a higher version are rejected. */
   readonly version: number;
   /** Tests of the fields of each kind of record, except stored values. `shape` and `pruned` are reserved kinds. */
   readonly records: Readonly<Record<Rec["kind"], FieldTests>>;
-  /** Returns the stored values in a record. Their blobs are kept while a restated record contains them. */
+  /**
+   * Returns the stored values in a record. A blob is kept as long as a record of the rewritten log contains its value.
+   */
   values(record: Rec): readonly StoredValue[];
   begin(): State;
   /** The status of a log in lists. A new status is listed at once. Defaults to the name. */
   status?(state: State): string;
   /**
-   * Returns records that restore the state for readers that skip all older records. Such a part is restated instead of
-   * the whole log, which can then not be pruned. Returns no records if such a state does not exist. If the method is
-   * missing, the whole log is restated.
+   * Returns records that restore the state for readers that skip all older records. If there are such records, only
+   * they are rewritten, not the whole log, and the log can then not be pruned. Returns no records if the state cannot
+   * be restored in this way. If the method is missing, the whole log is rewritten.
    */
   part?(state: State): readonly Rec[];
   /**
-   * Returns when the log needs attention, in milliseconds since 1970, or `undefined` if it does not. Each append then
-   * updates the summary. If the method is missing, summaries have no due time.
+   * Returns the due time of the log, in milliseconds since 1970, or `undefined` if it is never due. With this method,
+   * each append updates the summary. If the method is missing, summaries have no due time.
    */
   dueAt?(state: State): number | undefined;
 }

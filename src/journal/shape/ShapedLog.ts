@@ -38,7 +38,10 @@ interface OpenOptions<Rec extends LogRecord, State extends ShapeState<Rec>> exte
   readonly views?: ShapeViews<Rec, State> | undefined;
 }
 
-/** An owned log of another shape. It is read once at the open, then only written. Its state has all records. */
+/**
+ * An owned log that does not belong to an agent. It is read once when it is opened. After that, it is only written. Its
+ * state includes all records.
+ */
 export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> implements AsyncDisposable {
   readonly id: string;
   #read: ReadRecords<Rec, State>;
@@ -150,7 +153,9 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     return this.#blobs.value(value, subject);
   }
 
-  /** Decodes stored values. See {@link ShapeValues.read}. All referenced blobs are durable when it resolves. */
+  /**
+   * Decodes stored values. See {@link ShapeValues.read}. All referenced blobs are durable when the promise resolves.
+   */
   async read(values: readonly StoredValue[]): Promise<unknown[]> {
     await this.durable();
     return this.#values.read(values);
@@ -213,8 +218,8 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
   }
 
   /**
-   * Rewrites the log as its restated state, and removes all other appends and unused blobs. Has no effect if this would
-   * free no space, or if the shape restates parts. The first append of each owner stays.
+   * Rewrites the log so that it contains only its current state, and removes all other appends and unused blobs. Has no
+   * effect if this would free no space, or if the shape rewrites only parts. The first append of each owner stays.
    *
    * @returns the approximate number of freed bytes.
    */
@@ -273,7 +278,10 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     return [header, ...this.state.restate()];
   }
 
-  /** Restates the log if due. An open then reads at most the state and a fraction of its size. */
+  /**
+   * If due, appends the state again, or a part of it. The next opening of the log then reads at most the state and a
+   * fraction of its size.
+   */
   #restateIfDue(): void {
     const place = this.#shape.part ? "lane" : "step";
     if (!this.#snapshotDue.isDue(place, this.#unreadBytes)) return;
@@ -312,7 +320,7 @@ interface ShapePruning {
 
 type Values<Rec extends LogRecord> = Pick<ShapeDefinition<Rec, ShapeState<Rec>>, "records" | "values">;
 
-/** Plans a pruning. @param stored The appends, oldest first. @param restated The records that replace them. */
+/** Plans a pruning. @param stored The appends, oldest first. @param restated The records that replace these appends. */
 function planShapePruning<Rec extends LogRecord>(
   shape: Values<Rec>,
   stored: readonly Entry[],

@@ -7,7 +7,12 @@ import { whileBusy } from "./whileBusy.ts";
 /** Exceeds the lease of a process that was killed elsewhere. */
 const waitMs = 30_000;
 
-/** Deletes a log without decoding it, as it may be unreadable. @param agentId The stored id. @throws AgentBusyError */
+/**
+ * Deletes a log without decoding it, because it may be unreadable.
+ *
+ * @param agentId The stored id.
+ * @throws AgentBusyError
+ */
 export async function dropUnread(log: RecordLog, agentId: string): Promise<void> {
   if (!(await exists(log, agentId))) return;
   const open = () => log.open(agentId, processOwner());

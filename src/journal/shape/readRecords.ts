@@ -17,7 +17,9 @@ import { fetchBlobs } from "../../storage/blobs.ts";
 export interface ReadRecords<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly contents: LogContents<Rec, State>;
   readonly end: ChainLink | undefined;
-  /** The records of the appends after `end` that this process wrote. The state includes them. Defaults to none. */
+  /**
+   * The records of the appends after `end` that this process wrote. The state includes these records. Defaults to none.
+   */
   readonly written?: readonly (readonly LogRecord[])[];
 }
 
@@ -31,7 +33,7 @@ export interface ReadRecordsOptions<Rec extends LogRecord, State extends ShapeSt
 }
 
 /**
- * Reads a log from its last restatement, or the appends after a known state.
+ * Reads a log from the last append that repeats its state, or only the appends after a known state.
  *
  * @throws WrongShapeError, CorruptLogError, UnreadableValueError, UnsupportedFormatError, UnsupportedRecordError
  */
@@ -76,7 +78,7 @@ function assertShape(expected: LogShapeName, logId: string, [first]: readonly En
   if (found !== expected) throw new WrongShapeError(logId, found, expected);
 }
 
-/** Returns the entries after an append. `undefined` if the append is gone, or the log was restated since. */
+/** Returns the entries after an append. `undefined` if the append is gone, or if the log was rewritten after it. */
 async function entriesSince(
   log: Readable,
   logId: string,

@@ -32,9 +32,9 @@ export class ShapeView<Rec extends LogRecord, State extends ShapeState<Rec>> {
  * Reads the durable state of a log of any shape except an agent log. Only reads, without ownership of the log.
  *
  * @param options.id The id for users, without the name of the shape.
- * @param options.known The result of an earlier read of this log. Only later appends are then read and added to its
- * state. Do not use it afterwards.
- * @param options.whole Reads the whole log even if a part of it was restated.
+ * @param options.known The result of an earlier read of this log. Only later appends are then read and added to the
+ * state. Do not use this earlier result afterwards.
+ * @param options.whole Reads the whole log even if an append repeats a part of the state.
  * @throws WrongShapeError, CorruptLogError, UnreadableValueError, UnsupportedFormatError, UnsupportedRecordError
  */
 export async function readShape<Rec extends LogRecord, State extends ShapeState<Rec>>(
@@ -95,7 +95,10 @@ export class ShapeViews<Rec extends LogRecord, State extends ShapeState<Rec>> {
     return this.#views.get(id)?.state;
   }
 
-  /** Removes and returns the last known records, for an owner of the log that gives them back with {@link keep}. */
+  /**
+   * Removes and returns the last known records. For an owner of the log, which gives the records back with {@link
+   * keep}.
+   */
   take(id: string): ReadRecords<Rec, State> | undefined {
     const known = this.#views.get(id)?.records;
     this.#views.delete(id);
@@ -109,7 +112,7 @@ export class ShapeViews<Rec extends LogRecord, State extends ShapeState<Rec>> {
     this.#add(id, new ShapeView(records, new ShapeValues(this.#log, logIdOf(this.#shape, id))));
   }
 
-  /** @param whole Reads the whole log even if a part of it was restated. Defaults to `false`. */
+  /** @param whole Reads the whole log even if an append repeats a part of the state. Defaults to `false`. */
   async read(id: string, whole = false): Promise<ShapeView<Rec, State>> {
     const known = whole ? undefined : this.#views.get(id);
     // A view must not be updated by two reads at the same time.

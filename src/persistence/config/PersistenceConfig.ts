@@ -72,9 +72,9 @@ export interface PersistenceConfig {
    */
   readonly onToolCallInDoubt?: OnToolCallInDoubt | undefined;
   /**
-   * Accepts only approvals that pass a check, such as `signedApprovals()` of `agent-persistence/seals`. `answer` rejects
-   * others with `InvalidInputError`. If the log contains another one, the request waits again. Rejections need no
-   * signature. A sub-agent uses the check of its caller. Defaults to no check.
+   * Accepts only approvals that pass a check, such as `signedApprovals()` of `agent-persistence/seals`. `answer`
+   * rejects any other approval with `InvalidInputError`. If the log contains an approval that does not pass, the
+   * request waits again. Rejections need no signature. A sub-agent uses the check of its caller. Defaults to no check.
    */
   readonly approvals?: ApprovalVerifier | undefined;
   /** How often a rollback tries an inverse before it stops. Defaults to 3 times, 100 milliseconds apart. */
@@ -89,7 +89,10 @@ export interface PersistenceConfig {
    * `waiting`. A sub-agent has a separate value. Defaults to 5,000.
    */
   readonly sleepInProcessMs?: number | undefined;
-  /** Receives the events of all agents in order, once they are durable. The return value is not awaited. */
+  /**
+   * Receives the events of all agents in order. An event is emitted when its data is durable. The return value is not
+   * awaited.
+   */
   readonly onEvent?: PersistenceListener | undefined;
   /** Receives the errors of `onEvent`, which have no other effect. Defaults to a process warning. */
   readonly onListenerError?: ListenerErrorHandler | undefined;
@@ -101,8 +104,8 @@ export interface PersistenceConfig {
   /** Trims the live history at the end of each node. The log keeps the full history. Defaults to no trimming. */
   readonly trimming?: TrimmingPolicy | undefined;
   /**
-   * The environment for `context.require`. File hashes and the working directory are recorded with each checkpoint.
-   * `validateCheckpoint` and `recoverTask` compare them. By default they are neither recorded nor compared.
+   * The environment for `context.require`. File hashes and the working directory are recorded with each checkpoint, and
+   * `validateCheckpoint` and `recoverTask` compare them. Without this option, they are not recorded and not compared.
    */
   readonly environment?: Environment | undefined;
   /**
@@ -115,8 +118,8 @@ export interface PersistenceConfig {
   readonly retentionSchedule?: PruningSchedule | undefined;
   /**
    * Migrations of stored runs between versions of the strategy. A resume uses the shortest chain from the version of
-   * the run to the version of the strategy. It stores all changes in one append before any node runs. Without
-   * migrations, a run continues only if all code that it can still reach is unchanged.
+   * the run to the version of the strategy, and stores all changes in one append before any node runs. Without
+   * migrations, a run continues only if all code that the run can still reach is unchanged.
    */
   readonly migrations?: readonly Migration[] | undefined;
   /**

@@ -171,7 +171,7 @@ export class PersistenceSetup {
     if (!caller) setups.set(pipeline, this);
   }
 
-  /** Returns the setup of the sub-agent at a path of tool names. `undefined` if such a tool no longer exists. */
+  /** Returns the setup of the sub-agent at a path of tool names. `undefined` if a tool of the path no longer exists. */
   at(agentPath: readonly string[]): PersistenceSetup | undefined {
     const [name, ...rest] = agentPath;
     if (name === undefined) return this;

@@ -13,7 +13,10 @@ function afterNode(): CheckpointTrigger {
   return { name: "after_node", priority: "high", isDue: isAfterNode };
 }
 
-/** Returns whether {@link afterNode} is due. Its name is not enough, because a custom trigger can have it. */
+/**
+ * Returns whether {@link afterNode} is due. To compare the name of the trigger is not enough, because a custom trigger
+ * can have the same name.
+ */
 export function isAfterNode({ kind }: TriggerMoment): boolean {
   return kind === "node_completed";
 }
@@ -60,8 +63,9 @@ function afterUserInteraction(): CheckpointTrigger {
 }
 
 /**
- * Makes a checkpoint if enough time has passed since the last one and the state has changed: the next node, its input,
- * the progress, or any record. Checks the time at each event of the run, without a timer. Priority: normal.
+ * Makes a checkpoint if enough time has passed since the last one, and if the state has changed. The state is the next
+ * node, its input, the progress, and all records. Checks the time at each event of the run, without a timer. Priority:
+ * normal.
  *
  * @param options `everyMs`: milliseconds. Defaults to five minutes.
  */
@@ -109,14 +113,17 @@ export const triggers = {
 } as const;
 
 /**
- * The importance of a checkpoint. `critical`: the operation does not start without it. `high`: it is durable before the
- * run continues. `normal`: the run continues while it is stored.
+ * The importance of a checkpoint. `critical`: the operation starts only if the checkpoint is stored. `high`: the run
+ * continues when the checkpoint is durable. `normal`: the run continues while the checkpoint is stored.
  */
 export type TriggerPriority = "critical" | "high" | "normal";
 
 /** Decides when checkpoints are made. You can implement it with an object. */
 export interface CheckpointTrigger {
-  /** The `trigger` of its checkpoints. Must not be a name that events use, such as `run_started`. */
+  /**
+   * The name, which is also the `trigger` of its checkpoints. Must not be a name that events use, such as
+   * `run_started`.
+   */
   readonly name: string;
   readonly priority: TriggerPriority;
   /**
@@ -142,7 +149,7 @@ export type TriggerMoment = SinceCheckpoint &
         readonly nodeId: string;
         readonly tool: AnyTool;
         readonly input: unknown;
-        /** True if the tool failed or has an unknown outcome. It may have taken effect. */
+        /** True if the tool failed or has an unknown outcome. The call may have taken effect. */
         readonly failed?: true;
       }
     | {
@@ -157,7 +164,7 @@ export type TriggerMoment = SinceCheckpoint &
 export interface SinceCheckpoint {
   /** Milliseconds by the configured clock. */
   readonly elapsedMs: number;
-  /** True if a checkpoint would differ from the last one in records, next node, its input or progress. */
+  /** True if a new checkpoint would differ from the last one in its records, next node, input or progress. */
   readonly changed: boolean;
   /** The approximate number of bytes since the last checkpoint, with the input of the next node. */
   readonly grownBytes: number;

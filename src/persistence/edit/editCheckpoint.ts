@@ -38,13 +38,16 @@ interface Edit extends Pick<EditOptions, "by" | "reason"> {
   readonly setup: PersistenceSetup;
   readonly node: string;
   readonly input: unknown;
-  /** True if the node starts a visit. False if the run follows its edges or runs its merge. */
+  /** True if the node starts a visit. False if the run only follows the edges of the node or runs its merge. */
   readonly beginsNode: boolean;
   readonly messages: readonly Message[] | undefined;
   readonly storage: ReturnType<TypedStorage["takeChanges"]>;
 }
 
-/** Restarts the lines that were open at a checkpoint, applies the changes to its line, and pauses the agent. */
+/**
+ * Restarts the lines that were open at a checkpoint, applies the changes to the line of the checkpoint, and pauses the
+ * agent.
+ */
 export async function editCheckpoint(
   setup: PersistenceSetup,
   agentId: string,
@@ -188,7 +191,7 @@ const statement = z.custom<string>((value) => typeof value === "string" && value
     `expected 1 to 1,000 characters, ${typeof input === "string" ? `found ${input.length}` : `received ${kindOf(input)}`}`,
 });
 
-/** `nodeId` accepts any value here. The graph resolves and checks it. */
+/** The schema accepts any value as `nodeId`. The graph resolves and checks it later. */
 export const editSchema: z.ZodType = strictOptions(() => ({
   by: statement,
   reason: statement,

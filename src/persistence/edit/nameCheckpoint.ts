@@ -9,7 +9,7 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { idProblem } from "../record/checkNewCheckpoint.ts";
 import { findCheckpoint } from "../../journal/findCheckpoint.ts";
 
-/** Names a checkpoint. Writes no record if the checkpoint already has the name. Durable when it resolves. */
+/** Names a checkpoint. Writes no record if the checkpoint already has the name. Durable when the promise resolves. */
 export async function nameCheckpoint(
   setup: PersistenceSetup,
   agentId: string,

@@ -34,7 +34,7 @@ export type NextPoint = (ExecutionPoint | Required<Pick<ExecutionPoint, "message
 
 /**
  * Starts a lane at the head of the line that can visit the node. The lane gets a checkpoint, and the agent is paused
- * there. Durable when it resolves.
+ * there. Durable when the promise resolves.
  *
  * @throws CheckpointNotFoundError if the agent has no head.
  */

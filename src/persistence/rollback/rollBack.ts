@@ -48,7 +48,7 @@ export interface RollBackOptions extends Rollback {
   readonly changes?: ReturnType<TypedStorage["takeChanges"]>;
 }
 
-/** Reverts the work since a checkpoint, newest first, and starts a lane there. Durable when it resolves. */
+/** Reverts the work since a checkpoint, newest first, and starts a lane there. Durable when the promise resolves. */
 export async function rollBack(
   options: RollBackOptions,
 ): Promise<{ readonly report: RollbackReport; readonly recorder: RunRecorder }> {

@@ -98,8 +98,8 @@ export function inverseIdOf(call: string, { agentId, sha256 }: Pick<Journal, "ag
 }
 
 /**
- * Records the outcome of a call in doubt, or of an inverse that is in doubt or blocks a rollback. Durable when it
- * resolves.
+ * Records the outcome of a call in doubt, or of an inverse that is in doubt or blocks a rollback. Durable when the
+ * promise resolves.
  *
  * @param redact - returns the settlement of a call as it is stored.
  * @throws ToolCallNotInDoubtError, NotSerializableError

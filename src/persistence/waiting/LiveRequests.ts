@@ -89,7 +89,7 @@ export class LiveRequests implements Disposable {
     );
   }
 
-  /** Finishes the run as `waiting`, unless an answer has arrived meanwhile. Durable when it resolves. */
+  /** Finishes the run as `waiting`, unless an answer has arrived meanwhile. Durable when the promise resolves. */
   async close(events: readonly InputRequestEvent[]): Promise<void> {
     const journal = this.#journal;
     const waiting = events.flatMap(({ requestId }) => this.#open.get(requestId)?.pending ?? []);
@@ -109,7 +109,8 @@ export class LiveRequests implements Disposable {
   }
 
   /**
-   * Answers a request of a line that waits here. Durable when it resolves. Returns false if no such line waits.
+   * Answers a request of a line that waits here. Durable when the promise resolves. Returns false if no such line
+   * waits.
    *
    * @throws RequestNotOpenError, ApprovalChangedError, InvalidInputError, NotSerializableError, CheckpointTooLargeError
    */

@@ -13,7 +13,8 @@ import { replyRecord } from "./askedRecords.ts";
 
 /**
  * Records all replies, or no reply if one is rejected. The owner of the log decides which reply is first. If all
- * requests of a line are answered, the run gets the status `in_progress` and can be resumed. Durable when it resolves.
+ * requests of a line are answered, the run gets the status `in_progress` and can be resumed. Durable when the promise
+ * resolves.
  *
  * @throws RequestNotOpenError, ApprovalChangedError, InvalidInputError, NotSerializableError, CheckpointTooLargeError
  */

@@ -66,7 +66,7 @@ export async function journalReceipt(
   }
 }
 
-/** Records a new request with the number of receipts before it. Durable when it resolves. */
+/** Records a new request with the number of receipts before it. Durable when the promise resolves. */
 async function recordRequest(
   recorder: RunRecorder,
   event: Receipt,

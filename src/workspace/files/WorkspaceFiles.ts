@@ -131,7 +131,7 @@ export class WorkspaceFiles {
   }
 
   /**
-   * Replaces a file only if it has the expected content. Durable when it resolves.
+   * Replaces a file only if it has the expected content. Durable when the promise resolves.
    *
    * @throws PathNotAllowedError, FileAccessError
    */

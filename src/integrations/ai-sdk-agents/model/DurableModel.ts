@@ -115,10 +115,10 @@ interface Recording {
 }
 
 /**
- * Forwards a stream and records the response. The AI SDK starts the tools when it receives the last part, so that part
- * is forwarded before the response is durable. The first records of the tools are then stored together with the
- * response. The AI SDK ends a step when its stream ends, so the stream ends only after the response is durable. An
- * incomplete response is not recorded.
+ * Forwards a stream and records the response. The AI SDK starts the tools when it receives the last part. This part is
+ * forwarded before the response is durable, so that the first records of the tools are stored together with the
+ * response. The AI SDK ends a step when the stream of the step ends, so the stream ends only after the response is
+ * durable. An incomplete response is not recorded.
  */
 function recordedStream(
   stream: ReadableStream<ProviderPart>,
@@ -158,7 +158,7 @@ function recordedStream(
   });
 }
 
-/** Adds a part to the response and shows its text to other processes. The returned part has the library's call id. */
+/** Adds a part to the response and shows the text to other processes. The returned part has the library's call id. */
 function ownPart(part: ProviderPart, streamed: StreamedGeneration, { pieces, toolCallId }: HostedPlace): ProviderPart {
   const index = streamed.add(part);
   if (part.type === "response-metadata") return { ...part, ...streamed.generation.response };
@@ -188,10 +188,10 @@ function streamOf(parts: AsyncGenerator<ProviderPart>): ReadableStream<ProviderP
 }
 
 /**
- * Yields a response that another process receives: its texts while the model writes them, and the rest when it is
- * recorded.
+ * Yields a response that another process receives: the texts while the model writes them, and the rest when the
+ * response is recorded.
  *
- * @throws RunStoppedError if the response was cut off, or the recorded one is another one
+ * @throws RunStoppedError if the response was cut off, or if another response was recorded
  */
 async function* followedParts(
   { agentId, signal }: HostedLoop,
@@ -230,7 +230,7 @@ function* restOf(
   yield { type: "finish", finishReason, usage, ...(providerMetadata !== undefined && { providerMetadata }) };
 }
 
-/** Shows a piece if all earlier parts of the content are shown, so that the parts keep their order. */
+/** Shows a piece only if all earlier parts of the content are shown, so that the parts keep their order. */
 function* shown({ kind, index, text }: HostedPiece, texts: HostedPiece[]): Generator<ProviderPart> {
   const known = texts[index];
   if (text === "" || (known ? index !== texts.length - 1 : index !== texts.length)) return;
@@ -246,7 +246,7 @@ async function* replayedParts(generation: ProviderGeneration, agentId: string): 
   yield* restOf(generation, [], agentId);
 }
 
-/** Yields one part of the content. @param shown the start of its text that was yielded before */
+/** Yields one part of the content. @param shown the start of the text, which was yielded before */
 function* piecesOf(part: ProviderPart, id: string, shown = ""): Generator<ProviderPart> {
   const { type, text, input, ...fields } = part;
   const metadata = fields["providerMetadata"] !== undefined && { providerMetadata: fields["providerMetadata"] };

@@ -9,7 +9,7 @@ import { isOwnCall, leftOut } from "../../ai-sdk/StreamedGeneration.ts";
 /** The metadata key of the provider's call id, which later runs read from the messages. */
 const key = "agent-persistence";
 
-/** An empty text part. Its options carry a response part for which the log has no type. */
+/** An empty text part. The options of this part carry a response part for which the log has no type. */
 interface CarriedPart {
   readonly type: "text";
   readonly text: "";
@@ -26,7 +26,7 @@ interface Opaque {
   readonly response: { readonly id: string; readonly at: string; readonly modelId: string };
 }
 
-/** Fills in the id, time and model, because the AI SDK would generate new ones at each replay. */
+/** Fills in the id, time and model, because otherwise the AI SDK would generate new values in each replay. */
 export function identified(generation: ProviderGeneration, modelId: string): ProviderGeneration {
   const { id = randomId(), timestamp = new Date(), ...response } = generation.response ?? {};
   return { ...generation, response: { ...response, id, timestamp, modelId: response.modelId ?? modelId } };

@@ -19,9 +19,9 @@ const mostThreads = 1000;
 const mostCheckpoints = 1000;
 
 /**
- * The checkpoints that this process has read or stored. Another process may delete or continue a thread. The graph must
- * not then store checkpoints based on its earlier reads. Such checkpoints would be lost, or would hide checkpoints of
- * the other process.
+ * The checkpoints that this process has read or stored. If another process deletes or continues a thread, a graph in
+ * this process must not store checkpoints that are based on earlier reads. Such checkpoints would be lost, or would
+ * hide checkpoints of the other process.
  */
 export class SeenCheckpoints {
   readonly #threads = new Map<string, SeenThread>();
@@ -42,7 +42,7 @@ export class SeenCheckpoints {
     this.#of(thread).deleted = true;
   }
 
-  /** Records that the thread is empty, so that the next checkpoint starts it again. */
+  /** Records that the thread is empty, so that the next checkpoint starts the thread again. */
   empty(thread: string): void {
     const seen = this.#threads.get(thread);
     if (seen) seen.deleted = false;

@@ -54,7 +54,10 @@ export class StoredThreads implements AsyncDisposable {
     return this.#logs.opened(threadId)?.state.namespaces.has(namespace) === false;
   }
 
-  /** Returns the state of a thread from this process or else from the storage, without owning it. */
+  /**
+   * Returns the state of a thread, without owning the thread. Uses the state in this process if there is one, otherwise
+   * reads the storage.
+   */
   async view(threadId: string): Promise<ReadableThread> {
     const open = this.#logs.opened(threadId);
     if (open) {

@@ -166,7 +166,10 @@ export function* listedPuts({ namespaces }: ThreadState, filter: PutFilter): Gen
   }
 }
 
-/** Compares the storage order within a namespace. Otherwise, as in a subgraph, compares the times in the ids. */
+/**
+ * Within a namespace, compares the order in which checkpoints were stored. Between namespaces, as with a subgraph,
+ * compares the times in the ids.
+ */
 function entriesBefore({ stored, entries }: Namespace, before: string | undefined): readonly CheckpointEntry[] {
   // Copied, because the thread may grow during the iteration.
   if (before === undefined) return stored.slice();

@@ -46,7 +46,9 @@ function captured(capture: ValueCapture, tuple: CheckpointTuple): ImportedTuple 
   };
 }
 
-/** Groups the writes by task. A tuple omits the paths of tasks but keeps the order of their writes. */
+/**
+ * Groups the writes by task. A tuple does not contain the paths of tasks, but the writes are in the order of the tasks.
+ */
 function tasksOf(capture: ValueCapture, { pendingWrites = [] }: CheckpointTuple): ImportedTuple["tasks"] {
   const ids = [...new Set(pendingWrites.map(([id]) => id))];
   return ids.map((id, at) => {

@@ -3,7 +3,10 @@ import type { ThreadState } from "../thread/ThreadState.ts";
 import { ancestors } from "../thread/deltaHistory.ts";
 import type { ForgetRecord } from "../thread/GraphRecord.ts";
 
-/** Plans which checkpoints to drop. Hides those that delta channels of kept ones need. `undefined` for no change. */
+/**
+ * Plans which checkpoints to drop. If delta channels of a kept checkpoint need an old one, that one is only hidden.
+ * `undefined` for no change.
+ */
 export function plannedForget(state: ThreadState, kept: ReadonlySet<StoredPut>): ForgetRecord | undefined {
   const hidden = new Map<StoredPut, Set<string>>();
   for (const put of kept) for (const [ancestor, channels] of replayedBy(state, put)) addAll(hidden, ancestor, channels);

@@ -19,13 +19,13 @@ export interface PersistenceSaverOptions {
   readonly serde?: SerializerProtocol | undefined;
   /**
    * Detects unchanged items of lists and maps. `"fields"` compares the direct fields of an object and the whole content
-   * of a message. It misses changes that a graph makes in place deeper in other objects. `"deep"` compares the whole
-   * content. Defaults to `"fields"`.
+   * of a message. It does not detect changes that a graph makes in place deeper in other objects. `"deep"` compares the
+   * whole content. Defaults to `"fields"`.
    */
   readonly compare?: "fields" | "deep" | undefined;
   /**
-   * Decides about an interrupted call of a durable tool if its effect and its probe do not decide. Defaults to `"ask"`:
-   * the graph rejects with ToolCallInDoubtError until `settleToolCall` is called.
+   * Decides about an interrupted call of a durable tool if the effect and the probe of the tool do not decide. Defaults
+   * to `"ask"`: the graph rejects with ToolCallInDoubtError until `settleToolCall` is called.
    */
   readonly onToolCallInDoubt?: OnToolCallInDoubt | undefined;
   /** Reports saves, calls and prunings, for example to `openTelemetry()`. Defaults to no telemetry. */

@@ -60,7 +60,10 @@ export interface StoredCheckpoints {
   readonly calls: { restated(): Iterable<CallRecord> };
 }
 
-/** Returns the writes of a checkpoint as LangGraph applies them: the first regular and the last special one. */
+/**
+ * Returns the writes of a checkpoint as LangGraph applies them: the first of several regular writes, and the last of
+ * several special writes.
+ */
 export function writesOf(entry: CheckpointEntry): readonly StoredWrite[] {
   return sorted(entry.writes);
 }

@@ -83,7 +83,7 @@ export interface WritesRecord {
   readonly w: readonly WriteEntry[];
 }
 
-/** One write. `index` defaults to its position in the record. */
+/** One write. `index` defaults to the position of the write in the record. */
 export type WriteEntry = readonly [channel: string, value: ValueRecord, index?: number];
 
 export interface ForgetRecord {
@@ -109,7 +109,7 @@ export interface CallRecord {
   readonly digest: string;
   /** The input in the form that the caller passed. */
   readonly input: StoredValue;
-  /** The outcome. Omitted when the call starts. From then on it may take effect. */
+  /** The outcome. Omitted in the record of the start. After that record, the call may take effect. */
   readonly end?: StoredCallEnd;
 }
 

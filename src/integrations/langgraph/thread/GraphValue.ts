@@ -20,7 +20,7 @@ export function itemsOf(value: GraphValue): readonly Item[] {
   return value.kind === "map" ? [...value.entries.values()] : itemsOf(value.value);
 }
 
-/** A list of items. A continued list shares the array of the previous one, so that it costs only its new items. */
+/** A list of items. A list that continues another one shares its array, so it costs only the new items. */
 export class ItemList {
   readonly #items: Item[];
   readonly length: number;

@@ -9,7 +9,7 @@ export interface StoredCall extends Omit<CallRecord, "kind" | "of" | "end"> {
   readonly end: StoredCallEnd | undefined;
 }
 
-/** The calls of tasks that may run again. The calls of a task are no longer needed once its writes are stored. */
+/** The calls of tasks that may run again. When the writes of a task are stored, its calls are no longer needed. */
 export class ThreadCalls {
   /** By task, then by position. */
   readonly #tasks = new Map<string, Map<string, StoredCall>>();
@@ -32,7 +32,10 @@ export class ThreadCalls {
     this.#tasks.set(facts.task, calls);
   }
 
-  /** The call may be missing, because its task may have finished without it. */
+  /**
+   * Records the end of a call. The call may be missing here, because its task may have finished without waiting for the
+   * call.
+   */
   end({ call: id, end }: CallEndRecord): void {
     const call = this.get(id);
     if (call) this.#tasks.get(call.task)?.set(call.at, { ...call, end });

@@ -9,7 +9,7 @@ export function valueChange(before: GraphValue | undefined, after: GraphValue): 
   return mapChange(before?.kind === "map" ? before.entries : undefined, after.entries);
 }
 
-/** Unwraps a snapshot, because a snapshot of a delta channel and its plain list contain the same items. */
+/** Unwraps a snapshot, because the snapshot of a delta channel contains the same items as a plain list. */
 export function withoutSnapshot(value: GraphValue | undefined): GraphValue | undefined {
   return value?.kind === "snapshot" ? value.value : value;
 }

@@ -76,7 +76,10 @@ const journals = new WeakMap<object, CallJournal>();
 /** Records the tool calls of nodes in the log of their thread and replays recorded calls. */
 export class CallJournal {
   readonly #options: CallJournalOptions;
-  /** The running calls, by thread and id, as copies of a thread have equal ids. A repeated node joins its calls. */
+  /**
+   * The running calls, by thread and id, because copies of a thread have equal ids. A repeated node joins its own
+   * running calls.
+   */
   readonly #running = new Map<string, Promise<CallCompletion>>();
 
   constructor(options: CallJournalOptions) {
@@ -92,7 +95,7 @@ export class CallJournal {
     return this.#options.checkpointer;
   }
 
-  /** @throws errors that are not failures of the tool. They end the run. */
+  /** @throws errors that are not failures of the tool. Such an error ends the run. */
   async call(made: MadeCall): Promise<CallCompletion> {
     const { threads, refused } = this.#options;
     if (made.place.isFirst) refused.begin(made.task);
@@ -145,7 +148,10 @@ export class CallJournal {
     }
   }
 
-  /** Returns a copy of the output of a joined call, because its tool message needs the id of the joining call. */
+  /**
+   * Returns a copy of the output of a running call, for another call that joins it. The tool message in the copy has
+   * the id of the joining call.
+   */
   async #joined(outcome: CallCompletion, performance: Performance): Promise<CallCompletion> {
     const { thread, facts } = performance;
     const end = thread.state.calls.get(facts.call)?.end;

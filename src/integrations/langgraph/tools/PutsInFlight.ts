@@ -12,7 +12,7 @@ export class PutsInFlight {
     }
   }
 
-  /** Resolves when the current writes of a thread have settled. `undefined` if it has none. */
+  /** Resolves when the current writes of a thread have settled. `undefined` if the thread has none. */
   of(threadId: string): Promise<unknown> | undefined {
     const puts = this.#threads.get(threadId);
     return puts && Promise.allSettled(puts);

@@ -1,7 +1,7 @@
 import type { CheckpointPlace } from "../write/checkpointRecords.ts";
 import type { TaskPlace } from "./TaskPlace.ts";
 
-/** Limits memory, because a task that never runs again is never removed otherwise. */
+/** Limits memory, because a task that never runs again would never be removed. */
 const mostTasks = 1000;
 
 interface Refused extends TaskPlace {
@@ -31,7 +31,7 @@ export class RefusedTasks {
     this.#forget((refused) => refused.isReported && refused.threadId === threadId && refused.namespace === namespace);
   }
 
-  /** The graph has stored the error of a task, so it does not store other results. */
+  /** Call this when the graph has stored the error of a task. The graph then stores no other results of the task. */
   failed(threadId: string, task: string): void {
     for (const refused of this.#refused)
       if (refused.threadId === threadId && refused.task === task) refused.isReported = true;

@@ -14,7 +14,7 @@ export interface TaskPlace {
   readonly scratchpad: object;
 }
 
-/** Returns the task from a LangGraph config, or the reason why calls cannot be recorded there. */
+/** Returns the task from a LangGraph config, or the reason why calls with this config cannot be recorded. */
 export function taskPlace(
   { configurable = {}, metadata = {} }: ToolConfig,
   checkpointer: object,
@@ -39,7 +39,7 @@ function graphOf(task: string, checkpoints: Readonly<Record<string, unknown>>): 
   return namespace;
 }
 
-/** Removes the task's part of its namespace, which leaves the namespace of the graph. */
+/** Removes the part of a namespace that belongs to the task. Returns the namespace of the graph. */
 function namespaceAbove(namespace: string): string {
   return namespace.slice(0, Math.max(0, namespace.lastIndexOf("|")));
 }

@@ -49,9 +49,9 @@ interface PlacedCall {
 }
 
 /**
- * Finds the record of a call. A model that is asked again gives its calls new ids, so the first equal call that the
- * attempt has not made yet counts as the same call. A new call is refused while the attempt has not made a recorded
- * call of the tool, because it may replace that call.
+ * Finds the record of a call. If a model is asked again, its calls get new ids. So the first equal recorded call that
+ * this attempt has not made yet counts as the same call. While this attempt has not made some recorded call of the
+ * tool, a new call of the tool is refused, because it may be meant to replace the recorded call.
  *
  * @param calls the recorded calls of the task
  */
@@ -74,7 +74,9 @@ export function placeCall(
   return { at: free, recorded: undefined, decision: "perform" };
 }
 
-/** The position is in use if an equal call with another id took its record. */
+/**
+ * Returns a free position. A position is in use if an equal call with another id has taken the record at this position.
+ */
 function freePlace(at: string, used: ReadonlySet<string>): string {
   let free = at;
   while (used.has(free)) free += "+";

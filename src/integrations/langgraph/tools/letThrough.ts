@@ -6,7 +6,7 @@ const passing = new WeakSet<object>();
 /** A `ToolNode` rethrows errors with this name. It passes all other errors to the model. */
 const nameThatPasses = "GraphDrained";
 
-/** Makes every node of a graph rethrow an error. Outside of nodes, the error has its original name. */
+/** Changes an error so that every node of a graph rethrows it. Outside of nodes, the error has its original name. */
 export function letThrough(error: unknown): void {
   if (typeof error !== "object" || error === null || passing.has(error)) return;
   passing.add(error);

@@ -25,7 +25,7 @@ export async function capturedOutput(coder: ValueCoder, output: unknown, subject
   }
 }
 
-/** Captures the output of a settlement that has one. @throws NotSerializableError */
+/** If a settlement has an output, captures the output. @throws NotSerializableError */
 export async function settledOutput(
   coder: ValueCoder,
   settlement: ToolCallSettlement,

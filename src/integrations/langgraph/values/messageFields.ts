@@ -60,7 +60,7 @@ export function messageOf(name: string, fields: MessageFields): object | undefin
   return Message && new Message(fields as never);
 }
 
-/** Selects the fields that a constructor fills. If they are empty, they need not be stored. */
+/** Selects the fields that a constructor fills. Such a field need not be stored if it is empty. */
 function filledFields(name: string, own: Readonly<Record<string, unknown>>): (key: string) => boolean {
   const isWhole = !name.endsWith("Chunk");
   const withCalls = name === "AIMessage" && isUnset(own["additional_kwargs"]);

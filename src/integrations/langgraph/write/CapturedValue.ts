@@ -8,7 +8,7 @@ import { tag } from "../values/Json.ts";
 import { type KnownItems, type OwnFields, ownFields } from "./KnownItems.ts";
 import type { ValueCoder } from "./ValueCoder.ts";
 
-/** A value in its stored form. It is not an item of the thread yet. */
+/** A value in its stored form that is not an item of the thread yet. */
 export interface FreshItem {
   /** Set once the capture has settled. */
   json: Json;
@@ -37,7 +37,7 @@ export class ValueCapture {
     readonly known: KnownItems | undefined,
   ) {}
 
-  /** Resolves when all captured values are complete. `undefined` if they already are. */
+  /** Resolves when all captured values are complete. `undefined` if they are complete already. */
   get settled(): Promise<unknown> | undefined {
     return this.#pending.length === 0 ? undefined : Promise.all(this.#pending);
   }

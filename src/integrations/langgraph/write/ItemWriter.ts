@@ -58,7 +58,7 @@ export class ItemWriter {
     return this.#added.length === 0 ? [] : [{ kind: "items", items: this.#added.map(({ stored }) => stored) }];
   }
 
-  /** Registers the source objects after their records were added to the state. */
+  /** Registers the source objects when their records have been added to the state. */
   remember(thread: string, known: KnownItems): void {
     for (const { source, item, fields } of this.#known) {
       const own = item.number === undefined ? undefined : this.state.items.get(item.number);
@@ -149,7 +149,7 @@ function keyOf(json: Json): string {
   return `${text.length} ${text.slice(0, 96)} ${text.slice(middle, middle + 24)} ${text.slice(-24)}`;
 }
 
-/** Returns whether a value takes no more space than a reference to it. */
+/** Returns whether a value takes no more space than a reference would. */
 function isShort(json: Json): boolean {
   if (typeof json === "string") return json.length <= longestText;
   if (typeof json !== "object" || json === null) return true;

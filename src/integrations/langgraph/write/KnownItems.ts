@@ -13,7 +13,7 @@ interface Known {
 /**
  * The items of objects that were stored or read. An object counts as unchanged while its direct fields keep their
  * values. Comparing the fields is much faster than serializing the object again. Deeper changes are detected only in
- * messages, because users edit the arguments of calls in place.
+ * messages, because users often edit the arguments of calls in place.
  */
 export class KnownItems {
   readonly #known = new WeakMap<object, Known>();
@@ -47,7 +47,10 @@ function hasFields(value: object, fields: OwnFields): boolean {
   return endOfFields(value, messageClassOf(value) !== undefined, fields, 0) === fields.length;
 }
 
-/** Returns the index after the fields of a value, or -1 if they differ. Each put calls it for each item. */
+/**
+ * Returns the index after the fields of a value, or -1 if the fields differ. Must be fast, because each put calls it
+ * for each item.
+ */
 function endOfFields(value: object, isDeep: boolean, fields: OwnFields, from: number): number {
   let at = from;
   for (const key in value) {

@@ -12,7 +12,10 @@ export interface ValueCoder {
   decode(json: Json): unknown;
 }
 
-/** Returns the coder of a serializer. The built-in serializer works synchronously, others through their bytes. */
+/**
+ * Returns the coder of a serializer. The built-in serializer works synchronously. For any other serializer, its bytes
+ * are used.
+ */
 export function coderOf(serde: SerializerProtocol): ValueCoder {
   if (serde instanceof GraphSerializer) return { encode: encodeGraphValue, decode: decodeGraphValue };
   return {

@@ -23,7 +23,7 @@ export interface CapturedCheckpoint {
   readonly carried: readonly string[];
 }
 
-/** A field in its stored form, complete once the capture has settled. */
+/** A field in its stored form. It is complete when the capture has settled. */
 export interface CapturedField {
   readonly json: Json;
 }
@@ -38,8 +38,8 @@ const ownFields: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * @param newVersions the channels with a new value. Without it, and in a copied checkpoint, every value counts as new.
- * The value of a channel without a version always counts as new, because its changes cannot be detected.
+ * @param newVersions the channels with a new value. If it is omitted, or the checkpoint is a copy, every value counts
+ * as new. If a channel has no version, its value always counts as new, because changes cannot be detected.
  * @throws NotSerializableError
  */
 export function captureCheckpoint(

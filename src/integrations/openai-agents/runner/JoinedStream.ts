@@ -13,7 +13,7 @@ interface EventCounts {
 
 /**
  * Joins the streams of a loop into one, because the SDK creates a new stream after each approval. The loop continues
- * without a reader. A reader that cancels the stream or leaves it cancels the SDK's stream.
+ * even if nobody reads the stream. If a reader cancels or leaves the stream, the SDK's stream is cancelled.
  */
 export class JoinedStream {
   readonly #events = new EventQueue<RunStreamEvent>(() => this.#cancel());
@@ -47,7 +47,7 @@ export class JoinedStream {
     await stream.completed;
   }
 
-  /** Expects the loop to run again from its start. Its earlier events are not shown again. */
+  /** Call this before the loop runs again from its start. Earlier events are then not shown again. */
   restart(): void {
     this.#counts = { responses: 0, others: 0 };
   }
@@ -69,8 +69,8 @@ export class JoinedStream {
   /**
    * Resolves with the joined stream once the first stream exists.
    *
-   * @param done settles after the last stream. If the streams did not finish, the joined stream takes its state from
-   * this promise. A rejection with a {@link StreamCancelled} ends the stream without an error, as in the SDK.
+   * @param done settles after the last stream. If the SDK's streams did not finish, the joined stream takes its state
+   * from this promise. A rejection with a {@link StreamCancelled} ends the stream without an error, as in the SDK.
    */
   async begun(done: Promise<AnyState | undefined>): Promise<AnyStream> {
     const begun = new Promise<void>((resolve) => (this.#tellBegun = resolve));

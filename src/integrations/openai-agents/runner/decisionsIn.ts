@@ -16,7 +16,7 @@ interface Decision {
   readonly reason?: string;
 }
 
-/** Members of the SDK's context that its types leave out. */
+/** Members of the SDK's context that are missing in its types. */
 interface Decisions {
   isToolApproved(call: { toolName: string; callId: string; agent: unknown }): boolean | undefined;
   getRejectionMessage(toolName: string, callId: string): string | undefined;
@@ -26,11 +26,10 @@ interface Decisions {
 }
 
 /**
- * Returns the answers of a `RunState` to the open requests of its run. A decision that is recorded already is not
- * repeated.
+ * Returns the answers of a `RunState` to the open requests of its run. Decisions that are recorded already are omitted.
  *
  * @throws InvalidInputError if the state belongs to another run or has staged input
- * @throws RequestNotOpenError if a decision differs from the recorded one, or its request was dropped
+ * @throws RequestNotOpenError if a decision differs from the recorded decision, or the request was dropped
  */
 export function decisionsIn(state: AnyState, records: RunRecords, requests: readonly PendingRequest[]): Answers {
   assertOfRun(state, records);
@@ -63,7 +62,7 @@ export function laterDecisionsIn(
   return answers;
 }
 
-/** Adds the decisions of a `RunState` to a later state of its run. */
+/** Adds the decisions of a `RunState` to a later state of the same run. */
 export function keepDecisions(state: AnyState, earlier: AnyState): void {
   if (state._context !== earlier._context)
     (state._context as unknown as Decisions)._mergeApprovalState(earlier._context);
@@ -179,7 +178,7 @@ function interruptedState(
   return state;
 }
 
-/** Drops the interruptions that are answered, as the SDK does once their calls are made. */
+/** Drops the interruptions that are answered. The SDK does this when their calls have been made. */
 function onlyOpen(state: AnyState, run: DurableRun, requests: readonly PendingRequest[]): AnyState {
   if (state._currentStep?.type !== "next_step_interruption") return state;
   const { data } = state._currentStep;

@@ -81,7 +81,10 @@ function optionsIn(run: DurableRun, options: SdkOptions): SdkOptions {
   };
 }
 
-/** Returns the options that a state passes to its resumed run, as in the SDK. The usage is counted from the records. */
+/**
+ * Returns the options that a state passes to the resumed run, as in the SDK. The usage is not taken from the state but
+ * counted from the records.
+ */
 export function optionsOfState(state: AnyState): Partial<SdkOptions> {
   return withoutUndefined({
     context: state._context.context as unknown,
@@ -124,8 +127,8 @@ async function runToEnd<Result extends Round, Input>(
 }
 
 /**
- * Waits until all interruptions are answered and applies the answers to the state of the loop. Never settles while an
- * answer is missing, because the run then ends as waiting.
+ * Waits until all interruptions are answered and applies the answers to the state of the loop. If an answer is missing,
+ * the promise never settles, because the run ends as waiting.
  *
  * @throws InvalidInputError for an approval of a computer, shell or patch call
  */

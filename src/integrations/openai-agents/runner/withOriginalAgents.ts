@@ -24,7 +24,9 @@ export function errorWithOriginalAgents(error: unknown, agent: AnySdkAgent, run:
 
 const givenStates = new WeakMap<AnyState, AnyState>();
 
-/** Returns a copy of a state without durable agents. It has the text and the decisions of the user's agents. */
+/**
+ * Returns a copy of a state with the user's agents in place of the durable agents. Text and decisions stay the same.
+ */
 function givenState(state: AnyState, agent: AnySdkAgent, run: DurableRun): AnyState {
   const known = givenStates.get(state);
   if (known) return known;

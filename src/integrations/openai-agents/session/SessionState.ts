@@ -123,7 +123,7 @@ export class SessionState {
     for (const [call] of this.callIds) if (!text.includes(JSON.stringify(call))) this.#callIds.delete(call);
   }
 
-  /** Removes the transactions of a run, which makes them again. */
+  /** Removes the transactions of a run, because the run makes them again. */
   #setBack(run: string): void {
     for (const operation of this.#transactions.keys())
       if (operation.startsWith(`${run}#`)) this.#transactions.delete(operation);
@@ -281,8 +281,8 @@ export function recordsOf(state: SessionState, change: SessionChange, encode: En
 }
 
 /**
- * Returns the records for a change of the history in which new function calls replace old ones. The replacement takes
- * the position of the first call with its id, and further calls with that id are removed.
+ * Returns the records for a change of the history in which new function calls replace old ones. A new call takes the
+ * position of the first old call with the same id. Further calls with this id are removed.
  *
  * @param items the items of the session in order
  */

@@ -40,7 +40,7 @@ export interface ReadItems {
   readonly done: number;
 }
 
-/** One session in a storage. Changes are applied in order and durable when they resolve. */
+/** One session in a storage. Changes are applied in order. A change is durable when its promise resolves. */
 export class SessionStore {
   readonly #storage: LogStorage;
   readonly #sessionId: string;
@@ -79,7 +79,7 @@ export class SessionStore {
     });
   }
 
-  /** Forgets the changes of a deleted run, whose id another run has. */
+  /** Forgets the changes of a deleted run, because another run has the same id. */
   async forgetRun(run: string): Promise<void> {
     await this.#write(async (log) => {
       if (log.state.progressOf(run).done > 0) log.append([{ kind: "progress", run, done: 0 }], { last: true });
@@ -236,7 +236,10 @@ function partRecords(
   return [{ kind: "progress", run, done, ...added, ...dropped }, ...named];
 }
 
-/** Returns whether a change equals the changes that the run made earlier at the same position, as far as those exist. */
+/**
+ * Returns whether a change equals the earlier changes of the run at the same position. Only the changes that exist are
+ * compared.
+ */
 async function isRepeated(log: SessionLog, change: SessionChange, { run, before }: RunPart): Promise<boolean> {
   const progress = log.state.progressOf(run);
   const items = "items" in change ? change.items : [];

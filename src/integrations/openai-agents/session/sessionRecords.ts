@@ -36,8 +36,8 @@ export interface ProgressRecord {
   /** Identifies the run and, if a tool call uses the session, that call. */
   readonly run: string;
   /**
-   * Each added item counts one, and any other change counts one. A lower number than before means that the run was set
-   * back and makes its later changes again.
+   * The progress of a run. Each added item counts one, and each other change counts one. If the number is lower than
+   * before, the run was set back and makes its later changes again.
    */
   readonly done: number;
   /** The numbers of the items that the run added since its last record. */

@@ -19,7 +19,7 @@ export class DurableRun {
   readonly sessions = new WeakMap<Session, Map<string | undefined, Session>>();
   /** The approvals at which loops of the run stopped, by the library's call ids. */
   readonly approvals = new Map<string, RunToolApprovalItem>();
-  /** Why a replay ends: the tools that it would execute. `undefined` otherwise. */
+  /** Set if a replay ends because it would execute tools. The error names these tools. */
   refusal: InvalidInputError | undefined;
   readonly #turns = new Map<string, Mutex>();
 
@@ -40,7 +40,7 @@ export class DurableRun {
 
   /**
    * Waits until the records of the run are durable, and returns whether the run may change a session. A finished run
-   * has already made its changes. A stopped run makes them when it is resumed.
+   * has already made its changes. A stopped run makes its changes when it is resumed.
    */
   async mayChange(): Promise<boolean> {
     const { loop } = this;

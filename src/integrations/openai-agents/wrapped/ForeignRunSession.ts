@@ -27,8 +27,8 @@ const reading = hostedTool("read_session_items", { effect: "none" });
 const compacting = hostedTool("compact_session", { effect: "none" });
 
 /**
- * A foreign session inside a run. It cannot report which items the run added. Its items are therefore recorded when
- * they are read and compared when the run is replayed. It stores the provider's ids of calls, as with the SDK alone.
+ * A session of another library inside a run. It cannot report which items the run added. So its items are recorded when
+ * they are read, and compared when the run is replayed. As with the SDK alone, it stores the provider's ids of calls.
  */
 export class ForeignRunSession {
   readonly #session: AnySession;

@@ -19,8 +19,8 @@ interface Use {
 
 /**
  * The computers of unfinished runs. The SDK creates a computer for each loop, and a resume starts the loop again.
- * Without this class, each resume would create another computer and never dispose the earlier one. A loop that starts
- * again gets the results of the earlier actions, because they have changed the computer already.
+ * Without this class, each resume would create another computer and never dispose the earlier one. When a loop starts
+ * again, it gets the results of the earlier actions, because these have changed the computer already.
  */
 export class KeptComputers {
   readonly #kept = new WeakMap<AnyComputerTool, Map<string, KeptComputer>>();

@@ -14,8 +14,9 @@ import { ForeignRunSession } from "./ForeignRunSession.ts";
 
 const reading = hostedTool("read_session", { effect: "none" });
 /**
- * The removal is recorded as a call with an effect. Therefore its intent is durable first, and only the owner of the
- * run removes items. Its rollback has no effect, because the restarted run removes the items that it finds.
+ * The removal of items is recorded as a call with an effect. So the start of the call is durable first, and only the
+ * owner of the run removes items. A rollback of this call does nothing, because the restarted run removes the items
+ * that it finds.
  */
 export const takingBack = hostedTool("take_back_session_items", { effect: "idempotent", rollback: () => undefined });
 

@@ -7,7 +7,7 @@ import type { AnySdkAgent } from "./AnyAgent.ts";
 
 /**
  * Returns an agent whose model, tools, MCP tools and handoff targets are durable. The original agent is unchanged. Its
- * events, instructions and predicates receive the original.
+ * events, instructions and predicates receive the original agent.
  */
 export function wrappedAgent<Given extends AnySdkAgent>(given: Given, run: DurableRun): Given {
   const agent = originalOf(given);

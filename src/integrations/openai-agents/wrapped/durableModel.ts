@@ -18,7 +18,7 @@ const wrappers = new WeakMap<Model, Map<string | undefined, Model>>();
 /**
  * Returns a model whose responses are recorded inside durable runs. Outside of runs it behaves like the original.
  *
- * @param name the name that the model was requested by, or `undefined` if unknown
+ * @param name the name with which the model was requested, or `undefined` if unknown
  */
 export function durableModel(model: Model, name?: string): Model {
   if (durable.has(model)) return model;

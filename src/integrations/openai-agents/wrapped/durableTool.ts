@@ -50,7 +50,7 @@ export function wrappedTool<Given extends AnySdkTool>(given: Given, run: Durable
   return durable as Given;
 }
 
-/** Calls of these tools are not recorded, so a replay would make them. */
+/** Calls of these tools are not recorded, so a replay would make the calls again. */
 const unrecorded: ReadonlySet<string> = new Set(["computer", "shell", "apply_patch"]);
 
 function refused({ name, type }: AnySdkTool, run: DurableRun): InvalidInputError {
@@ -135,7 +135,7 @@ async function call(run: DurableRun, invocation: Invocation): Promise<unknown> {
   }
 }
 
-/** Returns or throws the outcome that the SDK expects. In a replay the model gets a message instead. */
+/** Returns or throws the outcome that the SDK expects. In a replay, the model gets a message in place of an error. */
 function shownFailure(error: Parameters<typeof toldToModel>[0], shown: ShownError): unknown {
   if ("output" in shown) return shown.output;
   if ("thrown" in shown) throw shown.thrown;
@@ -221,8 +221,8 @@ const spanMessage = "Error running tool (non-fatal)";
 type AnySpan = Span<never>;
 
 /**
- * Calls a tool and returns whether its output replaces an error of the tool. The SDK reports such an error only to the
- * current span, so a call outside of a trace gets a span that only receives errors.
+ * Calls a tool and returns whether the output replaces an error of the tool. The SDK reports such an error only to the
+ * current span. So a call outside of a trace gets a span that does nothing but receive errors.
  */
 async function withToolErrors(
   toolName: string,

@@ -10,7 +10,7 @@ export function originalOf<Given>(given: Given): Given {
   return typeof given === "object" && given !== null ? ((originals.get(given) as Given | undefined) ?? given) : given;
 }
 
-/** Returns a copy whose `agent` is the user's. Returns the value itself if it has no durable agent. */
+/** Returns a copy whose `agent` is the user's agent. If the value has no durable agent, returns the value itself. */
 export function withOriginalAgent<Given>(given: Given): Given {
   if (typeof given !== "object" || given === null || !("agent" in given)) return given;
   const agent = originalOf(given.agent);
@@ -23,7 +23,8 @@ export function withOriginalAgent<Given>(given: Given): Given {
 }
 
 /**
- * Wraps user code that the SDK calls, so that it receives original agents and tools. Keeps properties of the function.
+ * Wraps user code that the SDK calls, so that the code receives original agents and tools. Keeps properties of the
+ * function.
  */
 export function givenOriginals<Parameters extends readonly unknown[], Result>(
   code: (...parameters: Parameters) => Result,

@@ -98,7 +98,7 @@ function callPart({ callId, name, arguments: text, ...call }: FunctionCall): Con
   return { type: "tool-call", toolCallId: callId, toolName: name, input, providerOptions: kept };
 }
 
-/** Converts an MCP call that waits for an approval. The item keeps its id, because the provider executes it. */
+/** Converts an MCP call that waits for an approval. The item keeps its id, because the provider executes the call. */
 function approvalPart(item: HostedCallItem): ContentPart | undefined {
   const { providerData = {} } = item;
   const { id, name, arguments: text } = providerData;
