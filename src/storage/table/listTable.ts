@@ -1,5 +1,8 @@
 import type { AgentSummary, ListOptions } from "../RecordLog.ts";
 import { isSelected, unreadable, unreadableSummary } from "../summaries.ts";
+import { object } from "../../checkpoint/format/fieldTests.ts";
+import { parsedJson } from "../../internal/parsedJson.ts";
+import { isSummary } from "../appends/isSummary.ts";
 import { askTableAgain, type RetriedTable } from "./askTable.ts";
 import type { LogTable, TableListed, TableSelection, TableSummary } from "./LogTable.ts";
 import { CorruptLogError } from "../../errors/storedDataErrors.ts";
@@ -73,15 +76,26 @@ export function listedSummary(
   { name }: Pick<LogTable, "name">,
   sha256: Sha256,
 ): AgentSummary {
-  const [checksum, json] = [text.slice(0, checksumLength), text.slice(checksumLength)];
-  if (checksumOf(json, { agentId, order }, sha256) === checksum)
-    return { ...(JSON.parse(json) as AgentSummary), agentId, order };
-  // Earlier versions stored the whole summary.
-  const whole = sha256.base64url(json) === checksum ? (JSON.parse(json) as AgentSummary) : undefined;
-  if (whole?.agentId === agentId) return whole;
+  const summary = verifiedJson(text, { agentId, order }, sha256);
+  if (isSummary(summary) && summary.agentId === agentId) return summary;
   const error = new CorruptLogError(agentId, { file: name }, "the summary or the id of the agent was changed");
   // Keeps the stored position, so that the next page starts after it.
   return { ...unreadableSummary(agentId, error), order };
+}
+
+function verifiedJson(
+  text: string,
+  { agentId, order }: Pick<AgentSummary, "agentId" | "order">,
+  sha256: Sha256,
+): unknown {
+  const [checksum, json] = [text.slice(0, checksumLength), text.slice(checksumLength)];
+  if (checksumOf(json, { agentId, order }, sha256) === checksum) {
+    const rest = parsedJson(json);
+    // V8 reads an object faster than its copy by spread.
+    return object(rest) ? Object.assign(rest as object, { agentId, order }) : undefined;
+  }
+  // Earlier versions stored the whole summary.
+  return sha256.base64url(json) === checksum ? parsedJson(json) : undefined;
 }
 
 function checksumOf(json: string, { agentId, order }: Pick<AgentSummary, "agentId" | "order">, sha256: Sha256): string {

@@ -119,6 +119,30 @@ describe("a list with a damaged agent", () => {
     expect(await collect(log.list({ status: "in_progress" }))).toEqual(listed.slice(1));
   });
 
+  it.each([
+    ["without an order", { status: "queued" }],
+    ["without a status", { order: "2026" }],
+    ["with texts of another type", { ...summaryOf("a", "queued", "2026"), requestIds: "1" }],
+  ])("reports an agent as unreadable whose stored status is %s, until it has a new status", async (_, summary) => {
+    const { directory, log } = await twoAgents();
+    const owned = await log.open("a", nextOwner());
+    await append(owned, "forged", { summary: summary as never });
+    await owned.release();
+    const state = join(agentPath(directory, "a"), "state.json");
+    for (const forget of [async () => {}, () => rm(state)]) {
+      await forget();
+      expect((await collect(log.list())).map(({ agentId, status }) => [agentId, status])).toEqual([
+        ["a", "unreadable"],
+        ["b", "in_progress"],
+      ]);
+      expect(await collect(log.list({ status: "in_progress" }))).toMatchObject([{ agentId: "b" }]);
+    }
+    const next = await log.open("a", nextOwner());
+    await append(next, "valid", { summary: summaryOf("a", "queued", "2026") });
+    await next.release();
+    expect(await collect(log.list({ status: "queued" }))).toMatchObject([{ agentId: "a", position: 7 }]);
+  });
+
   it("returns damaged agents with similar ids on separate pages", async () => {
     const directory = await testDirectory();
     const log = testLog(directory);

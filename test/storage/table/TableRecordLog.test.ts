@@ -375,6 +375,31 @@ it("only an agent with a changed summary is listed as unreadable", async () => {
   expect(second?.agentId).toBe("b");
 });
 
+it.each([
+  ["cut JSON", "{"],
+  ["no fields", "{}"],
+  ["null", "null"],
+  ["a list", "[1]"],
+  ["a status that is not a text", '{"status":1,"requestIds":[],"position":1,"createdAt":"","updatedAt":""}'],
+])("an agent whose stored summary is %s with a valid checksum is listed as unreadable", async (_, json) => {
+  const { table, log } = made();
+  for (const agentId of ["a", "b"]) {
+    const owned = await log.open(agentId, me);
+    await appendText(owned, "1", { summary: exampleSummary(agentId, "queued", { order: `order of ${agentId}` }) });
+  }
+  const agent = table.agent("a");
+  const sha256 = await platformSha256();
+  const listed = async () => (await collect(log.list())).map((one) => [one.agentId, one.status]);
+  const both = [
+    ["a", "unreadable"],
+    ["b", "queued"],
+  ];
+  for (const covered of [JSON.stringify(["a", "order of a"]) + json, json]) {
+    agent.summary = agent.summary && { ...agent.summary, text: `${sha256.base64url(covered)}${json}` };
+    expect(await listed()).toEqual(both);
+  }
+});
+
 it("a list reads the summaries of earlier versions, which contain the id and the order", async () => {
   const { table, log } = made();
   const summary = exampleSummary("a", "queued", { order: "order of a" });

@@ -1,7 +1,8 @@
 import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { AgentSummary } from "../../RecordLog.ts";
-import { z } from "zod";
+import { isSummary } from "../../appends/isSummary.ts";
+import { count, like, oneOf, optional, text as isText } from "../../../checkpoint/format/fieldTests.ts";
 import { parsedJson } from "../../../internal/parsedJson.ts";
 
 export interface StoredSummary {
@@ -13,6 +14,8 @@ export interface StoredSummary {
   /** The durable end of the log when the file was written. `undefined` in files of earlier versions. */
   readonly end?: ChainLink | undefined;
 }
+
+type Stored = Readonly<Record<string, unknown>>;
 
 const version = "1.0";
 
@@ -37,37 +40,17 @@ const storedNames = {
   checkpoints: "checkpoints",
 } as const satisfies Readonly<Record<keyof AgentSummary, string>>;
 
-// Validates the fields, because a process that can write the file can also forge the checksum.
-const stateSchema = z.lazy(() =>
-  z.object({
-    task_id: z.string(),
-    status: z.string(),
-    created_at: z.string(),
-    updated_at: z.string(),
-    data: z.unknown(),
-    task_name: z.string().optional(),
-    priority: z.int().optional(),
-    input_request: z.unknown().optional(),
-    order: z.string(),
-    due_at: z.string().optional(),
-    request_ids: z.array(z.string()),
-    run_id: z.string().optional(),
-    position: z.int().nonnegative(),
-    reserves: z.array(z.object({ path: z.string(), operation: z.enum(["read", "write"]) })).optional(),
-    controls: z.record(z.string(), z.unknown()).optional(),
-    attempts: z.int().nonnegative().optional(),
-    checkpoints: z.int().nonnegative().optional(),
-    version: z.literal(version),
-    generation: z.int().positive(),
-    changing: z.boolean(),
-    end: z.object({ position: z.int().nonnegative(), checksum: z.string() }).optional(),
-  } satisfies Readonly<Record<(typeof storedNames)[keyof AgentSummary], z.ZodType>> & z.ZodRawShape),
-);
+const isState = like({
+  version: oneOf(version),
+  generation: (value) => count(value) && value !== 0,
+  changing: (value) => typeof value === "boolean",
+  end: optional(like({ position: count, checksum: isText })),
+});
 const tail = /,"checksum":"([0-9a-f]{64})"\}\n$/;
 
 /** Returns the content of `state.json`. Other programs rely on these keys. */
 export function encodeState({ summary, generation, changing, end }: StoredSummary, sha256: Sha256): string {
-  const stored: Readonly<Record<string, unknown>> = { ...summary, data: renamed(summary.data ?? null, storedKeys) };
+  const stored: Stored = { ...summary, data: renamed(summary.data ?? null, storedKeys) };
   const fields = Object.entries(storedNames).map(([name, key]) => [key, stored[name]]);
   const covered = JSON.stringify({ version, ...Object.fromEntries(fields), generation, changing, end }).slice(0, -1);
   return `${covered},"checksum":"${sha256.hex(covered)}"}\n`;
@@ -77,13 +60,14 @@ export function encodeState({ summary, generation, changing, end }: StoredSummar
 export function decodeState(text: string, sha256: Sha256): StoredSummary | undefined {
   const [ending, checksum] = tail.exec(text.slice(-80)) ?? [];
   if (ending === undefined || sha256.hex(text.slice(0, -ending.length)) !== checksum) return undefined;
-  const state = stateSchema.safeParse(parsedJson(text)).data;
-  if (state === undefined) return undefined;
-  const { generation, changing, end, ...stored }: Omit<StoredSummary, "summary"> & { [key: string]: unknown } = state;
+  const state = parsedJson(text);
+  if (!isState(state)) return undefined;
+  const { generation, changing, end, ...stored } = state as Omit<StoredSummary, "summary"> & Stored;
   const fields = Object.entries(storedNames).flatMap(([name, key]) =>
     stored[key] === undefined ? [] : [[name, name === "data" ? renamed(stored[key], namedKeys) : stored[key]]],
   );
-  return { summary: Object.fromEntries(fields) as AgentSummary, generation, changing, ...(end && { end }) };
+  const summary: unknown = Object.fromEntries(fields);
+  return isSummary(summary) ? { summary, generation, changing, ...(end && { end }) } : undefined;
 }
 
 /** Field names of status data. `state.json` stores them in snake case for other tools. */

@@ -6,6 +6,7 @@ import { CorruptLogError } from "../../../errors/storedDataErrors.ts";
 import { type Entry, type PrunedGap, prunedGapsOf } from "../../../checkpoint/records/Entry.ts";
 import { Pace } from "../../../internal/nextTurn.ts";
 import type { AgentSummary, LogEnd, ReadOptions } from "../../RecordLog.ts";
+import { isSummary } from "../../appends/isSummary.ts";
 import type { AgentFolder } from "../layout/AgentFolder.ts";
 import { lineBreak, type LineRange, linesBackwards } from "../layout/Segment.ts";
 import { type FoundEntry, SegmentScan } from "../layout/SegmentScan.ts";
@@ -107,7 +108,9 @@ export class LogReader {
     for (const _ of this.#follow(image, found));
     const dropped = image.dropped !== undefined;
     if (found === undefined) return { summary: undefined, dropped };
-    return { summary: summaryIn(this.#agentId, found), dropped };
+    const summary = summaryIn(this.#agentId, found);
+    if (!summary) throw this.#scan.corrupt(found.part.segment, found.start, "a summary is not valid");
+    return { summary, dropped };
   }
 
   /** Describes the end of the log. An agent without a log is never truncated. */
@@ -188,8 +191,13 @@ export function lastWithSummary(scan: SegmentScan, part: LogPart): FoundEntry | 
   return undefined;
 }
 
-export function summaryIn(agentId: string, { entry: { position }, summary }: FoundEntry): AgentSummary {
-  return { ...(summary as Omit<AgentSummary, "agentId" | "position">), agentId, position };
+/** Returns `undefined` for an invalid summary. */
+export function summaryIn(
+  agentId: string,
+  { entry: { position }, summary }: Pick<FoundEntry, "entry" | "summary">,
+): AgentSummary | undefined {
+  const found: unknown = { ...(summary as object), agentId, position };
+  return isSummary(found) ? found : undefined;
 }
 
 /** Returns the same bytes as a plain Uint8Array, because `slice` of a Buffer does not copy. */
