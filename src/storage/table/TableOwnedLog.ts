@@ -226,6 +226,7 @@ export class TableOwnedLog extends LeasedOwnedLog<TableEncoded> {
 }
 
 const appendsAtOnce = 100;
+const bytesAtOnce = 4 * 1024 * 1024;
 
 /** Checks and stages the appends of another log in batches. Returns their start and end. */
 async function stageAppends(
@@ -236,11 +237,12 @@ async function stageAppends(
 ): Promise<{ readonly start: number; readonly end: ChainLink }> {
   const checked = new ReceivedAppends(agentId, generation, sha256);
   let waiting: TableAppend[] = [];
+  let bytes = 0;
   let staged = false;
   let start: number | undefined;
   const flush = async () => {
     await stage(waiting, !staged);
-    [waiting, staged] = [[], true];
+    [waiting, bytes, staged] = [[], 0, true];
   };
   for await (const encoded of appends) {
     const known = checked.gaps.length;
@@ -248,7 +250,8 @@ async function stageAppends(
     start ??= position - 1;
     const pruned = checked.gaps.length > known;
     waiting.push({ position, encoded: new Uint8Array(encoded), snapshot: hasSnapshot(encoded), pruned });
-    if (waiting.length >= appendsAtOnce) await flush();
+    bytes += encoded.length;
+    if (waiting.length >= appendsAtOnce || bytes >= bytesAtOnce) await flush();
   }
   const end = checked.end();
   await flush();

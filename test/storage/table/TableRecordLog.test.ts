@@ -317,6 +317,23 @@ it("a refused copy changes neither the log nor an existing agent", async () => {
   expect((await log.receive?.("b", me, { appends: lines, generation: 1 }, last))?.position).toBe(151);
 });
 
+it("a received log passes at most about 4 MB to the table at once", async () => {
+  const { table, log } = made();
+  const owned = await log.open("a", me);
+  for (let n = 0; n < 12; n++) await appendText(owned, "x".repeat(1_000_000));
+  const sizes: number[] = [];
+  const stage = table.stage.bind(table);
+  table.stage = (agentId, generation, appends, first) => {
+    sizes.push(appends.reduce((sum, { encoded }) => sum + encoded.length, 0));
+    return stage(agentId, generation, appends, first);
+  };
+  const last = () => ({ id: "last", records: [], summary: exampleSummary("b", "copied") });
+  const received = await log.receive?.("b", me, { appends: log.encodedAppends("a"), generation: 1 }, last);
+  expect(received?.position).toBe(13);
+  expect(Math.max(...sizes)).toBeLessThan(5_200_000);
+  expect(sizes.filter((size) => size > 0)).toHaveLength(3);
+});
+
 describe("a log with a damaged last append", () => {
   const damaged = async () => {
     const { table, log } = made();
