@@ -198,8 +198,13 @@ export class FileOwnedLog extends LeasedOwnedLog<EncodedAppend> {
 
   async #publishReceived({ file, claim, last: { end, summary } }: ReceivedSegment): Promise<Held> {
     if (file === undefined) throw new OwnershipLostError(this.agentId, this.generation);
-    await this.#assertHeld();
-    if (summary !== undefined) await this.#state.markChanging(summary, this.generation, this.end);
+    try {
+      await this.#assertHeld();
+      if (summary !== undefined) await this.#state.markChanging(summary, this.generation, this.end);
+    } catch (error) {
+      await this.#backend.publisher.discard(file);
+      throw error;
+    }
     return { segment: await publishReplacement(this.#backend, this.#folder, claim, file), claim, end };
   }
 

@@ -1,8 +1,19 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { StorageError } from "../../../src/errors/storageErrors.ts";
 import type { OwnedLog } from "../../../src/storage/RecordLog.ts";
 import { FaultyFileSystem } from "./support/FaultyFileSystem.ts";
-import { append, collect, nextOwner, summaryOf, testDirectory, testLog, textsOf } from "./support/fixture.ts";
+import {
+  agentPath,
+  append,
+  collect,
+  nextOwner,
+  summaryOf,
+  testDirectory,
+  testLog,
+  textsOf,
+} from "./support/fixture.ts";
 import { HastyClock } from "./support/TestClock.ts";
 import { every, soak } from "../../soak/cases.ts";
 
@@ -92,6 +103,26 @@ describe("a file system that fails", () => {
       }
     },
   );
+
+  it("at any call of an import closes and removes its temporary file", async () => {
+    const source = testLog(await testDirectory());
+    await append(await source.open("a", nextOwner()), "one");
+    const appends = await collect(source.encodedAppends("a"));
+    for (let call = 1; ; call++) {
+      const directory = await testDirectory();
+      const fileSystem = new FaultyFileSystem();
+      const log = testLog(directory, { fileSystem, clock: new HastyClock() });
+      fileSystem.failAt(call, "EIO", false);
+      const last = () => ({ id: "last", records: [], summary: summaryOf("b", "copied") });
+      const owned = await log.receive("b", nextOwner(), { appends, generation: 1 }, last).catch(() => undefined);
+      const failed = fileSystem.calls[call - 1];
+      await owned?.release();
+      expect([call, failed, fileSystem.open]).toEqual([call, failed, 0]);
+      const remaining = (await readdir(join(agentPath(directory, "b"), "tmp")).catch(() => [])).length;
+      expect([call, failed, remaining]).toEqual([call, failed, failed === "unlink" ? remaining : 0]);
+      if (failed === undefined) return;
+    }
+  });
 
   it.each(["drop", "prune"] as const)(
     "during %s at any call leaves the log complete or in the intended state",

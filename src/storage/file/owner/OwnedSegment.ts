@@ -72,25 +72,16 @@ export async function publishSegment(
   content: Uint8Array | DiskFile,
 ): Promise<OwnedSegment | undefined> {
   try {
-    const file = await publishContent(backend, folder, claim, content);
+    const file =
+      content instanceof Uint8Array
+        ? await backend.publisher.publish(folder, claim.generation, content)
+        : await backend.publisher.publishPrepared(folder, claim.generation, content);
     return file && new OwnedSegment(folder, backend.disk, claim.generation, file);
   } catch (error) {
     // The segment may exist although the call failed, but its owner never writes to it.
     releaseGeneration(folder.segment(claim.generation), claim.nonce);
     throw error;
   }
-}
-
-async function publishContent(
-  { publisher }: FileBackend,
-  folder: AgentFolder,
-  { generation }: Claim,
-  content: Uint8Array | DiskFile,
-): Promise<DiskFile | undefined> {
-  if (content instanceof Uint8Array) return publisher.publish(folder, generation, content);
-  if (await publisher.publishPrepared(folder, generation, content)) return content;
-  await content.close();
-  return undefined;
 }
 
 /**

@@ -59,18 +59,31 @@ export class SegmentPublisher {
       await file?.fsync();
       return file;
     } catch (error) {
-      await file?.close().catch(() => {});
-      if (file) await this.#disk.unlink(file.path).catch(() => {});
+      if (file) await this.discard(file);
       throw error;
     }
   }
 
-  /** Publishes a prepared file as a segment. Returns `false` if its generation is in use or the file is missing. */
-  async publishPrepared(folder: AgentFolder, generation: number, file: DiskFile): Promise<boolean> {
-    const published = await this.#name(file.path, folder.segment(generation));
-    if (published) await this.#disk.fsyncDir(folder.checkpoints);
+  /**
+   * Publishes a prepared file as a segment, and discards it if that fails. Returns `undefined` if its generation is in
+   * use or the file is missing.
+   */
+  async publishPrepared(folder: AgentFolder, generation: number, file: DiskFile): Promise<DiskFile | undefined> {
+    let isPublished = false;
+    try {
+      const isNamed = await this.#name(file.path, folder.segment(generation));
+      if (isNamed) await this.#disk.fsyncDir(folder.checkpoints);
+      isPublished = isNamed;
+    } finally {
+      if (isPublished) await this.#disk.unlink(file.path).catch(() => {});
+      else await this.discard(file);
+    }
+    return isPublished ? file : undefined;
+  }
+
+  async discard(file: DiskFile): Promise<void> {
+    await file.close().catch(() => {});
     await this.#disk.unlink(file.path).catch(() => {});
-    return published;
   }
 
   /** Without hard links, checks for the name and then renames, which is safe for only one process. */

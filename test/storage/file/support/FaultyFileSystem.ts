@@ -4,6 +4,8 @@ import { nodeFileSystem } from "../../../../src/nodejs/nodeFileSystem.ts";
 /** Counts every call to a file system and lets chosen ones fail. Syncs only count: what they are for needs a power cut. */
 export class FaultyFileSystem implements FileSystem {
   readonly calls: string[] = [];
+  /** The number of created files that are not closed. */
+  open = 0;
   #fault: (call: number, operation: string) => string | undefined = () => undefined;
 
   /** Lets the call with this number, or all from it on, fail with a code; `short` lets a write take only a part. */
@@ -17,12 +19,16 @@ export class FaultyFileSystem implements FileSystem {
 
   async create(path: string): Promise<OpenFile> {
     const file = await this.#try("create", () => nodeFileSystem.create(path));
+    this.open++;
     return {
       write: (bytes) => this.#write(file, bytes),
       fdatasync: () => this.#try("fdatasync", async () => {}),
       fsync: () => this.#try("fsync", async () => {}),
       // A descriptor is given back even if close reports an error.
-      close: () => file.close().then(() => this.#try("close", async () => {})),
+      close: () => {
+        this.open--;
+        return file.close().then(() => this.#try("close", async () => {}));
+      },
     };
   }
 
