@@ -12,18 +12,18 @@ export interface RedactedOptions {
   readonly rollbackToolRegistry?: { has(toolName: string): boolean } | undefined;
 }
 
-/** Redacts values before they are stored. `redaction()` of `agent-persistence/encryption` returns one. */
+/** Redacts values before they are stored. `redaction()` of `agent-persistence/encryption` returns a redactor. */
 export interface Redactor {
   /**
-   * Returns the options with a redacted storage, listener and telemetry. Called by `install` and by task managers, and
-   * again with the result.
+   * Returns the options with a redacted storage, listener and telemetry. `install` and task managers call this, and may
+   * call it again with the result.
    *
    * @param agent - the definition of an agent. Omitted by task managers.
    * @throws VaultRequiredError if a redacted value is needed later, and no vault keeps it.
    */
   apply<Options extends RedactedOptions>(options: Options, agent?: Pick<FeaturePipeline, "tools">): Options;
-  /** Called before a tool call. Errors, events and telemetry then do not show the redacted values of the input. */
+  /** Called before a tool call, so that errors, events and telemetry do not show the redacted values of the input. */
   input(agentId: string, toolName: string, input: unknown): void;
-  /** Returns the output of a tool as the run, the model and the storage get it. */
+  /** Returns the output of a tool in the form that the run, the model and the storage get. */
   output(toolName: string, output: unknown): unknown;
 }

@@ -42,13 +42,13 @@ export interface RedactionOptions {
    */
   readonly paths?: readonly string[] | undefined;
   /**
-   * Returns a text without its secrets. Called for each text before it is stored. The stored log shows the result. If
+   * Returns a text without its secrets. Called for each text before the text is stored. The log contains the result. If
    * the function throws or returns no text, the whole text is redacted. Requires a vault.
    */
   readonly text?: ((text: string) => string) | undefined;
   /**
-   * Keeps redacted values encrypted in the storage, and restores them for runs. Without it, only outputs of tools with
-   * effect `none` or `idempotent` can be redacted, and the run does not get them either.
+   * Keeps redacted values encrypted in the storage, and restores them for runs. Without a vault, only outputs of tools
+   * with effect `none` or `idempotent` can be redacted, and the run does not get these outputs either.
    */
   readonly vault?: Vault | undefined;
 }
@@ -94,8 +94,9 @@ export class StorageRedaction implements Redactor {
   }
 
   /**
-   * Returns a storage for sessions and other runtimes. Its readers get the true values. `install` wraps its storage by
-   * itself. {@link secret} matches in the tools of `durableTools()`. For other tools of these runtimes, use `paths`.
+   * Returns a storage for sessions and other runtimes. Readers of this storage get the true values. You do not need
+   * this for `install`, which wraps the storage itself. {@link secret} matches in the tools of `durableTools()`. For
+   * other tools of these runtimes, use `paths`.
    *
    * @throws NotSupportedError without a vault, or if the storage has no log.
    */
@@ -182,7 +183,7 @@ export class StorageRedaction implements Redactor {
     return new RedactedStorage(log, options, (tools) => this.#addInputsOf(tools));
   }
 
-  /** Redacts a given object once, and its result never. */
+  /** Redacts an object. The same object gives the same result, and a result is never redacted again. */
   #once<Given extends object>(given: Given, redact: () => Given): Given {
     const known = this.#redacted.get(given) as Given | undefined;
     if (known) return known;
@@ -193,7 +194,7 @@ export class StorageRedaction implements Redactor {
   }
 }
 
-/** Returns why the output of a tool is needed after it was stored. `undefined` if it is not. */
+/** Returns why the output of a tool is needed after it was stored. `undefined` if it is not needed. */
 function whyNeeded(tool: AnyTool, inverses: RedactedOptions["rollbackToolRegistry"]): string | undefined {
   if (inverses?.has(tool.name)) return "the inverse of the tool needs them";
   if (subAgentOf(tool)) return "the agent of the tool needs them when it resumes";
@@ -202,7 +203,7 @@ function whyNeeded(tool: AnyTool, inverses: RedactedOptions["rollbackToolRegistr
   return undefined;
 }
 
-/** Returns tools and the tools of the agents among them. */
+/** Returns the given tools. If a tool is an agent, also returns the tools of that agent. */
 function toolsWithin(tools: ReadonlyMap<string, AnyTool>, found: Set<AnyTool> = new Set()): ReadonlySet<AnyTool> {
   for (const tool of tools.values()) {
     if (found.has(tool)) continue;

@@ -3,8 +3,8 @@ import { z } from "zod";
 const secrets = z.registry<{ readonly secret: true }>();
 
 /**
- * Marks a field of a tool's input schema as secret. `redaction()` then redacts its values in the calls of the tool, with
- * everything below them. Call it last, or before `optional()` and the like.
+ * Marks a field of a tool's input schema as secret. In calls of the tool, `redaction()` then redacts the values of this
+ * field, with everything below them. Call `secret()` last, or before `optional()` and similar methods.
  *
  * @example
  * ```ts
@@ -17,8 +17,9 @@ export function secret<Schema extends z.core.$ZodType>(schema: Schema): Schema {
 }
 
 /**
- * Returns the paths of the secret fields of a schema. `*` is any key. A secret schema itself has an empty path. A field
- * that contains itself is redacted as a whole if it contains a secret, and so is a record whose keys are secret.
+ * Returns the paths of the secret fields of a schema. `*` is any key. A secret schema itself has an empty path. If a
+ * field contains itself and a secret, the whole field is redacted. If the keys of a record are secret, the whole record
+ * is redacted.
  */
 export function secretPaths(schema: Schema): readonly (readonly string[])[] {
   return pathsIn(schema, new Set());
@@ -29,7 +30,10 @@ const deepest = 32;
 
 type Schema = z.core.$ZodType;
 
-/** A part of a schema, and the key of its values within the values of the schema. `undefined` if they are the same. */
+/**
+ * A part of a schema, and the key of the part's values within the values of the schema. `undefined` if part and schema
+ * have the same values.
+ */
 type Part = readonly [key: string | undefined, part: unknown];
 
 function pathsIn(schema: Schema, around: ReadonlySet<Schema>): readonly (readonly string[])[] {

@@ -44,7 +44,10 @@ async function openNamed(setup: PersistenceSetup, agentId: string, operation: st
   return setup.openJournal(agentId);
 }
 
-/** Searches for a checkpoint in the records read so far, then from the newest snapshot on, then in the whole log. */
+/**
+ * Searches for a checkpoint first in the records that are already read, then from the newest snapshot on, then in the
+ * whole log.
+ */
 async function findNear(
   { log }: PersistenceSetup,
   { agentId, head }: Journal,

@@ -33,8 +33,8 @@ export type NextPoint = (ExecutionPoint | Required<Pick<ExecutionPoint, "message
 };
 
 /**
- * Starts a lane at the head of the line that can visit the node. The lane gets a checkpoint, and the agent is paused
- * there. Durable when the promise resolves.
+ * Starts a lane at the head of the line that can visit the node. The lane gets a checkpoint, and the agent is paused at
+ * this checkpoint. Durable when the promise resolves.
  *
  * @throws CheckpointNotFoundError if the agent has no head.
  */
@@ -100,7 +100,10 @@ export function restartLine(
   return { lane, records, head: { version, id: `${journal.generation}-${version}` } };
 }
 
-/** Returns the run that a lane from this checkpoint continues: the run of the checkpoint, even if it has finished. */
+/**
+ * Returns the run that a lane from this checkpoint continues. It is the run of the checkpoint, even if that run has
+ * finished.
+ */
 export function runAt(
   { runId, record }: CheckpointPoint,
   index: LogProjection,
@@ -151,7 +154,7 @@ export function rootOf(index: LogProjection, graph: StrategyGraph, lane: number)
   return branches.kind === "each" ? branches.node : branches.nodes.get(place.branch);
 }
 
-/** Returns the lines that were open at a checkpoint. `undefined` if it was only the main line. */
+/** Returns the lines that were open at a checkpoint. `undefined` if only the main line was open. */
 export function linesBeside({ index }: AgentLog, target: CheckpointPoint): LinesAt | undefined {
   const found = linesAt(index, target);
   return found.lines.length === 1 && found.own?.point === target ? undefined : found;

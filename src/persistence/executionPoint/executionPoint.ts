@@ -23,9 +23,9 @@ export interface ExecutionPoint {
 }
 
 /**
- * Returns a point that can be stored, with a copy of its input.
+ * Returns an execution point that can be stored, with a copy of its input.
  *
- * @param root the path of the node that contains the point. Defaults to any node.
+ * @param root the path of the node that must contain the point. Defaults to any node.
  * @throws UnknownNodeError, InvalidInputError, NotSerializableError
  */
 export async function executionPointOf(

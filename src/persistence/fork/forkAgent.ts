@@ -70,7 +70,10 @@ async function readSource(log: CopiedLog, agentId: string, checkpointId: string 
   return { ...source, target, names: whole.index.names };
 }
 
-/** Reads the log from its newest snapshot if this part contains all records that the head needs. */
+/**
+ * Reads the log from its newest snapshot, or the whole log if the newer part does not contain all records that the head
+ * needs.
+ */
 async function readHeadOf(log: CopiedLog, agentId: string): Promise<Source> {
   const source = await readUpTo(log, agentId, { sinceSnapshot: true });
   const { index } = source;
@@ -89,7 +92,7 @@ async function readUpTo(
   return { agentId, index, target: undefined, end: { position, checksum }, generation };
 }
 
-/** Returns whether the agent was neither pruned nor deleted since the read. */
+/** Returns whether the agent has not been pruned or deleted since it was read. */
 async function isAsRead(log: RecordLog, { agentId, end }: Source): Promise<boolean> {
   const [last, ...added] = await readPaced(log, agentId, { after: end.position - 1 });
   return last?.position === end.position && last.checksum === end.checksum && pruningIn(added) === undefined;
@@ -117,10 +120,11 @@ interface BlobCopy {
 }
 
 /**
- * Copies every blob in the lines to the other agent, and yields each line after its blobs. Skips missing blobs: either
- * no relevant record needs them, or the reader reports them. Text that only looks like a reference is skipped as well.
+ * Copies every blob in the lines to the other agent, and yields each line after its blobs. Skips a missing blob: either
+ * no relevant record needs it, or the reader reports it. Text that only looks like a reference is skipped as well.
  *
- * @param onMissing Called before the end with one of the skipped blobs. An error from it ends the lines.
+ * @param onMissing Called before the end with one of the skipped blobs. If it throws, the iteration ends with that
+ * error.
  */
 async function* withBlobs(
   lines: AsyncIterable<Uint8Array>,
@@ -149,7 +153,10 @@ async function copyBlobs(found: readonly string[], { blobs, from, to }: BlobCopy
   return missing;
 }
 
-/** Stores a blob under the generation in its reference, because the same bytes get the same reference only then. */
+/**
+ * Stores a blob under the generation that its reference contains, because otherwise the copy would get another
+ * reference.
+ */
 async function putCopy(reference: string, { blobs, from, to }: BlobCopy): Promise<boolean> {
   const bytes = await blobs.get(from, reference);
   if (!bytes) return false;

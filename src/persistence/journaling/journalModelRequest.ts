@@ -21,8 +21,9 @@ interface PlacedRequest {
 }
 
 /**
- * Makes a model request of a durable run. Returns the recorded response if the node runs again. Otherwise records the
- * response without waiting. The response is durable before its first tool call starts, or with the next checkpoint.
+ * Makes a model request of a durable run. If the node runs again, returns the recorded response. Otherwise queues the
+ * response for the log without waiting. The response is durable before its first tool call starts, or with the next
+ * checkpoint.
  */
 export async function journalModelRequest(
   recorder: RunRecorder,
@@ -40,7 +41,7 @@ export async function journalModelRequest(
   return endsOf(event.context).deliver(placeOf(request), () => answer);
 }
 
-/** Throws an error when the results that were recorded before it are delivered. */
+/** Throws a recorded error, when all results that were recorded earlier are delivered. */
 function fail(request: PlacedRequest, number: number, error: unknown): Promise<never> {
   return endsOf(request.event.context).deliver(failureKey(placeOf(request), number), () => {
     throw error;

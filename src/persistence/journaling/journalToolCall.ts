@@ -28,9 +28,9 @@ const partsAtOnce = 10_000;
 type Next = (event: ToolCallEvent) => Promise<unknown>;
 
 /**
- * Makes a tool call of a durable run. Does not repeat a finished call. Records a call with a side effect before it
- * starts and after it finishes. Does not wait for the outcome to be durable, because all dependent records follow it in
- * the log.
+ * Makes a tool call of a durable run. Does not repeat a finished call. Records a call with a side effect before the
+ * call starts and after it finishes. Does not wait until the outcome is durable, because all records that depend on the
+ * outcome are later in the log.
  */
 export function journalToolCall(recorder: RunRecorder, event: ToolCallEvent, next: Next): Promise<unknown> {
   const { toolCallId, origin } = event;
@@ -140,7 +140,10 @@ function nameOf({ cause, errorName }: ToolFailedError): string | undefined {
   return cause.name === "Error" ? undefined : String(cause.name);
 }
 
-/** Records no outcome for a call that an abort interrupted, because it may have taken effect. */
+/**
+ * Records the error of a call. If an abort interrupted the call, records no outcome, because the call may have taken
+ * effect.
+ */
 function recordError(recorder: RunRecorder, { facts, event: { input }, again }: Performance, error: unknown): void {
   if (error instanceof ToolFailedError) {
     const { reason } = error;
@@ -200,7 +203,10 @@ function recordOutcome(
   }
 }
 
-/** The call has taken effect and is not repeated, so only a rollback leads past it. */
+/**
+ * The advice for a call whose output is lost. The call has taken effect and is not repeated, so the run can continue
+ * only after a rollback.
+ */
 const afterLost = " The call is not repeated. Change the tool, then roll back to a checkpoint before the call.";
 
 function unsavedOutput(tool: ToolCallEvent["tool"], path: string, reason: string): NotSerializableError {
@@ -245,7 +251,7 @@ function outputOfEnd(call: string, { outcome, output }: CallEnd, tool: ToolCallE
   return replayedOutput(tool.name, call, { ...outcome, output }, afterLost);
 }
 
-/** Groups the calls of one message, because a node awaits them together. */
+/** Returns the message of a call. It groups the calls of one message, because a node awaits these calls together. */
 function messageOf({ origin }: ToolCallEvent): object | undefined {
   return origin.kind === "model" ? origin.message : undefined;
 }
@@ -311,7 +317,10 @@ function shownEnd(
   return { status: "succeeded", output: settlement.output };
 }
 
-/** Appends the outcome of a call. Without an effect there is no intent, so the outcome contains its fields. */
+/**
+ * Appends the outcome of a call. A call without effect has no intent record, so its outcome contains the fields of an
+ * intent.
+ */
 function recordEnd(
   recorder: RunRecorder,
   facts: IntentRecord,

@@ -49,7 +49,8 @@ export async function fitLines({ setup, journal, signal }: Fitting, stored: Stor
 }
 
 /**
- * Checks whether the current code can continue restarted lines, before their records are stored. Tries migrations.
+ * Checks whether the current code can continue restarted lines, before their records are stored. Tries migrations
+ * without storing the results.
  *
  * @param before The lines at the point of their restart, by their earlier lanes.
  * @param records The next records of the journal.

@@ -56,7 +56,10 @@ async function judge(
   return { verdict, structure, code };
 }
 
-/** Checks that nodes and tools in the records still exist, even if the structure does not contain them. */
+/**
+ * Checks that the nodes and tools that the records name still exist, even if the stored structure does not contain
+ * them.
+ */
 function assertKnown({ graph, tools }: PersistenceSetup, { checkpoint, settings }: AgentState): void {
   const node = checkpoint?.record.node ?? "start";
   if (node !== "finish" && node !== "start") graph.resolve(node);

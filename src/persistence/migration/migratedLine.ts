@@ -41,8 +41,8 @@ const lineSchema = strictOptions(() => ({
  * Migrates copies of a line's values, and checks the result.
  *
  * @param root The node whose contents the line visits. Empty if the line is not a branch.
- * @param at.signal Ends the wait for a migration.
- * @throws MigrationFailedError if a migration throws. The reason of the signal if it aborts.
+ * @param at.signal If it aborts, this function stops waiting for the migration.
+ * @throws MigrationFailedError if a migration throws. The reason of the signal if the signal aborts.
  * @throws InvalidInputError, UnknownNodeError, UnknownToolError if the current code does not accept the result.
  */
 export async function migratedLine(

@@ -18,11 +18,11 @@ export interface LineMigration extends LinePlan {
  * Runs the migrations of all lines that need them. A line that is nested in a restarted visit ends.
  *
  * @param lines Each line follows the line that contains it.
- * @param signal Ends the wait for a migration.
- * @throws MigrationFailedError if a migration throws. The reason of the signal if it aborts.
+ * @param signal If it aborts, this function stops waiting for the migration.
+ * @throws MigrationFailedError if a migration throws. The reason of the signal if the signal aborts.
  * @throws InvalidInputError, UnknownNodeError, UnknownToolError, BranchesChangedError if the current code does not
  * accept the result.
- * @throws ToolCallInDoubtError if the schemas of a node changed and a call of its visit is in doubt.
+ * @throws ToolCallInDoubtError if the schemas of an interrupted node changed and one of its calls is in doubt.
  */
 export async function planMigration(
   lines: readonly FittedLine[],

@@ -48,14 +48,14 @@ export async function compareChangedFiles(
   };
 }
 
-/** Notes without a participant for their key are included only if they are about files. */
+/** Groups the notes by key. Notes whose key belongs to no participant are included only if they are about files. */
 function notesByKey(index: LogProjection, latest: CheckpointPoint, { participants }: PersistenceSetup) {
   const keys = new Set([fileNoteKey, ...participants.filter((one) => one.compare !== undefined).map(({ key }) => key)]);
   const notes = [...keys].map((key) => [key, notesOfRun(index, latest, key)] as const);
   return notes.filter(([, records]) => records.length > 0);
 }
 
-/** Skips an unreadable note or file, because the run can continue without it. */
+/** Asks a participant. Skips an unreadable note or file, because the run can continue without it. */
 async function askParticipant(
   participant: RollbackParticipant | undefined,
   log: AgentLog,
@@ -85,7 +85,7 @@ function mismatchOf({ path, expected, found }: ChangedFile): EnvironmentMismatch
   return { kind: "file_modified_externally", path, ...(expected !== undefined && { expected }), found };
 }
 
-/** Reads the last run with its notes, from the newest snapshot if the run started after it. */
+/** Reads the last run with its notes. Starts at the newest snapshot if the run started after this snapshot. */
 async function readLastRun({ log }: PersistenceSetup, agentId: string): Promise<AgentLog> {
   const isNote = ({ kind }: { readonly kind: string }) => kind === "note";
   const recent = await AgentLog.read(log, agentId, { sinceSnapshot: true }, isNote);

@@ -47,7 +47,7 @@ export function judgeData(data: AgentCheckpointData): Found {
   };
 }
 
-/** Merges the findings of a checkpoint and its open lines. The first failure counts. */
+/** Merges the results of the checks of a checkpoint and of its open lines. For each check, the first failure counts. */
 export function judgeWithLines(data: AgentCheckpointData, lines: readonly AgentCheckpointData[]): Found {
   return lines.reduce((found, line) => {
     const { structural, integrity } = judgeData(line);

@@ -121,7 +121,7 @@ function filesNotCompared(
   return reasons.length === 0 ? undefined : reasons.join("; ");
 }
 
-/** Fails only the check that found the damage. The other checks are marked as not done. */
+/** Converts damage to results. Only the check that found the damage fails. The other checks are marked as not done. */
 function judgeDamage(damage: unknown): Stored {
   const unread: ValidationCheck = { ok: true, notChecked: "what is stored cannot be read" };
   const found = failed(reasonOf(damage));

@@ -14,7 +14,7 @@ export interface CreateCheckpointOptions<Input> {
   readonly agentContext?: AgentContext | undefined;
   /**
    * The node that runs next, with the current history and storage. Defaults to the running node, with its input and the
-   * history and storage at its start. A resume then runs this node again and replays its later calls.
+   * history and storage from its start. In that case, a resume runs this node again and replays its calls.
    */
   readonly nodeId?: string | Node<Input> | undefined;
   /** The input of that node. Defaults to the input of the running node. */
@@ -22,8 +22,8 @@ export interface CreateCheckpointOptions<Input> {
   /** Validates `lastInput`. Stored as JSON Schema. */
   readonly lastInputType?: z.core.$ZodType<Input> | undefined;
   /**
-   * An id of 1 to 256 characters. It must not have the form `<number>-<number>`, which generated ids have. A node that
-   * runs again gets the checkpoint that it made earlier with this id.
+   * An id of 1 to 256 characters. It must not have the form `<number>-<number>`, because generated ids have this form.
+   * When a node runs again, it gets the checkpoint that it made earlier with this id.
    */
   readonly checkpointId?: string | undefined;
   /** Must be greater than the version of every earlier checkpoint, and at most 2^52. Defaults to the next version. */

@@ -11,7 +11,7 @@ export class LineCalls {
   /** Failed model requests by visit and number, recorded with the later response of the same number. */
   readonly failedRequests = new Map<string, readonly FailedRequest[]>();
   readonly inFlight = new Map<string, IntentRecord>();
-  /** Calls that moved the run or that wait. They get no second outcome. */
+  /** Calls that moved the run or that wait. Such a call gets no second outcome. */
   readonly #moved = new Set<string>();
 
   /** @param earlier The calls before the line was restored. @param before The calls of the branching line. */
@@ -68,7 +68,10 @@ export class LineCalls {
     return [{ ...facts, kind: "outcome", moved: true }];
   }
 
-  /** Suspends the waiting calls and the calls around them, which are not in doubt. Calls that timed out go on. */
+  /**
+   * Suspends the waiting calls and the calls around them, so that they are not in doubt. Calls that exceeded their time
+   * limit are not suspended.
+   */
   suspend(waiting: readonly string[]): readonly OutcomeRecord[] {
     const ids = new Set(waiting);
     for (const id of ids) {

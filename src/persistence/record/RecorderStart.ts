@@ -42,13 +42,17 @@ export class ParallelStarts {
   version: number | undefined;
   readonly #lanes = new Map<string, readonly number[]>();
 
-  /** Starts a parallel node. @param from The restored position. Its branches can have started earlier. */
+  /** Starts a parallel node. @param from The restored position. Branches of the node can have started earlier. */
   begin(version: number | undefined, { head, openFork }: Pick<RecorderStart<unknown>, "head" | "openFork">): void {
     this.version = (version === head?.version ? openFork : undefined) ?? version;
     this.#lanes.clear();
   }
 
-  /** Adds a branch that starts or continues. @param lanes The list of its lanes, to which the line adds later lanes. */
+  /**
+   * Adds a branch that starts or continues.
+   *
+   * @param lanes The list of the branch's lanes. Later lanes are added to this list.
+   */
   addBranch(key: string, lanes: readonly number[]): void {
     this.#lanes.set(key, lanes);
   }

@@ -63,7 +63,10 @@ export class RunRecorder {
   #namesNext: boolean;
   endedCalls: CheckpointToolCall[] = [];
   changedFiles: readonly FileChange[] = [];
-  /** True after state from within the visit was saved. The state at its start can then no longer be saved. */
+  /**
+   * True after state from within the visit was saved. After that, the state at the start of the visit can no longer be
+   * saved.
+   */
   savedWithin = false;
   saved: LastSave;
   readonly #from: RecorderStart<RunRecorder>;
@@ -125,7 +128,10 @@ export class RunRecorder {
     journal.running = true;
   }
 
-  /** A nested line is always stored from its first checkpoint, even without automatic checkpoints. */
+  /**
+   * Whether to save the state before the first node. A nested line is always stored from its first checkpoint, even
+   * without automatic checkpoints.
+   */
   #savesBeginning(run: AgentRun): boolean {
     if (!this.head && this.parent) return true;
     return this.setup.automatic && (!this.head || this.start.unresolved === true) && !this.recording?.reaches(run);
@@ -149,7 +155,7 @@ export class RunRecorder {
     for (const recorder of this.nested) recorder.close();
   }
 
-  /** Prepares a node. The state at its start can be saved until later state is saved. */
+  /** Prepares a node. The state at the start of the node can be saved until later state is saved. */
   enterNode(run: AgentRun, nodeId: string): void {
     this.savedWithin = false;
     this.#namesNext = false;
@@ -174,7 +180,10 @@ export class RunRecorder {
     await this.save(run, { node, input, boundary: true, ...trigger }, due.priority === "normal" ? "room" : "durable");
   }
 
-  /** Returns the approximate bytes of the unsaved state without collecting it, because a checkpoint can be rejected. */
+  /**
+   * Returns the approximate size of the unsaved state in bytes. Does not remove the state, because a checkpoint can be
+   * rejected.
+   */
   newBytes(state: RunState): number {
     const { writer } = this.journal;
     const { uploads } = writer;

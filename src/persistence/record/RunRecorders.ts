@@ -3,7 +3,10 @@ import { FeatureNotInstalledError } from "../../errors/agentErrors.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
 
-/** The recorders by the last start position of their line. A sub-agent has recorders in the journal of its caller. */
+/**
+ * The recorders, by the position at which their line started last. A sub-agent has recorders in the journal of its
+ * caller.
+ */
 const byStart = new WeakMap<RunStart, RunRecorder>();
 
 export class RunRecorders {

@@ -32,7 +32,11 @@ export class StateWriter {
     this.decisions = [...(saved?.decisions ?? [])];
   }
 
-  /** Returns the records of the new state. @param check Throws to refuse them. The next call then returns them. */
+  /**
+   * Returns the records of the new state.
+   *
+   * @param check Can refuse the records by throwing. The next call then returns them again.
+   */
   take(state: RunState, node: string, check?: (records: readonly AgentRecord[]) => void): AgentRecord[] {
     this.#collect(state, node);
     if (!this.#hasNews(state)) {

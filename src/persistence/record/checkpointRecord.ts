@@ -84,8 +84,8 @@ export interface CheckpointHead {
 /**
  * Limits the size of new data in a checkpoint. Values that are already in the log do not count.
  *
- * @param uploads The number of uploads before the blobs of this checkpoint. If the checkpoint is rejected, its blobs
- * are not stored.
+ * @param uploads How many uploads were queued before the blobs of this checkpoint. If the checkpoint is rejected, its
+ * blobs are not stored.
  * @throws CheckpointTooLargeError
  */
 export function assertCheckpointFits(

@@ -3,9 +3,9 @@ import type { CheckpointTrigger, TriggerMoment, TriggerPriority } from "../confi
 const rank: Readonly<Record<TriggerPriority, number>> = { critical: 0, high: 1, normal: 2 };
 
 /**
- * Evaluates each trigger once. `due` is the first trigger with the highest priority, and the checkpoint gets its name.
- * `merged` are the other due triggers. A trigger that throws counts as due, because an extra checkpoint is better than
- * a missing one.
+ * Decides which trigger makes a checkpoint. Evaluates each trigger once. `due` is the first due trigger with the
+ * highest priority, and the checkpoint gets the name of this trigger. `merged` are the other due triggers. A trigger
+ * that throws counts as due, because an extra checkpoint is better than a missing checkpoint.
  */
 export function dueTriggers(triggers: readonly CheckpointTrigger[], moment: TriggerMoment) {
   const failed: { readonly trigger: CheckpointTrigger; readonly error: unknown }[] = [];

@@ -9,7 +9,10 @@ export interface NewNote {
   /** The key of the participant or feature that owns the note. */
   readonly key: string;
   readonly value: unknown;
-  /** Bytes that the value refers to by their SHA-256 in hex. Each content is stored once. Defaults to an empty map. */
+  /**
+   * Contents as bytes. The value refers to a content by its SHA-256 in hex. Each content is stored once. Defaults to an
+   * empty map.
+   */
   readonly contents?: ReadonlyMap<string, Uint8Array> | undefined;
 }
 
@@ -19,7 +22,11 @@ export const newNoteSchema: z.ZodType = strictOptions(() => ({
   contents: z.instanceof(Map).optional(),
 }));
 
-/** Returns the record of a note. It includes only contents that the log does not have. @throws NotSerializableError */
+/**
+ * Returns the record of a note. The record includes only contents that the log does not have yet.
+ *
+ * @throws NotSerializableError
+ */
 export function noteRecord(
   { key, value, contents }: NewNote,
   { lane, call, writer }: { readonly lane: number; readonly call: string | undefined; readonly writer: ValueWriter },

@@ -17,7 +17,8 @@ type Happened<Moment = TriggerMoment> = Moment extends TriggerMoment ? Omit<Mome
 
 /**
  * Returns the trigger of a due checkpoint between two nodes, or `undefined`. If the next node has records to replay, no
- * checkpoint is due. Visits are counted from the last checkpoint, so a new one would hide these records from the node.
+ * checkpoint is due. Visits are counted from the last checkpoint, so the node would not find these records after a new
+ * checkpoint.
  */
 export function dueBetween(
   recorder: RunRecorder,
@@ -31,7 +32,11 @@ export function dueBetween(
   return undefined;
 }
 
-/** Returns the due trigger, and emits the outcomes of the others. @param next the next step, omitted within a node. */
+/**
+ * Returns the due trigger, and emits events about the other triggers.
+ *
+ * @param next the next step. Omitted within a node.
+ */
 function dueTrigger(
   recorder: RunRecorder,
   happened: Happened,

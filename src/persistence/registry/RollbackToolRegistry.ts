@@ -50,8 +50,8 @@ export class RollbackToolRegistry {
   /**
    * Registers a function, which also gets the original result. Replaces an earlier inverse of the tool.
    *
-   * @param options.effect `idempotent` if reverting a call twice equals reverting it once. After a crash such an
-   * inverse runs again. Without it, an interrupted inverse is in doubt.
+   * @param options.effect `idempotent` if reverting a call twice equals reverting it once. If a crash interrupts such
+   * an inverse, it runs again. Any other interrupted inverse is in doubt.
    */
   registerRollback<Output, Input>(
     tool: Tool<never, Output, Input>,

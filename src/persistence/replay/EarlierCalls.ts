@@ -14,12 +14,12 @@ import { type CallEnd, callIdsIn, countedCalls } from "./countedCalls.ts";
 import type { KnownCalls } from "./findCalls.ts";
 
 /**
- * The calls that a line made before its next visit. A message can be executed again in a later visit, and its calls then
- * get their first outcomes. A restored state can lack old calls, so they are read when such a message is executed.
+ * The calls that a line made before its next visit. If a message is executed again in a later visit, its calls return
+ * their first outcomes. A restored state can lack old calls. They are read when such a message is executed.
  */
 export class EarlierCalls implements KnownCalls {
   readonly calls: Map<string, RecordedCall>;
-  /** Calls whose records are all known. Without a record, such a call was not made before. */
+  /** Calls whose records are all known. If such a call has no record, it was not made before. */
   readonly requested = new Set<string>();
   readonly answers: AgentState["answers"];
   readonly base: ProjectionBase | undefined;
@@ -44,7 +44,7 @@ export class EarlierCalls implements KnownCalls {
     for (const call of callIdsIn(message)) this.requested.add(call);
   }
 
-  /** Reads the calls of a message, if the restored state can lack them. */
+  /** Reads the calls of a message, if they can be missing in the restored state. */
   find(message: AssistantMessage): Promise<void> | undefined {
     if (!this.base || this.reading) return this.reading;
     const unknown = callIdsIn(message)

@@ -10,7 +10,10 @@ import type { InputProblem } from "../../errors/agentErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
-/** The recorded end of a request. `requestId` is its recorded id, which differs from the current id on another line. */
+/**
+ * The recorded end of a request. `requestId` is the recorded id of the request. On another line, the current id is
+ * different.
+ */
 export type Reply = { readonly requestId: string } & (
   | {
       readonly answer: unknown;
@@ -50,7 +53,7 @@ export class RecordedAnswers {
   readonly #byPlace = new Map<string, AskedBefore>();
   readonly #used = new Set<AskedBefore>();
 
-  /** @param keepExpired False if the run failed because an answer was missing. It then requests input again. */
+  /** @param keepExpired False if the run failed because an answer was missing. The run then makes the request again. */
   constructor(state: AgentState, reader: ValueReader, sha256: Sha256, keepExpired: boolean) {
     const from = nextVisitOf(state);
     const savedAt = state.checkpoint?.order ?? -1;
@@ -85,7 +88,7 @@ export class RecordedAnswers {
     return this.#askedBefore(event)?.at;
   }
 
-  /** Returns the recorded timer of a sleep that has not ended. In another line, its id differs. */
+  /** Returns the recorded timer of a sleep that has not ended. On another line, the id of the timer is different. */
   timerOf(event: InputRequestEvent): RecordedTimer | undefined {
     const { expiresAt: dueAt = Infinity, at = dueAt, requestId, receipts } = this.#askedBefore(event) ?? {};
     if (requestId === undefined) return undefined;
@@ -129,7 +132,7 @@ function placeOf(visit: Visit, { id, question, ordinal, within }: InputRequestPl
   return JSON.stringify([...visit, ...own, isApproval]);
 }
 
-/** Returns whether the node continues after the expiry. The expiry of other requests fails it. */
+/** Returns whether the node continues after the request has expired. If any other request expires, the node fails. */
 function mayExpire({ approval, waitingFor }: RequestRecord): boolean {
   return approval !== undefined || waitingFor === "timer" || waitingFor === "event";
 }

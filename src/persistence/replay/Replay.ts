@@ -29,7 +29,7 @@ interface MadeCall {
   readonly asked: unknown;
 }
 
-/** The recorded work of the next node. When the node repeats its requests and calls, it gets their results. */
+/** The recorded work of the next node. When the node repeats its requests and calls, it gets the recorded results. */
 export class Replay {
   readonly #answers = new Map<string, RecordedModelAnswer & { readonly visit: Visit }>();
   readonly #calls = new Map<string, RecordedCall>();
@@ -63,7 +63,7 @@ export class Replay {
 
   /**
    * Returns whether the log has records of the next visit or a later visit. A run finds these records only while its
-   * visits are counted from the same checkpoint. Until then, no checkpoint may be made between two visits.
+   * visits are counted from the same checkpoint. So while this is true, no checkpoint may be made between two visits.
    */
   reaches({ visitBase, visitOrdinal }: Pick<AgentRun, "visitBase" | "visitOrdinal">): boolean {
     return this.#last !== undefined && this.#last[0] === visitBase && this.#last[1] >= visitOrdinal;
@@ -103,17 +103,17 @@ export class Replay {
     return recordedEnds({ ...this.#recorded, calls: this.#calls }, visit);
   }
 
-  /** Returns whether a call equals the recorded one. @param asked the input in the recorded response. */
+  /** Returns whether a call equals the recorded call. @param asked the input in the recorded response. */
   isSame({ call, ...recorded }: RecordedCall, { tool, input, asked }: MadeCall): boolean {
     const before = this.#inputs.has(call) ? this.#inputs.get(call) : asked;
     return callFacts({ call, ...recorded }).tool === tool && (before === input || isSameValue(before, input));
   }
 
   /**
-   * Returns whether a recorded call needs an approval now: it must still be made, and an earlier approval is not valid
-   * here.
+   * Returns whether a recorded call needs an approval now: the call must still be made, and an earlier approval is not
+   * valid here.
    *
-   * @param areChecked Whether approvals are checked, so that a record alone does not show that a call was approved.
+   * @param areChecked Whether approvals are verified. If so, a record alone does not prove that a call was approved.
    */
   needsApproval({ outcome }: RecordedCall, areChecked: boolean): boolean {
     return (areChecked || this.#asksAgain) && !isOver(outcome);
@@ -191,7 +191,7 @@ interface End {
   readonly around: readonly (string | undefined)[];
 }
 
-/** Returns the keys of the recorded results of a visit, in log order, without those within a finished call. */
+/** Returns the keys of the recorded results of a visit, in log order. Results within a finished call are omitted. */
 function recordedEnds(recorded: Recorded, of: Visit): readonly string[] {
   const { calls } = recorded;
   const isFinished = (call = ""): boolean => {
@@ -206,7 +206,7 @@ function recordedEnds(recorded: Recorded, of: Visit): readonly string[] {
 }
 
 /**
- * Adds the failed requests before a response. A failed request that was repeated is skipped, because its response is
+ * Adds the failed requests before a response. If a failed request was repeated, it is skipped, because its response is
  * known.
  */
 function addFailures(keys: string[], place: string, response: RecordedAnswer | undefined): void {

@@ -14,8 +14,8 @@ export interface Replaying {
 }
 
 /**
- * Handles a repeated node whose request differs from the record. If the first attempt had no effect, the visit discards
- * its remaining records and continues without them.
+ * Handles a repeated node whose request differs from the record. If the first attempt had no effect, the remaining
+ * records of the visit are discarded, and the node continues without them.
  *
  * @throws ReplayDivergedError if the first attempt had an effect.
  */
@@ -75,7 +75,7 @@ export function recordedCall(recorder: Replaying, event: ToolCallEvent): Recorde
   return undefined;
 }
 
-/** Returns the input in the response. Another runtime can transform it by its schema for the call. */
+/** Returns the input in the response. For the call itself, another runtime can transform this input with its schema. */
 function inputAskedFor({ message, index }: Extract<CallOrigin, { readonly kind: "model" }>): unknown {
   const part = message.content[index];
   return typeof part === "object" && part.type === "tool-call" ? part.input : undefined;

@@ -19,7 +19,10 @@ export interface KnownCalls {
   addAnswer(message: AssistantMessage): void;
 }
 
-/** Finds calls without a known record. Reads the whole log at most once, if their response is not known either. */
+/**
+ * Finds calls without a known record. If the response with these calls is not known either, reads the whole log, but at
+ * most once.
+ */
 export async function findCalls(earlier: KnownCalls, calls: ReadonlySet<string>): Promise<void> {
   for (const answer of knownAnswers(earlier).toReversed()) {
     if (!asksFor(answer, calls)) continue;

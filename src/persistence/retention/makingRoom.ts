@@ -1,7 +1,9 @@
 import { StorageError } from "../../errors/storageErrors.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 
-/** Runs an action that frees space. If the device is full, runs it again after the storage has released its reserve. */
+/**
+ * Runs an action that frees space. If the device is full, the storage releases its reserve, and the action runs again.
+ */
 export async function makingRoom<Result>(log: RecordLog, action: () => Promise<Result>): Promise<Result> {
   try {
     return await action();

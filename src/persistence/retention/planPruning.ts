@@ -24,7 +24,10 @@ export interface PrunedAgent {
   readonly checkpointIds: readonly string[];
   /** The deleted size, estimated in bytes of JSON before compression. */
   readonly bytes: number;
-  /** Why bytes were not removed. The next pruning of the agent removes them. `undefined` if all were removed. */
+  /**
+   * Why some bytes were not removed. The next pruning of the agent removes these bytes. `undefined` if all bytes were
+   * removed.
+   */
   readonly outstanding?: unknown;
 }
 
@@ -40,7 +43,11 @@ export interface PruningOptions {
   readonly hasInverse: (tool: string) => boolean;
 }
 
-/** Applies a policy to a stored log. `undefined` if it deletes nothing. @param noteTexts The blobs of notes. */
+/**
+ * Applies a policy to a stored log. Returns `undefined` if nothing must be deleted.
+ *
+ * @param noteTexts The blobs of notes.
+ */
 export async function planPruning(
   agentId: string,
   stored: readonly Entry[],
@@ -129,7 +136,7 @@ export function retainableAgent(index: LogProjection): RetainableAgent | undefin
 
 /**
  * Returns the checkpoints that are always kept, with the checkpoints that they need. They do not count toward the
- * maximum. A single head is not included. It is the last checkpoint, which is kept and counts.
+ * maximum. A single head is not included, because it is the last checkpoint, which is kept in any case and counts.
  */
 function exemptVersions(index: LogProjection, points: readonly CheckpointPoint[]): ReadonlySet<number> {
   const isNamed = ({ record, version }: CheckpointPoint) =>
@@ -165,7 +172,10 @@ function linesWithNotes({ lines, notes }: LogProjection): ReadonlySet<number> {
   return found;
 }
 
-/** Returns whether a checkpoint is deleted before others: one of a closed line, which no move targets, or a merge. */
+/**
+ * Returns whether a checkpoint is deleted before others. This applies to checkpoints of closed lines, because no move
+ * can go there, and to merges.
+ */
 function goesFirst(index: LogProjection, point: CheckpointPoint): boolean {
   const line = index.lines.nestedLine(point.record.lane);
   return (line !== undefined && !index.lines.isOpen(line.lane)) || mergedAt(index, point) !== undefined;

@@ -37,8 +37,8 @@ export function planRetention(agent: RetainableAgent, policy: FullRetentionPolic
 }
 
 /**
- * Returns whether the summary of an agent suggests retention work. A wrong `false` is possible only for agents that
- * cannot run in this storage. The summary of an agent in progress does not count its newest checkpoints.
+ * Returns whether, by its summary, an agent may need pruning. `false` can be wrong only for agents that cannot run in
+ * this storage. The summary of an agent in progress does not count its newest checkpoints.
  */
 export function mayBeDue(
   { status, updatedAt, checkpoints }: Pick<AgentSummary, "status" | "updatedAt" | "checkpoints">,

@@ -30,7 +30,7 @@ export interface PruneOptions {
    * forward, the monotonic clock limits the time.
    */
   readonly now?: number | undefined;
-  /** Defaults to the configured policy, or else to the default policy. */
+  /** Defaults to the configured policy. If none is configured, the default policy applies. */
   readonly policy?: RetentionPolicy | undefined;
 }
 
@@ -114,7 +114,7 @@ async function pruneOne(
   return finished(setup, () => openAndPrune(setup, agentId, { last, foreseen }, options));
 }
 
-/** Completes a recorded pruning whose bytes could not be removed because the device was full. */
+/** Completes an earlier pruning that was recorded, but could not remove bytes because the device was full. */
 async function finished(
   { log }: PersistenceSetup,
   attempt: () => Promise<PrunedAgent | undefined>,
@@ -157,7 +157,10 @@ async function findWork(
   return { pruned: { agentId, dropped: false, checkpointIds: [], bytes }, unremoved: before.blobs };
 }
 
-/** Carries out a pruning, and emits its event when it is durable. The next pruning removes bytes that remain. */
+/**
+ * Carries out a pruning, and emits the event when the pruning is durable. If bytes remain, the next pruning removes
+ * them.
+ */
 async function carryOut(
   setup: PersistenceSetup,
   journal: Journal,

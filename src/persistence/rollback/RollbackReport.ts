@@ -39,18 +39,23 @@ export interface RollbackReport extends RunMoved {
   readonly commonAncestorId?: string;
   /** Calls whose inverse has run. */
   readonly reverted: readonly RevertibleCall[];
-  /** Calls whose inverse failed, calls in doubt, and calls that outlasted the grace period. Effects can remain. */
+  /**
+   * Calls whose inverse failed, calls in doubt, and calls that still ran after the grace period. Their effects can
+   * remain.
+   */
   readonly failed: readonly (RevertibleCall & { readonly error: unknown })[];
   /** Calls that succeeded and have no inverse. Their effects remain. */
   readonly irreversible: readonly RevertibleCall[];
   /**
-   * Calls that were not reverted: they requested the move, wait for an answer, or belong to the original of this fork.
-   * In the last case, `owner` is the id of that agent. Contains all calls if only messages were rolled back.
+   * Calls that were not reverted because they requested the move, wait for an answer, or belong to the original agent
+   * of this fork. In the last case, `owner` is the id of the original agent. Contains all calls if only messages were
+   * rolled back.
    */
   readonly skipped: readonly RevertibleCall[];
   /**
-   * For a redo, calls between the common ancestor and the target that an earlier rollback reverted. Their effects are
-   * gone, although the messages show their results. They are not made again. Empty for every other rollback.
+   * For a redo, calls between the common ancestor and the target that an earlier rollback reverted. The effects of
+   * these calls are gone, although the messages show their results. The redo does not make the calls again. Empty for a
+   * rollback that is no redo.
    */
   readonly stayedReverted: readonly RevertibleCall[];
   /** The resources that participants reverted or restored, such as files. Omits participants without steps. */
@@ -64,7 +69,7 @@ export interface ParticipantReport {
   readonly steps: readonly DescribedStep[];
 }
 
-/** Returns a recorded call for reports. If one value is unreadable, the report still contains the others. */
+/** Returns a recorded call for reports. If one value is unreadable, the report still contains the other values. */
 export function revertibleCall(call: LoggedCall): RevertibleCall {
   const input = read(call.input);
   const output = read(call.output);

@@ -33,7 +33,7 @@ export interface PlannedParticipant {
 
 /**
  * Plans the steps of each participant that has notes since the target or, in a redo, between the common ancestor and
- * the target. A rollback that was interrupted by a crash continues with the steps of its first plan.
+ * the target. If a crash interrupted the rollback, it continues with the steps of its first plan.
  *
  * @throws ParticipantMissingError if an interrupted rollback needs a participant that this definition does not have.
  */

@@ -28,9 +28,9 @@ import type { Rollback } from "./RollbackReport.ts";
 const unanswered = Symbol("unanswered");
 
 /**
- * Repeats a call in doubt under its id, if its effect allows it. The call has then certainly taken effect, and the
- * inverse receives its output. A finished call is returned unchanged. A call with an unanswered request stopped at that
- * request, so it is recorded as waiting.
+ * Repeats a call in doubt under its id, if its effect allows a repetition. After that, the call has certainly taken
+ * effect, and the inverse receives its output. A finished call is returned unchanged. If a request of the call has no
+ * answer, the call stopped at that request, so it is recorded as waiting.
  */
 export async function repeatCall(
   call: LoggedCall,
@@ -83,7 +83,10 @@ function replayedRequests(call: LoggedCall, rollback: Rollback, stop: () => void
   };
 }
 
-/** Gives a repeated call its earlier events. A wait for another event stops the call, like a new request. */
+/**
+ * Gives a repeated call the events that it received earlier. If it waits for another event, it is stopped, as by a new
+ * request.
+ */
 function replayedEvents(call: LoggedCall, rollback: Rollback, stop: () => void): AgentContext["receive"] {
   const received = new Map<string, number>();
   return async (name: string, { schema }: ReceiveOptions) => {
@@ -101,7 +104,9 @@ function replayedEvents(call: LoggedCall, rollback: Rollback, stop: () => void):
 
 export type Waits = Pick<AgentContext, "requestInput" | "sleep" | "sleepUntil" | "receive">;
 
-/** Lets a repeated call wait for the rest of its recorded sleeps. A long sleep stops it, like a new request. */
+/**
+ * Lets a repeated call wait for the rest of its recorded sleeps. A long sleep stops the call, as a new request does.
+ */
 function repeatedSleeps(call: LoggedCall, rollback: Rollback, stop: () => void): Pick<Waits, "sleep" | "sleepUntil"> {
   const { setup, signal } = rollback;
   const { clock, sleepInProcessMs } = setup;
@@ -195,7 +200,11 @@ export async function checkedInput(
   }
 }
 
-/** Builds a context for an inverse. It contains only the target of the rollback. @param waits Defaults to throwing. */
+/**
+ * Builds the context for an inverse. It contains only the target of the rollback.
+ *
+ * @param waits Handles waits of the inverse. By default, a wait throws.
+ */
 export function callOptions(
   toolCallId: string,
   { journal, target, signal }: Rollback,

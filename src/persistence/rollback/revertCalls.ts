@@ -83,7 +83,7 @@ type InverseEnd =
   | { readonly kind: "reverted" | "skipped"; readonly call: LoggedCall; readonly error?: never }
   | { readonly kind: "left" | "failed"; readonly error: unknown };
 
-/** Reverts a call. A call without an outcome is repeated first, so that its effect certainly exists. */
+/** Reverts a call. If the call has no outcome, it is repeated first, so that its effect certainly exists. */
 async function revertCall(call: LoggedCall, rollback: Rollback): Promise<InverseEnd> {
   const { setup, log } = rollback;
   const left = log.index.left.get(call.call);

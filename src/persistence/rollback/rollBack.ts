@@ -160,14 +160,20 @@ async function resolveDoubts(
   return records;
 }
 
-/** Returns whether a call can be repeated, by the current declaration of the tool, else by the recorded one. */
+/**
+ * Returns whether a call can be repeated. The current declaration of the tool decides. If the tool is missing, the
+ * recorded declaration decides.
+ */
 function mayRepeat({ tool, effect, agentPath }: LoggedCall, setup: PersistenceSetup): boolean {
   const own = setup.at(agentPath);
   const known = own?.toolNamed(tool);
   return isRepeatable(own && known ? own.effectOf(known) : effect);
 }
 
-/** Reopens the runs that finished after the target. A redo also finishes those up to the target again. */
+/**
+ * Reopens the runs that finished after the target. In a redo, the runs that finished before the target are finished
+ * again.
+ */
 function changeRuns(journal: Journal, index: LogProjection, goal: RollbackGoal): void {
   const { runs, cancelled } = journal;
   for (const run of [goal.target.runId, ...runsLeft(index, goalRecord(goal))]) {
@@ -188,8 +194,8 @@ function openGoal({ checkpoints }: LogProjection, open: RollbackRecord): Rollbac
 }
 
 /**
- * Finishes an interrupted redo unless it has the same target. A rollback to another checkpoint then starts from its
- * result.
+ * Finishes an interrupted redo, unless that redo has the same target. A rollback to another checkpoint then starts from
+ * the result of the redo.
  *
  * @param goal The version of the target checkpoint.
  * @returns the whole log afterwards.

@@ -17,10 +17,10 @@ export interface OwnTurn {
 
 /**
  * Executes a call of `run`, or returns the result of another call in this process. The other call has the same `runId`,
- * or is the running call if `whenBusy` is `"join"`. If the other caller aborts, this call executes. With `whenBusy:
+ * or is the running call if `whenBusy` is `"join"`. If the other caller aborts, this call runs. With `whenBusy:
  * "queue"`, this call waits until the other calls have finished.
  *
- * @throws RunInputDiffersError if the run with its `runId` has another input.
+ * @throws RunInputDiffersError if the run with the same `runId` has another input.
  */
 export function joinOrRun(storage: object, request: RunRequest, carryOut: (turn: OwnTurn) => Result): Result {
   return AgentTurns.with(storage, request.agentId, async (turns) => {
@@ -69,7 +69,10 @@ function runOptionsOf({ kind, options }: RunRequest): Pick<RunOptions, "runId" |
   return kind === "run" ? (options as RunOptions) : {};
 }
 
-/** Returns the result of another call. `undefined` if its caller aborted, or another process runs the agent. */
+/**
+ * Returns the result of another call. `undefined` if the caller of that call aborted, or another process runs the
+ * agent.
+ */
 async function resultOf(
   { result, signal: theirs }: RunningCall,
   ours: AbortSignal | undefined,

@@ -28,7 +28,9 @@ import { joinOrRun } from "./joinOrRun.ts";
 import { finishOpenRollback, withEffects, openForRun } from "./openForRun.ts";
 import { comparedInput, recordedResult, waitingResult } from "./recordedResult.ts";
 
-/** The hooks that may run after the last append of a run, and how many of them belong to Persistence. */
+/**
+ * The hooks that may run after the last append of a run, and how many handlers for them Persistence itself installs.
+ */
 const hooksAfterRun = [
   "run",
   "strategyStarting",
@@ -49,7 +51,10 @@ async function resuming() {
   return (resumes ??= await loadResumes());
 }
 
-/** Executes a `run` or `resume`, and owns the agent meanwhile. Joins a call in this process with the same `runId`. */
+/**
+ * Executes a `run` or `resume`, and owns the agent meanwhile. If this process already executes a call with the same
+ * `runId`, joins that call.
+ */
 export function runOrResume(
   setup: PersistenceSetup,
   recorders: RunRecorders,

@@ -10,7 +10,7 @@ import { foldLine } from "../../checkpoint/state/foldTo.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import { ToolCallNotInDoubtError } from "../../errors/toolCallErrors.ts";
 
-/** Returns the calls of this agent. A fork cannot settle calls of the agent that it was copied from. */
+/** Returns the calls of this agent. A fork cannot settle calls of the agent from which it was forked. */
 function ownCalls({ index, blobs }: AgentLog): readonly LoggedCall[] {
   return loggedCalls(index, blobs).filter(({ owner }) => owner === undefined);
 }
@@ -24,7 +24,10 @@ export function inversesInDoubt(log: AgentLog): readonly LoggedCall[] {
   return ownCalls(log).filter(({ call }) => log.index.inverting.has(call));
 }
 
-/** Returns the calls whose inverse may be settled: it is in doubt, blocks a rollback, or was settled before. */
+/**
+ * Returns the calls whose inverse may be settled, because the inverse is in doubt, blocks a rollback, or was settled
+ * before.
+ */
 function inversesToSettle(log: AgentLog): readonly LoggedCall[] {
   const { index } = log;
   const open = new Set([...(index.rollback?.calls ?? []), ...index.inverting, ...index.left.keys()]);
@@ -101,7 +104,7 @@ export function inverseIdOf(call: string, { agentId, sha256 }: Pick<Journal, "ag
  * Records the outcome of a call in doubt, or of an inverse that is in doubt or blocks a rollback. Durable when the
  * promise resolves.
  *
- * @param redact - returns the settlement of a call as it is stored.
+ * @param redact - returns the form in which the settlement of a call is stored.
  * @throws ToolCallNotInDoubtError, NotSerializableError
  */
 export async function resolveManually(

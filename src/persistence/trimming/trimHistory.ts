@@ -5,7 +5,10 @@ import { abortable } from "../../internal/abortable.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { OlderContent, TrimmingPolicy } from "../config/TrimmingPolicy.ts";
 
-/** Trims the history of a run. The next checkpoint saves the change. A failed summarizer leaves its content. */
+/**
+ * Trims the history of a run. The next checkpoint saves the change. If a summarizer fails, the content that it should
+ * replace stays.
+ */
 export async function trimHistory(setup: PersistenceSetup, run: AgentRun): Promise<void> {
   const { trimming } = setup;
   if (!trimming) return;
@@ -75,8 +78,8 @@ const lastCharacters = 1_400;
 const summaryHead = /^\[(\d+) earlier messages, shortened\]\n/;
 
 /**
- * The built-in summarizer. It is deterministic, short, and uses no model. For messages it keeps their number and the
- * start of the oldest and newest texts, even across repeated summaries.
+ * The built-in summarizer. It is deterministic, short, and uses no model. A summary of messages contains their number
+ * and the start of the oldest and newest texts, even after repeated summaries.
  */
 export function summarizePlainly(older: OlderContent): string {
   if (older.kind === "tool_output") {
@@ -167,7 +170,10 @@ export function resultsOf({ role, content }: Message): readonly ToolResult[] {
   return role === "tool" ? content.filter((part) => part.type === "tool-result") : [];
 }
 
-/** Returns the last index for a cut that keeps `keep` messages and separates no call from its result. */
+/**
+ * Returns the last index at which the history can be cut so that `keep` messages stay and no call is separated from its
+ * result.
+ */
 function cutOf(messages: readonly Message[], keep: number): number {
   const answeredAt = new Map<string, number>();
   for (const [at, message] of messages.entries())

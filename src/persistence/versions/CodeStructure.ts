@@ -5,7 +5,7 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { z } from "zod";
 
-/** The parts of an agent's code that its stored runs rely on, as plain JSON, with its sub-agents. */
+/** The parts of an agent's code on which stored runs rely, as plain JSON. Includes the sub-agents. */
 export interface CodeStructure extends AgentStructure {
   /** The sub-agents, without duplicates. Tools refer to them by number, from 1. */
   readonly agents?: readonly AgentStructure[];
@@ -35,7 +35,11 @@ type Defined = Pick<AgentDefinition, "graph" | "tools">;
 
 const structures = new WeakMap<object, Code>();
 
-/** Returns the code structure of an agent. @param pipeline Its structure is computed once and does not change. */
+/**
+ * Returns the code structure of an agent.
+ *
+ * @param pipeline The agent definition. Its structure is computed once and does not change.
+ */
 export function codeOf(pipeline: object & Defined, sha256: Sha256): Code {
   const code = structures.get(pipeline) ?? describe(pipeline, sha256);
   structures.set(pipeline, code);
@@ -135,7 +139,7 @@ function schemaDigest(schema: z.core.$ZodType | undefined, sha256: Sha256): stri
   return digest;
 }
 
-/** @param around The schemas that contain this schema. They stop the recursion of a recursive schema. */
+/** @param around The schemas that contain this schema. A recursive schema ends the recursion when it is among them. */
 function shapeOf(value: unknown, around: readonly unknown[]): unknown {
   if (typeof value !== "object" || value === null) return plain(value);
   const definition = definitionOf(value);

@@ -113,10 +113,10 @@ export interface Migration {
   /** The new names of renamed tools, by their old names. Defaults to no renamed tools. */
   readonly tools?: Readonly<Record<string, string>> | undefined;
   /**
-   * Receives a line with the new names and returns the changed line. Called with copies for each line that can
-   * continue, and again after a trial or an interruption. If it throws, the agent is unchanged, and the run rejects
-   * with a `MigrationFailedError` with the error as `cause`. The signal of the run ends the wait. By default the line
-   * is unchanged.
+   * Receives a line with the new names and returns the changed line. Called with copies, for each line that can
+   * continue. It may be called again after a trial or an interruption. If it throws, the agent is unchanged, and the
+   * run rejects with a `MigrationFailedError` with the error as `cause`. When the signal of the run aborts, the run no
+   * longer waits for this function. By default the line is unchanged.
    *
    * @example
    * ```ts
@@ -128,7 +128,7 @@ export interface Migration {
   readonly migrate?: ((line: MigratedLine) => MigratedLine | PromiseLike<MigratedLine>) | undefined;
 }
 
-/** A line of a stored run, as a migration receives and returns it: the run itself, or a branch of it. */
+/** A line of a stored run, as a migration receives and returns it. A line is the run itself, or one of its branches. */
 export interface MigratedLine {
   /** The path of the node that runs next, or `"start"` if no node has started. */
   readonly nodeId: string;
@@ -150,7 +150,10 @@ const version = customSchema<number>(
   (value) => Number.isSafeInteger(value) && (value as number) >= 0,
 );
 
-/** Validates the form of `migrations`. `Migrations` checks that they match each other and the strategy. */
+/**
+ * Validates the form of `migrations`. The class `Migrations` checks that the migrations match each other and the
+ * strategy.
+ */
 export const migrationSchema: z.ZodType = strictOptions(() => ({
   from: version,
   to: version,

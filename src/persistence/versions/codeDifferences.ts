@@ -7,7 +7,9 @@ export type StoredStructure = GraphStructure | CodeStructure;
 
 type Facts = ReadonlyMap<string, string>;
 
-/** Returns the differences between two structures, one text each. Ignores facts that earlier versions did not store. */
+/**
+ * Returns the differences between two structures, one text for each. Ignores facts that earlier versions did not store.
+ */
 export function codeDifferences(stored: StoredStructure, current: StoredStructure): readonly string[] {
   const before = factsOf(stored);
   const after = factsOf(current, stored);
@@ -20,7 +22,7 @@ export function codeDifferences(stored: StoredStructure, current: StoredStructur
   ];
 }
 
-/** Returns whether a fact always appears with another fact, which is then enough to report. */
+/** Returns whether a fact always appears together with another fact. In that case, only the other fact is reported. */
 function isOfOther(fact: string): boolean {
   return /(^|: )the (input schema|output schema|effect) of /.test(fact);
 }

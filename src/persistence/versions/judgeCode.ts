@@ -16,7 +16,11 @@ export function isSameCode(stored: StructureRecord, now: Code, keepsVersions: bo
   return stored.fingerprint === now.fingerprint && (!keepsVersions || now.structure.version === 0);
 }
 
-/** Decides whether a line can continue with changed code. @param structure `undefined` if it is not stored. */
+/**
+ * Decides whether a line can continue with changed code.
+ *
+ * @param structure `undefined` if the structure is not stored.
+ */
 export function judgeCode(
   { version = 0 }: StructureRecord,
   structure: StoredStructure | undefined,

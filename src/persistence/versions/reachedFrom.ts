@@ -2,7 +2,7 @@ import type { EdgeStructure, GraphStructure, NodeStructure } from "../../agent/s
 
 export interface LinePoint {
   readonly node: string;
-  /** The started branches of that node, which are separate lines. `"all"` if no further one will start. */
+  /** The branches of that node that have started. They are separate lines. `"all"` if no further branch will start. */
   readonly begun?: ReadonlySet<string> | "all" | undefined;
 }
 

@@ -25,7 +25,7 @@ interface LiveRequest extends AskedRequest {
   readonly recorder: RunRecorder;
   readonly run: AgentRun;
   readonly forget: () => void;
-  /** Ends the search for the event of the request. An event that was found is received when it resolves. */
+  /** Ends the search for the event of the request. If an event was found, it is received when the promise resolves. */
   readonly stopReceiving?: () => Promise<void>;
 }
 
@@ -183,7 +183,7 @@ export class LiveRequests implements Disposable {
     this.#open.set(requestId, { ...request, forget, ...(isReceiving && { stopReceiving }) });
   }
 
-  /** Continues a line when its event is sent while other lines run. */
+  /** Continues a line when the event that it waits for is sent while other lines run. */
   async #receive(recorder: RunRecorder, pending: PendingRequest, ended: AbortSignal): Promise<void> {
     const { arrival } = await import("./journalReceipt.ts");
     await this.#deliver(pending.requestId, await arrival(recorder, pending, ended));
@@ -239,7 +239,7 @@ export class LiveRequests implements Disposable {
     return next.start;
   }
 
-  /** Removes other requests of the line. Its node runs again and repeats them. */
+  /** Removes other requests of the line. The node of the line runs again and repeats these requests. */
   #forgetOthers(recorder: RunRecorder): void {
     const others = [...this.#open].filter(([, open]) => open.recorder === recorder);
     for (const [requestId, { forget }] of others) {

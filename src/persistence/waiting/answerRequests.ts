@@ -12,9 +12,9 @@ import { pendingIn, isListDue, runningStatus, waitingStatus } from "./pendingReq
 import { replyRecord } from "./askedRecords.ts";
 
 /**
- * Records all replies, or no reply if one is rejected. The owner of the log decides which reply is first. If all
- * requests of a line are answered, the run gets the status `in_progress` and can be resumed. Durable when the promise
- * resolves.
+ * Records all replies. If one reply is rejected, records none. The owner of the log decides which reply is first. If
+ * all requests of a line are answered, the run gets the status `in_progress` and can be resumed. Durable when the
+ * promise resolves.
  *
  * @throws RequestNotOpenError, ApprovalChangedError, InvalidInputError, NotSerializableError, CheckpointTooLargeError
  */
@@ -126,7 +126,9 @@ function statusIfDue(journal: Journal, stored: StoredState, replies: readonly Re
   return statusRecords(journal.statusState, next);
 }
 
-/** Returns whether the list in the status may stay after answers. It must show the earliest expiry. */
+/**
+ * Returns whether the list of requests in the status may stay after answers. The list must show the earliest expiry.
+ */
 function isListedEnough(stored: StoredState, replied: ReadonlySet<string>): boolean {
   const { requests: given, statusState } = stored.log.index;
   const { requests = [], until } = statusState.current?.record ?? {};

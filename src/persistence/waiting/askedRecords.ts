@@ -91,7 +91,10 @@ function approvalIn({ call: { toolCallId: call, tool, input } }: ApprovalEvent, 
   return { call, tool: tool.name, input: writer.value(input, `the input of tool "${tool.name}"`) };
 }
 
-/** Returns the milliseconds until `end`, at least 0, and at most those from `at` if the clock was set back. */
+/**
+ * Returns the milliseconds until `end`. At least 0. At most the time from `at` to `end`, in case the clock was set
+ * back.
+ */
 export function leftMs(clock: Clock, { at, end }: { readonly at: number; readonly end: number }): number {
   return Math.max(0, Math.min(end - clock.now(), end - at));
 }

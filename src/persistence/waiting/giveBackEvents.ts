@@ -3,9 +3,9 @@ import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 
 /**
- * Makes events available again whose receipt was cut short, because the requests of a line that is left have no reply
- * in the log. Call it before the log shows that the line is left: until then, the same requests can receive the same
- * events.
+ * Makes events available again for which the receipt was interrupted: the requests of a line that the run leaves have
+ * no reply in the log. Call this before the log shows that the run has left the line. Until then, the same requests can
+ * receive the same events.
  *
  * @param stored The log. `state` is the head of the main line, for a log that was not read from its start.
  * @param received Answered requests that the line has not read yet.

@@ -52,7 +52,7 @@ export async function endOf(
  * Applies the size limit of a checkpoint to answers.
  *
  * @param nodeId The node of the first answer.
- * @param uploads The number of uploads before the blobs of the answers.
+ * @param uploads How many uploads were queued before the blobs of the answers.
  * @throws CheckpointTooLargeError
  */
 export function assertAnswersFit(

@@ -39,8 +39,8 @@ export async function journalApproval(
 const approved = { approved: true };
 
 /**
- * Returns whether a call was approved before or needed no approval. This includes a finished call of a message that is
- * executed again. A call that differs from its record fails without a new request.
+ * Returns whether a call was approved before or needed no approval. This is also true for a finished call of a message
+ * that is executed again. If a call differs from its record, the call fails without a new request.
  */
 function hasStarted(recorder: RunRecorder, call: ToolCallEvent): boolean {
   if (call.origin.kind === "model" && recorder.calls.isMade(call.toolCallId)) return true;

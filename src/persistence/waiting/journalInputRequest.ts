@@ -11,9 +11,9 @@ import { timerRequest } from "../../agent/context/InputRequest.ts";
 import { requestRecord, leftMs, replyRecord, assertKeepsRequests, answerSubject } from "./askedRecords.ts";
 
 /**
- * Handles a request of a durable run, and returns its recorded answer. The stored JSON Schema validated the answer when
- * it arrived. Here the schema of the node validates it again, because that schema can be stricter. If it rejects the
- * answer, the node makes a new request.
+ * Handles a request of a durable run, and returns the recorded answer. When the answer arrived, the stored JSON Schema
+ * validated it. Here the schema of the node validates the answer again, because that schema can be stricter. If the
+ * schema of the node rejects the answer, the node makes a new request.
  */
 export async function journalInputRequest(
   recorder: RunRecorder,

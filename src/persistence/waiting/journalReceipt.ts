@@ -15,9 +15,9 @@ import { requestRecord, leftMs, replyRecord, assertKeepsRequests } from "./asked
 type Receipt = InputRequestEvent & { readonly timer: TimerEvent & { readonly event: ArrivalEvent } };
 
 /**
- * Receives an event in a durable run. The request is durable before the inbox assigns an event to it, so that a
- * rollback knows which events become available again. After a crash, the inbox assigns the same event to the same
- * request.
+ * Receives an event in a durable run. The request for the event is durable before the inbox assigns an event to the
+ * request. So a rollback knows which events become available again. After a crash, the inbox assigns the same event to
+ * the same request.
  */
 export async function journalReceipt(
   recorder: RunRecorder,
@@ -66,7 +66,7 @@ export async function journalReceipt(
   }
 }
 
-/** Records a new request with the number of receipts before it. Durable when the promise resolves. */
+/** Records a new request with the number of earlier receipts. Durable when the promise resolves. */
 async function recordRequest(
   recorder: RunRecorder,
   event: Receipt,

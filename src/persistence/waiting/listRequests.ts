@@ -30,7 +30,7 @@ export const requestFilterSchema: z.ZodType = strictOptions(() => ({
 /** The statuses of agents that can have open requests. A line can wait while other lines are in progress. */
 const asking = ["waiting", "in_progress"] as const;
 
-/** Lists the open requests of every agent in the storage. Skips unreadable agents, which `unfinished()` lists. */
+/** Lists the open requests of every agent in the storage. Skips unreadable agents. `unfinished()` lists those. */
 export async function* listRequests(
   log: RecordLog,
   { waitingFor, signal }: RequestFilter,
@@ -56,7 +56,11 @@ async function requestsOf(log: RecordLog, agentId: string): Promise<readonly Pen
 /** Includes agents that cannot run here, so that the answer is rejected with the reason. */
 const answerable = [...asking, "moving", "copied"];
 
-/** Returns the agent that made a request. @throws RequestNotOpenError. InvalidInputError if several made it. */
+/**
+ * Returns the agent that made a request.
+ *
+ * @throws RequestNotOpenError. InvalidInputError if several agents have a request with this id.
+ */
 export async function agentOfRequest(log: RecordLog, requestId: string): Promise<string> {
   const found: string[] = [];
   const more: string[] = [];

@@ -26,7 +26,11 @@ export class AppendRedactor {
     this.#secrets = secrets;
   }
 
-  /** Learns the secrets and calls of stored records. @param restored - their redacted values. */
+  /**
+   * Learns the secrets and calls of stored records.
+   *
+   * @param restored - the values that were redacted in these records.
+   */
   learn(records: LogAppend["records"], restored: readonly unknown[]): void {
     this.#isMarked ||= records.some(hasMark);
     this.#learning([]).records(records);
@@ -35,10 +39,10 @@ export class AppendRedactor {
   }
 
   /**
-   * Returns a copy of an append whose redacted values are hidden.
+   * Returns a copy of an append in which the redacted values are hidden.
    *
-   * @param keepsTokens - whether tokens in the append were read from a log, and stay. Other texts that look like tokens
-   * are hidden, because a reader would decrypt them. Defaults to false.
+   * @param keepsTokens - true if tokens in the append were read from a log. They then stay. Otherwise texts that look
+   * like tokens are hidden, because a reader would decrypt them. Defaults to false.
    * @throws InvalidInputError for an id or a name that looks like a token.
    */
   redact(append: LogAppend, keepsTokens = false): RedactedAppend {

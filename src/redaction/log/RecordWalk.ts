@@ -14,7 +14,7 @@ import { StoredValueWalk } from "../values/StoredValueWalk.ts";
 import { type Places, placesAt, placesOfField, root, type WalkOptions } from "../values/ValueWalk.ts";
 import { isOfAgent, restatesLog, secretsIn } from "./vaultMark.ts";
 
-/** Fields of records with ids, names and digests, which readers and storages need. They contain no values. */
+/** Fields of records with ids, names and digests. Readers and storages need them. They contain no values of users. */
 const structuralFields: ReadonlySet<string> = new Set(
   (
     "kind lane visit run key call tool effect node within request around id version from keep place move trigger status " +
@@ -140,14 +140,16 @@ export class RecordWalk extends StoredValueWalk {
     return Object.fromEntries(isMarked ? [...fields.filter(([key]) => key !== "vault"), this.#mark()] : fields);
   }
 
-  /** A reader that begins at the record learns the secrets of the records before it. */
+  /** Returns the secrets of earlier records, for readers that start at this record. */
   #secrets({ secrets }: Fields): readonly (readonly [string, unknown])[] {
     const known = this.options.secrets.newest;
     if (known.length > 0) return [["secrets", this.options.replaceText(known, "")]];
     return typeof secrets === "string" ? [["secrets", secrets]] : [];
   }
 
-  /** Returns records whose first one has a mark. Readers without the vault see a token, and refuse to run the agent. */
+  /**
+   * Adds a mark to the first record. Readers without the vault see a token in the mark, and refuse to run the agent.
+   */
   marked(records: readonly LogRecord[]): readonly LogRecord[] {
     const first = records.findIndex(isOfAgent);
     return records.map((record, at) => (at === first ? { ...record, ...Object.fromEntries([this.#mark()]) } : record));
@@ -175,7 +177,10 @@ export class RecordWalk extends StoredValueWalk {
   }
 }
 
-/** A received event is a value of the run, whose log has no mark yet. */
+/**
+ * Whether the record is a received event with hidden values. The event is a value of the run, but the log of the run
+ * has no mark yet.
+ */
 function isHiddenEvent(record: Fields, fields: readonly (readonly [string, unknown])[]): boolean {
   return record["kind"] === "event" && fields.some(([key, item]) => item !== record[key]);
 }
@@ -185,7 +190,7 @@ function hasText(value: unknown, isSearched: (text: string) => boolean): boolean
   return typeof value === "object" && value !== null && Object.values(value).some((item) => hasText(item, isSearched));
 }
 
-/** A redacted value of an append. Becomes a token before it is stored. */
+/** A redacted value of an append. It becomes a token before the append is stored. */
 export class HiddenValue {
   /** The value as JSON, copied because the caller may change the value. */
   readonly json: string;
@@ -197,7 +202,7 @@ export class HiddenValue {
     this.shown = shown;
   }
 
-  /** Returns the value itself without a token, because a larger value that contains it is also hidden. */
+  /** Returns the value itself if it has no token yet, because a larger value that contains it is also hidden. */
   toJSON(): unknown {
     return this.token ?? (JSON.parse(this.json) as unknown);
   }
@@ -206,7 +211,7 @@ export class HiddenValue {
 /** The number of calls that a log remembers. The whole output of a forgotten call is redacted. */
 const mostCalls = 50_000;
 
-/** The tools of the calls of a log, because the record of an outcome names only its call. */
+/** The tool of each call of a log. It is needed because an outcome record names only the call. */
 export class CallTools {
   readonly #tools = new Map<string, string | undefined>();
 

@@ -19,7 +19,10 @@ interface RedactedBlobsContext {
   readonly valuesOf: (agentId: string) => BlobValues;
 }
 
-/** The blobs of a redacted log. A blob is encrypted as a whole, because it does not show where its value belongs. */
+/**
+ * The blobs of a redacted log. A blob is encrypted as a whole, because a blob does not show to which path its value
+ * belongs.
+ */
 export class RedactedBlobs implements BlobStore {
   readonly #blobs: BlobStore;
   readonly #keys: DataKeys;

@@ -31,13 +31,13 @@ export interface RedactedRecordLogOptions {
   readonly sha256: () => Promise<Sha256>;
 }
 
-/** Encrypts the redacted values and the blobs of a log. The log below has tokens in their place. */
+/** Encrypts the redacted values and the blobs of a log. The wrapped log has tokens in place of the values. */
 export class RedactedRecordLog extends KeyedRecordLog<RedactedOwnedLog> {
   readonly blobs: BlobStore;
   readonly encodedAppends?: NonNullable<RecordLog["encodedAppends"]>;
   readonly #rules: RedactionRules;
   readonly #secrets: SecretsOfAgents;
-  /** The agents of the appends that were read here. A log that receives them is a fork. */
+  /** The agent of each append that was read here. If another log receives these appends, it is a fork of that agent. */
   readonly #sources = new WeakMap<Uint8Array, string>();
 
   constructor(log: RecordLog, { keys, rules, secrets, sha256 }: RedactedRecordLogOptions) {
@@ -150,14 +150,14 @@ export class RedactedRecordLog extends KeyedRecordLog<RedactedOwnedLog> {
     return JSON.parse(JSON.stringify(append)) as LogAppend;
   }
 
-  /** A process that cannot read the key of the agent can still stop it. */
+  /** Returns the reason in stored form. A process that cannot read the key of the agent can still stop the agent. */
   async #storedReason(agentId: string, reason: string): Promise<string> {
     const key = await this.keys.find(agentId).catch(unlessStorageFailed);
     if (key) return tokenOf(key, agentId, utf8(JSON.stringify(reason)));
     return this.#secrets.of(agentId).isIn(reason) ? redactedText : shownText(this.#rules, reason);
   }
 
-  /** A request to stop counts even if its reason cannot be read. */
+  /** Returns the reason in readable form. A request to stop counts even if its reason cannot be read. */
   async #restoredReason(agentId: string, stored: string): Promise<string> {
     const reason: unknown = await restoredValue(this.keys, agentId, stored).catch(() => undefined);
     return typeof reason === "string" ? reason : redactedText;

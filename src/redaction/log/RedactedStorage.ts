@@ -23,7 +23,7 @@ export class RedactedStorage extends LogPersistenceStorageProvider {
     this.redactInputsOf = redactInputsOf;
   }
 
-  /** Encrypts the chunks of responses, because a secret can be split between two of them. */
+  /** Encrypts the chunks of responses as a whole, because a secret can be split between two chunks. */
   encryptedStreams(store: StreamStore): StreamStore {
     return encryptedStreams(store, this);
   }

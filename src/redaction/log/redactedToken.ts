@@ -4,7 +4,10 @@ import { AuthenticationFailedError } from "../../errors/encryptionErrors.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../internal/bytes.ts";
 import { maximumDepth } from "../../internal/frozenCopy.ts";
 
-/** A text in place of a redacted value: the shown text, then the agent, its key and the encrypted value. */
+/**
+ * A token stands in place of a redacted value. It contains the shown text, the agent, the id of its key, and the
+ * encrypted value.
+ */
 const form = /\[redacted:([\w-]+)\.([\w-]+)\.([\w-]+)\]$/;
 
 /** The start of the encrypted part of a token. */
@@ -26,8 +29,9 @@ export async function tokenOf(key: DataKey, agentId: string, bytes: Uint8Array, 
 }
 
 /**
- * Returns the bytes of a token in the log of an agent. The token must belong to the agent, or to an agent of which it is
- * a fork. Otherwise an archive could contain the token of another agent, and its run would show the value.
+ * Returns the bytes of a token in the log of an agent. The token must belong to this agent, or to an agent from which
+ * this agent was forked. Without this check, an archive could contain the token of another agent, and a run would show
+ * the value.
  *
  * @throws KeyMissingError, AuthenticationFailedError
  */
@@ -51,16 +55,18 @@ function contextOf(agentId: string, keyId: string): string {
   return JSON.stringify(["agent-persistence redacted value", 1, agentId, keyId]);
 }
 
-/** A rich value is deeper in its stored form, and in a record that restates other records. */
+/**
+ * The maximum depth of a value. A rich value is deeper in its stored form, and in a record that repeats other records.
+ */
 const deepest = 4 * maximumDepth;
 
 /**
- * Returns a copy of a value in the log of an agent, with the values of all tokens.
+ * Returns a copy of a value in the log of an agent, with the value of each token in place of the token.
  *
  * @param found - called with the value of each token.
  * @throws KeyMissingError
- * @throws AuthenticationFailedError for a token that does not belong to the agent, and for a value that is nested deeper
- * than any stored value.
+ * @throws AuthenticationFailedError for a token that does not belong to the agent, and for a value that is nested
+ * deeper than any stored value.
  */
 export async function restoredValue<Value>(
   keys: DataKeys,

@@ -17,14 +17,14 @@ export function hasMark(record: LogRecord): boolean {
   return (agentKinds.has(kind) && vault !== undefined) || (kind === "snapshot" && run?.vault !== undefined);
 }
 
-/** Returns a restored record without its mark. Runs keep theirs, which is empty. */
+/** Returns a restored record without its mark. A run record keeps its mark, which is empty. */
 export function withoutMark(record: LogRecord): LogRecord {
   const { vault, ...others } = record as Marked;
   const isOfKind = record.kind === "event" || (record.kind !== "run" && agentKinds.has(record.kind));
   return vault === "" && isOfKind ? others : record;
 }
 
-/** Kinds of records that restate a log. They also have the secrets of the records before them. */
+/** Kinds of records that repeat earlier records. They also contain the secrets of the earlier records. */
 const restatingKinds: ReadonlySet<unknown> = new Set(["snapshot", "pruned", "shape"]);
 
 type Fields = Readonly<Record<string, unknown>>;

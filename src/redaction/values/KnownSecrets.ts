@@ -2,7 +2,7 @@ import { deleteOldest } from "../../internal/deleteOldest.ts";
 import { fromUtf8 } from "../../internal/bytes.ts";
 import { parsedJson } from "../../internal/parsedJson.ts";
 
-/** Shorter secrets are redacted at their paths only, because they also occur in unrelated texts. */
+/** Shorter secrets are redacted only at their paths, because they also occur in unrelated texts. */
 const shortestSecret = 6;
 /** The characters and the texts that a process remembers of an agent. */
 const mostCharacters = 16 * 1024 * 1024;
@@ -11,12 +11,12 @@ const mostTexts = 200_000;
 const mostStored = 256 * 1024;
 /** The number of agents whose secrets a process knows. */
 const mostAgents = 1_000;
-/** A search for more secrets looks at each position of a text instead of searching for each secret. */
+/** If there are more secrets, a search looks up each position of the text. Otherwise it searches for each secret. */
 const mostSearches = 256;
 
 /**
  * The texts and numbers at redacted paths of one agent. They are also redacted in all other texts. If there are too
- * many to remember, every text counts as a secret, so that no output can make a process forget earlier secrets.
+ * many to remember, every text counts as a secret. So a large output cannot make a process forget earlier secrets.
  */
 export class KnownSecrets {
   readonly blobs = new BlobValues();
@@ -43,7 +43,7 @@ export class KnownSecrets {
     for (const item of value instanceof Map || value instanceof Set ? value : Object.values(value)) this.add(item);
   }
 
-  /** Adds a text that was stored redacted as a whole. It stays so wherever it is stored again. */
+  /** Adds a text that was redacted as a whole. If the text is stored again, it is redacted as a whole again. */
   addRestored(text: string): void {
     if (!this.isIn(text) && this.#hasRoomFor(text)) this.#restored.add(text);
   }
@@ -137,8 +137,8 @@ const mostBytes = 1024 * 1024;
 const mostPlaces = 10_000;
 
 /**
- * The values in the blobs of one agent. A record names the place of a value, and its blob has the value. The secrets of
- * the value are learned once both are known.
+ * The values in the blobs of one agent. A record names the place of a value, and the blob contains the value. When both
+ * are known, the secrets of the value are learned.
  */
 export class BlobValues {
   readonly #stored = new Map<string, StoredBytes>();
@@ -166,7 +166,11 @@ export class BlobValues {
     for (const [place, learn] of expected ?? []) this.#learn(bytes, { name: nameOf(reference, place), learn });
   }
 
-  /** Learns from the value of a record, at once or when it is read. @returns whether its secrets are known. */
+  /**
+   * Learns the secrets in the value of a record, at once or when the value is read.
+   *
+   * @returns whether the secrets are known already.
+   */
   expect(reference: string, place: string, learn: Learn): boolean {
     const [stored, name] = [this.#stored.get(reference), nameOf(reference, place)];
     if (stored) stored.isUsed = true;

@@ -17,7 +17,9 @@ export function hasRulesOfTools({ paths }: RedactionRules, side: "input" | "outp
   return paths.some(([, field]) => field === side || field === "*");
 }
 
-/** Returns whether a part of a value is redacted, if the value is the input or output of a tool or within one. */
+/**
+ * Returns whether a part of a value is redacted. The value is the input or the output of a tool, or a part of these.
+ */
 export function hasRulesBelow({ paths }: RedactionRules, place: ValuePlace): boolean {
   return paths.some((path) => startsWith(path, place.named) || startsWith(path, place.whole));
 }

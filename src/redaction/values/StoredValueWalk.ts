@@ -22,7 +22,7 @@ export class StoredValueWalk extends ValueWalk {
     return value;
   }
 
-  /** A message can refer to another one, or to outcomes. */
+  /** Also handles references, because a message can refer to another message or to outcomes. */
   override structure(value: unknown, places: Places, fields: LibraryFields): unknown {
     const key = fields === chatMessageFields ? envelopeKeyOf(value) : undefined;
     if (key === "$message" || key === "$answer") return value;
@@ -32,7 +32,10 @@ export class StoredValueWalk extends ValueWalk {
     return { $outcomes: $outcomes.map((result) => this.#resultOfMessage(result, places)) };
   }
 
-  /** Shows the names of the blobs within a redacted value, because the storage finds and deletes blobs by them. */
+  /**
+   * Keeps the names of the blobs within a redacted value readable, because the storage finds and deletes blobs by their
+   * names.
+   */
   protected override whole(value: unknown): unknown {
     const reference = blobOf(value);
     if (reference !== undefined) this.options.inBlob?.(reference, undefined);
@@ -59,7 +62,7 @@ export class StoredValueWalk extends ValueWalk {
     return isRedacted ? this.options.replaceText(value, "") : value;
   }
 
-  /** The result of a tool call in a message has its output next to the part. */
+  /** Redacts the result of a tool call in a message. The output is stored next to the part. */
   #result(result: StoredResult, places: Places): unknown {
     const tool = toolOf(result.part);
     const entries = Object.entries(result).map(([key, item]) => [

@@ -16,14 +16,17 @@ export interface WalkOptions {
   readonly hides?: ((text: string) => boolean) | undefined;
   /** Whether a text is kept unchanged, such as the name of a blob. */
   readonly keeps?: ((text: string) => boolean) | undefined;
-  /** Called for a value in a blob with its places. `undefined` if the path of the whole value is redacted. */
+  /**
+   * Called for a value in a blob, with the places of the value. `places` is `undefined` if the path of the whole value
+   * is redacted.
+   */
   readonly inBlob?: ((reference: string, places: Places | undefined) => void) | undefined;
 }
 
 /** Values that are nested deeper are redacted as a whole. */
 const deepest = 1_000;
 
-/** All places of a value: the one in its record, and the ones in the calls that contain it. */
+/** All places of a value: the place in its record, and its places in the calls that contain it. */
 export type Places = readonly ValuePlace[];
 
 export const root: Places = [{ whole: [], named: [] }];
@@ -49,7 +52,10 @@ export class ValueWalk {
     return this.#within(value, () => this.#nested(value, places));
   }
 
-  /** Returns a structure without its redacted parts. Its keys, ids and kinds stay, unless its own path is redacted. */
+  /**
+   * Returns a structure without its redacted parts. Keys, ids and kinds stay, unless the path of the structure itself
+   * is redacted.
+   */
   structure(value: unknown, places: Places, fields: LibraryFields): unknown {
     if (typeof value === "number" || typeof value === "boolean") return value;
     if (!Array.isArray(value) && !isPlain(value)) return this.value(value, places);
@@ -114,7 +120,10 @@ export class ValueWalk {
     return side !== undefined && hasRulesOfTools(this.options.rules, side);
   }
 
-  /** Texts can be JSON. A text that was cut off does not show its redacted parts. */
+  /**
+   * Whether a text is JSON with redacted parts. A text that cannot be parsed, for example because it was cut off,
+   * counts as redacted if a rule may match within it.
+   */
   #isRedactedJson(text: string, places: Places): boolean {
     const { rules, keeps } = this.options;
     if (rules.paths.length === 0 || text === "" || keeps?.(text)) return false;

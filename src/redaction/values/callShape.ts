@@ -4,7 +4,7 @@ import { toolOf } from "../../internal/redactedPath.ts";
 export interface CallShape {
   /** `undefined` if the tool is unknown. */
   readonly tool: string | undefined;
-  /** For each field of the object, whether it has the input or the output of the call. */
+  /** For each field of the object: whether the field has the input or the output of the call. */
   readonly sides: ReadonlyMap<string, CallSide>;
 }
 
@@ -32,7 +32,11 @@ const callType = /_call$|tool_use$/;
 /** The type of a call in a message for a user interface of the AI SDK. */
 const partType = /^tool-(.+)$/s;
 
-/** Returns the call of an object, if it is one. @param toolOfCall - the tool of a call whose result lacks it. */
+/**
+ * If the object is a call, returns the call.
+ *
+ * @param toolOfCall - returns the tool of a call. Used if a result does not name its tool.
+ */
 export function callShape(value: object, toolOfCall: (callId: unknown) => string | undefined): CallShape | undefined {
   const own = toolOf(value) ?? toolOfPart(value);
   if (own !== undefined) return { tool: own, sides: callSides };

@@ -35,7 +35,7 @@ export interface ReplayRunsOptions {
   readonly replay?: Omit<ReplayRunOptions, "storage" | "agentId" | "runId" | "signal"> | undefined;
 }
 
-/** Replays in progress. Iterating starts them, and leaving the loop stops them. */
+/** Replays that start when you iterate over them. If you leave the loop, they stop. */
 export interface ReplayedRuns extends AsyncIterable<ReplayedRun> {
   /** The sums of the replays so far. */
   readonly report: ReplayReport;
@@ -204,7 +204,7 @@ function tokensOf(result: ReplayedRun["result"]): number {
   return requests.reduce((sum, { usage }) => sum + (usage?.totalTokens ?? 0), 0);
 }
 
-/** A run of a selection with its replay. Either `result` or `error` is there. */
+/** A run of a selection with its replay. Has either `result` or `error`. */
 export interface ReplayedRun {
   readonly agentId: string;
   /** Omitted if the newest run was replayed. */

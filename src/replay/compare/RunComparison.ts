@@ -49,15 +49,15 @@ export interface RunCost {
 
 /** A value that differs. */
 export interface ChangedPart<Value = unknown> {
-  /** Omitted if the first run has no such value. */
+  /** The value in the first run. Omitted if the first run does not have it. */
   readonly before?: Value;
-  /** Omitted if the second run has no such value. */
+  /** The value in the second run. Omitted if the second run does not have it. */
   readonly after?: Value;
 }
 
 /** A node execution of one run or of both. */
 export interface ComparedStep {
-  /** `added` if only the second run has the execution, `removed` if only the first one has it. */
+  /** `added` if only the second run has the execution, `removed` if only the first run has it. */
   readonly change: "same" | "changed" | "added" | "removed";
   /** The path of the node. */
   readonly node: string;
@@ -108,8 +108,8 @@ export interface ComparedCall {
 export interface ValueDifference {
   /** The path of keys to the part. Empty for the whole value. */
   readonly path: readonly (string | number)[];
-  /** Omitted if the first value has no such part. */
+  /** The part in the first value. Omitted if the first value does not have it. */
   readonly before?: unknown;
-  /** Omitted if the second value has no such part. */
+  /** The part in the second value. Omitted if the second value does not have it. */
   readonly after?: unknown;
 }

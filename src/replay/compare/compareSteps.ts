@@ -153,15 +153,15 @@ function withoutIds(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, item]) => [key, withoutIds(item)]));
 }
 
-/** Items of two lists that belong together. One is `undefined` if only the other list has the item. */
+/** Items of two lists that belong together. If only one list has the item, the other side is `undefined`. */
 type AlignedPair<Item> = readonly [before: Item | undefined, after: Item | undefined];
 
 /** The maximum number of items that differ in an alignment, because its time grows with the square of their number. */
 const mostEdits = 1_000;
 
 /**
- * Aligns two lists by their first keys, and the items between by the next ones. Lists that differ more are aligned by
- * the next keys, and after the last ones by their index.
+ * Aligns two lists by the first kind of key. Items between two aligned items are aligned by the next kind of key. If
+ * lists differ too much, the next kind is used at once, and after the last kind the index.
  *
  * @param keys - from strict to loose
  */
@@ -211,10 +211,13 @@ function byIndex<Item>(
   return pairs;
 }
 
-/** The maximum number of differences. Two values without a common part have few, because they differ as a whole. */
+/**
+ * The maximum number of differences. Two values without a common part have few differences, because they differ as a
+ * whole.
+ */
 const most = 200;
 
-/** Returns the smallest parts of two JSON values that differ, in the order of their keys. */
+/** Returns the smallest parts in which two JSON values differ, in the order of their keys. */
 function valueDifferences(before: unknown, after: unknown): readonly ValueDifference[] {
   const found: ValueDifference[] = [];
   addDifferences(found, [], before, after);

@@ -15,7 +15,7 @@ export class HistoryReader {
   #added: Message[] = [];
   #isEdited = false;
   readonly #trims: RecordedTrim[] = [];
-  /** The changes before a trim whose last edit is not yet read. */
+  /** The changes before a trim, while the last edit of the trim has not been read. */
   #trimming: Change | undefined;
 
   constructor(log: AgentLog) {

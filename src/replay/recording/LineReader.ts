@@ -43,7 +43,7 @@ interface OpenPart {
 
 /** Reads the records of one line, from its start to a point. */
 export class LineReader {
-  /** The messages from the run before. `undefined` if the line started without them. */
+  /** The messages of the previous run. `undefined` if the line started without them. */
   keptHistory: readonly Message[] | undefined;
   readonly #log: AgentLog;
   readonly #parts: OpenPart[] = [];
@@ -112,7 +112,7 @@ export class LineReader {
     this.#parts.push({ ...lane, start: { ...start, visit: [version, 0] }, checkpoints: [] });
   }
 
-  /** Starts a part at the last checkpoint, because a resume has continued there with other settings. */
+  /** Starts a part at the last checkpoint, because a resume has continued from there with other settings. */
   #changeSettings({ model, parameters, tools }: SettingsRecord, order: number, lane: OpenPart): void {
     const read =
       parameters === undefined ? {} : { parameters: this.#read(parameters, lane.line.lane, order) as object };
@@ -153,7 +153,7 @@ export class LineReader {
     return { ...own, ...withoutUndefined({ move, joined, visit, state }) };
   }
 
-  /** Returns whether a part starts with the state and the position of the checkpoint before it. */
+  /** Returns whether a part starts with the state and the position of the previous checkpoint. */
   #isSamePoint(record: CheckpointRecord, before: CheckpointRecord, input: unknown): boolean {
     const at = this.#parts.at(-1)?.checkpoints.at(-1) ?? this.#parts.at(-1)?.start;
     const isWithin = !before.move && (before.visit !== undefined || isForeseen(before));
@@ -190,7 +190,10 @@ export class LineReader {
   }
 }
 
-/** Returns the settings that a resume changed. Those of a node are in its append, others in the lane's first. */
+/**
+ * Returns the settings that a resume changed. If they changed at a node, they are in the append of the node. Otherwise
+ * they are in the first append of the lane.
+ */
 function settingsChanges(records: readonly OrderedRecord[]): ReadonlySet<OrderedRecord> {
   const appends = new Set(records.flatMap(({ record, position }) => (record.kind === "checkpoint" ? position : [])));
   appends.add(records[0]?.position ?? -1);

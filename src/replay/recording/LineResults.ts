@@ -19,7 +19,7 @@ import {
 
 type ToolCallPart = Extract<ContentPart, { readonly type: "tool-call" }>;
 
-/** Collects the results of a line. Of several attempts, the one that the run continued with counts. */
+/** Collects the results of a line. If there were several attempts, the attempt with which the run continued counts. */
 export class LineResults {
   readonly #log: AgentLog;
   readonly #answers = new Map<string, AnswerRecord & { readonly order: number }>();

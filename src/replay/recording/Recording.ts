@@ -11,12 +11,12 @@ export interface Recording {
   readonly agentId: string;
   readonly runId: string;
   readonly generation: number;
-  /** The input of the run, as its strategy accepted it. */
+  /** The input of the run, in the form that the strategy accepted. */
   readonly input: unknown;
   readonly end: RecordedEnd;
   /** The tokens of all model requests of the run. `undefined` if unknown. */
   readonly usage?: ModelUsage;
-  /** The messages that the run took over from the run before. `undefined` if it started with a new history. */
+  /** The messages that the run took over from the previous run. `undefined` if the run started with a new history. */
   readonly history?: readonly Message[];
   readonly line: LineRecording;
 }
@@ -45,7 +45,7 @@ export interface RecordedPart {
   readonly line: RunLine;
   /** The checkpoint that starts the part. `undefined` for the start of a line. */
   readonly start?: RecordedStart;
-  /** The model settings with which a resume has continued at the start. `undefined` if it kept them. */
+  /** The model settings with which a resume continued here. `undefined` if the resume kept the settings. */
   readonly settings?: RecordedSettings;
   /** The checkpoints after the start, oldest first. */
   readonly checkpoints: readonly RecordedCheckpoint[];
@@ -106,7 +106,7 @@ export interface RecordedCheckpoint extends Pick<RecordedChange, "added" | "hist
   /** The input of the node, or the output at the end of a line. */
   readonly input: unknown;
   readonly iteration: number;
-  /** True if a running node made the checkpoint. Visits are not counted from it. */
+  /** True if a running node made the checkpoint. Visits are not counted from such a checkpoint. */
   readonly within?: true;
   /** The visit of a checkpoint that saves the start of a running node. */
   readonly visit?: Visit;
@@ -115,7 +115,7 @@ export interface RecordedCheckpoint extends Pick<RecordedChange, "added" | "hist
   /** True after branches have ended, before the node that merges them. */
   readonly joined?: true;
   readonly unresolved?: true;
-  /** The trims since the checkpoint before, oldest first. `undefined` if there was none. */
+  /** The trims since the previous checkpoint, oldest first. `undefined` without trims. */
   readonly trims?: readonly RecordedTrim[];
 }
 

@@ -28,7 +28,7 @@ export interface LinePosition {
 }
 
 /**
- * Returns the positions of open lines. Leaves out lines without a checkpoint, because they start from their beginning.
+ * Returns the positions of open lines. Lines without a checkpoint are omitted, because they start from their beginning.
  */
 export function readStart(log: AgentLog, lines: readonly LineAt[]): readonly LinePosition[] {
   return lines.flatMap((line) => positionOf(log, line) ?? []);

@@ -24,7 +24,7 @@ export interface Divergence {
   readonly agentPath: readonly string[];
   /** The recorded value. `undefined` if nothing is recorded here. */
   readonly expected?: unknown;
-  /** The value of the replayed run. `undefined` if the run no longer has it. */
+  /** The value of the replayed run. `undefined` if the replayed run does not have this value. */
   readonly actual?: unknown;
   /** Why the log cannot show more. `undefined` if the difference is certain. */
   readonly reason?: string;

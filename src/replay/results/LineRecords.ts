@@ -63,7 +63,7 @@ export class LineRecords {
     return this.#ends.get(visitKey(visit)) ?? [];
   }
 
-  /** Returns the results of a visit that its node has not requested. */
+  /** Returns the results of a visit that the node of the visit has not requested. */
   unasked(visit: Visit): readonly (RecordedResponse | RecordedToolCall)[] {
     return (this.#visits.get(visitKey(visit)) ?? []).filter((result) => !this.#asked.has(result));
   }
@@ -86,7 +86,9 @@ export class LineRecords {
     add(this.#ends, visit, { key, order });
   }
 
-  /** The end of a failed request is after another result, and before its response. */
+  /**
+   * Adds the ends of failed requests. A failed request ended after the result that it names, and before the response.
+   */
   #addFailures({ visit, ordinal, within, order, failed }: RecordedResponse): void {
     const ends = this.#ends.get(visitKey(visit));
     if (within !== undefined || !ends) return;

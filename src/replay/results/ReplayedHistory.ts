@@ -9,7 +9,7 @@ type History = RunState["history"];
 export class ReplayedHistory {
   /** The recorded history at the last compared change. */
   expected: Message[] = [];
-  /** True if the history differs from the recorded one. */
+  /** True if the history differs from the recorded history. */
   differs = false;
   /** The length of the history at the last compared change. */
   #length = 0;
@@ -45,7 +45,11 @@ export class ReplayedHistory {
     this.#length = history.length;
   }
 
-  /** Makes the trims that the recorded run has made in this state. The checkpoints end with the next one to compare. */
+  /**
+   * Makes the trims that the recorded run made in this state.
+   *
+   * @param upcoming Checkpoints. The last one is the next checkpoint to compare.
+   */
   takeTrims(history: History, upcoming: readonly RecordedCheckpoint[]): void {
     if (this.differs) return;
     const open = this.#changes(upcoming);
@@ -56,7 +60,7 @@ export class ReplayedHistory {
     this.takeTrims(history, upcoming);
   }
 
-  /** Compares up to the next trim, or up to the end. Returns the index of the change after it. */
+  /** Compares up to the next trim, or up to the end. Returns the index of the next change. */
   #compareNext(history: History, open: readonly RecordedChange[], from: number): number {
     const trim = open.findIndex(({ trimmed }, index) => index >= from && trimmed);
     const until = trim < 0 ? open.length : trim + 1;

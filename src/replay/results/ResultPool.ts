@@ -17,7 +17,10 @@ export interface ResultPlace {
   readonly agentPath: readonly string[];
 }
 
-/** The recorded results of a run, found by their content. Each is returned once, first to the node that requested it. */
+/**
+ * The recorded results of a run, found by their content. Each result is returned only once. The node that requested it
+ * in the recording comes first.
+ */
 export class ResultPool {
   readonly #responses: Placed<RecordedResponse>[];
   readonly #calls: Placed<RecordedToolCall>[];
@@ -31,7 +34,7 @@ export class ResultPool {
     this.#inputs = byOrder(requests.filter(({ reply }) => reply !== undefined));
   }
 
-  /** Returns the response to an equal request of the node, or else the next response of the node. */
+  /** Returns the response to an equal request of the node. If there is none, returns the next response of the node. */
   response(place: ResultPlace, asked: AskedDigest): RecordedResponse | undefined {
     const ofNode = this.#responses.filter((each) => each.nodeId === place.nodeId && isOfAgent(each, place));
     const equal = ofNode.filter((each) => each.asked !== undefined && asked.matches(each.asked));
@@ -73,7 +76,10 @@ function isOfAgent({ path }: Placed<unknown>, { agentPath }: ResultPlace): boole
   return path === undefined || path.agentPath.join("\n") === agentPath.join("\n");
 }
 
-/** Returns the first result of the node in its branch, or else of the node, or else of any node. */
+/**
+ * Returns the first result of the node in the same branch. If there is none, returns the first of the node in any
+ * branch, then the first of any node.
+ */
 function nearest<Result extends Placed<{ readonly nodeId: string }>>(
   results: readonly Result[],
   place: ResultPlace,

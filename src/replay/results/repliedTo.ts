@@ -6,12 +6,12 @@ import { ToolRejectedError } from "../../errors/toolCallErrors.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import type { RecordedInput, RecordedReply } from "../recording/Recording.ts";
 
-/** The approval of a call that has no recorded request for it. */
+/** The approval of a call for which no request is recorded. */
 export const unaskedApproval: unknown = Object.freeze({ approved: true });
 
 export interface Replied {
   readonly value?: unknown;
-  /** True if the schema of the node rejects the answer, so that it was requested again. */
+  /** True if the schema of the node rejects the answer, so that the node made the request again. */
   readonly isRefused?: true;
 }
 

@@ -13,14 +13,15 @@ export interface UnrecordedCall {
   readonly agentPath: readonly string[];
 }
 
-/** Returns the output of a call. The call fails with the error that it throws. */
+/** Returns the output of a call. If this function throws, the call fails with the error. */
 export type CallSimulator = (call: UnrecordedCall) => unknown;
 
-/** The changes that a counterfactual replay tries. Without any of them, the recorded run is repeated exactly. */
+/** The changes that a counterfactual replay tries. Without a change, the recorded run is repeated exactly. */
 export interface Candidate {
   /**
-   * The id or name of the checkpoint at which the replay starts, on any line. Other open lines start at their newest
-   * checkpoint before it. Earlier results of each line do not count. Defaults to the start of the run.
+   * The id or name of the checkpoint at which the replay starts, on any line. Every other open line starts at its
+   * newest earlier checkpoint. For each line, results from before its start do not count. Defaults to the start of the
+   * run.
    */
   readonly from?: string | undefined;
   /** `"recorded"` returns recorded responses by node. `"live"` calls the model. Defaults to `"recorded"`. */

@@ -34,7 +34,7 @@ type Next<Event> = (event: Event) => Promise<unknown>;
 
 /** Runs changed code, or another model, with the recorded results that fit. Only tools without effects can execute. */
 export class CounterfactualReplay implements PersistenceAnswers {
-  /** Why the replay stopped. `undefined` if it ran to its end. */
+  /** Why the replay stopped. `undefined` if the replay ran to its end. */
   stopped: Divergence | undefined;
   readonly #candidate: Candidate;
   readonly #pool: ResultPool;
@@ -150,7 +150,7 @@ export class CounterfactualReplay implements PersistenceAnswers {
     return this.#end(context, { what: "input", actual: { prompt: request.prompt } });
   }
 
-  /** A call that a person has not approved starts only if it does not execute. */
+  /** Whether a call may start. If a person has not approved the call, it may start only if it does not execute. */
   async #mayStart({ call, judge }: NonNullable<InputRequestEvent["approval"]>): Promise<boolean> {
     const { tools, onUnrecordedCall } = this.#candidate;
     if (typeof tools === "function") return true;
@@ -178,7 +178,10 @@ export class CounterfactualReplay implements PersistenceAnswers {
     return begun;
   }
 
-  /** Returns the position of a line within a line that starts at the checkpoint. It counts once. */
+  /**
+   * Returns the start position of a nested line, if the enclosing line starts at the checkpoint. A position is used
+   * once.
+   */
   #nested(run: AgentRun, isAt: (place: NonNullable<LinePosition["place"]>) => boolean): LinePosition | undefined {
     const { lane } = (run.start && this.#positionOf.get(run.start)) ?? run.line;
     const isNested = ({ place }: LinePosition) => place !== undefined && place.parent === lane && isAt(place);
@@ -231,7 +234,10 @@ function startAt(
   };
 }
 
-/** Returns the start of a run with another system prompt, if it has taken over the history of the run before. */
+/**
+ * Returns the start of a run with another system prompt. This is needed if the run has taken over the history of the
+ * previous run.
+ */
 function withSystemPrompt(fresh: RunStart, content: string | undefined): RunStart {
   const { messages } = fresh.state;
   if (!messages || content === undefined) return fresh;

@@ -33,7 +33,7 @@ export class ExactReplay implements PersistenceAnswers {
   divergence: Divergence | undefined;
   /** The errors with which nodes may fail at the end of the recording. */
   readonly failures = new Set<unknown>();
-  /** True if a node waits for a result that its recording does not have. */
+  /** True if a node waits for a result that the recording does not have. */
   isInNode = false;
   readonly #controller = new AbortController();
   readonly #stop = new ReplayStop();
@@ -59,7 +59,7 @@ export class ExactReplay implements PersistenceAnswers {
     return error === this.#stop;
   }
 
-  /** Returns the start of a line, so that its run is recognized. */
+  /** Returns the start of a line, so that the run of the line is recognized later. */
   starting(line: LineReplay, fresh: RunStart): RunStart {
     const start = line.startFrom(fresh);
     this.#byStart.set(start, line);
@@ -228,7 +228,7 @@ export class ExactReplay implements PersistenceAnswers {
     return true;
   }
 
-  /** @throws a stop if the history differs from the recorded one */
+  /** @throws a stop if the history differs from the recorded history */
   assertHistory(
     run: AgentRun,
     nodeId: string,
@@ -263,7 +263,7 @@ export class ExactReplay implements PersistenceAnswers {
     });
   }
 
-  /** The last checkpoint of a completed line has its number of visits. */
+  /** Checks the end of a line. The last checkpoint of a completed line contains the number of its visits. */
   #completeLine(run: AgentRun, output: unknown): void {
     const line = this.of(run);
     const missed = line.missedAt(Infinity);

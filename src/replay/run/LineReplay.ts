@@ -125,7 +125,10 @@ export class LineReplay extends ReplayedLine {
     this.history.begin(messages ?? run.start?.state.messages?.map(({ message }) => message) ?? []);
   }
 
-  /** Takes the checkpoint after the completed nodes, from which visits are counted. `undefined` if there is none. */
+  /**
+   * Takes the checkpoint after the completed nodes. Visits are counted from this checkpoint. `undefined` without such a
+   * checkpoint.
+   */
   cross(run: AgentRun, next: Pick<NextStep, "nodeId" | "input">): RecordedCheckpoint | undefined {
     const { checkpoints } = this.part;
     const { iteration } = run.state;
@@ -154,20 +157,20 @@ export class LineReplay extends ReplayedLine {
       next = this.part.checkpoints[++this.#at];
   }
 
-  /** The checkpoints of the part up to the next one between nodes. */
+  /** The checkpoints of the part, up to the next checkpoint that was made between two nodes. */
   get #upcoming(): readonly RecordedCheckpoint[] {
     const { checkpoints } = this.part;
     const next = checkpoints.findIndex(({ within }, at) => at >= this.#at && !within);
     return next < 0 ? checkpoints : checkpoints.slice(0, next + 1);
   }
 
-  /** Returns the next checkpoint if the line has more iterations than it. */
+  /** Returns the next checkpoint if the line has more iterations than this checkpoint. */
   missedAt(iteration: number): RecordedCheckpoint | undefined {
     const next = this.part.checkpoints.find((checkpoint, at) => at >= this.#at && !checkpoint.within);
     return next && next.iteration < iteration ? next : undefined;
   }
 
-  /** Takes the next checkpoint of a running node. @param visit Omitted for one that continues at another node. */
+  /** Takes the next checkpoint of a running node. @param visit Omitted if the checkpoint continues at another node. */
   crossWithin(run: AgentRun, visit: Visit | undefined): RecordedCheckpoint | undefined {
     const { checkpoints } = this.part;
     const { iteration } = run.state;
@@ -199,7 +202,7 @@ export class LineReplay extends ReplayedLine {
     return this.#branchesAt(run).flatMap(({ branch }) => branch ?? []);
   }
 
-  /** The branches of a parallel node start at the checkpoint of its visit. */
+  /** Returns the recorded branches of a parallel node. They start at the checkpoint of the node's visit. */
   #branchesAt({ visitBase, visitOrdinal }: AgentRun): readonly RecordedNested[] {
     const { start, nested } = this.part;
     const isStart = start && isSameVisit(start.visit, [visitBase, visitOrdinal]);

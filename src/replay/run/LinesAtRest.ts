@@ -42,7 +42,7 @@ export function* allLines(line: ReplayedLine): Generator<ReplayedLine> {
   for (const nested of line.nested) yield* allLines(nested);
 }
 
-/** Finds out when no line of a replayed run can continue, because each has reached the end of its recording. */
+/** Detects when no line of a replayed run can continue, because every line has reached the end of its recording. */
 export class LinesAtRest {
   readonly #root: () => ReplayedLine | undefined;
   readonly #onRest: () => void;

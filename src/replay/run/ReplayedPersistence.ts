@@ -12,11 +12,14 @@ type Saves = (
   isBeginning: boolean,
 ) => Promise<Pick<AgentCheckpointData, "checkpointId" | "version"> | undefined>;
 
-/** What a replay answers when a node uses `persistence(context)`. Nothing is stored. */
+/** The results that a node gets from `persistence(context)` in a replay. Nothing is stored. */
 export interface PersistenceAnswers {
   /** Resolves if the recorded run has moved here. `actual` is the checkpoint of a rollback, or an execution point. */
   readonly move: Moves;
-  /** Returns the recorded checkpoint. `isBeginning`: it saves the start of the node, so that the node is repeated. */
+  /**
+   * Returns the recorded checkpoint. `isBeginning` is true if the checkpoint saves the start of the node, so that the
+   * node is repeated.
+   */
   readonly save: Saves;
 }
 

@@ -52,7 +52,7 @@ export class TraceCollector {
   readonly #recording: Recording;
   readonly #visits: OpenVisit[] = [];
   readonly #open = new Map<AgentRun, OpenVisit>();
-  /** The visits in branches of a parallel node, before its own visit starts. */
+  /** The visits in branches of a parallel node. They wait here until the visit of the parallel node itself starts. */
   readonly #waiting = new Map<AgentRun, OpenVisit[]>();
 
   readonly #recordedOf: (event: InputRequestEvent) => RecordedInput | undefined;
@@ -120,7 +120,7 @@ export class TraceCollector {
     this.#open.delete(run);
   }
 
-  /** Removes the visit that a move abandoned, with its branches. */
+  /** Removes the visit that a move abandoned, with the branches of the visit. */
   #drop(run: AgentRun): void {
     this.#waiting.delete(run);
     const left = this.#open.get(run);
@@ -171,7 +171,7 @@ export class TraceCollector {
   }
 }
 
-/** Returns the end of a failed call, as views of a log show it. */
+/** Returns the end of a failed call in the form that views of a log have. */
 function failedEnd(error: unknown): Pick<TraceCall, "state"> & { readonly error?: string } {
   if (error instanceof ToolFailedError) return { state: "failed", error: error.reason };
   if (error instanceof ToolOutcomeUnknownError) return { state: "unknown" };
@@ -255,13 +255,15 @@ interface SeenWait extends Pick<TraceWait, "kind" | "tool" | "rejection"> {
 
 type SeenEnd = Pick<SeenWait, "state" | "answer" | "rejection">;
 
-/** Returns a request with its recorded reply. The prompt of a timer contains its time, so the recorded one counts. */
+/**
+ * Returns a request with its recorded reply. The prompt of a timer contains the time, so the recorded prompt is used.
+ */
 function recordedWait(event: InputRequestEvent, { prompt, reply }: RecordedInput): SeenWait {
   const wait = begunWait(event);
   return { ...wait, prompt, ...(reply && recordedEnd(wait.kind, reply)) };
 }
 
-/** Adds a request that is not recorded, once its reply is known. */
+/** Adds a request that is not recorded, when its reply is known. */
 async function addedAtEnd(waits: SeenWait[], event: InputRequestEvent, next: () => Promise<unknown>): Promise<unknown> {
   const wait = begunWait(event);
   try {
@@ -297,12 +299,12 @@ function answeredEnd(kind: TraceWait["kind"], answer: unknown): SeenEnd {
   return kind === "timer" ? { state: "fired" } : { state: "answered", answer };
 }
 
-/** Returns a value of a replayed run as views of a log show it. */
+/** Returns a value of a replayed run in the form that views of a log have. */
 function viewedValue(value: unknown): unknown {
   return plainValue(shownValue(value, Infinity));
 }
 
-/** Adds the trace to a result. It is made when it is first read, because most tests need no trace. */
+/** Adds the trace to a result. The trace is made when it is first read, because most tests do not need it. */
 export function withTrace<Result extends object>(
   result: Result,
   make: () => RunTrace,

@@ -37,8 +37,8 @@ export async function readCandidateStart(
 }
 
 /**
- * Returns the results of all lines of a run after a point, even of abandoned lines. An open line repeats the visit of
- * its start, so earlier results of this visit and of later visits also count.
+ * Returns the results of all lines of a run after a point, even of abandoned lines. An open line repeats the visit at
+ * which it starts. So results of this visit and of later visits count, even from before the point.
  */
 function resultsAfter(
   log: AgentLog,
@@ -63,7 +63,10 @@ function resultsAfter(
   return joinedResults(lines);
 }
 
-/** Returns the results of a lane and of the lanes before it. Earlier responses contain the inputs of later calls. */
+/**
+ * Returns the results of a lane and of the lanes before it. They are needed because earlier responses contain the
+ * inputs of later calls.
+ */
 function resultsOf(log: AgentLog, lane: number): ReturnType<LineResults["read"]> {
   const results = new LineResults(log);
   for (const span of lanesToHead(log.index, { lane, upTo: Infinity }))

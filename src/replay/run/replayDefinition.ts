@@ -16,7 +16,7 @@ export interface ReplayedParts {
   readonly change: (definition: AgentDefinition) => Partial<AgentDefinition>;
 }
 
-/** The definitions of an agent and its sub-agents for one replay. Their features are not involved. */
+/** The definitions of an agent and its sub-agents for one replay. Features of these agents are not called. */
 export class ReplayDefinitions {
   readonly #parts: ReplayedParts;
   readonly #known = new Map<AgentDefinition, AgentDefinition>();

@@ -33,7 +33,7 @@ export async function replayModelRequest(replay: ExactReplay, event: ModelReques
   return ends.deliver(key, () => withoutUndefined({ message, usage, finishReason }));
 }
 
-/** Returns the number of the recorded failure of this attempt, or -1 if it gets the response. */
+/** Returns the number of the recorded failure for this attempt. Returns -1 if the attempt gets the response. */
 function failedAttempt(replay: ExactReplay, event: ModelRequestEvent, recorded: RecordedResponse): number {
   if (event.isHosted) return -1;
   const { context } = event;
@@ -59,7 +59,7 @@ function failedAttempt(replay: ExactReplay, event: ModelRequestEvent, recorded: 
   });
 }
 
-/** Returns whether a failure belongs to a request. `undefined` if its digest is hidden. */
+/** Returns whether a failure belongs to a request. `undefined` if the digest of the failed request is hidden. */
 function isOf({ asked: recorded }: RecordedFailure, asked: AskedDigest): boolean | undefined {
   return recorded === undefined ? undefined : asked.matches(recorded);
 }

@@ -39,7 +39,7 @@ const optionsSchema = strictOptions(() => ({
  * recorded results that fit.
  *
  * @throws RunNotFoundError if the storage does not contain the run.
- * @throws RecordingPrunedError if its log was pruned.
+ * @throws RecordingPrunedError if the log of the run was pruned.
  * @throws CheckpointNotFoundError if the agent has no checkpoint `from`.
  * @throws NotSupportedError for a three-method storage.
  *

@@ -22,7 +22,7 @@ export interface RunTrace {
   readonly output?: unknown;
   /** In ISO 8601. */
   readonly startedAt?: string;
-  /** The time of all visits, counting parallel ones once, without waits. Omitted if unknown. */
+  /** The time of all visits, without waits. Parallel visits count once. Omitted if unknown. */
   readonly durationMs?: number;
   /** The last checkpoint of the trace. Omitted if the run has no checkpoint. */
   readonly checkpointId?: string;
@@ -75,7 +75,9 @@ export interface TraceMessage {
 
 /** A model request with its response. */
 export interface TraceModelRequest extends Omit<AnswerView, "position" | "message"> {
-  /** The number of messages of this visit in the request. It also contained the history before the visit. */
+  /**
+   * The number of messages of this visit in the request. The request also contained the history from before the visit.
+   */
   readonly newMessages: number;
   /** The message of the model. */
   readonly response: unknown;

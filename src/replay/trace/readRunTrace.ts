@@ -31,7 +31,7 @@ const schema = strictOptions(() => ({
 }));
 
 /**
- * Reads a stored run as plain JSON. It neither owns the agent nor writes.
+ * Reads a stored run as plain JSON. Does not own the agent and writes nothing.
  *
  * @throws InvalidInputError if an argument is invalid.
  * @throws RunNotFoundError if the log has no such run.

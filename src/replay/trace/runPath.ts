@@ -5,7 +5,7 @@ import { type StepEvent, stepEvents } from "../../inspect/show/stepView.ts";
 import type { Source } from "../../inspect/show/Source.ts";
 import { findCheckpoint } from "../../journal/findCheckpoint.ts";
 
-/** The part of a log that leads to the end of a run, or to a checkpoint in it. */
+/** The part of a log that leads to the end of a run, or to a checkpoint in the run. */
 export interface RunPath {
   readonly runId: string;
   /** The last checkpoint. `undefined` if the run has no checkpoint. */

@@ -43,7 +43,8 @@ function traceVisit(step: TimedVisit): TraceVisit {
 }
 
 /**
- * Each response is a message of the history, unless the node discarded it. The request contained the earlier messages.
+ * Counts the messages of each request. A response is a message of the history, unless the node discarded it. Its
+ * request contained the earlier messages.
  */
 function modelRequests(answers: readonly AnswerView[], added: readonly TraceMessage[]): readonly TraceModelRequest[] {
   const texts = added.map(({ message }) => JSON.stringify(message));
