@@ -94,6 +94,11 @@ export class FileOwnedLog extends LeasedOwnedLog<EncodedAppend> {
     });
   }
 
+  /** A release waits for the copy, because it writes to the segment that the copy replaces. */
+  override receive(received: StoredAppends, last: LastAppend): Promise<void> {
+    return this.inTurn(() => super.receive(received, last));
+  }
+
   protected encode(entry: LogAppend, end: ChainLink): EncodedAppend {
     return encodeAppend(this.agentId, entry, this.generation, end, this.#backend.sha256);
   }

@@ -94,15 +94,16 @@ export abstract class LeasedOwnedLog<
     });
   }
 
-  /** Copies the appends of another log into this empty log, and adds one more. The log stays empty until both are stored. */
-  receive(received: StoredAppends, last: LastAppend): Promise<void> {
-    return this.inTurn(async () => {
-      if (this.damage) throw this.damage;
-      if (!this.isEmpty) throw new AlreadyExistsError("agent_exists", this.agentId);
-      const { end } = await this.storeReceived(received, last);
-      this.#end = end;
-      this.#expectedEnd = end;
-    });
+  /**
+   * Copies the appends of another log into this empty log, and adds one more. The log stays empty until all are stored.
+   * A release ends the copy, unless a subclass takes a turn for it.
+   */
+  async receive(received: StoredAppends, last: LastAppend): Promise<void> {
+    if (this.damage) throw this.damage;
+    if (!this.isEmpty) throw new AlreadyExistsError("agent_exists", this.agentId);
+    const { end } = await this.storeReceived(received, last);
+    this.#end = end;
+    this.#expectedEnd = end;
   }
 
   release(): Promise<void> {
