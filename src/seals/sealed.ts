@@ -14,8 +14,8 @@ export interface SealOptions {
   /** Checks a signature of `sign`, also of earlier keys. */
   readonly verify: Verify;
   /**
-   * Keeps the newest seal of each agent outside the storage. Only with it, a missing end of a log and an older copy of
-   * the storage are found. Defaults to no such place.
+   * Keeps the newest seal of each agent outside the storage. Without this option, a missing end of a log and an older
+   * copy of the storage are not detected.
    */
   readonly keepAt?: SealKeeper | undefined;
   /** The most appends that one seal covers. Ends of runs are always sealed. Defaults to 16. */
@@ -35,8 +35,8 @@ const optionsSchema = strictOptions(() => ({
 }));
 
 /**
- * Signs the appends of a storage, so that changes by someone without the key are found. Each read compares the log with
- * its seals. The stored data stays readable without the key and without this function.
+ * Signs the appends of a storage, so that changes by someone without the key are detected. Each read compares the log
+ * with its seals. The stored data stays readable without the key and without this function.
  *
  * @throws InvalidInputError if an option is unknown or invalid.
  * @throws NotSupportedError if the storage has no log.

@@ -33,7 +33,7 @@ export interface SealVerification {
   readonly unsealed: number;
   /** The differences, in the order of the log. Empty if the log matches its seals. */
   readonly changes: readonly SealChange[];
-  /** Why the log cannot be read. Omitted if it can. */
+  /** Why the log cannot be read. Omitted if it can be read. */
   readonly error?: AgentPersistenceError;
 }
 
@@ -46,7 +46,7 @@ const optionsSchema = strictOptions(() => ({
 /**
  * Compares logs with their seals, and names each changed append. Reads the whole logs, without owning them.
  *
- * @param storage - the storage that `sealed()` returned, or the storage below it.
+ * @param storage - the storage that `sealed()` returned, or the storage that you passed to `sealed()`.
  * @throws InvalidInputError if `verify` is missing and `sealed()` did not make the storage.
  *
  * @example

@@ -1,4 +1,4 @@
-/** An answer that approves a tool call, with the request that it belongs to. */
+/** An answer that approves a tool call, with the request that the answer belongs to. */
 export interface CheckedApproval {
   /** The id of the agent that requested the approval. */
   readonly agentId: string;

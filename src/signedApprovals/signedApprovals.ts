@@ -7,7 +7,7 @@ import type { ApprovalVerifier, CheckedApproval } from "./ApprovalVerifier.ts";
 
 /** Options of {@link signedApprovals}. */
 export interface SignedApprovalsOptions {
-  /** Returns whether a signature belongs to the bytes, with a key of this person. `at`: when it was signed. */
+  /** Returns whether this person signed the bytes, by a key of the person. `at`: when the bytes were signed. */
   readonly verify: (
     bytes: Uint8Array,
     signature: Uint8Array,
@@ -42,7 +42,7 @@ async function isSigned(approval: CheckedApproval, { verify }: SignedApprovalsOp
   return verify(approvalBytes({ ...approval, reason: answer.reason }, person), signature, person);
 }
 
-/** The signed parts of an approval that its request does not contain. */
+/** The signed parts of an approval that are not in the request. */
 interface ApprovalSignature {
   readonly by: string;
   /** When the person approved, in ISO 8601. */

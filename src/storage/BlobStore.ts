@@ -20,20 +20,21 @@
  */
 export interface BlobStore {
   /**
-   * Stores the bytes and resolves to a reference (`blob://…`) when they are as durable as an append of this storage.
-   * Putting the same bytes twice as one owner returns the same reference.
+   * Stores the bytes and resolves to a reference (`blob://…`) when they are as durable as an append of this storage. If
+   * one owner puts the same bytes twice, both calls return the same reference.
    *
-   * @param generation - the generation of the log's owner. It is part of the reference, so owners never share a blob.
+   * @param generation - the generation of the log's owner. It is part of the reference, so two owners never share a
+   * blob.
    * @param encoding - the content type, for people who inspect the storage. The reference ends in `.gz` for `"gzip"`.
    * Defaults to JSON text. The bytes are stored unmodified in both cases.
    */
   put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string>;
-  /** Returns the bytes, which match the hash in the reference. `undefined` if the agent has no such blob. */
+  /** Returns the bytes. They must match the hash in the reference. `undefined` if the agent has no such blob. */
   get(agentId: string, reference: string): Promise<Uint8Array | undefined>;
   /**
    * Copies a blob to another agent, which the caller owns, under the same reference. The copy is as durable as a blob
    * from `put`. Resolves to `false` if the first agent has no such blob. A storage may share the bytes instead of
-   * copying them. If the method is missing, the library reads the blob and puts it.
+   * copying them. If the method is missing, the library reads the blob and stores the bytes with `put`.
    */
   copy?(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean>;
   /** Deletes a blob. Does nothing if the blob is missing. */

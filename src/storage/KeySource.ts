@@ -9,8 +9,8 @@ export interface WrappingKey {
   /** Encrypts a data key of 32 bytes. @param context identifies the key, as additional authenticated data */
   wrap(dataKey: Uint8Array, context: string): Promise<Uint8Array>;
   /**
-   * Returns the data key that `wrap` encrypted with the same context, or `undefined` for any other bytes. A rejection
-   * means that the service failed. Lists then also fail. Called whenever an agent is opened.
+   * Returns the data key that `wrap` encrypted with the same context, or `undefined` for any other bytes. Reject only
+   * if the service failed, because lists then also fail. Called whenever an agent is opened.
    */
   unwrap(wrapped: Uint8Array, context: string): Promise<Uint8Array | undefined>;
 }

@@ -90,9 +90,9 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
   }
 
   /**
-   * Adds a whole checkpoint from outside a run and owns the agent meanwhile. The first call reads the agent's log, and
-   * later calls read only new entries. Of the stored large values, it reads only the values of the parent checkpoint.
-   * Runs do not use this method, because they write only new records.
+   * Adds a whole checkpoint from outside a run, and owns the agent meanwhile. The first call reads the agent's log.
+   * Later calls read only new entries. Large values are read only if the parent checkpoint has them. Runs do not use
+   * this method, because they write only new records.
    *
    * @throws AgentBusyError if the agent is running.
    * @throws AlreadyExistsError if the id is in use or the version is not above the last version.

@@ -18,7 +18,7 @@ export interface LogStorage {
   getLatestCheckpoint(agentId: string): Promise<AgentCheckpointData | undefined>;
 }
 
-/** Whether a provider offers a log, which the library then uses instead of the three methods. */
+/** Whether a provider offers a log. If so, the library uses the log and not the three methods. */
 export function offersLog<Provider extends PersistenceStorageProvider>(
   provider: Provider,
 ): provider is Provider & LogStorage {

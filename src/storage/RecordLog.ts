@@ -15,8 +15,8 @@ export interface LogCapabilities {
   /** `"many"` if processes on several machines may use the storage concurrently. */
   readonly machines: "one" | "many";
   /**
-   * The part of an agent that survives until the agent is opened again. If omitted, all records survive. Otherwise the
-   * agent cannot wait for a response to a request.
+   * The part of an agent that survives until the agent is opened again. If omitted, all records survive. If set, the
+   * agent cannot wait for an answer to a request.
    */
   readonly keeps?: "checkpoints" | "nothing";
   /**
@@ -56,7 +56,7 @@ export interface LogOwner {
   readonly incarnation?: string;
   /**
    * Set if the caller refuses an agent that does not exist. The storage may then return an empty log that rejects
-   * appends, instead of creating files for the agent. Ignored by default.
+   * appends, so that it need not create files for the agent. A storage may ignore this field.
    */
   readonly mustExist?: boolean | undefined;
 }
@@ -138,7 +138,7 @@ export interface ListOptions {
 
 /** The content of one atomic append. */
 export interface LogAppend {
-  /** Unique in the log. Repeating an append with the same id at the same position is acknowledged. */
+  /** Unique in the log. If an append with the same id is repeated at the same position, it is acknowledged. */
   readonly id: string;
   /** Plain JSON. The storage must not change the records and must copy them if it keeps them. */
   readonly records: Entry["records"];
@@ -147,8 +147,8 @@ export interface LogAppend {
   /** Whether the records contain a snapshot, so that a reader may start here. */
   readonly snapshot?: boolean;
   /**
-   * Whether the owner releases the log next. A storage may release it in the same write. It may ignore this field,
-   * because the owner calls `release` in any case.
+   * Whether the owner releases the log next. A storage may release the log in the same write. It may also ignore this
+   * field, because the owner calls `release` in any case.
    */
   readonly releases?: boolean;
 }
@@ -201,10 +201,10 @@ export interface RecordLog {
    */
   read(agentId: string, options?: ReadOptions): AsyncIterable<Entry>;
   /**
-   * Lists agents, sorted by `order`. An unreadable agent is listed with the status `unreadable` instead of failing the
-   * list. Never omits an agent with a requested status. Only an agent that changes between two requested statuses
+   * Lists agents, sorted by `order`. An unreadable agent is listed with the status `unreadable`, so that the list does
+   * not fail. Never omits an agent with a requested status. Only an agent that changes between two requested statuses
    * during the list may be omitted. If `unreadable` is one of several requested statuses, a log with `narrows` may skip
-   * agents that were last seen in another status.
+   * agents whose last known status was not requested.
    */
   list(options?: ListOptions): AsyncIterable<AgentSummary>;
   /**
@@ -223,18 +223,19 @@ export interface RecordLog {
    */
   encodedAppends?(agentId: string, options?: { readonly upTo?: number }): AsyncIterable<Uint8Array>;
   /**
-   * Creates an agent from the appends of another log and owns it. They are stored byte for byte, so positions, checksums
-   * and generations are preserved. One more append follows them. The operation is atomic and survives crashes. Until it
-   * resolves, the agent has no entries and is not listed. The appends are requested one at a time while the agent is
-   * owned. If the method is missing, agents cannot be forked or moved to this storage.
+   * Creates an agent from the appends of another log, and owns the agent. The appends are stored byte for byte, so
+   * positions, checksums and generations are preserved. One more append follows. The operation is atomic and survives
+   * crashes. Until the promise resolves, the agent has no entries and is not listed. The appends are requested one at a
+   * time while the agent is owned. If the method is missing, agents cannot be forked or moved to this storage.
    *
-   * @param last - returns the append that follows them. `position` is the position of the last received append.
-   * `generation` is the new owner's generation, which is above the generations of all these appends and of all earlier
-   * owners. The append must have a summary.
+   * @param last - returns the append that follows the received appends. `position` is the position of the last received
+   * append. `generation` is the new owner's generation, which is above the generations of all these appends and of all
+   * earlier owners. The append must have a summary.
    * @returns the log, positioned at the last append.
    * @throws AlreadyExistsError (`agent_exists`) if the agent has entries.
    * @throws AgentBusyError if the agent has another owner.
-   * @throws CorruptLogError if an append is damaged, does not follow its predecessor or has a generation that is too high.
+   * @throws CorruptLogError if an append is damaged, does not follow its predecessor or has a generation that is too
+   * high.
    */
   receive?(
     agentId: string,
@@ -248,7 +249,8 @@ export interface RecordLog {
    * missing, callers create agents one at a time.
    *
    * @param agents - at most 100 distinct agents.
-   * @returns for each agent, whether this call created it, or an error if that is unknown for this agent only.
+   * @returns for each agent, whether this call created it. An error in its place if this is unknown for only that
+   * agent.
    * @throws StorageError if the storage failed. Some agents are possibly created.
    */
   createMany?(agents: readonly NewAgent[]): Promise<readonly (boolean | Error)[]>;
@@ -256,7 +258,7 @@ export interface RecordLog {
   end?(agentId: string): Promise<LogEnd>;
   /** Returns the owner and its state. `undefined` if the log is free. Does not take ownership. */
   owner(agentId: string): Promise<(LogOwner & { readonly generation: number; readonly state: OwnerState }) | undefined>;
-  /** Requests the owner in any process to stop. The owner's `OwnedLog.lost` aborts at its next renewal or earlier. */
+  /** Requests the owner to stop, in any process. `OwnedLog.lost` of the owner aborts at the next renewal or earlier. */
   requestStop(agentId: string, reason: string): Promise<void>;
   /**
    * Calls a function soon after an owner releases an agent, because a waiting task may then start. Calls may be
@@ -314,8 +316,11 @@ export interface OwnedLog {
   checkStop?(): Promise<void>;
   /** Removes the bytes of all appends that durable `pruned` records name. Rejects if another owner took over. */
   prune(): Promise<void>;
-  /** Deletes the agent. A new one continues its positions and generations. Rejects if another owner took over. */
+  /**
+   * Deletes the agent. A new agent with the same id continues the positions and generations. Rejects if another owner
+   * took over.
+   */
   drop(): Promise<void>;
-  /** Releases the log. Idempotent. A replaced owner leaves the ownership of its successor unchanged. */
+  /** Releases the log. Idempotent. If the owner was replaced, the new owner keeps the log. */
   release(): Promise<void>;
 }

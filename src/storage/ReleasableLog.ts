@@ -5,7 +5,7 @@ import type { LogOwner, OwnedLog, RecordLog } from "./RecordLog.ts";
 import { quoted } from "../errors/AgentPersistenceError.ts";
 import { randomId } from "../internal/randomId.ts";
 
-/** Base class of owned logs that only this process knows. They stay owned until they are released. */
+/** Base class of owned logs that only this process knows. A log stays owned until it is released. */
 export abstract class ReleasableLog {
   readonly #lost = new AbortController();
   readonly #onRelease: () => void;

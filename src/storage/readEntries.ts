@@ -31,7 +31,10 @@ export interface KnownHead {
   readonly index: LogProjection;
   readonly state: AgentState;
   readonly end: ChainLink;
-  /** Whether new entries are added to the index in place, by its only user, or to a copy. */
+  /**
+   * Whether new entries are added to the index itself. Only for the only user of the index. Otherwise they are added to
+   * a copy.
+   */
   readonly grows?: true;
 }
 
@@ -58,8 +61,8 @@ export async function readEntries(
 /**
  * Reads the entries after a known head, or from a newer snapshot.
  *
- * @returns the known index if the log has no new entries. `undefined` if the log no longer contains the end of the
- * known head or was pruned, so the caller must read it again.
+ * @returns the known index if the log has no new entries. `undefined` if the log was pruned or no longer contains the
+ * end of the known head. The caller must then read the whole log.
  */
 export async function readEntriesAfter(
   log: ReadableLog,

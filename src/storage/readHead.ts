@@ -21,7 +21,9 @@ import type { RecordLog } from "./RecordLog.ts";
 import { SnapshotDue } from "./SnapshotDue.ts";
 import type { BlobTexts, DecodedValues } from "../checkpoint/state/ValueReader.ts";
 
-/** The part of a log that its head needs. Dispose it after its last use, for the next reader. */
+/**
+ * The part of a log that the head needs. Dispose this object after its last use, so that the next reader can use it.
+ */
 export interface AgentHead extends Disposable {
   readonly log: AgentLog;
   /** The state of the main line. `undefined` for an agent without records. */
@@ -32,8 +34,8 @@ export interface AgentHead extends Disposable {
 }
 
 /**
- * Reads the head of an agent, with only the required blobs. For a recently read agent, reads only new entries.
- * Otherwise reads from the newest snapshot if that is enough, or else the whole log.
+ * Reads the head of an agent, with only the required blobs. For a recently read agent, reads only new entries. For any
+ * other agent, reads from the newest snapshot. If that is not enough, reads the whole log.
  *
  * @param options.keeps - whether to cache the head for the next reader. Pass `false` to read many agents once. Defaults
  * to `true`.
@@ -153,7 +155,10 @@ async function headIn(
   return state && withParts(log, agentId, { index, state, end }, known);
 }
 
-/** Whether the head needs records before the read entries: messages of a joined branch, or what a redo left. */
+/**
+ * Whether the head needs records from before the read entries: messages of a joined branch, or records that a redo
+ * abandoned.
+ */
 function needsWhole(index: LogProjection): boolean {
   return index.needsWhole || index.merged.some((ordered) => isMerged(recordByValue(index, ordered)));
 }
@@ -204,7 +209,10 @@ class HeadCache {
   readonly #heads = new Map<string, CachedHead & { readonly bytes: number }>();
   #bytes = 0;
 
-  /** Removes and returns a head. A head with nested lines allows only one reader, which returns it with {@link set}. */
+  /**
+   * Removes and returns a head. A head with nested lines allows only one reader. That reader puts it back with {@link
+   * set}.
+   */
   take(agentId: string): CachedHead | undefined {
     const head = this.#heads.get(agentId);
     if (head?.grows) this.#forget(agentId);

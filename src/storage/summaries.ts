@@ -60,7 +60,7 @@ function rankOf(unit: number): number {
   return unit >= 0xd8_00 && unit < 0xe0_00 ? unit + 0x1_00_00 : unit;
 }
 
-/** The prefix of the `order` of logs that are not agents. It sorts after all agents. */
+/** The prefix of the `order` of logs that are not agents. These logs sort after all agents. */
 export const orderBehindAgents = "~~";
 
 /** Lists the agents that match all options, and applies options that the storage does not support. */
@@ -88,7 +88,7 @@ function listStatuses(log: RecordLog, { status, after, readOnly }: ListOptions):
   return mergeSorted(lists, compareSummaries);
 }
 
-/** Whether an agent has a living owner. `false` for an unreadable agent, whose opening then fails. */
+/** Whether an agent has a living owner. `false` for an unreadable agent. Opening that agent then fails. */
 export async function isOwned(log: RecordLog, agentId: string): Promise<boolean> {
   try {
     return (await log.owner(agentId))?.state === "alive";
@@ -116,7 +116,7 @@ export function unreadableSummary(agentId: string, { code, message }: AgentPersi
   };
 }
 
-/** Whether an error concerns a single agent instead of the whole storage. */
+/** Whether an error concerns only a single agent, not the whole storage. */
 export function isAboutOneAgent(error: unknown): error is AgentPersistenceError {
   if (error instanceof StorageError) return error.reason === "permission" || error.reason === "io";
   return AgentPersistenceError.isInstance(error) && codesOfOneAgent.test(error.code);

@@ -6,22 +6,22 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 /** A range of positions, both inclusive. */
 export type PositionRange = readonly [first: number, last: number];
 
-/** The signed part of a seal. Covers all appends since the previous seal, and the append that contains it. */
+/** The signed part of a seal. Covers all appends since the previous seal, and the append that contains this seal. */
 export interface SealContent {
   readonly generation: number;
-  /** The covered positions, in order. The last one is the position of the append with the seal. */
+  /** The covered positions, in order. The last position is that of the append with the seal. */
   readonly covers: readonly PositionRange[];
   /** The digest of each covered append. */
   readonly digests: readonly string[];
   /** The hash of the previous seal. Empty for the first seal of a log. */
   readonly prev: string;
-  /** Whether the seal covers the whole log. Earlier seals then do not count. */
+  /** Whether the seal covers the whole log. If so, earlier seals do not count. */
   readonly whole: boolean;
   /** The next seal follows after at most this number of appends. */
   readonly every: number;
 }
 
-/** A seal, as the last record of an append contains it. */
+/** A seal, in the form in which the last record of an append contains it. */
 export interface Seal extends SealContent {
   readonly signature: string;
 }
@@ -37,7 +37,7 @@ const sealSchema: z.ZodType<Seal & { readonly v: 1 }> = z.object({
   signature: z.string(),
 });
 
-/** The kind of the record that carries the seal of an append without other records. */
+/** The kind of the record that contains the seal if an append has no other records. */
 const carrierKind = "seal";
 
 /** The position of the append that contains a seal. */
@@ -49,7 +49,7 @@ export function firstOf({ covers }: SealContent): number {
   return covers[0]?.[0] ?? 0;
 }
 
-/** Returns the bytes that are signed. They name the agent, so a seal of another agent is invalid. */
+/** Returns the bytes to sign. They contain the id of the agent, so a seal of another agent is invalid. */
 export function signedBytes(agentId: string, content: SealContent): Uint8Array {
   return utf8(textOf(agentId, content));
 }
@@ -63,7 +63,7 @@ function textOf(agentId: string, { generation, covers, digests, prev, whole, eve
   return JSON.stringify(["agent-persistence seal", 1, agentId, generation, covers, digests, prev, whole, every]);
 }
 
-/** Returns the digest of an append without its seal. Equal for a stored append and the append before it was stored. */
+/** Returns the digest of an append without its seal. The digest is the same before and after the append is stored. */
 export function appendDigest(sha256: Sha256, generation: number, id: string, recordsText: string): string {
   return sha256.base64url(`${generation},${JSON.stringify(id)},${recordsText}`);
 }
@@ -102,7 +102,10 @@ export function positionRanges(positions: readonly number[]): readonly PositionR
   return ranges;
 }
 
-/** Returns the covered positions with their digests. A forged seal can have more of one than of the other. */
+/**
+ * Returns the covered positions with their digests. A forged seal can have more positions than digests, or more digests
+ * than positions.
+ */
 export function coveredBy({ covers, digests }: SealContent): readonly (readonly [position: number, digest: string])[] {
   const covered: [number, string][] = [];
   for (const [first, last] of covers)

@@ -4,7 +4,7 @@ export type Sign = (bytes: Uint8Array) => Uint8Array | PromiseLike<Uint8Array>;
 /** Returns whether a signature of {@link Sign} belongs to the bytes. */
 export type Verify = (bytes: Uint8Array, signature: Uint8Array) => boolean | PromiseLike<boolean>;
 
-/** The newest seal of a log, as `keepAt` keeps it. */
+/** The newest seal of a log, in the form that `keepAt` keeps. */
 export interface KeptSeal {
   readonly agentId: string;
   readonly generation: number;
@@ -18,13 +18,16 @@ export interface KeptSeal {
   readonly dropped?: true;
 }
 
-/** A place for the newest seal of each log. Whoever changes the storage must not be able to change it. */
+/**
+ * A place for the newest seal of each log. A person who can change the storage must not be able to change this place.
+ */
 export interface SealKeeper {
   /** Returns the newest seal of a log, or `undefined` if none was written. */
   read(agentId: string): Promise<KeptSeal | undefined>;
   /**
-   * Keeps a seal. Called after its append is durable, and `append` waits for it. A replaced owner may write late. So
-   * ignore a seal if the kept seal has a higher generation, or a higher position in the same generation.
+   * Keeps a seal. Called when the append with the seal is durable. `append` waits for this call. Because a replaced
+   * owner may write late, ignore a seal if the kept seal has a higher generation, or a higher position in the same
+   * generation.
    */
   write(agentId: string, seal: KeptSeal): Promise<void>;
   /** Lists the ids of all kept seals. If the method is missing, `verifySeals` does not find agents that were removed. */

@@ -7,7 +7,7 @@ import type { FoundAppend } from "./checkSeals.ts";
 import type { KeptSeal } from "./SealKeys.ts";
 import { appendDigest, positionRanges, type Seal, type SealContent, sealHash, withSeal } from "./Seal.ts";
 
-/** The end of a log: the newest seal, and the digests of the appends after it. */
+/** The end of a log: the newest seal, and the digests of the later appends. */
 export interface SealedEnd {
   readonly position: number;
   /** The hash of the newest seal. `undefined` if the log has no appends. */
@@ -27,7 +27,7 @@ export interface SealingContext {
   readonly sign: (content: SealContent) => Promise<Seal>;
   /** Keeps that the log will be deleted. Returns the newest kept seal. */
   readonly keepDropping: () => Promise<KeptSeal | undefined>;
-  /** Keeps a seal. Its generation defaults to the generation of the owner. */
+  /** Keeps a seal. The generation of the seal defaults to the generation of the owner. */
   readonly keep: (
     kept: Pick<KeptSeal, "position" | "hash" | "dropped"> & { readonly generation?: number },
   ) => Promise<void>;
@@ -39,9 +39,9 @@ const unsealedStatus = "in_progress";
 /** A sealed log that this process owns. Adds a seal to some of its appends. */
 export class SealingOwnedLog extends OwnedLogWrapper {
   readonly #context: SealingContext;
-  /** The number of appends that wait for a turn. Without any, an append needs no copy. */
+  /** The number of appends that wait for their turn. If none waits, an append need not be copied. */
   #waiting = 0;
-  /** The end of the log after all appends that were passed on. `undefined` until it was read. */
+  /** The end of the log after all appends that were passed on. `undefined` until the end has been read. */
   #end: SealedEnd | undefined;
 
   constructor(agentId: string, owned: OwnedLog, context: SealingContext, end?: SealedEnd) {
@@ -54,7 +54,7 @@ export class SealingOwnedLog extends OwnedLogWrapper {
     return super.damage ?? this.#context.damage;
   }
 
-  /** Notes the end that a read found, so that the first append does not read it again. */
+  /** Notes the end that was read, so that the first append need not read it again. */
   noteEnd(end: SealedEnd): void {
     if (end.position === this.owned.position) this.#end ??= end;
   }
@@ -102,7 +102,10 @@ export class SealingOwnedLog extends OwnedLogWrapper {
     });
   }
 
-  /** Passes on an append without a seal. The log below rejects or acknowledges one that expects another position. */
+  /**
+   * Passes on an append without a seal. If the append expects another position, the wrapped log rejects or acknowledges
+   * it.
+   */
   #append(end: SealedEnd, entry: LogAppend, expectedPosition: number): Promise<number> {
     if (expectedPosition !== end.position) return this.owned.append(entry, expectedPosition);
     this.#end = { ...end, position: end.position + 1, digests: [...end.digests, this.#digestOf(entry)] };

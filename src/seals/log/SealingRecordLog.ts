@@ -21,8 +21,8 @@ export interface SealingRecordLogOptions {
 }
 
 /**
- * Seals the appends of the log below, and compares the log with its seals whenever it is read. Readers of the log below
- * ignore the seals. Blobs need no seal, because the sealed records contain their hashes.
+ * Seals the appends of the wrapped log, and compares the log with its seals whenever it is read. Readers of the wrapped
+ * log ignore the seals. Blobs need no seal, because the sealed records contain the hashes of the blobs.
  */
 export class SealingRecordLog extends RecordLogWrapper<SealingOwnedLog> {
   readonly blobs: BlobStore;
@@ -224,7 +224,7 @@ export class SealingRecordLog extends RecordLogWrapper<SealingOwnedLog> {
   }
 }
 
-/** Adds the appends to a reading while they are passed on. */
+/** Passes on the appends, and adds each to a reading. */
 async function* noted(
   appends: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   reading: SealReading,

@@ -76,13 +76,15 @@ function expectedAppends(seals: readonly TrustedSeal[], start: number | undefine
   return expected;
 }
 
-/** The valid seals of a log, from the newest to the first one. Seals before one of the whole log do not count. */
+/**
+ * The valid seals of a log, from the newest to the oldest. If a seal covers the whole log, earlier seals do not count.
+ */
 class TrustedSeals {
-  /** Newest first. Each one is signed, or the one after it names it. */
+  /** The seals, newest first. Each seal is signed, or the next newer seal contains its hash. */
   readonly seals: TrustedSeal[] = [];
   /** Positions of appends whose seal is missing. */
   readonly missing: number[] = [];
-  /** Positions of invalid seals after the newest valid one. */
+  /** Positions of invalid seals after the newest valid seal. */
   readonly invalid: number[] = [];
   /** Whether the seals reach the start of the log, or the first position to compare. */
   isComplete = false;
@@ -115,7 +117,8 @@ class TrustedSeals {
 }
 
 /**
- * Returns the appends with a seal by the position that the seal names, because an attacker can store them again later.
+ * Returns the appends with a seal by the position that the seal names, because an attacker can store such an append
+ * again later.
  */
 function newestFirst(appends: readonly SealedAppend[]): (SealedAppend & { readonly seal: Seal })[] {
   const hasSeal = (append: SealedAppend): append is SealedAppend & { readonly seal: Seal } => append.seal !== undefined;
@@ -139,7 +142,10 @@ function keptChanges(end: number, { seals }: TrustedSeals, kept: KeptSeal | unde
   return isKnown ? [] : [{ kind: "truncated", position: kept.position }];
 }
 
-/** Whether a later seal of the whole log replaces the kept one. After an import, its position may be lower. */
+/**
+ * Whether a later seal of the whole log replaces the kept seal. After an import, the position of the later seal may be
+ * lower.
+ */
 function isReplaced(seals: readonly TrustedSeal[], { generation, position }: KeptSeal): boolean {
   const oldest = seals.at(-1)?.seal;
   if (!oldest?.whole) return false;
@@ -155,7 +161,7 @@ export interface SealedAppend extends FoundAppend {
   readonly seal: Seal | undefined;
 }
 
-/** Separates the appends of a log from their seals while they are read, and keeps their digests. */
+/** Separates the appends of a log from their seals while the log is read, and keeps the digests of the appends. */
 export class SealReading {
   readonly appends: SealedAppend[] = [];
   readonly #sha256: Sha256;
@@ -189,14 +195,17 @@ interface Known {
   readonly found: ReadonlySet<string>;
 }
 
-/** How many expected and found appends a step consumes, and the change that it names. */
+/** How many expected and how many found appends a step uses, and the change that the step reports. */
 interface Step {
   readonly expected: number;
   readonly found: number;
   readonly changes?: readonly SealChange[];
 }
 
-/** Aligns the appends of a log with the sealed ones, and names each difference. Both are in the order of the log. */
+/**
+ * Aligns the appends of a log with the sealed appends, and names each difference. Both lists are in the order of the
+ * log.
+ */
 function compareDigests(expected: readonly ExpectedAppend[], found: readonly FoundAppend[]): readonly SealChange[] {
   const known = { expected: new Set(expected.map(digestOf)), found: new Set(found.map(({ digest }) => digest)) };
   const changes: SealChange[] = [];

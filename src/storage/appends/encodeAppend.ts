@@ -10,7 +10,7 @@ export interface EncodedAppend {
   readonly summary: AgentSummary | undefined;
 }
 
-/** Encodes the append that follows the end of a log, with its summary. */
+/** Encodes the next append of a log, with its summary. */
 export function encodeAppend(
   agentId: string,
   { id, records, snapshot = false, summary: given }: LogAppend,

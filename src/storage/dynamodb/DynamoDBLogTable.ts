@@ -143,8 +143,8 @@ export class DynamoDBLogTable implements LogTable {
 const maxAttempts = 100;
 
 /**
- * Takes ownership of an agent. First raises the generation, then stores a claim after the last append. The claim
- * occupies the slot in which the previous owner would append next. Returns `undefined` if the agent has another owner.
+ * Takes ownership of an agent. First raises the generation, then stores a claim after the last append. The claim takes
+ * the slot in which the previous owner would append next. Returns `undefined` if the agent has another owner.
  */
 async function takeOver(
   backend: DynamoDBBackend,

@@ -22,7 +22,9 @@ export interface DynamoDBBackend {
   readonly slots: SlotChain;
   readonly reader: SlotReader;
   readonly summaries: Summaries;
-  /** Returns when the rest of a dropped agent expires, in seconds since 1970. `undefined` if it is kept. */
+  /**
+   * Returns when the remaining items of a dropped agent expire, in seconds since 1970. `undefined` if they are kept.
+   */
   expires(): number | undefined;
 }
 
@@ -73,7 +75,7 @@ export class OwnedAgent {
     return this.#store(append, before);
   }
 
-  /** Deletes appends that a stored record already names as removed. Later owners cannot restore them. */
+  /** Deletes appends. A stored record already names them as removed, so later owners cannot restore them. */
   async remove(ranges: readonly TableGap[]): Promise<boolean> {
     if (!(await this.#isOwner())) return false;
     const { summaries, reader, connection } = this.#backend;
@@ -92,7 +94,10 @@ export class OwnedAgent {
     return true;
   }
 
-  /** Claims the next slot, where the log restarts without earlier entries. Later owners remove what a crash left. */
+  /**
+   * Claims the next slot, at which the log restarts without earlier entries. If a crash leaves data, later owners
+   * remove it.
+   */
   async drop(): Promise<boolean> {
     if (!(await this.#isOwner())) return false;
     const { summaries, slots, heads } = this.#backend;
@@ -133,7 +138,7 @@ export class OwnedAgent {
     return true;
   }
 
-  /** Publishes the staged appends by storing one more append in place of the claim. */
+  /** Publishes the staged appends. For this, replaces the claim by one more append. */
   async publish({ generation, start, append }: TablePublication): Promise<boolean> {
     const { heads, slots } = this.#backend;
     if (!(await heads.raise(this.#agentId, this.#owner, this.#generation, generation))) return false;

@@ -9,7 +9,7 @@ export interface Dropped {
   readonly agentId: string;
   readonly generation: number;
   readonly slot: number;
-  /** When the remaining items expire, in seconds since 1970. `undefined` if they are kept. */
+  /** When the remaining items expire, in seconds since 1970. `undefined` if the items are kept. */
   readonly expires?: number | undefined;
 }
 
@@ -28,7 +28,7 @@ export async function sweepDropped(
 
 /**
  * Removes appends. Keeps claims, because an earlier owner could write to an empty slot. For the same reason, keeps the
- * item of an owner's first append, but without its bytes.
+ * item of an owner's first append, but removes the bytes in it.
  */
 export async function removeSlots(
   connection: DynamoDBConnection,

@@ -115,8 +115,8 @@ const optionsSchema = strictOptions(() => ({
 }));
 
 /**
- * Stores blobs as files for a log in another storage. Pass it as the option `blobs` of an SQLite storage. A stored blob
- * survives crashes and power loss. Deleting an agent leaves its files.
+ * Stores blobs as files for a log in another storage. Pass this store as the option `blobs` of an SQLite storage. A
+ * stored blob survives crashes and power loss. When an agent is deleted, its files stay.
  *
  * @throws InvalidInputError if an option is unknown or invalid.
  */
@@ -129,7 +129,7 @@ export class FileBlobStore extends AgentBlobs {
     super({ disk: new Disk(fileSystem, clock), sha256, tasks: join(resolve(directory), "tasks") });
   }
 
-  /** Runs once per agent, because a crash may have left only some of its directories. */
+  /** Creates the directories of an agent. Runs once per agent, because a crash may have left only some of them. */
   protected override async makeFolders(disk: Disk, folder: AgentFolder): Promise<void> {
     if (this.#made.has(folder.path)) return;
     await ensureAgentFolder(disk, folder);

@@ -23,7 +23,7 @@ export class FileOwnedLog extends LeasedOwnedLog<EncodedAppend> {
   readonly #backend: FileBackend;
   readonly #folder: AgentFolder;
   readonly #state: StateFile;
-  /** The segment as it was published, while it is unchanged and no other owner can have replaced it. */
+  /** The published segment. Set while the segment is unchanged and no other owner can have replaced it. */
   #opened: { readonly segment: Segment; readonly untilMs: number } | undefined;
   #taken: Held;
   #rebuilt: RebuiltSummary | undefined;
@@ -58,7 +58,7 @@ export class FileOwnedLog extends LeasedOwnedLog<EncodedAppend> {
 
   /**
    * Starts the lease, which began when the claim was published, and repairs an unsettled `state.json` of the previous
-   * owner. A short owner needs no `.alive` file, because others wait for a whole lease in any case.
+   * owner. An owner that ends soon needs no `.alive` file, because other processes wait for a whole lease in any case.
    */
   async start(taken: Taken): Promise<void> {
     const { clock, leaseMs } = this.#backend;
@@ -119,7 +119,7 @@ export class FileOwnedLog extends LeasedOwnedLog<EncodedAppend> {
     await settling.catch(() => {});
   }
 
-  /** Reads the lines before the log is changed, so a failure to read them does not end the ownership. */
+  /** Reads the lines before the log is changed. So if a line cannot be read, the owner keeps the log. */
   protected async storeReceived(received: StoredAppends, last: LastAppend): Promise<EncodedAppend> {
     if (received.generation > this.generation)
       await this.#continueAs(() => leaveOutNumbers(this.#backend, this.#folder, this.#taken, received.generation));
@@ -180,7 +180,8 @@ export class FileOwnedLog extends LeasedOwnedLog<EncodedAppend> {
   }
 
   /**
-   * Writes `state.json` while this owner has the lease, which is checked again because a process may sleep meanwhile.
+   * Writes `state.json` while this owner has the lease. The lease is checked again, because the process may have slept
+   * meanwhile.
    */
   async #writeState<Result>(write: () => Promise<Result>): Promise<Result> {
     await this.#assertHeld();
@@ -191,7 +192,10 @@ export class FileOwnedLog extends LeasedOwnedLog<EncodedAppend> {
     });
   }
 
-  /** Removes the `state.json` that a replaced owner wrote, because the log of its successor may end elsewhere. */
+  /**
+   * If this owner was replaced, removes the `state.json` that it wrote, because the log of the new owner may end
+   * elsewhere.
+   */
   async #orWithdraw<Result>(action: () => Promise<Result>): Promise<Result> {
     try {
       return await action();
@@ -230,7 +234,10 @@ export class FileOwnedLog extends LeasedOwnedLog<EncodedAppend> {
     if (this.replaced) throw this.replaced;
   }
 
-  /** Leaves a stop request that arrived before the first renewal. The next owner removes it. */
+  /**
+   * Removes the files of the owner. A stop request that arrived before the first renewal stays, and the next owner
+   * removes it.
+   */
   async #removeFiles(generation: number): Promise<void> {
     if (!this.#wrote && !this.lost.aborted) return;
     await this.#backend.disk.unlink(this.#folder.alive(generation));

@@ -44,11 +44,11 @@ import type { z } from "zod";
 export interface FileRecordLogOptions {
   /** Defaults to `.agent-persistence` in the working directory. Created when the first agent is opened. */
   readonly directory?: string | undefined;
-  /** The lease in milliseconds. An owner renews it every third of it. Defaults to 15,000. */
+  /** The lease in milliseconds. An owner renews its lease after every third of this time. Defaults to 15,000. */
   readonly leaseMs?: number | undefined;
   /**
-   * The size of a reserve file for a full device, in bytes. The file is removed when `prune()` or `deleteAgent()` runs
-   * out of space, and created again afterwards. 0 disables it. Defaults to 262,144.
+   * The size of a reserve file for a full device, in bytes. When `prune()` or `deleteAgent()` runs out of space, the
+   * file is removed, and created again afterwards. With 0, there is no reserve file. Defaults to 262,144.
    */
   readonly reserveBytes?: number | undefined;
   /** Defaults to `nodeFileSystem`. */
@@ -208,9 +208,9 @@ export class FileRecordLog implements RecordLog {
   }
 
   /**
-   * Copies the intact start of a damaged agent into another storage, to be used in its place. The damaged agent is only
-   * read. The copy contains the intact appends from the first one up to the damage, byte for byte, so checkpoints keep
-   * their ids. It lacks all later records, including recorded effects. Reads every file of the agent.
+   * Copies the intact start of a damaged agent into another storage, to be used in place of the damaged agent. The
+   * damaged agent is only read. The copy contains all appends before the damage, byte for byte, so checkpoints keep
+   * their ids. It does not contain later records, even if they recorded effects. Reads every file of the agent.
    *
    * @param to - a storage without an agent of this id.
    * @throws AlreadyExistsError if `to` already has the agent. Writes no data in this case.
@@ -221,7 +221,7 @@ export class FileRecordLog implements RecordLog {
     return salvageAgent(this.#side(agentId), to.#side(agentId));
   }
 
-  /** Reports only owners in this process. Callers must poll for others. */
+  /** Reports only owners in this process. To notice other owners, callers must poll. */
   async watch(onChange: () => void): Promise<LogWatch> {
     this.#owned.assertOpen();
     return this.#owned.watchers.watch(onChange);
@@ -264,7 +264,7 @@ export class FileRecordLog implements RecordLog {
   }
 }
 
-/** The log of an agent that must exist and does not. It has no owner and no files. */
+/** Returns the log for an agent that must exist but does not. This log has no owner and no files. */
 function absentLog(agentId: string): OwnedLog {
   const error = new StorageClosedError(`The log of agent ${JSON.stringify(agentId)}, which does not exist,`);
   const end = async () => {};

@@ -54,8 +54,8 @@ const scheme = "blob://";
 const references = /blob:\/\/[0-9a-f]{64}-[0-9]+(?:\.gz)?/g;
 
 /**
- * Removes unreferenced blobs of earlier owners. Such a blob remains if its owner crashed before it wrote the line that
- * refers to it. Blobs of this owner are kept, because their line may still be written.
+ * Removes unreferenced blobs of earlier owners. An unreferenced blob remains if an owner crashed before it wrote the
+ * line that refers to the blob. Blobs of the current owner are kept, because their lines may still be written.
  *
  * @param lines - all lines of the log.
  */

@@ -9,7 +9,7 @@ import { type EncodedAppend, encodeAppend } from "../appends/encodeAppend.ts";
 import { type FileBackend, newClaim } from "./owner/FileBackend.ts";
 import type { Held } from "./takeover/takeOwnership.ts";
 
-/** Copied lines and their following append, which are durable but not yet part of a log. */
+/** Copied lines and the append after them. They are durable, but not yet part of a log. */
 export interface ReceivedSegment {
   readonly file: DiskFile | undefined;
   readonly claim: Claim;

@@ -31,7 +31,7 @@ export interface SalvageReport {
   readonly lastCheckpointId?: string;
   /** The positions of intact appends that were skipped because an earlier append is damaged. */
   readonly unreachable: readonly number[];
-  /** References in the copy to missing or damaged blobs, whose values cannot be read. */
+  /** References in the copy to blobs that are missing or damaged. The values of these blobs cannot be read. */
   readonly lostBlobs: readonly string[];
 }
 
@@ -132,7 +132,10 @@ async function copyBlobs(source: SalvageSide, target: SalvageSide, appends: read
   return lost;
 }
 
-/** An encrypted append names its blobs. Their references do not contain the hash of the stored bytes. */
+/**
+ * Returns the blobs that an encrypted append names. The references to these blobs do not contain the hash of the stored
+ * bytes.
+ */
 function namesOfEncrypted({ kind, blobs }: LogRecord & { readonly blobs?: unknown }): readonly string[] {
   const names = kind === "encrypted" && Array.isArray(blobs) ? (blobs as readonly unknown[]) : [];
   return names.filter((name): name is string => typeof name === "string");

@@ -35,7 +35,7 @@ export abstract class LeasedOwnedLog<
   readonly #onEnd: () => void;
   readonly #turns = new Mutex();
   #end: ChainLink;
-  /** The end of the log after all queued appends. If one fails, all later ones also fail. */
+  /** The end of the log after all queued appends. If one append fails, all later appends also fail. */
   #expectedEnd: ChainLink;
   /** Set once this owner has ended. */
   #ended: Error | undefined;
@@ -95,8 +95,8 @@ export abstract class LeasedOwnedLog<
   }
 
   /**
-   * Copies the appends of another log into this empty log, and adds one more. The log stays empty until all are stored.
-   * A release ends the copy, unless a subclass takes a turn for it.
+   * Copies the appends of another log into this empty log, and adds one more append. Until all are stored, the log
+   * stays empty. A release ends the copy, unless a subclass copies in a turn of its own.
    */
   async receive(received: StoredAppends, last: LastAppend): Promise<void> {
     if (this.damage) throw this.damage;

@@ -45,7 +45,7 @@ export class OwnedLogs<Owned extends LeasedOwnedLog> {
     return undefined;
   }
 
-  /** Keeps a log that was just taken until {@link delete}. @param start - the last step of its open. */
+  /** Keeps a log that was just taken, until {@link delete}. @param start - the last step of opening the log. */
   async add(owned: Owned, start: () => Promise<void> = async () => {}): Promise<Owned> {
     this.#owned.add(owned);
     await start();

@@ -40,12 +40,14 @@ export class Sightings {
   }
 }
 
-/** More than the number of owners that fail to release their logs at the same time. */
+/**
+ * A limit that is never reached in practice: the number of owners that could not release their logs at the same time.
+ */
 const mostFinished = 10_000;
 
 /**
- * Adds an owner of this process that was not released. Forgets the oldest ones, which other owners then notice when
- * they are silent.
+ * Adds an owner of this process that was not released. If there are too many, forgets the oldest. Other processes can
+ * replace a forgotten owner when it has been silent.
  */
 export function addFinished(finished: Set<string>, owner: string): void {
   finished.add(owner);

@@ -67,7 +67,7 @@ function placeOf(place: Place, listed: readonly Listed[]): number {
   return countFirst(listed, (other) => compareSummaries(other, place) < 0);
 }
 
-/** Returns how many items pass the test. They are first in the list. */
+/** Returns how many items pass the test. All items that pass are at the start of the list. */
 function countFirst(listed: readonly Listed[], passes: (item: Listed) => boolean): number {
   let [low, high] = [0, listed.length];
   while (low < high) {

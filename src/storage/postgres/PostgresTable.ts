@@ -70,7 +70,10 @@ export class PostgresTable implements LogTable {
     return row && headOf(row);
   }
 
-  /** Leaves out the end if the newest line differs from the row, which is newer after a wait for an append. */
+  /**
+   * Claims an agent. Omits the end if the newest line does not match the row: after a wait for an append, the row is
+   * newer.
+   */
   async claim(agentId: string, { owner }: TableClaim, replaced?: TableSighting): ReturnType<LogTable["claim"]> {
     const { agents, appends } = this.#connection.names;
     // An update before the insert writes less than `ON CONFLICT DO UPDATE`, which locks the row first.

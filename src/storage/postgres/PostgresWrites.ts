@@ -25,8 +25,8 @@ export class PostgresWrites {
   }
 
   /**
-   * Inserts one row and updates the summary, and renews the lease or releases the agent. Uses a function of the schema,
-   * which a connection plans only once.
+   * Inserts one row, updates the summary, and renews the lease or releases the agent. Uses a function of the schema,
+   * because a connection plans a function only once.
    */
   append(append: TableAppend, releases: boolean): PostgresStatement {
     const { values, given } = valueList(2);
@@ -35,7 +35,8 @@ export class PostgresWrites {
   }
 
   /**
-   * Returns the ids of the created agents. Sorts them, so that concurrent statements wait for each other in one order.
+   * Returns the ids of the created agents. The agents are sorted, so that concurrent statements wait for each other in
+   * one order.
    */
   create(creations: readonly TableCreation[]): PostgresStatement {
     const { agents, appends, summaries, channel } = this.#names;

@@ -149,9 +149,9 @@ END`;
 }
 
 /**
- * Returns the SQL function that adds an owner's next append and its summary, and removes the owner if `releases`. The
- * older function with this name has no such parameter. Processes of earlier versions still call it. An `UPDATE` before
- * an `INSERT` writes less than `ON CONFLICT`, which locks the row first.
+ * Returns the SQL function that adds an owner's next append and its summary, and removes the owner if `releases`. An
+ * older function with the same name does not have this parameter. Processes of earlier versions still call the older
+ * function. An `UPDATE` before an `INSERT` writes less than `ON CONFLICT`, which locks the row first.
  */
 function turnFunction(names: PostgresNames): string {
   const { agents, appends, summaries, channel } = names;

@@ -13,31 +13,34 @@ export interface LogTable {
   readonly name: string;
   readonly capabilities: LogCapabilities;
   /**
-   * Classifies an error of the database. `unavailable` means that the call was possibly executed, and the log retries
-   * an append. All other failures end the ownership immediately. If the method is missing, all errors are
+   * Classifies an error of the database. `unavailable` means that the call may have been executed. In this case, the
+   * log retries an append. Any other failure ends the ownership immediately. If the method is missing, all errors are
    * `unavailable`.
    */
   reasonOf?(error: unknown): StorageFailure;
   /**
-   * Returns advice for an error of the database, as a sentence. If it returns `undefined` or is missing, the message
-   * uses the advice for the category of the failure.
+   * Returns advice for an error of the database, as a sentence. If the method returns `undefined` or is missing, the
+   * message has the advice for the category of the failure.
    */
   adviceOn?(error: unknown): string | undefined;
-  /** Stores the blobs of agents, and removes them with their agent. Without it, pass a `BlobStore`. */
+  /** Stores the blobs of agents, and removes them together with their agent. If it is missing, pass a `BlobStore`. */
   readonly blobs?: TableBlobs;
   /** Returns the row of an agent. `undefined` for an agent that was never claimed. */
   head(agentId: string): Promise<TableHead | undefined>;
   /**
-   * Creates a new owner and resolves to its generation, which is one above the last one and starts at 1. Succeeds only
-   * if the agent has no owner. With `replaced`, succeeds only if that owner is still current and did not renew since.
-   * Otherwise resolves to `undefined`. May resolve to a {@link TableClaimed}, so that the log need not read its end.
+   * Creates a new owner and resolves to its generation. Generations start at 1 and increase by one. Succeeds only if
+   * the agent has no owner. With `replaced`, succeeds only if that owner is still current and has not renewed its lease
+   * since. If it does not succeed, resolves to `undefined`. May resolve to a {@link TableClaimed}, so that the log need
+   * not read its own end.
    */
   claim(agentId: string, claim: TableClaim, replaced?: TableSighting): Promise<number | TableClaimed | undefined>;
   /** Renews the owner's lease. Resolves to `undefined` if the agent has another owner or no owner. */
   renew(agentId: string, generation: number, beat: string): Promise<TableRenewal | undefined>;
   /** Removes the owner if this generation still owns the agent. */
   release(agentId: string, generation: number): Promise<void>;
-  /** Stores a stop reason for the owner of this generation, which `renew` returns. Later owners never receive it. */
+  /**
+   * Stores a stop reason for the owner of this generation. `renew` returns this reason. Later owners never receive it.
+   */
   requestStop(agentId: string, generation: number, reason: string): Promise<void>;
   /**
    * Stores an append and its summary if this generation still owns the agent and the append directly follows the last
@@ -67,8 +70,8 @@ export interface LogTable {
    */
   drop(agentId: string, generation: number): Promise<boolean>;
   /**
-   * Stores appends of another log for an empty agent, hidden from all other methods, if this generation still owns the
-   * agent. Otherwise resolves to `false`. If the method is missing, the log cannot receive lines.
+   * If this generation still owns the agent, stores appends of another log for the empty agent. No other method returns
+   * these appends. Otherwise resolves to `false`. If the method is missing, the log cannot receive lines.
    *
    * @param first - `true` for the first of several calls, which discards earlier staged appends.
    */
@@ -80,7 +83,7 @@ export interface LogTable {
   publish?(agentId: string, generation: number, published: TablePublication): Promise<boolean>;
   /** Lists agents with a summary, sorted by the UTF-8 bytes of their `order`, then of their id. */
   list(selection: TableSelection): Promise<TableList>;
-  /** Reports each `release` in any process. Without this method, the log reports only those of its own process. */
+  /** Reports each `release` in any process. Without this method, the log reports only releases in its own process. */
   watch?(onChange: () => void): Promise<LogWatch>;
 }
 
@@ -226,7 +229,10 @@ export interface TableSelection {
   readonly after?: { readonly order: string; readonly agentId?: string | undefined } | undefined;
   /** The maximum number of agents. */
   readonly limit: number;
-  /** The limit if most of the next agents have an owner, for lists that skip them. Defaults to `limit`. */
+  /**
+   * For lists that skip agents with an owner: the limit to use if most of the next agents have an owner. Defaults to
+   * `limit`.
+   */
   readonly passingLimit?: number | undefined;
 }
 

@@ -28,7 +28,7 @@ export interface ClaimedLog extends TableLogEnd {
   readonly agentId: string;
   readonly generation: number;
   readonly session: string;
-  /** The monotonic time before the claim, at which its lease begins. */
+  /** The monotonic time just before the claim. The lease of the owner begins at this time. */
   readonly since: number;
 }
 
@@ -50,7 +50,9 @@ export class TableOwnedLog extends LeasedOwnedLog<TableEncoded> {
   #generation: number;
   /** Whether the last summary of this owner belongs to a run that has ended, so that no worker waits for a release. */
   #isOver = false;
-  /** Set while the generation changes or the owner is released, because a renewal then finds another state. */
+  /**
+   * Set while the generation changes or the owner is released, because a renewal finds another state during this time.
+   */
   #moving = false;
 
   constructor(backend: TableBackend, claimed: ClaimedLog, onEnd: () => void) {

@@ -22,7 +22,10 @@ const storedOwner: z.ZodType<StoredOwner> = z.object({
   leaseMs: z.number().min(1),
 }) as z.ZodType<StoredOwner>;
 
-/** An unreadable owner. It is judged only by its renewals, like an owner on another machine. */
+/**
+ * Stands for an owner that cannot be read. Only its renewals show whether it is alive, as for an owner on another
+ * machine.
+ */
 const unknownOwner: Omit<StoredOwner, "leaseMs"> = { host: "unknown", processId: 0, nonce: "unknown", session: "" };
 
 export interface TableJudgement {
@@ -39,7 +42,10 @@ interface Surroundings {
   readonly oneMachine: boolean;
 }
 
-/** Owners that a failed storage did not release. Other processes only notice their silence, as the process runs. */
+/**
+ * Owners that were not released because the storage failed. This process still runs, so other processes notice only
+ * that these owners are silent.
+ */
 const finished = new Set<string>();
 
 /** Creates claims and determines whether owners are alive, based on their processes and renewals. */
@@ -64,7 +70,10 @@ export class TableOwners {
     return { owner: JSON.stringify(owner), beat: this.beat(0), session };
   }
 
-  /** Returns the value of a renewal: its number, and the time of the clock that this boot shares. */
+  /**
+   * Returns the value of a renewal: the number of the renewal, and the time of the clock that all processes of this
+   * boot share.
+   */
   beat(number: number): string {
     const atMs = this.#surroundings.identity?.sinceBootMs?.();
     return atMs === undefined ? String(number) : `${number} ${Math.floor(atMs)}`;

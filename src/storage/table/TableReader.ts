@@ -61,7 +61,7 @@ export class TableReader {
     }
   }
 
-  /** Yields the encoded appends without removed ones, after checking each one and its link to the previous one. */
+  /** Yields the encoded appends, without removed appends. Checks each append and its link to the previous append. */
   async *encodedAppends(upTo: number | undefined): AsyncGenerator<Uint8Array> {
     const range = { after: 0, upTo };
     const collected = await this.#collect(range);
@@ -129,8 +129,8 @@ export class TableReader {
   }
 
   /**
-   * Reads all rows, and then the removed ranges, before it returns the first row. A concurrent pruning is thus either
-   * fully visible or invisible, regardless of the number of pages.
+   * Reads all rows, and then the removed ranges, before it returns the first row. So a concurrent pruning is visible
+   * completely or not at all, even if there are several pages.
    */
   async #collect(range: TableRange): Promise<Collected> {
     let asked = range;
@@ -241,8 +241,8 @@ export class TableReader {
 }
 
 /**
- * Removes the remaining rows of ranges with missing rows. Such a range is being removed, or a crash interrupted its
- * removal.
+ * If rows of a range are missing, removes the remaining rows of the range. The range is being removed, or a crash
+ * interrupted its removal.
  *
  * @param ranges - sorted and disjoint, like the rows.
  */

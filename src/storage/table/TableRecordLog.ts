@@ -103,7 +103,7 @@ export class TableRecordLog implements RecordLog {
   readonly #retried: Omit<TableBackend, "sha256"> & RetriedTable;
   readonly #sha256: () => Promise<Sha256>;
   readonly #owned: OwnedLogs<TableOwnedLog>;
-  /** The logs with one append that an open has read, until the first read. */
+  /** Logs with a single append. It was read when the log was opened, and is kept until the first read. */
   readonly #whole = new Map<string, { readonly owned: TableOwnedLog; readonly page: TablePage }>();
 
   constructor(table: LogTable, options: TableRecordLogOptions = {}) {
@@ -216,7 +216,9 @@ export class TableRecordLog implements RecordLog {
     return this.#owned.add(owned);
   }
 
-  /** Returns the log of an owned agent if its open has read all of it. Nobody else can append to this log. */
+  /**
+   * Returns the log of an owned agent if the whole log was read when it was opened. Nobody else can append to this log.
+   */
   #takeWhole(agentId: string, { after = 0, upTo }: ReadOptions): TablePage | undefined {
     const { owned, page } = this.#whole.get(agentId) ?? {};
     if (!page || owned?.position !== page.end || after > page.start || upTo !== undefined) return undefined;
@@ -224,7 +226,7 @@ export class TableRecordLog implements RecordLog {
     return page;
   }
 
-  /** Claims a free agent. Otherwise checks whether its owner is alive. */
+  /** Claims an agent if it is free. If it has an owner, checks whether the owner is alive. */
   async #claim(agentId: string, owner: LogOwner): Promise<Claimed> {
     const { owners, clock, leaseMs } = this.#settings;
     const { session, ...claim } = owners.claim(owner);
@@ -248,7 +250,7 @@ export class TableRecordLog implements RecordLog {
     throw busy(agentId, found, leaseMs);
   }
 
-  /** Reads the end after the claim, because the previous owner could append until then. */
+  /** Reads the end of the log after the claim, because the previous owner could append until the claim. */
   async #endOf(agentId: string, { generation, session, last }: Claimed, sha256: Sha256): Promise<TableLogEnd> {
     // The agent was never owned, so its log is empty.
     if (generation === 1) return { end: { position: 0, checksum: "" } };

@@ -7,7 +7,7 @@ import { type Clock, pause } from "../../internal/Clock.ts";
 const [shortestPauseMs, longestPauseMs] = [50, 5_000];
 
 /**
- * Calls a table and resolves in a later turn of the event loop. With a synchronous driver, timers could otherwise not
+ * Calls a table and resolves in a later turn of the event loop. Without this, a synchronous driver would let no timer
  * run between the appends of a run, and leases would expire.
  *
  * @throws StorageError in place of an error of the driver.

@@ -8,9 +8,9 @@ import { TableReader } from "./TableReader.ts";
 const [firstGeneration, noEnd] = [1, { position: 0, checksum: "" }];
 
 /**
- * Creates agents with one append each, and returns which ones this call created. If the response of an attempt was lost,
- * an agent that has the same append counts as created. Returns the error of that attempt for an agent that was deleted
- * or that another owner is creating.
+ * Creates agents with one append each, and returns which of them this call created. If the response of an attempt was
+ * lost, an agent that has the same append counts as created. For an agent that was deleted, or that another owner is
+ * creating, returns the error of that attempt.
  */
 export async function createAgents(
   retried: RetriedTable & { readonly table: LogTable },

@@ -8,8 +8,9 @@ import { tableSummary } from "./listTable.ts";
 import type { TableAppend } from "./LogTable.ts";
 
 /**
- * Encodes the append that follows the end of a log. A table stores the summary in the same write, beside the append. The
- * append of a session or another log that is not an agent also contains it, because archives have no other place for it.
+ * Encodes the next append of a log. A table stores the summary next to the append, in the same write. If the log does
+ * not belong to an agent, such as a session, the append also contains the summary, because archives have no other place
+ * for it.
  */
 export function encodeRow(
   agentId: string,

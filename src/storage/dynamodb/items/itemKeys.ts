@@ -125,7 +125,7 @@ export function dueEntryKey({ status, order, dueAt, agentId }: DuePlace, sha256:
   return { pk: duePartition(status), sk: keyOf(dueKind, numberBytes(Math.floor(dueAt)), name) };
 }
 
-/** Returns the key of the mark of a complete list of due times. It sorts before all agents. */
+/** Returns the key of the mark that a list of due times is complete. This key sorts before all agents. */
 export function dueMarkKey(status: string): ItemKey {
   return { pk: duePartition(status), sk: Uint8Array.of(dueMarkKind) };
 }
@@ -145,7 +145,10 @@ export function sortedPart(place: Uint8Array): Uint8Array {
   return place.subarray(0, maxKeyBytes - 1 - hashBytes);
 }
 
-/** Encodes `order` and id in comparable bytes. UTF-8 bytes shifted by one free the byte 0 as a separator. */
+/**
+ * Encodes `order` and id in bytes that can be compared. The UTF-8 bytes are shifted by one, so that the byte 0 is free
+ * as a separator.
+ */
 export function placeBytes(order: string, agentId: string | undefined): Uint8Array {
   const raised = (text: string) => utf8(text).map((byte) => byte + 1);
   // Without an id, the key sorts after all agents with this order.

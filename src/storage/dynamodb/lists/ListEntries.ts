@@ -29,8 +29,9 @@ export type EntrySelection = Pick<TableSelection, "after" | "dueBefore" | "updat
 const lastPlace = new Uint8Array(1024).fill(0xff);
 
 /**
- * The lists of agents, one per status and one for all agents. An entry means that the agent is possibly at this place
- * of the list. The agent's summary decides. A list may contain outdated entries, but it never misses an agent.
+ * The lists of agents, one per status and one for all agents. An entry means that the agent may be at this place of the
+ * list. Whether it is there, the agent's summary decides. A list may contain outdated entries, but it never misses an
+ * agent.
  */
 export class ListEntries {
   readonly #connection: DynamoDBConnection;
@@ -43,7 +44,10 @@ export class ListEntries {
     this.#due = new DueEntries(connection, sha256);
   }
 
-  /** Adds the entries for the next state of an agent. Until it is stored, they also match the current state. */
+  /**
+   * Adds the entries for the next state of an agent. Until that state is stored, these entries also match the current
+   * state.
+   */
   async put(agentId: string, next: Picture, step: number, current: Picture | undefined): Promise<void> {
     const { generation, status, order } = next;
     const entry = { agent: agentId, order, gen: generation, step };
@@ -59,7 +63,7 @@ export class ListEntries {
     );
   }
 
-  /** Removes the entries of a picture. Keeps entries of the other picture and entries of later steps. */
+  /** Removes the entries of one picture. Entries of the other picture and of later steps stay. */
   async remove(
     agentId: string,
     picture: Picture,

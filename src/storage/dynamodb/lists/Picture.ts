@@ -29,7 +29,9 @@ export interface Removal {
  */
 export interface Pictures {
   readonly generation: number;
-  /** Grows with each write of an owner. A mark has twice the number of its slot. Settling the mark adds one. */
+  /**
+   * Grows with each write of an owner. A mark has twice the number of its slot. When the mark is settled, one is added.
+   */
   readonly step: number;
   readonly current?: Picture | undefined;
   readonly next?: ListMark | undefined;

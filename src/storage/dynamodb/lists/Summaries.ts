@@ -78,7 +78,7 @@ export class Summaries {
     return this.#write(agentId, { generation: removal.generation, step: 2 * removal.slot, current, next: removal });
   }
 
-  /** Settles a mark after its append. Returns the resulting state, or `undefined` if it is unknown. */
+  /** Settles a mark after its append. Returns the resulting state, or `undefined` if the state is unknown. */
   async settle(agentId: string, { pictures, next, obsolete }: Settling): Promise<Pictures | undefined> {
     const settled = { generation: pictures.generation, step: pictures.step + 1, current: next };
     const old = obsolete.filter(({ slot, generation }) => slot !== next.slot || generation !== next.generation);
@@ -87,7 +87,7 @@ export class Summaries {
     return settled;
   }
 
-  /** Settles marks of earlier owners and marks with an unknown outcome, so that their appends may be removed. */
+  /** Settles marks of earlier owners and marks with an unknown outcome. After that, their appends may be removed. */
   async repair(agentId: string, { generation, slot }: Pick<Picture, "generation" | "slot">): Promise<void> {
     const { pictures, current, obsolete } = await this.resolve(agentId);
     if (pictures?.next === undefined) return;

@@ -20,8 +20,8 @@ export class AgentHeads {
   }
 
   /**
-   * Takes ownership under the next generation if the owner is unchanged. The request names the generation that it
-   * follows, so a late or repeated request has no effect.
+   * Takes ownership under the next generation if the owner is unchanged. The request names the previous generation, so
+   * a late or repeated request has no effect.
    */
   async take(agentId: string, { owner, beat }: TableClaim, replaced?: TableSighting): Promise<number | undefined> {
     const seen = await this.get(agentId);

@@ -2,8 +2,8 @@ import type { Attributes, DynamoDBConnection, FoundItem } from "../items/DynamoD
 import { slotKey, slotOf, slotRange } from "../items/itemKeys.ts";
 
 /**
- * The state of a log as its last item records it. Slots of an agent never restart. Positions equal slots minus
- * `offset`, except in the part of a log that was copied from another log.
+ * The state of a log, as the last item of the log records it. Slot numbers of an agent never restart. Positions equal
+ * slots minus `offset`, except in the part of a log that was copied from another log.
  */
 export interface SlotState {
   readonly slot: number;
@@ -70,8 +70,8 @@ export interface LastSlot {
 /**
  * The slots of an agent. Each slot contains an append, or the claim of an owner without appends. An append needs an
  * empty slot or its owner's claim. A claim needs an empty slot or the older claim that was read. Therefore a late or
- * repeated write, or a write after a takeover, finds its slot occupied. Only the bytes of an owner's first append are
- * removed, never the item. Otherwise an earlier owner would find the slot empty.
+ * repeated write, or a write after a takeover, finds its slot occupied. Of an owner's first append, only the bytes are
+ * removed, never the item, because otherwise an earlier owner would find the slot empty.
  */
 export class SlotChain {
   readonly #connection: DynamoDBConnection;

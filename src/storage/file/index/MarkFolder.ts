@@ -29,7 +29,7 @@ const folderName = /^k((?:[0-9a-f]{2})*)$/;
 
 /**
  * The marks of one status, in directories that are named after their lowest key. Concurrent processes may fill
- * directories unevenly, and a directory may contain keys that also fit into a later one.
+ * directories unevenly, and a directory may contain keys that would also fit into a later directory.
  */
 export class MarkFolder {
   readonly #disk: Disk;

@@ -65,8 +65,9 @@ export class StatusIndex {
   }
 
   /**
-   * Marks the next status of an agent, after `state.json` records the change and before the append. A concurrent build
-   * of the index either creates its directory before this check or reads the updated `state.json`.
+   * Marks the next status of an agent, after `state.json` records the change and before the append. If the index is
+   * being built at the same time, the builder either has created its directory before this check, or reads the updated
+   * `state.json`.
    *
    * @returns whether an index exists.
    * @param before - the existing marks of the agent. `undefined` if unknown.
@@ -155,7 +156,10 @@ export class StatusIndex {
     await this.#removeOthers().catch(() => {});
   }
 
-  /** Derives the name from file ids, because a copied index may be older than its agents and has different file ids. */
+  /**
+   * Returns the name of the index. It is derived from file ids: a copied index, which may be older than its agents, has
+   * different file ids and is not used.
+   */
   async #completeName(path: string): Promise<string> {
     const [folder, file] = await Promise.all([this.#disk.stat(this.#path), this.#disk.stat(path)]);
     return `+complete-${folder?.id ?? ""}-${file?.id ?? ""}`;

@@ -73,8 +73,8 @@ export function segmentGenerations(names: readonly string[]): number[] {
 
 /**
  * Creates the directories of an agent and syncs them before use. The syncs run together, because a device finishes
- * several about as fast as one. Syncs existing directories again if they contain no segment, because another process may
- * have created them without a sync.
+ * several syncs about as fast as one. Existing directories without a segment are synced again, because another process
+ * may have created them without a sync.
  */
 export async function ensureAgentFolder(disk: Disk, folder: AgentFolder): Promise<void> {
   const directory = dirname(folder.tasks);

@@ -14,7 +14,7 @@ export interface Segment {
   readonly bytes: Buffer;
   /** `undefined` only if a file system without `link` allowed an incomplete claim. */
   readonly claim: Claim | undefined;
-  /** `undefined` for an abandoned segment, whose owner never completed its open. */
+  /** `undefined` for an abandoned segment, whose owner ended before it had opened the log. */
   readonly open: Open | undefined;
   /** The lines that were copied from older segments. */
   readonly carried: LineRange;
@@ -98,7 +98,9 @@ export function parseClaim(agentId: string, generation: number, path: string, li
   throw new CorruptLogError(agentId, { file: path, line: 1 }, found);
 }
 
-/** Parses `open` and checks the copied lines, because `open` may be durable although they are not. */
+/**
+ * Parses `open` and checks the copied lines. They are checked because `open` may be durable although the lines are not.
+ */
 function parseOpen(bytes: Buffer, carried: LineRange, end: number, sha256: Sha256): Open | undefined {
   const open = decodeControl("open", bytes.subarray(carried.end, end), sha256);
   return open?.carried === sha256.base64url(bytes.subarray(carried.start, carried.end)) ? open : undefined;

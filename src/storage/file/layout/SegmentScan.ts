@@ -37,8 +37,8 @@ export class SegmentScan {
   }
 
   /**
-   * Yields the entries in a range, oldest first. Stops before an invalid last line, which is an incomplete append after
-   * a crash, and returns it. An invalid line before a valid line is damage.
+   * Yields the entries in a range, oldest first. An invalid last line is an incomplete append after a crash. It is not
+   * yielded but returned. An invalid line before a valid line is damage.
    */
   *entries(segment: Segment, range: LineRange): Generator<FoundEntry, LineRange | undefined> {
     let lastPosition: number | undefined;

@@ -12,7 +12,9 @@ export interface Claim extends ProcessFacts {
   readonly nonce: string;
   /** The lease of the owner in milliseconds. `undefined` in segments of earlier versions. */
   readonly leaseMs?: number | undefined;
-  /** The previous generation, if numbers in between are skipped. Defaults to the number before this one. */
+  /**
+   * The previous generation, if numbers in between are skipped. Defaults to the generation of this segment minus one.
+   */
   readonly after?: number | undefined;
 }
 
@@ -38,7 +40,7 @@ export interface Open {
 export interface ControlLines {
   readonly claim: Claim;
   readonly open: Open;
-  /** The end of the log. Empty if the owner never completed its open, and in logs of earlier versions. */
+  /** The end of the log. Empty if the owner ended before it had opened the log, and in logs of earlier versions. */
   readonly closed: Partial<ChainLink>;
   readonly dropped: { readonly position: number };
   readonly seen: Sighting;
@@ -109,7 +111,7 @@ export function isEnding(line: Buffer, sha256: Sha256): boolean {
   return (["closed", "dropped"] as const).some((kind) => decodeControl(kind, line, sha256) !== undefined);
 }
 
-/** Returns copied lines and the `open` line that validates them, to be written after a claim. */
+/** Returns the bytes to write after a claim: the copied lines, and the `open` line that makes them valid. */
 export function openingBytes(lines: readonly Uint8Array[], open: Omit<Open, "carried">, sha256: Sha256): Buffer {
   const carried = Buffer.concat(lines);
   return Buffer.concat([

@@ -9,7 +9,7 @@ export interface StoredSummary {
   readonly summary: AgentSummary;
   /** The generation of the writer. The state may be outdated under a later owner. */
   readonly generation: number;
-  /** Whether an append that changes the summary is in progress. The log then decides which summary is valid. */
+  /** Whether an append that changes the summary is in progress. If so, the log decides which summary is valid. */
   readonly changing: boolean;
   /** The durable end of the log when the file was written. `undefined` in files of earlier versions. */
   readonly end?: ChainLink | undefined;

@@ -25,7 +25,10 @@ export function newClaim(
   return { format: formatVersion, agentId, generation, ...processFacts(identity), nonce, leaseMs };
 }
 
-/** A reserve file of a few blocks. It is removed to record a deletion on a full device, and created again. */
+/**
+ * A reserve file of a few blocks. If the device is full, it is removed so that a deletion can be recorded. Afterwards
+ * it is created again.
+ */
 export class DiskReserve {
   readonly #disk: Disk;
   readonly #path: string;

@@ -35,8 +35,9 @@ export class OwnedSegment {
   }
 
   /**
-   * Rejects if a higher generation exists. A new owner publishes its segment before it reads the log. If this listing
-   * does not show the new segment yet, the new owner still reads all bytes that were synced before the listing.
+   * Rejects if a higher generation exists. If there is a new owner whose segment this listing does not show yet, that
+   * owner still reads all bytes that were synced before the listing, because it publishes its segment before it reads
+   * the log.
    */
   async check(): Promise<readonly number[]> {
     const generations = segmentGenerations((await this.#disk.readdir(this.#folder.checkpoints)) ?? []);
@@ -86,8 +87,8 @@ export async function publishSegment(
 
 /**
  * Publishes the segment that replaces the owner's segment and all older ones. Rejects with `OwnershipLostError` if
- * another owner was faster. The ownership check before the removal is required. Without it, an owner that was suspended
- * could publish under a number that is free only because a later owner removed its segment.
+ * another owner was faster. Ownership must be checked before older segments are removed. Without this check, an owner
+ * that was suspended could publish under a number that is free only because a later owner removed that segment.
  */
 export async function publishReplacement(
   backend: FileBackend,

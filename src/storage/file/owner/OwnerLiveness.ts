@@ -22,13 +22,13 @@ export interface Judgement {
   readonly claim: Claim | undefined;
   /** The delay in milliseconds until an owner that does not renew counts as silent. */
   readonly retryAfterMs: number;
-  /** The whole segment, if its owner has ended it and it is small. */
+  /** The whole segment, if the segment is small and its owner has closed it. */
   readonly bytes?: Buffer;
 }
 
 /**
- * Determines whether owners are alive. An owner is silent if its `.alive` file did not change for its lease, measured
- * by a monotonic clock of this machine. Wall clocks and file times are not trusted.
+ * Determines whether owners are alive. An owner is silent if its `.alive` file did not change for the time of its
+ * lease, measured by a monotonic clock of this machine. Wall clocks and file times are not trusted.
  */
 export class OwnerLiveness {
   readonly #surroundings: Surroundings;
@@ -86,9 +86,9 @@ export class OwnerLiveness {
 }
 
 /**
- * Owners in this process that ended without a `closed` line because the storage failed. Their process is still running,
- * so other processes only notice that they are silent. The set contains ended instead of live owners, because another
- * thread or another copy of this library in the process has separate owners.
+ * Owners in this process that ended without a `closed` line because the storage failed. Because the process still runs,
+ * other processes notice only that these owners are silent. The set contains ended owners, not live owners, because
+ * another thread or another copy of this library in the process has its own owners.
  */
 const finished = new Set<string>();
 
@@ -127,7 +127,7 @@ class OwnerSightings {
     return Math.max(inMemory ?? 0, inFile);
   }
 
-  /** Forgets the observed owners of an agent. The next owner removes their files. */
+  /** Forgets the observed owners of an agent. The next owner removes the files of these observations. */
   forget(agentId: string): void {
     this.#inMemory.forget(agentId);
   }

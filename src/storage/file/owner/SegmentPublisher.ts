@@ -5,8 +5,8 @@ import type { Disk, DiskFile } from "../../../nodejs/Disk.ts";
 
 /**
  * Publishes complete segments. The initial bytes are durable before the segment gets its name, and `link` resolves
- * conflicts between two publishers. A file system without `link` is detected on first use. There, segments are created
- * in place, which is safe for only one process.
+ * conflicts between two publishers. If the file system does not have `link`, this is detected on first use. Segments
+ * are then created in place, which is safe for only one process.
  */
 export class SegmentPublisher {
   readonly #disk: Disk;
@@ -86,7 +86,9 @@ export class SegmentPublisher {
     await this.#disk.unlink(file.path).catch(() => {});
   }
 
-  /** Without hard links, checks for the name and then renames, which is safe for only one process. */
+  /**
+   * Gives a file its name. Without hard links, checks for the name and then renames. This is safe for only one process.
+   */
   async #name(temporary: string, path: string): Promise<boolean> {
     const outcome = this.#linkSupported ? await this.#disk.link(temporary, path) : "unsupported";
     if (outcome !== "unsupported") return outcome === "linked";
@@ -110,7 +112,7 @@ export class SegmentPublisher {
   }
 }
 
-/** Writes each part while the next one is created. No write is pending when the function returns. */
+/** Writes each part while the next part is created. When the function returns, no write is pending. */
 async function writeAll(file: DiskFile, bytes: AsyncIterable<Uint8Array>): Promise<void> {
   let writing: Promise<void> | undefined;
   try {

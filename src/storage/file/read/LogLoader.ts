@@ -24,7 +24,9 @@ const maxListings = 16;
 export type Reading = Pick<FileBackend, "disk" | "sha256" | "identity">;
 
 export interface LoadOptions {
-  /** For a new owner: the segments below its own, as listed before. The log must contain the known end. */
+  /**
+   * For a new owner: the segments below its own segment, from an earlier listing. The log must contain the known end.
+   */
   readonly below?: { readonly generation: number; readonly listed: ListedSegments };
   /** For a reader in the owner's process, which has checked the directories. */
   readonly own?: OwnLog | undefined;
@@ -34,7 +36,7 @@ export interface LoadOptions {
   readonly needsOlder?: (part: LogPart) => boolean;
   /** The position after which lines of the newest segment are required. Defaults to all. */
   readonly after?: number;
-  /** Reads entries up to this position and ignores later missing ones. Defaults to the end. */
+  /** Reads entries up to this position, and ignores missing entries after it. Defaults to the end. */
   readonly upTo?: number;
 }
 
@@ -46,8 +48,8 @@ export interface OwnLog {
 }
 
 /**
- * Finds the segments of a log. An owner may copy and remove segments at any time, so a missing segment means that a
- * newer one exists. The directory is then listed again.
+ * Finds the segments of a log. An owner may copy and remove segments at any time, so if a segment is missing, a newer
+ * segment exists, and the directory is listed again.
  */
 export class LogLoader {
   readonly #folder: AgentFolder;
@@ -160,7 +162,7 @@ export class LogLoader {
   }
 
   /**
-   * Throws if the end of the log is missing, because a truncated log otherwise looks like a complete one. The last
+   * Throws if the end of the log is missing, because otherwise a truncated log would look like a complete log. The last
    * owner records the end when it closes the log, and `state.json` records the end at the last status change. Ignores
    * missing entries after `upTo`.
    */
@@ -189,10 +191,10 @@ export class LogLoader {
   }
 
   /**
-   * Segments without `open` are abandoned take-overs. Their initial lines were not synced, so power loss may
-   * leave any part of them. These are copies of lines in older segments, except that the last line may be lost there.
-   * No owner appended to such a segment or removed older data. Other content means that an `open` existed and is
-   * damaged.
+   * Checks segments without `open`. Each is an abandoned take-over. Its first lines were not synced, so after a power
+   * loss any part of them may be left. They are copies of lines in older segments. Only the last of these lines may be
+   * lost in the older segment. No owner appended to such a segment or removed older data. If there is any other
+   * content, an `open` existed and is damaged.
    */
   #assertVoid(voids: readonly Segment[], before: number, end: number): void {
     for (const segment of voids) {
@@ -222,7 +224,7 @@ function isUnbroken(before: number, segments: readonly Segment[]): boolean {
 
 type Listing = Pick<ListedSegments, "generations" | "known">;
 
-/** Returns what an owner knows without a listing. A segment may have been removed since. */
+/** Returns the segments that an owner knows without a listing. Some of them may have been removed meanwhile. */
 function givenListing({
   below,
   own,
@@ -242,7 +244,7 @@ export interface LoadedLog {
   readonly from: number;
   /** The highest valid segment. `undefined` for an agent without a log. */
   readonly newest: Segment | undefined;
-  /** The position at which the agent was deleted. `undefined` if it was not, or was created again. */
+  /** The position at which the agent was deleted. `undefined` if the agent was not deleted, or was created again. */
   readonly dropped: number | undefined;
   /** The valid segments, oldest first. Starts with the segments in `newest.open.base` and ends with the newest. */
   readonly parts: readonly LogPart[];
@@ -274,7 +276,7 @@ export function tornTailOf({ newest, torn }: LoadedLog, cut: LineRange | undefin
   return { file: newest.path, line: lineNumberAt(newest.bytes, cut.start), bytes: cut.end - cut.start };
 }
 
-/** The number of bytes to read first from each end of a file. It is doubled until it suffices. */
+/** The number of bytes to read first from each end of a file. It is doubled until enough has been read. */
 const chunkBytes = 64 * 1024;
 
 /**

@@ -14,9 +14,7 @@ import { isEnding } from "../layout/controlLine.ts";
 import { type LoadedLog, LogLoader, type LogPart, type OwnLog, type Reading, tornTailOf } from "./LogLoader.ts";
 
 const prunedText = Buffer.from('"kind":"pruned"');
-/**
- * Part of the text, because Node searches for a text of up to seven bytes several times faster than for a longer one.
- */
+/** Only a part of the text, because Node finds a text of up to seven bytes several times faster than a longer text. */
 const prunedEnd = prunedText.subarray(-7);
 const summaryText = Buffer.from('"summary":{');
 
@@ -239,7 +237,10 @@ function* linesWithBackwards({ segment: { bytes }, start, end }: LogPart, text: 
   }
 }
 
-/** Returns the start of the lines after a position, unverified. `undefined` if no line reaches up to it. */
+/**
+ * Returns the start of the lines after a position, without verification. `undefined` if all lines start after the
+ * position.
+ */
 function startAfter(part: LogPart, position: number): number | undefined {
   for (const line of linesBackwards(part.segment.bytes, part)) {
     const found = linkOf(part.segment.bytes.subarray(line.start, line.end));

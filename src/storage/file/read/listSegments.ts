@@ -22,9 +22,9 @@ interface Others {
 }
 
 /**
- * Lists the segments of an agent and detects removed ones, which would otherwise reset the agent to an older state. All
- * other files of an agent are created after the segment of their generation is durable, and a segment is removed only
- * after a higher one exists.
+ * Lists the segments of an agent and detects missing segments. Without this check, a missing segment would reset the
+ * agent to an older state. It is possible because all other files of an agent are created when the segment of their
+ * generation is durable, and a segment is removed only when a higher segment exists.
  *
  * @throws CorruptLogError if segments are missing that other files refer to.
  */

@@ -18,9 +18,9 @@ interface FoundLog {
 }
 
 /**
- * Maintains `state.json` with an agent's status, and the agent's mark in the index. Neither can change atomically with
- * the log. Therefore the file is set to `changing` before an append that changes the status. It gets the new status with
- * the next append, heartbeat or release. Readers of a `changing` file read the log instead.
+ * Maintains `state.json` with an agent's status, and the agent's mark in the index. These files cannot change
+ * atomically with the log. So before an append that changes the status, `state.json` is set to `changing`. It gets the
+ * new status with the next append, heartbeat or release. If a reader finds a `changing` file, it reads the log.
  */
 export class StateFile {
   readonly #folder: AgentFolder;
@@ -49,7 +49,7 @@ export class StateFile {
     this.#isIndexed = await this.#backend.index.mark(this.#name, { summary, generation }, this.#marked?.summary);
   }
 
-  /** Accepts the new status once its append is durable. */
+  /** Accepts the new status when its append is durable. */
   async settle(summary: AgentSummary, generation: number): Promise<void> {
     const before = this.#marked;
     this.#marked = { summary, generation };
@@ -61,7 +61,7 @@ export class StateFile {
     if (this.#isChanging) await this.noteEnd(end);
   }
 
-  /** Records the status and the end of the log, unless the log ended there at the last write. Not synced. */
+  /** Records the status and the end of the log, unless the last write recorded the same end. Not synced. */
   async noteEnd(end: ChainLink): Promise<void> {
     if (!this.#marked || (!this.#isChanging && this.#end?.position === end.position)) return;
     await this.#write({ ...this.#marked, changing: false, end }, false);
@@ -73,7 +73,7 @@ export class StateFile {
     await this.#backend.disk.fsyncDir(this.#folder.path);
   }
 
-  /** Removes the file if it is of this generation. */
+  /** Removes the file if this generation wrote it. */
   async withdraw(generation: number): Promise<void> {
     if ((await readState(this.#backend, this.#name))?.generation === generation) await this.remove();
   }
@@ -110,7 +110,7 @@ export class StateFile {
     return true;
   }
 
-  /** Whether the file matches the log. Reads the log only if it is longer than the file records. */
+  /** Whether the file matches the log. Reads the log only if the log is longer than the file says. */
   async #isCurrent({ summary, end }: StoredSummary, { end: found, summary: last }: FoundLog): Promise<boolean> {
     if (!last && end?.position === found.position) return true;
     const recorded = last ?? (await openReader(this.#backend, this.#folder).lastSummary()).summary;

@@ -197,8 +197,8 @@ function unreadableAt({ of, key }: PlacedMark, summary: AgentSummary): AgentSumm
 }
 
 /**
- * Marks every stored agent in an index whose directory already exists, so owners mark later changes themselves. Marks
- * agents in list order, so that each directory is filled before the next one is created.
+ * Marks every stored agent in an index. The directory of the index already exists, so owners mark later changes
+ * themselves. Marks agents in list order, so that each directory is filled before the next one is created.
  */
 async function markAgents(backend: FileBackend): Promise<void> {
   const { index } = backend;
@@ -213,7 +213,7 @@ interface NamedMark {
   readonly marked: Marked;
 }
 
-/** Returns both statuses of an agent that changes. Its owner may have found no index at the start. */
+/** Returns both statuses of an agent whose status is changing. The owner may have found no index when it started. */
 async function namedMarks(backend: FileBackend, name: string): Promise<readonly NamedMark[]> {
   const { summary, pending, dropped } = await readListed(backend, name);
   if (dropped && !pending) await backend.index.markDropped(name);
@@ -268,7 +268,7 @@ interface ListedSummary {
 }
 
 /**
- * Returns the summary of an agent. Uses `state.json` if the newest owner settled it, and the log otherwise. An
+ * Returns the summary of an agent. Uses `state.json` if the newest owner settled this file, otherwise the log. An
  * unreadable agent is listed as unreadable and does not affect other agents.
  *
  * @param name - the name of the agent's directory.

@@ -17,9 +17,10 @@ const mostCarried = 1024 * 1024;
 const carriedPart = 1 / 64;
 
 /**
- * Copies the last line of the newest segment, because its owner may have crashed before the sync. With only a
- * reference, power loss could remove a line that later lines depend on. An `open` without a following line is possibly
- * not synced either. In this case, its copied lines are copied again and its base is reused.
+ * Copies the last line of the newest segment, because its owner may have crashed before the sync. If the new segment
+ * only referred to this line, a power loss could remove a line on which later lines depend. An `open` without a
+ * following line may also not be synced. In this case, the lines that its owner copied are copied again, and the same
+ * base is used.
  */
 export function copyTail(image: LoadedLog, lastAppended: FoundEntry | undefined): CopiedTail {
   const { newest, from } = image;
@@ -33,10 +34,10 @@ export function copyTail(image: LoadedLog, lastAppended: FoundEntry | undefined)
 
 /**
  * Returns the older segments whose lines the new segment copies, oldest first. The new segment refers to the other
- * segments instead. Copying starts at the oldest segment that is no larger than all newer ones together. Therefore each
- * remaining segment has at least twice the size of the next newer one. A line is copied again only after the later part
- * of the log has doubled. Every open reads the copied lines, so their size is limited. A very long log has a few
- * hundred segments instead.
+ * segments instead. Copying starts at the oldest segment that is no larger than all newer ones together. So each
+ * remaining segment has at least twice the size of the next newer segment, and a line is copied again only when the
+ * later part of the log has doubled. Copied lines are read each time the log is opened, so their size is limited.
+ * Because of this limit, a very long log has a few hundred segments.
  */
 export function segmentsToCarry({ base, carry }: CopiedTail): Open["base"] {
   const tail = carry.reduce((total, lines) => total + lines.length, 0);

@@ -41,7 +41,7 @@ export interface Taken extends Held {
   readonly claimedAtMs: number;
   /** The segment of the new owner. */
   readonly opened: Segment;
-  /** The last summary in the previous segment. `undefined` if only older segments can have one. */
+  /** The last summary in the previous segment. `undefined` if only older segments can have a summary. */
   readonly summary?: AgentSummary;
   /** The content of `state.json` before the take-over. `undefined` if it was not readable. */
   readonly state?: StoredSummary | undefined;
@@ -89,15 +89,15 @@ async function assertFree(
 
 interface Previous {
   readonly listed: ListedSegments;
-  /** Whether no owner can still write to the log, because the last one closed it or there was none. */
+  /** Whether no owner can still write to the log, because the last owner closed it or there was no owner. */
   readonly isClosed: boolean;
   /** The last segment, if it is closed and small. */
   readonly bytes: Buffer | undefined;
 }
 
 /**
- * Publishes the next segment. A closed log does not change, so it is read first, and the claim and the opening are
- * published together. Otherwise the claim is published first, which ends the previous ownership.
+ * Publishes the next segment. A closed log does not change, so it is read first, and the claim and the `open` line are
+ * published together. If the log is not closed, the claim is published first, which ends the previous ownership.
  */
 async function tryNext(
   backend: FileBackend,
@@ -139,7 +139,10 @@ interface Opening extends Pick<Taken, "end" | "summary" | "tornTail"> {
   readonly dropped: boolean;
 }
 
-/** Reads a log that no owner writes to. A faster owner may remove segments meanwhile, which looks like damage. */
+/**
+ * Reads a log to which no owner writes. If another new owner is faster, it may remove segments meanwhile, which looks
+ * like damage.
+ */
 async function readClosed(
   backend: FileBackend,
   folder: AgentFolder,
