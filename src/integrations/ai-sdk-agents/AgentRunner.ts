@@ -42,6 +42,12 @@ interface GenerateResult {
 
 type Rest = Readonly<Record<string, unknown>>;
 
+/** The run that a caller starts or continues. The call may first finish another one. */
+interface RequestedRun {
+  readonly input: CallInput;
+  readonly runId: string | undefined;
+}
+
 export class AgentRunner {
   readonly #hosted: HostedAgents;
   readonly #define: (durable: Durable) => AnyAgent;
@@ -60,7 +66,7 @@ export class AgentRunner {
     const { input, rest, abortSignal: signal } = partsOf(call);
     const given = await givenAnswers(this.#hosted, agentId, input);
     const passes: { last?: unknown } = {};
-    const body = this.#generating(passes, rest, given ? undefined : input);
+    const body = this.#generating(passes, rest, given ? undefined : { input, runId: options.runId });
     const result = await this.#run(agentId, body, (begun) =>
       given
         ? this.#hosted.resume({ agentId, signal, ...answersOf(given) }, begun)
@@ -102,7 +108,7 @@ export class AgentRunner {
         this.#hosted.resume({ agentId, signal, ...answersOf(given) }, body),
       );
     if (options.whenBusy === "join") return this.#joinedStream(agentId, call, options);
-    return this.#streaming(agentId, { rest, input }, (body) =>
+    return this.#streaming(agentId, { rest, ours: { input, runId: options.runId } }, (body) =>
       this.#hosted.run(input, { agentId, signal, ...options }, body),
     );
   }
@@ -161,11 +167,11 @@ export class AgentRunner {
     });
   }
 
-  /** @param ours the requested input. Results of a run with another input are not returned. Defaults to any input. */
-  #generating(passes: { last?: unknown }, rest: Rest, ours: CallInput | undefined): HostedBody<unknown> {
+  /** @param ours the requested run. Results of other runs are not returned. Defaults to any run. */
+  #generating(passes: { last?: unknown }, rest: Rest, ours: RequestedRun | undefined): HostedBody<unknown> {
     return async (loop, stored) => {
       const { agent, tools, input } = this.#begun(loop, stored);
-      const isOurs = ours === undefined || isSameValue(stored, ours);
+      const isOurs = isRequested(ours, loop, stored);
       return runLegs(loop, { tools: tools(), input }, async (next) => {
         const call = { ...(isOurs && rest), ...next, abortSignal: loop.signal };
         const result = (await agent.generate(call as never)) as GenerateResult;
@@ -180,12 +186,12 @@ export class AgentRunner {
     agentId: string,
     {
       rest,
-      input: ours,
+      ours,
       decided: wanted,
       isFollowing = false,
     }: {
       readonly rest: Rest;
-      readonly input?: CallInput;
+      readonly ours?: RequestedRun;
       /** The calls that were decided before the first shown pass. Defaults to showing all passes. */
       readonly decided?: readonly string[];
       readonly isFollowing?: boolean;
@@ -196,9 +202,10 @@ export class AgentRunner {
       let legs: StreamLegs | undefined;
       const body: HostedBody<unknown> = async (loop, stored) => {
         const { agent, tools, input } = this.#begun(loop, stored);
-        const isOurs = ours === undefined || isSameValue(stored, ours);
+        const isOurs = isRequested(ours, loop, stored);
         let isShowing = wanted === undefined;
         const own = new StreamLegs(loop.runId);
+        legs?.complete();
         legs = own;
         if (!isFollowing) this.#streams.set(agentId, own);
         const run = runLegs(loop, { tools: tools(), input }, async (next, { decided }) => {
@@ -261,6 +268,11 @@ export class AgentRunner {
     const input = stored as CallInput;
     return { agent, input, tools: (): readonly HostedTool[] => durable.hostedTools };
   }
+}
+
+function isRequested(requested: RequestedRun | undefined, { runId }: HostedLoop, input: unknown): boolean {
+  if (!requested) return true;
+  return (requested.runId ?? runId) === runId && isSameValue(input, requested.input);
 }
 
 /** Splits the options of a call into the stored input and the rest, such as callbacks and timeouts. */

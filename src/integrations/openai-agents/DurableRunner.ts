@@ -101,6 +101,8 @@ interface Asked {
   readonly options: SdkOptions;
   /** The requested input. The results of a run with another input are not returned. `undefined` accepts any input. */
   readonly input?: StoredInput;
+  /** The requested run id. The results of a run with another id are not returned. `undefined` accepts any id. */
+  readonly runId?: string | undefined;
   /** The state whose decisions apply, even to later requests. */
   readonly state?: AnyState;
   /** Whether the run is only compared with its records. */
@@ -179,7 +181,7 @@ export class DurableRunner {
     const { agentId, runId, unfinished, whenBusy, takeOver, stream = false, ...sdk } = options;
     const own = { agentId, ...withoutUndefined({ runId, unfinished, whenBusy, takeOver }) };
     const stored = await storedInput(input, sdk.session);
-    const asked = whenBusy === "join" ? {} : { input: stored };
+    const asked = whenBusy === "join" ? {} : { input: stored, runId };
     return this.#start({ agent, options: sdk, ...asked }, stream, (signal, body) =>
       this.#agents.run(stored, { ...own, signal }, body),
     );
@@ -301,7 +303,7 @@ export class DurableRunner {
     return new RunResult(waitingState(asked, result.requests, attempt));
   }
 
-  #body({ agent, options, input: asked, executesNothing }: Asked, refusal: AbortController, work: Work): Body {
+  #body({ agent, options, input: asked, runId, executesNothing }: Asked, refusal: AbortController, work: Work): Body {
     return async (loop, found) => {
       const isReopened = async (): Promise<boolean> => {
         await loop.durable();
@@ -318,7 +320,7 @@ export class DurableRunner {
       const input = givenInput(stored);
       const given = { ...options, signal: loop.signal };
       const request: LoopRequest = { runner: this.runner, agent, input, options: given };
-      const isAsked = asked === undefined || isSameValue(stored, asked);
+      const isAsked = (runId ?? loop.runId) === loop.runId && (asked === undefined || isSameValue(stored, asked));
       return inRun(run, undefined, () => (isAsked ? work(run, request) : runLoop(run, request)));
     };
   }

@@ -51,6 +51,15 @@ describe.each(sdks)("an unfinished run before a new run of the AI SDK $version",
     expect(await comparable(await both.generate({ prompt: "Once more." }))).toEqual(generated);
   });
 
+  it("is finished first, even if the new run has another id and the same input", async () => {
+    const first = desk(sdk, { fails: true });
+    await expect(first.agents.for("a").generate({ prompt: "Find 7." })).rejects.toThrow("overloaded");
+    const { agents } = desk(sdk, first);
+    const undisturbed = await comparable(await desk(sdk).agents.for("a").stream({ prompt: "Find 7." }));
+    const both = agents.for("a", { unfinished: "finish_first", runId: "second" });
+    expect(await comparable(await both.stream({ prompt: "Find 7." }))).toEqual(undisturbed);
+  });
+
   it.each(["resume", "resumeStream"] as const)(
     "is shown to a reconnected client as soon as %s is called",
     async (how) => {

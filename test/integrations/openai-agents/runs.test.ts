@@ -63,6 +63,23 @@ describe("a run of an agent of OpenAI Agents", () => {
     expect(model.requests).toHaveLength(5);
   });
 
+  it("before a run with another id and the same input shows only the events of the new run", async () => {
+    let isDown = true;
+    let shown = 0;
+    const { agent } = desk();
+    agent.model = new FakeModel(() => (isDown ? new Error("overloaded") : [says(`answer ${++shown}`)]));
+    const runner = new DurableRunner({ storage: new InMemoryPersistenceStorageProvider() });
+    await expect(runner.run(agent, "Go.", { agentId: "a", runId: "one" })).rejects.toThrow("overloaded");
+    isDown = false;
+    const options = { agentId: "a", runId: "two", stream: true, unfinished: "finish_first" } as const;
+    const second = await runner.run(agent, "Go.", options);
+    const texts: string[] = [];
+    for await (const text of second.toTextStream()) texts.push(text);
+    await second.completed;
+    expect(texts.join("")).toBe("answer 2");
+    expect(second.finalOutput).toBe("answer 2");
+  });
+
   it("is resumed only with its session, and can be resumed after a refusal", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const sessionOf = (sessionId: string) => new PersistenceSession({ storage, sessionId });
