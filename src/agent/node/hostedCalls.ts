@@ -10,6 +10,8 @@ import type { RequestModel, GivenResponse } from "./NodeLlm.ts";
 import type { PlannedCall } from "./NodeTools.ts";
 
 export interface RequestPlace {
+  /** The number of the request in the log. A request after a failed one has the same number. */
+  readonly ordinal: number;
   /** Returns the library's id of the call at an index, which is known before the response arrives. */
   readonly toolCallId: (index: number) => string;
   readonly signal: AbortSignal;
@@ -66,7 +68,10 @@ export async function requestThrough(
   return scope.start(undefined, (signal) => {
     const ask: RequestModel = async (_event, asked) => {
       try {
-        const answer = checkedResponse(await execute({ toolCallId, signal }), { ...event, maxToolCallsPerAnswer });
+        const answer = checkedResponse(await execute({ ordinal, toolCallId, signal }), {
+          ...event,
+          maxToolCallsPerAnswer,
+        });
         visit.run.addUsage(answer.usage);
         const message = scope.withIds(answer.message, "model", ordinal, () => false);
         return (asked.answer = withoutUndefined({ ...answer, message }));

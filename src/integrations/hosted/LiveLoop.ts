@@ -32,7 +32,6 @@ export class LiveLoop implements HostedLoop {
   readonly #within = new ScopedValue<AgentContext>();
   readonly #calls = new ResponseCalls();
   readonly #writer: StreamWriter | undefined;
-  #requests = 0;
   #live = false;
   /** Whether records were added since the last checkpoint of this node. */
   #isUnsaved = false;
@@ -67,8 +66,8 @@ export class LiveLoop implements HostedLoop {
     this.#assertSound();
     const context = this.#here;
     const performed: { error?: unknown } = {};
-    const pieces = context === this.#context ? this.#pieces() : undefined;
     const execute = async (place: RequestPlace) => {
+      const pieces = context === this.#context ? this.#pieces(place) : undefined;
       if (context === this.#context) await this.#saveStep();
       this.#live = true;
       try {
@@ -136,8 +135,7 @@ export class LiveLoop implements HostedLoop {
     }
   }
 
-  #pieces(): ResponsePieces | undefined {
-    const ordinal = this.#requests++;
+  #pieces({ ordinal }: RequestPlace): ResponsePieces | undefined {
     return this.#writer && new ResponsePieces(this.#writer, { runId: this.runId, ordinal });
   }
 

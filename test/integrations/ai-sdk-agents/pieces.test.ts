@@ -48,6 +48,18 @@ const usage = {
 const finish = (unified: string) => ({ type: "finish", finishReason: { unified, raw: unified }, usage });
 const delta = (text: string, id = "t") => ({ type: "text-delta", id, delta: text });
 
+/** Makes each failed request once more. */
+function retrying<Model extends object>(model: Model): Model {
+  return new Proxy(model, {
+    get: (target, key) => {
+      const value: unknown = Reflect.get(target, key, target);
+      if (key !== "doStream") return value;
+      const stream = (call: unknown) => (value as (call: unknown) => Promise<unknown>).call(target, call);
+      return (call: unknown) => stream(call).catch(() => stream(call));
+    },
+  });
+}
+
 function servers(sdk: Sdk) {
   const { tool, ToolLoopAgent } = sdk.ai;
   const [storage, streams, written] = [new InMemoryPersistenceStorageProvider(), new CountedStore(), writtenModel(sdk)];
@@ -58,7 +70,7 @@ function servers(sdk: Sdk) {
       (durable) =>
         new ToolLoopAgent({
           id: "desk",
-          model: durable.model(written.model),
+          model: retrying(durable.model(written.model)),
           tools: durable.tools({ find }, { find: { effect: "none" } }),
           maxRetries: 0,
         }),
@@ -152,6 +164,31 @@ describe.each(sdks)("a client of another server, with the AI SDK $version", (sdk
     await written.write(1, { type: "text-end", id: "t" }, finish("stop"));
     expect(await (await resumed).text).toBe("Right");
     expect(await again.next()).toBeUndefined();
+  });
+
+  it("sees texts while the model writes them after a request that failed", async () => {
+    const { written, one, other } = servers(sdk);
+    const { model } = written;
+    const { doStream } = model;
+    model.doStream = async () => {
+      model.doStream = doStream;
+      throw new Error("overloaded");
+    };
+    const stream = await one.for("a").stream({ prompt: "Find 7." });
+    const attached = textReader((await other.for("a").attach())!);
+    await written.write(0, { type: "stream-start", warnings: [] }, { type: "text-start", id: "t" }, delta("Let "));
+    expect(await attached.next()).toBe("Let ");
+    await written.write(0, delta("me look."), { type: "text-end", id: "t" });
+    await written.write(0, { type: "tool-call", toolCallId: "c", toolName: "find", input: '{"id":"7"}' });
+    await written.write(0, finish("tool-calls"));
+    await written.write(1, { type: "stream-start", warnings: [] }, { type: "text-start", id: "t" }, delta("Found "));
+    const texts: (string | undefined)[] = [];
+    while (texts.at(-1) !== "Found ") texts.push(await attached.next());
+    expect(texts.slice(0, -1).join("")).toBe("me look.");
+    await written.write(1, delta("it."), { type: "text-end", id: "t" }, finish("stop"));
+    expect(await stream.text).toBe("Found it.");
+    expect([await attached.next(), await attached.next()]).toEqual(["it.", undefined]);
+    expect(attached.chunks.map(({ type }) => type)).not.toContain("error");
   });
 
   it("costs at most 20 appends for a response of 1,000 tokens", async () => {
