@@ -199,30 +199,35 @@ export class AgentRunner {
     run: (body: HostedBody<unknown>) => Promise<HostedResult<unknown>>,
   ): Promise<StreamResult> {
     return new Promise<StreamResult>((resolve, reject) => {
-      let legs: StreamLegs | undefined;
+      let shown: StreamLegs | undefined;
+      let whole: StreamLegs | undefined;
+      const complete = () => [whole, shown].forEach((legs) => legs?.complete());
       const body: HostedBody<unknown> = async (loop, stored) => {
         const { agent, tools, input } = this.#begun(loop, stored);
         const isOurs = isRequested(ours, loop, stored);
         let isShowing = wanted === undefined;
-        const own = new StreamLegs(loop.runId);
-        legs?.complete();
-        legs = own;
-        if (!isFollowing) this.#streams.set(agentId, own);
+        complete();
+        const all = new StreamLegs(loop.runId);
+        const own = wanted ? new StreamLegs(loop.runId) : all;
+        [whole, shown] = [all, own];
+        // `attach` shows the passes before the decision, which the caller has seen.
+        if (!isFollowing) this.#streams.set(agentId, all);
         const run = runLegs(loop, { tools: tools(), input }, async (next, { decided }) => {
           const call = { ...(isOurs && rest), ...next, abortSignal: loop.signal };
           const result = (await agent.stream(call as never)) as StreamResult;
           isShowing ||= decided.some((id) => wanted?.includes(id));
-          if (isOurs && isShowing) resolve(own.add(result));
+          const joined = isOurs ? all.add(result) : undefined;
+          if (joined && isShowing) resolve(own === all ? joined : own.add(result));
           return { result, messages: consumed(result, loop.signal) };
         });
         // The caller's stream ends only after the run, so that the next call finds the agent free.
-        return isOurs ? run : run.finally(() => own.complete());
+        return isOurs ? run : run.finally(complete);
       };
       const carriedOut = isFollowing ? run(body) : this.#run(agentId, body, run);
       carriedOut
         .then(
           async (result) => {
-            if (legs?.result) return;
+            if (shown?.result) return;
             if (result.status === "waiting") resolve(await this.#stillWaiting(agentId));
             // A rollback has replaced the calls.
             else if (wanted)
@@ -231,8 +236,8 @@ export class AgentRunner {
           (error: unknown) => reject(error as Error),
         )
         .finally(() => {
-          legs?.complete();
-          if (this.#streams.get(agentId) === legs) this.#streams.delete(agentId);
+          complete();
+          if (this.#streams.get(agentId) === whole) this.#streams.delete(agentId);
         })
         .catch((error: unknown) => reject(error as Error));
     });

@@ -101,14 +101,7 @@ describe.each(sdks)("a client of a durable agent of the AI SDK $version", (sdk) 
     const second = chatServer(sdk, storage);
     expect(await seen(await first.get())).toEqual(withoutIds(asked));
     expect(await seen(await second.get())).toEqual(withoutIds(asked));
-    const approved = {
-      ...asked,
-      parts: asked.parts.map((part) =>
-        part.type === "tool-refund" && part.state === "approval-requested"
-          ? { ...part, state: "approval-responded", approval: { id: part.approval.id, approved: true } }
-          : part,
-      ),
-    } as UIMessage;
+    const approved = withApproval(asked);
     await second.post([user, approved]).then((response) => response.text());
     expect(await second.get()).toBeUndefined();
     const whole = await messageOf((await first.desk.for("a").resumeStream()).toUIMessageStreamResponse());
@@ -116,4 +109,32 @@ describe.each(sdks)("a client of a durable agent of the AI SDK $version", (sdk) 
     expect(whole.parts.filter(({ type }) => type === "tool-refund")).toMatchObject([{ output: "refunded 7" }]);
     expect([first.asked, second.asked].map(({ length }) => length)).toEqual([2, 1]);
   });
+
+  it("gets the whole stream from the process that received the approval, as from any other process", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    const asked = await messageOf(await chatServer(sdk, storage).post([user]));
+    const gate = new Gate();
+    const server = chatServer(sdk, storage, { phase: "before the first response", gate });
+    const posted = server.post([user, withApproval(asked)]);
+    await gate.reached;
+    const [own, elsewhere] = [await server.get(), await chatServer(sdk, storage).get()];
+    gate.open();
+    const whole = await seen(own);
+    expect(whole).toEqual(await seen(elsewhere));
+    const texts = (whole as UIMessage).parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
+    expect(texts).toEqual(["I look for it.", "It costs 9.", "It is refunded."]);
+    const body = await (await posted).text();
+    expect([...body.matchAll(/"type":"text-delta".*?"delta":"([^"]*)"/g)].map(([, part]) => part).join("")).toBe(
+      "It is refunded.",
+    );
+  });
 });
+
+function withApproval(message: UIMessage): UIMessage {
+  const parts = message.parts.map((part) =>
+    part.type === "tool-refund" && part.state === "approval-requested"
+      ? { ...part, state: "approval-responded", approval: { id: part.approval.id, approved: true } }
+      : part,
+  );
+  return { ...message, parts } as UIMessage;
+}
