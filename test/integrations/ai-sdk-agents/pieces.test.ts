@@ -169,7 +169,7 @@ describe.each(sdks)("a client of another server, with the AI SDK $version", (sdk
   it("sees texts while the model writes them after a request that failed", async () => {
     const { written, one, other } = servers(sdk);
     const { model } = written;
-    const { doStream } = model;
+    const doStream = model.doStream.bind(model);
     model.doStream = async () => {
       model.doStream = doStream;
       throw new Error("overloaded");
