@@ -113,6 +113,8 @@ export interface TimerEvent {
 export interface ArrivalEvent {
   readonly name: string;
   readonly schema: z.core.$ZodType;
+  /** Returns whether the tool or node of the request has ended. No code then awaits the event. */
+  readonly isLeft: () => boolean;
   /** Calls `end` when the event may have arrived. Returns a function that stops this. Set by the events' feature. */
   readonly onArrival?: (end: () => void) => () => void;
   /** How long the process waits before the run may end as `waiting`, in milliseconds. Defaults to 0. */

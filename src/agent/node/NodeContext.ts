@@ -17,7 +17,7 @@ import {
   timerRequest,
 } from "../context/InputRequest.ts";
 import { checkedKey } from "../context/StorageKey.ts";
-import { bindContext } from "../feature/ContextBinding.ts";
+import { bindContext, withinOf } from "../feature/ContextBinding.ts";
 import type { InputRequestEvent, TimerEvent, ToolCallEvent } from "../feature/PipelineEvents.ts";
 import { type ApprovalVerdict, approvalRequest, assertApproved } from "../tool/Tool.ts";
 import { CallScope, type ScopeCall } from "./CallScope.ts";
@@ -131,7 +131,11 @@ export class NodeContext implements AgentContext {
     const { schema, timeoutMs: leftMs = Infinity } = options;
     const dueAt = Math.ceil(run.abortGrace.clock.now() + leftMs);
     const question = questionDigest(askedQuestion(eventRequest(name, Infinity)), run.sha256);
-    return this.#sleep({ dueAt, leftMs, mayWait: false, event: { name, schema } }, question) as Promise<Payload>;
+    const isLeft = () => this.#visit.pending.isOver(withinOf(this));
+    return this.#sleep(
+      { dueAt, leftMs, mayWait: false, event: { name, schema, isLeft } },
+      question,
+    ) as Promise<Payload>;
   }
 
   async #sleep(timer: TimerEvent, question = timerQuestion(this.#open.run.sha256)): Promise<unknown> {

@@ -137,12 +137,16 @@ export class NodeExecution {
     });
   }
 
-  /** Resolves when a timer is due. The run can end as `waiting` before that. Rejects like {@link hold}. */
+  /**
+   * Resolves when a timer is due. The run can end as `waiting` before that. Rejects like {@link hold}. Never settles if
+   * the request is dropped.
+   */
   sleep(request: InputRequestEvent, signal: AbortSignal): Promise<void> {
     const { requestId, timer: { leftMs, mayWait, event } = { leftMs: 0, mayWait: false } } = request;
     signal.throwIfAborted();
     if (leftMs <= 0) return Promise.resolve();
-    this.pending.hold(request);
+    // No code awaits a dropped request, so nothing may end it.
+    if (!this.pending.hold(request)) return new Promise(() => undefined);
     if (mayWait) void this.#watch();
     const { clock } = this.run.abortGrace;
     return new Promise((resolve, reject) => {

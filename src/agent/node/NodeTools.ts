@@ -163,7 +163,7 @@ export class NodeTools implements AgentTools {
     const same = accepted.input === planned.input && tool === planned.tool;
     const input = same ? parsed : await checkSchemaAsync(tool.inputSchema, accepted.input, inputOf(tool));
     if (signal.aborted) throw new ToolNotStartedError(tool.name, toolCallId, { cause: signal.reason });
-    if (toolCallId !== planned.toolCallId) visit.pending.rename(planned.toolCallId, toolCallId);
+    visit.pending.enter(planned.toolCallId, toolCallId);
     try {
       return await this.#execute(tool, toolCallId, input, signal);
     } catch (cause) {

@@ -1,5 +1,6 @@
 import type { AbortGrace } from "../feature/FeaturePipeline.ts";
 import type { InputRequestEvent } from "../feature/PipelineEvents.ts";
+import { withinOf } from "../feature/ContextBinding.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 
 interface Work {
@@ -24,8 +25,9 @@ export class PendingWork {
   readonly #onDrop: (request: InputRequestEvent) => void;
   /** Rejects the promises of {@link start} that have not settled. */
   readonly #rejections = new Set<(reason: unknown) => void>();
+  /** The calls whose tools have ended, and `undefined` after the end of the node. */
+  readonly #over = new Set<string | undefined>();
   #started = 0;
-  #isNodeOver = false;
   /** Resolves when some work has settled or started to wait. `undefined` if no code awaits this. */
   #change: Promise<void> | undefined;
   #changed: () => void = () => undefined;
@@ -45,6 +47,7 @@ export class PendingWork {
     const ended = new Promise<void>((resolve) => (end = resolve));
     const work: Work = { id, within, controller, ended, end, detached: false };
     this.#pending.add(work);
+    if (id !== undefined) this.#over.delete(id);
     this.#started++;
     return new Promise((resolve, reject) => {
       this.#rejections.add(reject);
@@ -59,19 +62,31 @@ export class PendingWork {
     });
   }
 
-  rename(id: string, renamed: string): void {
-    for (const work of this.#pending) if (work.id === id) work.id = renamed;
+  /** Marks the tool of a call as running. @param named The id that an interceptor may have given to the call. */
+  enter(id: string, named: string): void {
+    for (const work of this.#pending) if (work.id === id) work.id = named;
+    this.#over.delete(named);
   }
 
   /**
    * Marks a request as unanswered. The request then no longer counts as active work, unless it is a timer that must end
    * in this process.
+   *
+   * @returns false if the tool or node of the request has ended, so that the request is dropped.
    */
-  hold(request: InputRequestEvent): void {
+  hold(request: InputRequestEvent): boolean {
     for (const work of this.#pending) if (work.id === request.requestId) work.request = request;
     this.#started++;
-    if (this.#isNodeOver) this.dropRequests();
+    const within = withinOf(request.context);
+    const isOver = this.isOver(within);
+    if (isOver) this.dropRequests(within);
     this.#changed();
+    return !isOver;
+  }
+
+  /** Returns whether the tool of a call, or the node, has ended. */
+  isOver(within: string | undefined): boolean {
+    return this.#over.has(within);
   }
 
   /** Reports that a held timer has ended and its work continues. */
@@ -94,10 +109,9 @@ export class PendingWork {
     return [...this.#pending].flatMap(({ request }) => (request && onlyWaits(request) ? request : []));
   }
 
-  /** Removes open requests that a settled tool call or node did not await. */
+  /** Removes the open requests of an ended tool call or node. Requests that are held later are dropped then. */
   dropRequests(within?: string): void {
-    // A request that is held later is dropped then.
-    this.#isNodeOver ||= within === undefined;
+    this.#over.add(within);
     for (const work of this.#pending) {
       if (!work.request || work.within !== within) continue;
       this.#pending.delete(work);

@@ -44,7 +44,8 @@ export async function journalReceipt(
   };
   for (;;) {
     const { arrivals } = inbox;
-    const answer = await inbox.take(agentId, { request: requestId, event: timer.event.name, receipts });
+    const asked = { request: requestId, event: timer.event.name, receipts };
+    const answer = timer.event.isLeft() ? undefined : await inbox.take(agentId, asked);
     if (answer) return ended({ answer: writer.value(answer, "the payload of an event") }, answer);
     const left = leftMs(clock, { at, end: dueAt });
     if (left === 0) return ended({ expired: true });
