@@ -45,7 +45,8 @@ export class RunRecorder {
   readonly stored: AgentLog | undefined;
   readonly parent: RunRecorder | undefined;
   readonly structure: StructureRecord;
-  readonly nested = new Set<RunRecorder>();
+  /** The open lines that are nested in this line, each with its newest recorder. */
+  readonly nested = new Map<RecordedLine, RunRecorder>();
   readonly forks = new ParallelStarts();
   readonly recording: Replay | undefined;
   readonly requests: RequestDigest;
@@ -92,7 +93,7 @@ export class RunRecorder {
     this.parent = parent;
     this.structure = from.structure;
     this.#namesNext = head !== undefined;
-    parent?.nested.add(this);
+    parent?.nested.set(line, this);
     this.requests = new RequestDigest(journal.sha256);
     this.recording = from.recording;
     this.calls = from.calls ?? new LineCalls();
@@ -106,13 +107,9 @@ export class RunRecorder {
   /** Called when the first node of the run is known. A new run is durable when this resolves. */
   async begin(run: AgentRun, next: NextStep): Promise<void> {
     const { journal } = this;
-    const { settings, requirements } = run.state;
     const nested = this.#from.nest?.(run);
     if (nested) [this.lane, this.#opening] = nested;
-    const { restored } = this.#from;
-    // If the log has no settings, the settings of the agent are a change.
-    const saved = restored && { settings: this.start.state.settings && settings, requirements, decisions: restored };
-    this.#state = new StateWriter(journal.writer, this.lane, () => journal.clock.now(), saved);
+    this.#writerOf(run.state);
     if (this.newSettings) run.state.configure(this.newSettings);
     this.#takeChanges(run.state);
     if (next.nodeId === "finish") return this.finish(run, next);
@@ -152,7 +149,7 @@ export class RunRecorder {
 
   close(): void {
     this.closed = true;
-    for (const recorder of this.nested) recorder.close();
+    for (const recorder of this.nested.values()) recorder.close();
   }
 
   /** Prepares a node. The state at the start of the node can be saved until later state is saved. */
@@ -187,7 +184,7 @@ export class RunRecorder {
   newBytes(state: RunState): number {
     const { writer } = this.journal;
     const { uploads } = writer;
-    const records = this.#writer.peek(state, this.#node);
+    const records = this.#writerOf(state).peek(state, this.#node);
     writer.withdrawUploads(uploads);
     return records.length > 0 ? valueBytes(records) : 0;
   }
@@ -211,7 +208,7 @@ export class RunRecorder {
   }
 
   async finish(run: AgentRun, { input }: NextStep): Promise<void> {
-    this.parent?.nested.delete(this);
+    this.parent?.nested.delete(this.line);
     if (this.parent) return void (await this.save(run, { node: "finish", input, ended: true }, "room"));
     const end = await this.journal.endFacts?.(input);
     const boundary = this.head ? {} : ({ boundary: true } as const);
@@ -261,7 +258,7 @@ export class RunRecorder {
       : writer.input(plan.input, subjectOf(plan), this.lane, (message) => run.state.history.numberOf(message));
     const check = (fresh: readonly AgentRecord[]) =>
       assertCheckpointFits(this.journal, plan, input, [...this.#unsaved, ...fresh], uploads);
-    this.#pending.push(...this.#writer.take(run.state, this.#node, check));
+    this.#pending.push(...this.#writerOf(run.state).take(run.state, this.#node, check));
     const parent = this.head;
     const record = this.#record(run, plan, input);
     const unsaved = this.#drainUnsaved();
@@ -292,7 +289,7 @@ export class RunRecorder {
   }
 
   get decisions(): readonly DecisionRecord[] {
-    return this.#writer.decisions;
+    return this.#state?.decisions ?? this.#from.restored ?? [];
   }
 
   drainUnsaved(run: AgentRun): AgentRecord[] {
@@ -301,15 +298,20 @@ export class RunRecorder {
   }
 
   #takeChanges(state: RunState): void {
-    this.#pending.push(...this.#writer.take(state, this.#node));
+    this.#pending.push(...this.#writerOf(state).take(state, this.#node));
   }
 
   get #unsaved(): AgentRecord[] {
     return [...this.#opening, ...this.#pending];
   }
 
-  get #writer(): StateWriter {
-    return (this.#state ??= new StateWriter(this.journal.writer, this.lane, () => this.journal.clock.now()));
+  /** @param state The restored state at the first call, which is the saved state if the log contains it. */
+  #writerOf({ settings, requirements }: RunState): StateWriter {
+    const { writer, clock } = this.journal;
+    const { restored: decisions } = this.#from;
+    // If the log has no settings, the settings of the agent are a change.
+    const saved = decisions && { settings: this.start.state.settings && settings, requirements, decisions };
+    return (this.#state ??= new StateWriter(writer, this.lane, () => clock.now(), saved));
   }
 
   #snapshot(
@@ -322,7 +324,7 @@ export class RunRecorder {
     return snapshotOf(record, {
       journal,
       state,
-      writer: this.#writer,
+      writer: this.#writerOf(state),
       run,
       structure: this.structure,
       checkpointId: head?.id ?? "",

@@ -29,7 +29,12 @@ interface LiveRequest extends AskedRequest {
   readonly stopReceiving?: () => Promise<void>;
 }
 
-type Answered = Pick<ReplyEnd, "expired"> & { readonly pending: PendingRequest };
+/** The facts of an answered request that errors name. */
+interface Answered extends Pick<ReplyEnd, "expired"> {
+  /** Only of a timer. */
+  readonly dueAt?: string;
+  readonly expiresAt?: string;
+}
 
 const liveByJournal = new WeakMap<Journal, LiveRequests>();
 const agentsByLog = new WeakMap<RecordLog, Map<string, LiveRequests>>();
@@ -144,8 +149,8 @@ export class LiveRequests implements Disposable {
   #refuseAnswered(requestId: string): false {
     const end = this.#answered.get(requestId);
     const { agentId } = this.#journal;
-    if (end?.pending.kind === "timer") throw new TimerNotAnswerableError(agentId, requestId, end.pending.dueAt);
-    if (end?.expired) throw new RequestNotOpenError("request_expired", agentId, requestId, end.pending.expiresAt);
+    if (end?.dueAt !== undefined) throw new TimerNotAnswerableError(agentId, requestId, end.dueAt);
+    if (end?.expired) throw new RequestNotOpenError("request_expired", agentId, requestId, end.expiresAt);
     if (end) throw new RequestNotOpenError("request_answered", agentId, requestId);
     return false;
   }
@@ -208,7 +213,9 @@ export class LiveRequests implements Disposable {
     const { uploads } = journal.writer;
     const reply = replyRecord(journal, lane, requestId, end());
     assertAnswersFit(journal, nodeId, [reply], uploads);
-    this.#answered.set(requestId, withoutUndefined({ expired: reply.expired, pending }));
+    const dueAt = pending.kind === "timer" ? pending.dueAt : undefined;
+    const { expiresAt } = pending;
+    this.#answered.set(requestId, withoutUndefined({ expired: reply.expired, dueAt, expiresAt }));
     forget();
     this.#open.delete(requestId);
     journal.append([reply, ...this.#statusIfDue(true)]);
