@@ -182,12 +182,12 @@ export class PostgresTable implements LogTable {
 
   async list(selection: TableSelection): Promise<TableList> {
     const { sql, values } = selectAgents(this.#connection.names, selection);
-    const rows = await this.#connection.rows<HeadRow & ListedRow>(sql, ...values);
+    const rows = await this.#connection.rows<ListedRow & (HeadRow | NoHead)>(sql, ...values);
     const agents = rows.map((row) => ({
       agentId: fromUtf8(row.name),
       order: fromUtf8(row.place),
       text: row.summary,
-      head: headOf(row),
+      head: row.generation === null ? { generation: 0, beat: "" } : headOf(row),
     }));
     return { agents, more: agents.length === Number(rows[0]?.size) };
   }
@@ -223,6 +223,10 @@ interface HeadRow {
   readonly beat: string;
   readonly idle: Numeric;
   readonly stop?: string | null;
+}
+
+interface NoHead {
+  readonly generation: null;
 }
 
 /** One append. `line` is null in the list of appends with `pruned` records. */

@@ -185,7 +185,8 @@ export function selectAgents(names: PostgresNames, selection: TableSelection): P
   const lists = selectLists(names, selection, given);
   const first = (columns: string, most: string) => {
     const pages = lists.map((list) => `(${list} ORDER BY place, name LIMIT ${most})`);
-    return `SELECT ${columns} FROM (${pages.join(" UNION ALL ")}) AS s JOIN ${names.agents} AS a ON a.id = s.name
+    // A summary whose name was changed has no agent. It counts, because a short page ends the list.
+    return `SELECT ${columns} FROM (${pages.join(" UNION ALL ")}) AS s LEFT JOIN ${names.agents} AS a ON a.id = s.name
       ORDER BY s.place, s.name LIMIT ${most}`;
   };
   const { passingLimit } = selection;

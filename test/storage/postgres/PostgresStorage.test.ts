@@ -75,6 +75,30 @@ describe("the Postgres storage", () => {
     await log.close();
   });
 
+  it("lists an agent whose name in the list was changed as unreadable, and all agents after it", async () => {
+    const schema = newSchema();
+    const log = await logIn({ schema });
+    const agentIds = Array.from({ length: 120 }, (_, n) => `agent-${n + 100}`);
+    for (const some of [agentIds.slice(0, 100), agentIds.slice(100)])
+      await log.createMany?.(
+        some.map((agentId) => ({
+          agentId,
+          append: { id: "1-1", records: [], summary: exampleSummary(agentId, "queued", { order: agentId }) },
+        })),
+      );
+    const named = "convert_to('agent-105', 'UTF8')";
+    const sql = `UPDATE ${schema}.agent_persistence_summaries SET name = convert_to('x', 'UTF8') WHERE name = ${named}`;
+    await (await pool()).query(sql);
+    for (const options of [{}, { free: true }, { status: ["queued", "unreadable"], free: true }] as const) {
+      const listed = await collect(log.list(options));
+      expect(listed.map(({ agentId }) => agentId)).toEqual(agentIds.map((id) => (id === "agent-105" ? "x" : id)));
+      expect(listed.filter(({ status }) => status !== "queued")).toMatchObject([
+        { agentId: "x", status: "unreadable" },
+      ]);
+    }
+    await log.close();
+  });
+
   it.each([
     ["its last append is missing", "DELETE FROM S.agent_persistence_appends WHERE position = 3"],
     ["its stated end is too low", "UPDATE S.agent_persistence_agents SET position = 1"],
