@@ -6,7 +6,15 @@ import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { Disk } from "../../nodejs/Disk.ts";
 import type { FileSystem } from "../../nodejs/FileSystem.ts";
 import { nodeFileSystem } from "../../nodejs/nodeFileSystem.ts";
-import { AgentFolder, ensureAgentFolder, replaceAtomically } from "./layout/AgentFolder.ts";
+import { StorageError } from "../../errors/storageErrors.ts";
+import { deleteOldest } from "../../internal/deleteOldest.ts";
+import {
+  AgentFolder,
+  ensureAgentFolder,
+  isOfEarlierOwner,
+  removeFiles,
+  replaceAtomically,
+} from "./layout/AgentFolder.ts";
 import { join, resolve } from "node:path";
 import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
@@ -31,31 +39,31 @@ export class AgentBlobs implements BlobStore {
   async get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
     const bytes = await this.getNamed(agentId, reference);
     if (bytes && this.#backend.sha256.hex(bytes) !== parseBlobReference(reference)?.hash)
-      throw new CorruptBlobError(agentId, reference, undefined, { place: pathOf(this.#folder(agentId), reference) });
+      throw new CorruptBlobError(agentId, reference, undefined, { place: pathOf(this.folder(agentId), reference) });
     return bytes;
   }
 
   async putNamed(agentId: string, reference: string, bytes: Uint8Array): Promise<void> {
-    const folder = this.#folder(agentId);
-    await this.makeFolders(this.#backend.disk, folder);
+    const folder = this.folder(agentId);
+    const { generation = 1 } = parseBlobReference(reference) ?? {};
+    await this.makeFolders(this.#backend.disk, folder, generation);
     // Rewrites an existing file, because an earlier put may have failed before its sync.
     const path = pathOf(folder, reference) ?? folder.blobs;
-    const { generation = 1 } = parseBlobReference(reference) ?? {};
     await replaceAtomically(this.#backend.disk, folder, path, generation, bytes, true);
   }
 
   async getNamed(agentId: string, reference: string): Promise<Uint8Array | undefined> {
-    const path = pathOf(this.#folder(agentId), reference);
+    const path = pathOf(this.folder(agentId), reference);
     return path === undefined ? undefined : this.#backend.disk.readFile(path);
   }
 
   async copy(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean> {
     const { disk } = this.#backend;
-    const folder = this.#folder(toAgentId);
-    const from = pathOf(this.#folder(fromAgentId), reference);
+    const folder = this.folder(toAgentId);
+    const from = pathOf(this.folder(fromAgentId), reference);
     const to = pathOf(folder, reference);
     if (from === undefined || to === undefined || (await disk.stat(from))?.folder !== false) return false;
-    await this.makeFolders(disk, folder);
+    await this.makeFolders(disk, folder, parseBlobReference(reference)?.generation ?? 1);
     // A crash may have left an incomplete copy.
     await disk.unlink(to);
     const outcome = await disk.link(from, to);
@@ -65,12 +73,12 @@ export class AgentBlobs implements BlobStore {
   }
 
   async delete(agentId: string, reference: string): Promise<void> {
-    const path = pathOf(this.#folder(agentId), reference);
+    const path = pathOf(this.folder(agentId), reference);
     if (path !== undefined) await this.#backend.disk.unlink(path);
   }
 
   /** Creates the blob directory. The directories of an owned agent exist unless the agent was removed. */
-  protected async makeFolders(disk: Disk, folder: AgentFolder): Promise<void> {
+  protected async makeFolders(disk: Disk, folder: AgentFolder, _generation: number): Promise<void> {
     await disk.mkdir(folder.blobs);
   }
 
@@ -81,7 +89,7 @@ export class AgentBlobs implements BlobStore {
     return bytes !== undefined;
   }
 
-  #folder(agentId: string): AgentFolder {
+  protected folder(agentId: string): AgentFolder {
     assertAgentId(agentId);
     return new AgentFolder(this.#backend.tasks, agentId, this.#backend.sha256);
   }
@@ -114,6 +122,9 @@ const optionsSchema = strictOptions(() => ({
   sha256: sha256Schema.optional(),
 }));
 
+/** More than the number of agents that run at the same time. */
+const mostMade = 10_000;
+
 /**
  * Stores blobs as files for a log in another storage. Pass this store as the option `blobs` of an SQLite storage. A
  * stored blob survives crashes and power loss. When an agent is deleted, its files stay.
@@ -129,11 +140,37 @@ export class FileBlobStore extends AgentBlobs {
     super({ disk: new Disk(fileSystem, clock), sha256, tasks: join(resolve(directory), "tasks") });
   }
 
-  /** Creates the directories of an agent. Runs once per agent, because a crash may have left only some of them. */
-  protected override async makeFolders(disk: Disk, folder: AgentFolder): Promise<void> {
+  /** Makes a directory again that was removed since its last use. */
+  override async putNamed(agentId: string, reference: string, bytes: Uint8Array): Promise<void> {
+    try {
+      await super.putNamed(agentId, reference, bytes);
+    } catch (error) {
+      const isRemoved = error instanceof StorageError && error.reason === "unavailable";
+      if (!isRemoved || !this.#forget(agentId)) throw error;
+      await super.putNamed(agentId, reference, bytes);
+    }
+  }
+
+  override async copy(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean> {
+    const copy = () => super.copy(fromAgentId, reference, toAgentId);
+    return (await copy()) || (this.#forget(toAgentId) && (await copy()));
+  }
+
+  /**
+   * Creates the directories of an agent. Runs once per agent, because a crash may have left only some of them. Also
+   * removes temporary files of earlier owners.
+   */
+  protected override async makeFolders(disk: Disk, folder: AgentFolder, generation: number): Promise<void> {
     if (this.#made.has(folder.path)) return;
     await ensureAgentFolder(disk, folder);
+    await removeFiles(disk, folder.temporary, isOfEarlierOwner(generation)).catch(() => {});
     this.#made.add(folder.path);
+    deleteOldest(this.#made, mostMade);
+  }
+
+  /** Returns whether the directory of the agent was made before. */
+  #forget(agentId: string): boolean {
+    return this.#made.delete(this.folder(agentId).path);
   }
 }
 

@@ -1,6 +1,7 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { FileBlobStore } from "../../../src/storage/file/FileBlobStore.ts";
 import { CorruptBlobError } from "../../../src/errors/storedDataErrors.ts";
 import { FaultyFileSystem } from "./support/FaultyFileSystem.ts";
 import { agentPath, nextOwner, testDirectory, testLog } from "./support/fixture.ts";
@@ -59,4 +60,30 @@ it.each(["write", "fsync", "close", "rename"])("a blob whose %s fails leaves no 
   const folder = agentPath(directory, "a");
   expect(await readdir(join(folder, "tmp"))).toEqual([]);
   expect(await readdir(join(folder, "blobs"))).toHaveLength(1);
+});
+
+describe("a store of blobs", () => {
+  it("stores blobs of an agent whose directory was removed", async () => {
+    const directory = await testDirectory();
+    const store = new FileBlobStore({ directory });
+    const other = await store.put("b", 1, Buffer.from("other"));
+    await store.put("a", 1, Buffer.from("one"));
+    await rm(agentPath(directory, "a"), { recursive: true });
+    const reference = await store.put("a", 2, Buffer.from("two"));
+    expect(Buffer.from((await store.get("a", reference)) ?? []).toString()).toBe("two");
+    await rm(agentPath(directory, "a"), { recursive: true });
+    expect(await store.copy("b", other, "a")).toBe(true);
+    expect(Buffer.from((await store.get("a", other)) ?? []).toString()).toBe("other");
+    expect(await store.copy("b", reference, "a")).toBe(false);
+  });
+
+  it("removes the temporary files of earlier owners at the first use of an agent", async () => {
+    const directory = await testDirectory();
+    await new FileBlobStore({ directory }).put("a", 1, Buffer.from("one"));
+    const temporary = join(agentPath(directory, "a"), "tmp");
+    for (const name of ["1-killed", "2-running"]) await writeFile(join(temporary, name), "on");
+    const store = new FileBlobStore({ directory });
+    await store.put("a", 2, Buffer.from("two"));
+    expect(await readdir(temporary)).toEqual(["2-running"]);
+  });
 });
