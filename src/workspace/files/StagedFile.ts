@@ -122,7 +122,7 @@ function isWriting(folder: string, name: string): boolean {
   const id = Number.parseInt(name.slice(prefixLength, prefixLength + 8), 16);
   if (id === process.pid) return writing.has(name);
   try {
-    return process.kill(id, 0) && Date.now() - lstatSync(join(folder, name)).mtimeMs < longestWriteMs;
+    return Date.now() - lstatSync(join(folder, name)).mtimeMs < longestWriteMs && process.kill(id, 0);
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }

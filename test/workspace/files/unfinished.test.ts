@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import { Phases } from "../../../src/workspace/files/inPhases.ts";
 import { WorkspaceFiles } from "../../../src/workspace/files/WorkspaceFiles.ts";
@@ -20,6 +20,19 @@ it("temporary files of live processes stay, and those of processes that ended ar
   for (const name of names) writeFileSync(join(root, name), "");
   await new WorkspaceFiles(root, 1_000).removeUnfinished(["f"]);
   expect(readdirSync(root)).toEqual(names.slice(0, 1));
+});
+
+it("an old temporary file is removed, even if its process id belongs to a process of another user", async () => {
+  const root = temporaryFolder();
+  const otherUser = vi.spyOn(process, "kill").mockImplementation(() => {
+    throw Object.assign(new Error("not permitted"), { code: "EPERM" });
+  });
+  onTestFinished(() => otherUser.mockRestore());
+  const [old, recent] = [temporaryName("f", 4_000_001), temporaryName("f", 4_000_002)];
+  for (const name of [old, recent]) writeFileSync(join(root, name), "");
+  utimesSync(join(root, old), 0, 0);
+  await new WorkspaceFiles(root, 1_000).removeUnfinished(["f"]);
+  expect(readdirSync(root)).toEqual([recent]);
 });
 
 it("a clean-up while another write is in progress leaves its temporary file", async () => {
