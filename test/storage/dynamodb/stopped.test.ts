@@ -46,4 +46,18 @@ describe("a process that stops", () => {
     }
     expect(ends).toEqual(new Set(["running", "waiting"]));
   });
+
+  it("after any write of a status change leaves no list entries once the next owner deleted the agent", async () => {
+    const summary = exampleSummary("a", "waiting", { order: "later", dueAt: "2026-01-02T03:04:05.000Z" });
+    for (let after = 0, ended = false; !ended; after++) {
+      const database = new FakeDynamoDB();
+      const { client, owned } = await begun(database);
+      ended = await stopped(client, after, () => appendText(owned, "two", { summary }));
+      await (await takenOver(processOn(database))).drop();
+      const left = [...database.partitions].flatMap(([name, items]) =>
+        [...items.values()].flatMap((item) => (/^(list|due)/.test(name) && "agent" in item ? name : [])),
+      );
+      expect([after, left]).toEqual([after, []]);
+    }
+  });
 });

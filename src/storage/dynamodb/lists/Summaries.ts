@@ -13,6 +13,7 @@ import {
   type Pictures,
   picturesItem,
   picturesOf,
+  type Removal,
 } from "./Picture.ts";
 import type { SlotChain } from "../slots/SlotState.ts";
 
@@ -72,19 +73,23 @@ export class Summaries {
     return written && { pictures, next, obsolete: [...obsolete, ...listOf(current)] };
   }
 
-  async markRemoval(agentId: string, removal: { slot: number; generation: number; start: number }): Promise<boolean> {
-    const { current } = await this.resolve(agentId);
+  /** Marks a deletion. Returns `false` if another owner took over. */
+  async markRemoval(agentId: string, removal: Removal): Promise<boolean> {
+    const { current, obsolete } = await this.resolve(agentId);
     if (current === undefined) return true;
-    return this.#write(agentId, { generation: removal.generation, step: 2 * removal.slot, current, next: removal });
+    const marked = { generation: removal.generation, step: 2 * removal.slot, current, next: removal };
+    if (!(await this.#write(agentId, marked))) return false;
+    await this.#forget(agentId, obsolete, marked, current);
+    return true;
   }
 
   /** Settles a mark after its append. Returns the resulting state, or `undefined` if the state is unknown. */
   async settle(agentId: string, { pictures, next, obsolete }: Settling): Promise<Pictures | undefined> {
     const settled = { generation: pictures.generation, step: pictures.step + 1, current: next };
     const old = obsolete.filter(({ slot, generation }) => slot !== next.slot || generation !== next.generation);
-    if (!(await this.#write(agentId, settled))) return undefined;
+    // Until it is settled, a mark names the entries that remain after a crash.
     await this.#forget(agentId, old, settled, next);
-    return settled;
+    return (await this.#write(agentId, settled)) ? settled : undefined;
   }
 
   /** Settles marks of earlier owners and marks with an unknown outcome. After that, their appends may be removed. */
@@ -93,7 +98,8 @@ export class Summaries {
     if (pictures?.next === undefined) return;
     // The step of a settled mark is lower than the step of the owner's next mark.
     const settled = { generation, step: 2 * slot + 1, current };
-    if (await this.#write(agentId, settled)) await this.#forget(agentId, obsolete, settled, current);
+    await this.#forget(agentId, obsolete, settled, current);
+    await this.#write(agentId, settled);
   }
 
   /** Deletes the items of a dropped agent up to this generation. The remaining item rejects late marks. */
