@@ -21,8 +21,8 @@ const configSchema = strictOptions(() => ({
 }));
 
 /**
- * The feature that stores the chunks of responses while models write them, so that clients in any process can
- * {@link streams | attach} to a run. Install it after Persistence.
+ * The feature that stores the chunks of responses while models write them. Clients in any process can then {@link
+ * streams | attach} to a run. Install this feature after Persistence.
  *
  * @example
  * ```ts

@@ -2,7 +2,7 @@ import { reasonOf } from "../internal/reasonOf.ts";
 import { warnOnce } from "../internal/warn.ts";
 import type { TelemetryContent, TelemetryFacts, TelemetryFailure, TelemetrySpan } from "./TelemetryOperation.ts";
 
-/** An operation in progress. Its methods never throw errors of the telemetry. */
+/** An operation in progress. Its methods catch all errors of the telemetry. */
 export class ActiveSpan {
   /** A span of an operation that is not shown. */
   static readonly none: ActiveSpan = new ActiveSpan(() => undefined);
@@ -51,7 +51,7 @@ export class ActiveSpan {
   }
 }
 
-/** Calls `action` immediately. The returned function returns its result or throws its error. */
+/** Calls `action` immediately. The returned function returns the result of `action` or throws its error. */
 function outcomeOf<Result>(action: () => Result): () => Result {
   try {
     const result = action();

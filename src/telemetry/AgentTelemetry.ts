@@ -36,7 +36,7 @@ interface Pruned {
   readonly bytes: number;
 }
 
-/** Starts the operations of agents. The operations of a run are nested in the same way as its calls. */
+/** Starts the operations of agents. The operations of a run are nested in the same way as the calls of the run. */
 export class AgentTelemetry {
   readonly #begin: (operation: TelemetryOperation) => ActiveSpan;
   /** Open spans by journal. The span of a call that waits for an answer ends only with the run. */

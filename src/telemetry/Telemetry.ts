@@ -26,10 +26,12 @@ export abstract class Telemetry {
   /** Whether operations contain messages, inputs and outputs, not only names, ids and numbers. Defaults to false. */
   readonly content?: boolean | undefined;
 
-  /** Starts an operation. Its parent is the one whose `run` is active. `undefined` hides the operation. */
+  /**
+   * Starts an operation. Its parent is the operation whose `run` is active. Return `undefined` to hide the operation.
+   */
   abstract start(operation: TelemetryOperation): TelemetrySpan | undefined;
 
-  /** Calls {@link start}. Errors of `start` and of its span are not thrown. */
+  /** Calls {@link start}. Catches errors of `start` and of the span. */
   begin(operation: TelemetryOperation): ActiveSpan {
     return new ActiveSpan(() => this.start(operation), guarded(() => this.content) === true);
   }

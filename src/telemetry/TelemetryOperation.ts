@@ -5,7 +5,7 @@ import type { ModelUsage } from "../checkpoint/status/ModelUsage.ts";
 export interface TelemetrySpan {
   /**
    * The trace and the span id, as the `traceparent` of W3C Trace Context. It is stored with a run, so that a resume in
-   * another process can link to it. Not stored if omitted.
+   * another process can link to this span. If omitted, nothing is stored.
    */
   readonly trace?: string | undefined;
   /** Calls `action` once and returns its result. Operations that start inside it, or its promise, are nested. */
@@ -68,7 +68,7 @@ export interface TelemetryFacts {
   readonly nodeId?: string | undefined;
   /** True if the result was recorded earlier, and no model or tool was called. */
   readonly replayed?: boolean | undefined;
-  /** How a call of an agent or tool ended if it did not fail, such as `waiting`. */
+  /** How a call of an agent or tool ended, such as `waiting`. Omitted if the call failed. */
   readonly status?: string | undefined;
   /** The `traceparent` of the operation that this operation continues, from an earlier process. */
   readonly linkedTrace?: string | undefined;

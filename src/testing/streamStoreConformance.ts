@@ -5,7 +5,9 @@ import { type ConformanceTest, defineConformanceTest, type Expectations } from "
 /** An empty stream store for {@link streamStoreConformance}. */
 export interface StreamStoreHarness {
   readonly store: StreamStore;
-  /** Returns a second instance on the same streams, as another process has it. Omitted for stores of one process. */
+  /**
+   * Returns a second instance on the same streams, as another process would have it. Omitted for stores of one process.
+   */
   readonly beside?: (() => StreamStore | Promise<StreamStore>) | undefined;
 }
 

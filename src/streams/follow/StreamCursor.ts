@@ -48,8 +48,8 @@ const positionSchema = z.tuple([
 ]);
 
 /**
- * The place of a client in the stream of an agent: an item of an append, the number of a chunk, and the responses that
- * the client has received in part. A position is this cursor as text.
+ * The place of a client in the stream of an agent: an item of an append, the number of a chunk, and the responses of
+ * which the client has received a part. A position is this cursor as text.
  */
 export class StreamCursor {
   /** The position of an append in the log, and the number of its items that the client has received. */

@@ -14,12 +14,13 @@ import { StreamCursor, type TextKind } from "./StreamCursor.ts";
 import { z } from "zod";
 
 /**
- * A part of a response, as {@link RunDelta} describes it. `restart` means that the parts of the response so far are
- * void: the request is retried, or a crash has interrupted it and it is made again.
+ * A part of a response, as {@link RunDelta} describes it. `restart` means that the earlier parts of the response are
+ * invalid, because the request is made again after a failure or a crash.
  */
 export type StreamChunk = RunDelta & {
   /**
-   * The position of the client after this chunk, for the option `after`. It fits into the `id` of a server-sent event.
+   * The position of the client after this chunk. Pass it as the option `after`. You can use it as the `id` of a
+   * server-sent event.
    */
   readonly position: string;
 };
@@ -53,9 +54,9 @@ const optionsSchema = strictOptions(() => ({
 }));
 
 /**
- * Yields the responses of the run in progress, in any process: first what the client has missed, then each chunk when
- * it is stored. Ends with the run, and when it waits. Without a run in progress, it yields the rest of the responses
- * after `after`.
+ * Yields the responses of the run in progress, in any process: first the chunks that the client has missed, then each
+ * new chunk when it is stored. Ends when the run ends or waits. If no run is in progress, yields the responses after
+ * the position `after`.
  *
  * @throws InvalidAgentIdError, InvalidInputError, and the errors of the storage
  */

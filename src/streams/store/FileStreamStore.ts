@@ -24,7 +24,7 @@ export interface FileStreamStoreOptions {
 
 const optionsSchema = strictOptions(() => ({ directory: nonEmptyString.optional() }));
 const entryName = /^([0-9]+)-([0-9]+)-([0-9]+)\.json$/;
-/** The content of an entry before it has its name. A killed writer can leave one. */
+/** The name of an entry's file before it gets its final name. A killed writer can leave such a file. */
 const temporaryName = /^([0-9]+)-.*\.tmp$/;
 
 interface NamedEntry extends StreamEntry {
@@ -33,7 +33,7 @@ interface NamedEntry extends StreamEntry {
 
 /**
  * Stores streams in files, for several processes on one machine. Each entry is one file. A file appears with its whole
- * content, and is not synced: after a power failure, the model is asked again.
+ * content. It is not synced, because after a power failure the model is asked again.
  *
  * @throws InvalidInputError if an option is unknown or invalid.
  */

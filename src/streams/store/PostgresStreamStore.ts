@@ -18,7 +18,7 @@ export interface PostgresStreamStoreOptions {
   readonly schema?: string | undefined;
   /** Whether the first call creates missing tables and upgrades older ones. Defaults to `true`. */
   readonly migrate?: boolean | undefined;
-  /** Wakes the readers in this process when a chunk is stored. Without it, readers poll. */
+  /** Wakes the readers in this process when a chunk is stored. Without `listen`, readers poll. */
   readonly listen?: PostgresListen | undefined;
 }
 
@@ -96,7 +96,7 @@ export class PostgresStreamStore implements StreamStore {
   }
 }
 
-/** Shares one subscription of the process between all readers. */
+/** Returns a watch that shares one subscription of the process between all readers. */
 function watchOn(listen: PostgresListen, channel: string): NonNullable<StreamStore["watch"]> {
   const watchers = new Set<() => void>();
   const wake = () => {

@@ -34,8 +34,8 @@ interface RangeOfIds {
 type RangeReply = readonly (readonly [id: string, fields: readonly string[]])[];
 
 /**
- * Stores each stream as a stream of Redis, for any number of processes and machines. The id of an entry is its writer
- * and its first number, so that Redis itself refuses the entries of earlier writers.
+ * Stores each stream as a stream of Redis, for any number of processes and machines. The id of an entry consists of its
+ * writer and its first number, so that Redis itself refuses the entries of earlier writers.
  *
  * @throws InvalidInputError if an option is unknown or invalid.
  */
@@ -70,7 +70,10 @@ export class RedisStreamStore implements StreamStore {
     if (ids.length > 0) await this.#ask("XDEL", this.#keyOf(streamId), ...ids);
   }
 
-  /** Returns the id of the entry that contains a place or is the last one before it. */
+  /**
+   * Returns the id of the entry that contains a place. If there is none, returns the id of the last entry before the
+   * place.
+   */
   async #idAt(streamId: string, { writer, number }: StreamPlace): Promise<string | undefined> {
     const place = `${writer}-${number}`;
     const [entry] = (await this.#ask("XREVRANGE", this.#keyOf(streamId), place, "-", "COUNT", "1")) as RangeReply;

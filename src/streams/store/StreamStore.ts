@@ -16,23 +16,23 @@ export interface StreamEntry {
 }
 
 /**
- * Stores the chunks of responses that models are writing. Chunks are temporary: a lost one costs a client a delay, and
- * the response itself is in the log of its agent.
- *
- * Only the entries of the newest writer are visible. An earlier owner that does not know of its successor therefore
- * never adds to the stream of the successor. Check an implementation with `streamStoreConformance`.
+ * Stores the chunks of responses that models are writing. Chunks are temporary. If a chunk is lost, a client only waits
+ * longer, because the response itself is in the log of the agent. Only the entries of the newest writer are visible. So
+ * an earlier owner that does not know that it was replaced never adds to the stream of the new owner. Check an
+ * implementation with `streamStoreConformance`.
  */
 export interface StreamStore {
   /**
-   * Stores an entry. Storing the same entry again has no effect. An entry of an earlier writer than the newest one may
-   * be ignored.
+   * Stores an entry. Storing the same entry again has no effect. An entry may be ignored if its writer is not the
+   * newest writer.
    *
    * @throws StorageError if the entry was possibly not stored.
    */
   append(streamId: string, entry: StreamEntry): Promise<void>;
   /**
-   * Returns the entries of the newest writer with chunks after a place, in order. The first one may begin before the
-   * place. All of them if the place belongs to an earlier writer, and no entry if it belongs to a later one.
+   * Returns the entries of the newest writer with chunks after a place, in order. The first entry may begin before the
+   * place. If the place belongs to an earlier writer, returns all entries. If it belongs to a later writer, returns
+   * none.
    *
    * @param after - defaults to the start.
    */
@@ -40,10 +40,14 @@ export interface StreamStore {
   /**
    * Removes all entries of earlier writers, and each entry without chunks after a place.
    *
-   * @param upTo - defaults to the end of the stream. Then the whole stream is removed.
+   * @param upTo - the place. Without it, the whole stream is removed.
    */
   remove(streamId: string, upTo?: StreamPlace): Promise<void>;
-  /** Calls back when the stream possibly changed. Without it, readers poll. @returns a function that ends the calls */
+  /**
+   * Calls back when the stream may have changed. If this method is missing, readers poll.
+   *
+   * @returns a function that ends the calls
+   */
   watch?(streamId: string, onChange: () => void): () => void;
 }
 

@@ -7,15 +7,18 @@ import { StorageError } from "../../errors/storageErrors.ts";
 
 /** When buffered chunks are appended. */
 export interface StreamBatching {
-  /** How long a chunk may wait for others, in milliseconds. */
+  /** How long a chunk may wait for further chunks, in milliseconds. */
   readonly delayMs: number;
   /** The number of chunks that are appended at once. */
   readonly chunks: number;
 }
 
-/** Texts of chunks in one append, in UTF-16 units. */
+/** The maximum length of the texts in one append, in UTF-16 units. */
 const mostText = 65_536;
-/** The number of first appends of a response that do not wait for a full batch. Clients then see its start soon. */
+/**
+ * How many of the first appends of a response do not wait for a full batch, so that clients see the start of the
+ * response soon.
+ */
 const earlyAppends = 4;
 
 interface OpenResponse {
@@ -27,9 +30,8 @@ interface OpenResponse {
 
 /**
  * Appends the chunks of a run in batches. A response of n chunks takes at most n / `chunks` + 4 appends. The end of a
- * response is not appended, because clients read it from the log.
- *
- * The run never waits for an append, and a failing store does not fail it.
+ * response is not appended, because clients read it from the log. The run never waits for an append. If the store
+ * fails, the run does not fail.
  */
 export class StreamWriter {
   readonly #calls: StreamCalls;
@@ -42,7 +44,7 @@ export class StreamWriter {
   #credit = 0;
   #isDue = false;
   #cancelTimer: (() => void) | undefined;
-  /** Entries that are not stored. The first one was sent and is possibly stored. */
+  /** Entries that are not stored yet. The first entry was sent already, so it may be stored. */
   #left: readonly StreamEntry[] = [];
   #work: Promise<void> | undefined;
 
@@ -94,7 +96,9 @@ export class StreamWriter {
     await this.#calls.remove({ writer, number: first - 1 });
   }
 
-  /** Ends the stream, whose run is over or waits. A store that does not answer delays the end by one timeout. */
+  /**
+   * Ends the stream, because the run is over or waits. If the store does not answer, the end is delayed by one timeout.
+   */
   async end(): Promise<void> {
     this.#clear();
     await this.#calls.inTime(this.remove(this.openRequests));
@@ -152,7 +156,10 @@ export class StreamWriter {
     });
   }
 
-  /** First repeats an append that possibly failed, unchanged, because stores ignore an entry they already have. */
+  /**
+   * Appends an entry. If the last append may have failed, first repeats it unchanged, because stores ignore an entry
+   * that they already have.
+   */
   async #append(entry: StreamEntry): Promise<void> {
     const left = [...this.#left, entry];
     while (left[0] && (await this.#calls.append(left[0]))) left.shift();
@@ -187,7 +194,7 @@ export interface StreamCallOptions {
   readonly onFailure: (failure: FailedStreamCall) => void;
 }
 
-/** Calls a store for one stream, never throwing. Resolves with `false` after a failure or a timeout. */
+/** Calls a store for one stream. Never throws. Resolves to `false` after a failure or a timeout. */
 export class StreamCalls {
   readonly #store: StreamStore;
   readonly #streamId: string;

@@ -8,11 +8,14 @@ import { type StreamCallOptions, StreamCalls, StreamWriter } from "./StreamWrite
 /** Options of `install(Streams)`. */
 export interface StreamsConfig {
   readonly store: StreamStore;
-  /** How long a chunk waits for others before it is stored, in milliseconds. Defaults to 250. */
+  /** How long a chunk waits for further chunks before it is stored, in milliseconds. Defaults to 250. */
   readonly batchDelayMs?: number | undefined;
   /** The number of chunks in one append, after the first four of a response. Defaults to 64. */
   readonly batchChunks?: number | undefined;
-  /** How long a call of the store, and the end of a run, may wait before it counts as failed. Defaults to 5,000 ms. */
+  /**
+   * After how many milliseconds a call of the store counts as failed. The end of a run waits at most this long for the
+   * store. Defaults to 5,000.
+   */
   readonly storeTimeoutMs?: number | undefined;
   /** Defaults to the system clock. */
   readonly clock?: Clock | undefined;
@@ -23,7 +26,7 @@ interface EncryptsStreams {
   encryptedStreams(store: StreamStore): StreamStore;
 }
 
-/** The agents whose last place is remembered. One process seldom owns more at a time. */
+/** The number of agents whose last place is remembered. A process seldom owns more agents at a time. */
 const mostPlaces = 1_000;
 
 /** The writers of the runs in this process. */

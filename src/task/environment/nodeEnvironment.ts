@@ -19,8 +19,9 @@ export interface NodeEnvironmentOptions {
   /** Defaults to the working directory of the process at the call. */
   readonly workingDirectory?: string | undefined;
   /**
-   * Additional versions by name. Each function returns a version or `undefined`. Without them only `node`, `git` and
-   * `env:` are known. Names come from stored data, and no name may start a program.
+   * Additional versions by name. Each function returns a version or `undefined`. By default, only `node`, `git` and
+   * `env:` are known. The names to look up come from stored data, so a name must not make your function start a
+   * program.
    */
   readonly versions?: Readonly<Record<string, () => string | undefined | Promise<string | undefined>>> | undefined;
 }
@@ -66,7 +67,7 @@ function variable(value: string | undefined, wanted: string): EnvironmentAnswer 
   return { satisfied: value !== undefined && (wanted === "*" || value === wanted) };
 }
 
-/** Some systems extend the version of `git`. Then only its leading numbers count. */
+/** Some systems add a suffix to the version of `git`. Only the numbers at the start count. */
 function satisfies(version: string, wanted: string): boolean {
   const exact = semver.parse(version) ?? semver.coerce(version);
   return exact !== null && semver.satisfies(exact, wanted, { includePrerelease: true });

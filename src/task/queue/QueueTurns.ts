@@ -16,7 +16,7 @@ import { queueName } from "../state/Task.ts";
 /** The right to run a task of a queue, within the limits of the queue. */
 export interface QueueTurn {
   readonly kind: "granted";
-  /** Aborts if this process loses the right, for example because it was suspended for longer than a lease. */
+  /** Aborts if this process loses its turn, for example because the process was suspended for longer than a lease. */
   readonly lost: AbortSignal;
   release(): Promise<void>;
 }
@@ -28,7 +28,7 @@ export interface QueueRefusal {
   readonly waitMs?: number;
 }
 
-/** When a worker tries again after another one was faster, in milliseconds. */
+/** After how many milliseconds a worker tries again if another worker was faster. */
 const fasterMs = 20;
 
 const queueFull: QueueRefusal = { kind: "queue_full" };
@@ -45,7 +45,9 @@ export class QueueTurns {
     this.#slots = new TaskSlots(storage.log);
   }
 
-  /** Takes a turn if no limit is reached. A start counts for the rate limit even if the task then cannot start. */
+  /**
+   * Takes a turn if no limit is reached. A start counts for the rate limit even if the task cannot start afterwards.
+   */
   async take(
     { queue, key }: { readonly queue: string; readonly key?: string | undefined },
     limits: QueueLimits,
@@ -92,13 +94,13 @@ export class QueueTurns {
     }
   }
 
-  /** Reads the log without owning it, because its release would wake the other workers. */
+  /** Reads the log without owning it, because releasing an owned log would wake the other workers. */
   async #rateWaitMs(queue: string, rateLimit: NonNullable<QueueLimits["rateLimit"]>): Promise<number> {
     const { state } = await readShape(rateShape, { log: this.#storage.log, id: queue });
     return state.waitMs(rateLimit, this.#clock.now());
   }
 
-  /** Counts a start, or returns the time in milliseconds until one is possible. */
+  /** Counts a start. If no start is possible now, returns the milliseconds until a start is possible. */
   async #start(queue: string, rateLimit: NonNullable<QueueLimits["rateLimit"]>): Promise<number> {
     try {
       await using log = await ShapedLog.open(rateShape, { storage: this.#storage, id: queue, clock: this.#clock });
@@ -116,8 +118,9 @@ export class QueueTurns {
 }
 
 /**
- * Limits how many holders a name has in all processes of a storage. Each slot is an empty log, whose owner holds the
- * slot. So a slot has one holder at a time, and becomes free with the lease of a killed process.
+ * Limits how many holders a name has in all processes of a storage. Each slot is an empty log. The owner of this log
+ * holds the slot, so a slot has one holder at a time. If the process is killed, the slot becomes free when the lease
+ * ends.
  */
 class TaskSlots {
   readonly #log: RecordLog;
@@ -126,7 +129,9 @@ class TaskSlots {
     this.#log = log;
   }
 
-  /** Returns a free slot without taking it, if any. A release of a needless slot would wake waiting workers. */
+  /**
+   * Returns a free slot without taking it. To take and release a slot that is not needed would wake waiting workers.
+   */
   async find(name: string, count: number): Promise<string | undefined> {
     const first = Math.floor(Math.random() * count);
     for (let at = 0; at < count; at++) {
@@ -210,7 +215,7 @@ export const queuesSchema: z.ZodType = z.record(
 /** A log is pruned after this many appends. */
 const pruneEvery = 256;
 
-/** Stores a record in a log whose state depends on its last records only, and prunes the log now and then. */
+/** Stores a record in a log whose state depends only on its last records. Prunes the log from time to time. */
 export async function storeAndPrune<Rec extends LogRecord, State extends ShapeState<Rec>>(
   log: ShapedLog<Rec, State>,
   record: Rec,

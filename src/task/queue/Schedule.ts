@@ -19,20 +19,20 @@ export interface NewSchedule extends Pick<
   NewTask,
   "taskName" | "inputRequest" | "priority" | "queue" | "key" | "retries" | "retryDelayMs"
 > {
-  /** The id of a task is this id with the time of its tick. */
+  /** The id of the schedule. The id of a task is this id with the time of the tick. */
   readonly scheduleId: string;
   /** A cron expression of five fields, of six fields with seconds first, or a nickname such as `@daily`. */
   readonly cron: string;
   /** The IANA time zone of the expression. Defaults to `"UTC"`. */
   readonly timezone?: string | undefined;
   /**
-   * `"skip"` drops a tick while the task of the tick before is unfinished, `"queue"` starts its task afterwards, and
-   * `"cancel"` cancels that task first. Defaults to `"skip"`.
+   * What a tick does while the task of the previous tick is unfinished. `"skip"` drops the tick. `"queue"` starts the
+   * new task when the unfinished task has ended. `"cancel"` cancels the unfinished task first. Defaults to `"skip"`.
    */
   readonly overlap?: ScheduleOverlap | undefined;
   /**
-   * `"latest"` starts the newest of several due ticks, `"all"` starts each, and `"none"` starts only a newest tick that is
-   * less than a minute late. The others are missed. Defaults to `"latest"`.
+   * What happens if several ticks are due. `"latest"` starts the newest, and `"all"` starts each. `"none"` starts the
+   * newest, but only if it is less than a minute late. All other due ticks are missed. Defaults to `"latest"`.
    */
   readonly catchUp?: ScheduleCatchUp | undefined;
 }
@@ -42,8 +42,9 @@ export interface MissedTick {
   /** ISO 8601. */
   readonly at: string;
   /**
-   * `late`: a newer tick was due as well, or the tick was too late. `overlap`: another task of the schedule was unfinished.
-   * `refused`: its task cannot be created, for example because its input is too large for the worker.
+   * `late`: a newer tick was due as well, or the tick was too late. `overlap`: another task of the schedule was
+   * unfinished. `refused`: the task of the tick cannot be created, for example because its input is too large for the
+   * worker.
    */
   readonly reason: "late" | "overlap" | "refused";
 }
@@ -68,7 +69,7 @@ export interface Schedule {
   readonly missedCount: number;
   /** The newest missed ticks, at most 20, oldest first. */
   readonly missed: readonly MissedTick[];
-  /** The ticks that wait for the task before them. */
+  /** The ticks that wait until the previous task has ended. */
   readonly waiting: readonly string[];
 }
 
@@ -123,7 +124,10 @@ export interface ScheduleRecord extends LogRecord {
   readonly task: Omit<NewSchedule, "scheduleId" | "cron" | "timezone" | "overlap" | "catchUp" | "inputRequest">;
   readonly input: StoredValue;
   readonly paused?: true;
-  /** Follows from the tick before it, never from the clock, so a changed clock neither loses nor repeats a tick. */
+  /**
+   * The next tick. It is computed from the previous tick, never from the clock, so if the clock is changed, no tick is
+   * lost or repeated.
+   */
   readonly next?: number;
   readonly last?: number;
   readonly lastTaskId?: string;
@@ -146,7 +150,7 @@ export class ScheduleState implements ShapeState<ScheduleRecord> {
   }
 }
 
-/** The log of a schedule. Its summary is due at the next tick. */
+/** The shape of a schedule's log. The summary of the log is due at the next tick. */
 export const scheduleShape: ShapeDefinition<ScheduleRecord, ScheduleState> = {
   name: "schedule",
   version: 1,
@@ -172,7 +176,9 @@ export const scheduleShape: ShapeDefinition<ScheduleRecord, ScheduleState> = {
   dueAt: ({ current }) => (current?.paused ? undefined : dueAt(current)),
 };
 
-/** The last tick if a killed owner may not have created its task. */
+/**
+ * Returns when the schedule is due. If a killed owner may not have created the task of the last tick, that tick is due.
+ */
 function dueAt({ starting, last, waiting = [], next }: Partial<ScheduleRecord> = {}): number | undefined {
   return starting ? last : (waiting[0] ?? next);
 }
@@ -209,7 +215,7 @@ export function planTicks({ cron, timezone, catchUp, next: first }: ScheduleReco
   return isRun ? { runs: [newest], missed: due.slice(0, -1), next } : { runs: [], missed: due, next };
 }
 
-/** Returns the fields of a schedule after it missed ticks. */
+/** Returns the fields of a schedule after ticks were missed. */
 export function withMissed(
   { missedCount, missed }: Pick<ScheduleRecord, "missedCount" | "missed">,
   ticks: readonly number[],

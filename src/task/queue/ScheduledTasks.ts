@@ -12,7 +12,7 @@ import type { TaskCreator } from "./TaskCreator.ts";
 import type { TaskLogs } from "./TaskLogs.ts";
 import type { InterruptTaskOptions } from "./TaskManagerOptions.ts";
 
-/** How long a tick waits for the task that it cancels. Afterwards the next poll tries again. */
+/** How long a tick waits until the task that it cancels has ended. If that takes longer, the next poll tries again. */
 const cancelTimeoutMs = 1_000;
 
 interface CancelsTasks {

@@ -34,12 +34,12 @@ export interface ScheduleFailure {
 type ScheduleLog = ShapedLog<ScheduleRecord, ScheduleState>;
 
 const openTimeoutMs = 10_000;
-/** The most ticks that wait for the task before them. Further ticks are missed. */
+/** The maximum number of ticks that wait for a task to end. Further ticks are missed. */
 const mostWaiting = 1_000;
 
 /**
- * Starts a task at each tick of a schedule. The owner of the schedule's log decides about a tick, and the id of the task
- * contains the time of the tick. So each tick starts at most one task, with any number of workers.
+ * Starts a task at each tick of a schedule. The owner of the schedule's log decides about a tick, and the id of the
+ * task contains the time of the tick. So each tick starts at most one task, even with many workers.
  */
 export class Schedules {
   readonly #logs: TaskLogs;
@@ -110,7 +110,7 @@ export class Schedules {
     );
   }
 
-  /** Starts a task of a schedule now, whatever its ticks do. @throws ScheduleNotFoundError */
+  /** Starts a task of a schedule now, independently of its ticks. @throws ScheduleNotFoundError */
   async runNow(scheduleId: string): Promise<Task> {
     checkSchema(idSchema, scheduleId, "id of a schedule");
     const view = await readShape(scheduleShape, { log: this.#logs.log, id: scheduleId });
@@ -191,7 +191,7 @@ export class Schedules {
     return { ...state, waiting: left, ...withMissed(state, [tick], "refused") };
   }
 
-  /** Creates the task of the last tick. Returns `false` if such a task can never be created. */
+  /** Creates the task of the last tick. Returns `false` if this task can never be created. */
   async #start(log: ScheduleLog, { task, input, lastTaskId }: ScheduleRecord): Promise<boolean> {
     try {
       const [inputRequest] = await log.read([input]);
@@ -231,7 +231,7 @@ export class Schedules {
     return await work(log as ScheduleLog);
   }
 
-  /** Owns a schedule. If the owner before was killed while it started a task, starts the task. */
+  /** Owns a schedule. If the previous owner was killed while it started a task, starts that task. */
   async #open(scheduleId: string): Promise<ScheduleLog> {
     const { storage, clock } = this.#logs;
     const log = await ShapedLog.open(scheduleShape, { storage, id: scheduleId, clock });
@@ -245,7 +245,9 @@ export class Schedules {
     }
   }
 
-  /** Reads the whole list first, because a tick changes it. */
+  /**
+   * Returns the ids of schedules. Reads the whole list before anything else happens, because a tick changes the list.
+   */
   async #ids(selection: { readonly dueBefore?: string; readonly free?: true }): Promise<readonly string[]> {
     const ids: string[] = [];
     for await (const { id } of listShape(scheduleShape, this.#logs.log, selection)) ids.push(id);

@@ -25,7 +25,7 @@ import { readTask, storedTask } from "./storedTask.ts";
 import type { TaskLogs } from "./TaskLogs.ts";
 import { taskOrder } from "./taskOrder.ts";
 
-/** How long `create` waits for an owner of the id who has not stored a task under it. */
+/** How long `create` waits if another owner holds the id but has not stored a task under it. */
 const createTimeoutMs = 5_000;
 
 /** The number of tasks that `createMany` creates at the same time if the storage creates them one by one. */
@@ -134,7 +134,10 @@ export class TaskCreator {
     return added ?? this.#append(taskId, task, trace);
   }
 
-  /** Returns `undefined` if the task must be stored alone, because it has a large input or its id was used. */
+  /**
+   * Adds a task to a common call. Returns `undefined` if the task must be stored alone, because its input is large or
+   * its id was used before.
+   */
   async #addTo(
     together: NewTasks,
     taskId: string,
@@ -227,7 +230,7 @@ interface Waiting extends NewAgent {
   readonly reject: (error: unknown) => void;
 }
 
-/** Stores the new tasks that are added in one turn of the event loop in one call of the storage. */
+/** Stores new tasks. All tasks that are added in one turn of the event loop are stored in one call of the storage. */
 class NewTasks {
   readonly #create: NonNullable<RecordLog["createMany"]>;
   readonly #waiting: Waiting[] = [];
@@ -267,7 +270,7 @@ class NewTasks {
 /** How long a creator waits for a creator in another process. */
 const lockTimeoutMs = 5_000;
 
-/** Lets one creator of duplicates at a time look for duplicates and store its task. */
+/** Locks for tasks that can have duplicates: only one creator at a time looks for duplicates and stores its task. */
 class DuplicateLocks {
   readonly #log: RecordLog;
   readonly #clock: Clock;

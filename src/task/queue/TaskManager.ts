@@ -45,11 +45,10 @@ type StopRequest = Parameters<typeof stopAndOpen>[2];
 
 /**
  * Creates tasks and changes their status as `STATE_TRANSITIONS` allows. A task is the agent that it drives, and its run
- * changes the status as well. Each change owns the agent, so it rejects with `AgentBusyError` while the task runs. Only
- * `pause` and `cancel` interrupt the run.
- *
- * A forbidden change rejects with `TransitionNotAllowedError`. An unknown id rejects with `TaskNotFoundError`, and a
- * wrong argument with `InvalidInputError`. The task is then unchanged.
+ * changes the status as well. Each method that changes a task owns the agent, so it rejects with `AgentBusyError` while
+ * the task runs. Only `pause` and `cancel` interrupt the run. A change that is not allowed rejects with
+ * `TransitionNotAllowedError`, an unknown id with `TaskNotFoundError`, and a wrong argument with `InvalidInputError`.
+ * In these cases the task is unchanged.
  *
  * @example
  * ```ts
@@ -74,8 +73,8 @@ export class TaskManager {
   }
 
   /**
-   * Stores a new task in the queue. A worker or a run of its agent starts it. With a `deduplicationId`, returns the
-   * existing task of a duplicate.
+   * Stores a new task in the queue. A worker or a run of the agent starts the task. If the queue already has a task
+   * with the same `deduplicationId`, returns that task.
    *
    * @throws InvalidInputError, which names the fields. NotSerializableError.
    * @throws AlreadyExistsError if the id is in use.
@@ -89,9 +88,9 @@ export class TaskManager {
   }
 
   /**
-   * Stores new tasks in few round trips, and returns them in this order. Checks all of them first. A task whose
-   * creation fails does not stop the others, and the call then rejects like `create`. Tasks with a `deduplicationId` can
-   * be created again.
+   * Stores new tasks in few round trips, and returns them in this order. Checks all tasks first. If the creation of one
+   * task fails, the other tasks are still created, and the call then rejects like `create`. You can repeat the call for
+   * tasks with a `deduplicationId`.
    */
   async createMany(tasks: readonly NewTask[]): Promise<Task[]> {
     return this.#creator.createMany(tasks.map((task) => this.#creator.check(task)));
@@ -99,7 +98,7 @@ export class TaskManager {
 
   /**
    * Creates a schedule, whose ticks start tasks, or changes the schedule with this id. Workers that poll drive all
-   * schedules of their storage. A call without a change stores no data, so each process may make it.
+   * schedules of their storage. Each process may make the same call, because a call without a change stores no data.
    *
    * @throws InvalidInputError, NotSerializableError
    * @throws CheckpointTooLargeError if a run would refuse the input because of its size.
@@ -169,7 +168,10 @@ export class TaskManager {
     }
   }
 
-  /** Reads the task from its log if the data of its summary does not match its status, which indicates damage. */
+  /**
+   * Returns a listed task. If the data of its summary does not match its status, the summary is damaged, and the task
+   * is read from its log.
+   */
   async #readListed(listed: Task): Promise<Task | undefined> {
     try {
       const isWhole = listed.status !== "in_progress" && hasStateData(listed);
@@ -191,7 +193,7 @@ export class TaskManager {
     return claimableTasks(this.#logs, scope);
   }
 
-  /** Takes the right to run a task if no limit of its queue is reached. Workers call it before a start. */
+  /** Takes a turn to run a task, if no limit of its queue is reached. Workers call this before they start a task. */
   takeTurn(
     task: { readonly queue: string; readonly key?: string | undefined },
     limits: QueueLimits,
@@ -212,14 +214,14 @@ export class TaskManager {
     return this.#logs.clock;
   }
 
-  /** Returns whether a stopped task can be resumed. Reads the state of its owner. See {@link isResumable}. */
+  /** Returns whether a stopped task can be resumed. For this, reads the state of its owner. See {@link isResumable}. */
   async isResumable(taskId: string): Promise<boolean> {
     const task = storedTask(taskId, await this.#logs.life(taskId));
     if (!task) throw new TaskNotFoundError(taskId);
     return isResumable(task, (await this.#logs.log.owner(taskId))?.state);
   }
 
-  /** Starts a task without a run. A worker that finds it in progress resumes it. */
+  /** Starts a task without a run. When a worker finds the task in progress, it resumes the task. */
   async start(taskId: string): Promise<TaskWithStatus<"in_progress">> {
     return this.#change(taskId, { status: "in_progress" });
   }
@@ -232,7 +234,7 @@ export class TaskManager {
     return this.#change(taskId, change, interrupt ? { reason, timeoutMs } : undefined);
   }
 
-  /** Sets a paused or waiting task in progress. A worker that finds it in progress resumes it. */
+  /** Sets a paused or waiting task in progress. When a worker finds the task in progress, it resumes the task. */
   async resume(taskId: string): Promise<TaskWithStatus<"in_progress">> {
     return this.#change(taskId, { status: "in_progress" });
   }
@@ -279,8 +281,8 @@ export class TaskManager {
   }
 
   /**
-   * Cancels a task permanently. Aborts a running task first. Its effects remain and can still be reverted. A failed task
-   * can be cancelled before a worker retries it.
+   * Cancels a task permanently. Aborts a running task first. The effects of the task remain and can still be reverted.
+   * A failed task can be cancelled before a worker retries it.
    */
   async cancel(
     taskId: string,
@@ -314,8 +316,8 @@ export class TaskManager {
   }
 
   /**
-   * Queues the dead tasks again that are recoverable, each for one more attempt. Skips unreadable tasks, and tasks that
-   * another process changes or moves at the same time. Returns their ids.
+   * Queues dead tasks again, each for one more attempt. Only tasks whose failure is recoverable are queued. Skips
+   * unreadable tasks, and tasks that another process changes or moves at the same time. Returns their ids.
    */
   async retryAll(filter: Omit<TaskFilter, "status"> = {}): Promise<string[]> {
     const retried: string[] = [];
@@ -332,7 +334,7 @@ export class TaskManager {
   }
 
   /**
-   * Cancels a task that has not started before its `expiresAt`. Workers call it.
+   * Cancels a task that has not started before its `expiresAt`. Workers call this method.
    *
    * @throws StatusChangedError if the task is no longer queued, has started, or has no such time.
    * @throws AgentBusyError if the task is running.

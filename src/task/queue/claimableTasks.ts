@@ -18,16 +18,16 @@ export interface ClaimableTask {
   readonly taskId: string;
   readonly taskName: string;
   /**
-   * `in_progress`: its process ended before the task did. `waiting`: its wait has expired. `failed`: its retry is due.
+   * `in_progress`: the process ended before the task ended. `waiting`: the wait has expired. `failed`: a retry is due.
    */
   readonly status: "queued" | "in_progress" | "waiting" | "failed";
   readonly priority: number;
   readonly reserves: readonly FileReservation[];
   /** ISO 8601. The time of the last status change. */
   readonly updatedAt: string;
-  /** How often the task was started or continued since its last progress. 0 if it never was. */
+  /** How often the task was started or continued since its last progress. 0 if it was never started. */
   readonly attempts: number;
-  /** The maximum number of checkpoints in its summary. More in progress. `undefined` if unknown. */
+  /** The number of checkpoints in the summary. A task in progress can have more. `undefined` if unknown. */
   readonly checkpoints?: number;
   /** Whether its run has open requests that an answer can resolve. */
   readonly asks: boolean;
@@ -39,7 +39,12 @@ export interface ClaimableTask {
   readonly expiresAt?: string;
 }
 
-/** Lists tasks by priority: interrupted, overdue and retries, then by age. @param scope.queue Defaults to no queue. */
+/**
+ * Lists tasks by priority. Within a priority, interrupted tasks come first, then overdue tasks and retries, then the
+ * other tasks by age.
+ *
+ * @param scope.queue Defaults to no queue.
+ */
 export async function* claimableTasks(logs: TaskLogs, scope: QueueScope = {}): AsyncGenerator<ClaimableTask> {
   const { queue } = scope;
   const dueBefore = new Date(logs.clock.now()).toISOString();
@@ -138,7 +143,10 @@ async function expiryOf(logs: TaskLogs, { agentId, status, controls }: AgentSumm
 
 type Rest = Pick<ClaimableTask, "attempts" | "reserves">;
 
-/** Returns `undefined` if the summary may count too many attempts, or if an earlier version wrote it. */
+/**
+ * Reads the task from its summary. Returns `undefined` if the summary may count too many attempts, or if an earlier
+ * version wrote it.
+ */
 function inSummary(summary: AgentSummary): Rest | undefined {
   const { status, reserves, attempts } = summary;
   if (!hasStateData(summary)) return undefined;
@@ -146,7 +154,7 @@ function inSummary(summary: AgentSummary): Rest | undefined {
   return status === "queued" ? { attempts: 0, reserves: reservesOf(summary) } : undefined;
 }
 
-/** Returns `undefined` for a task whose owner finished it after the listing. */
+/** Reads the task from its log. Returns `undefined` if the owner has finished the task since it was listed. */
 async function inLog(logs: TaskLogs, { agentId, status }: AgentSummary): Promise<Rest | undefined> {
   const recorded = await ifReadable(() => logs.life(agentId));
   if (!recorded) return { attempts: 0, reserves: [] };

@@ -12,7 +12,10 @@ import type { AgentSummary, RecordLog } from "../../storage/RecordLog.ts";
 import type { Task, TaskWithStatus } from "../state/Task.ts";
 import { transitionTask } from "../state/transitionTask.ts";
 
-/** Builds a task with stored values from its log. `undefined` for an agent that is not a task or may not run here. */
+/**
+ * Builds a task from its log, with values in stored form. `undefined` for an agent that is not a task or may not run
+ * here.
+ */
 export function storedTask(taskId: string, life: StatusState): Task | undefined {
   const summary = agentSummary(taskId, life);
   if (!summary) return undefined;
@@ -20,7 +23,10 @@ export function storedTask(taskId: string, life: StatusState): Task | undefined 
   return taskOfSummary({ ...summary, data });
 }
 
-/** Builds a task from its summary, like {@link storedTask}. A task in progress lacks data that each step changes. */
+/**
+ * Builds a task from its summary, like {@link storedTask}. For a task in progress, the data that each step changes is
+ * missing.
+ */
 export function taskOfSummary(summary: AgentSummary): Task | undefined {
   const { agentId: taskId, taskName, priority = 0, status, createdAt, updatedAt, order: cursor, controls } = summary;
   if (taskName === undefined || !statuses.has(status)) return undefined;
@@ -29,7 +35,7 @@ export function taskOfSummary(summary: AgentSummary): Task | undefined {
   return { taskId, taskName, priority, inputRequest, status, createdAt, updatedAt, cursor, ...controls, data } as Task;
 }
 
-/** The due time of a failed task is the time of its retry. */
+/** Adds the time of the retry to a failed task. It is the due time of the summary. */
 function withRetry({ data, dueAt }: AgentSummary): unknown {
   return dueAt === undefined ? data : { ...(data as StateData["failed"]), retryAt: dueAt };
 }

@@ -1,7 +1,7 @@
 import type { TaskControls } from "../../checkpoint/status/TaskControls.ts";
 import { orderBehindTasks, priorityOrder } from "../../journal/agentSummary.ts";
 
-/** The start of the sort keys of all tasks with a queue. They sort after tasks without a queue. */
+/** The start of the sort keys of all tasks with a queue. These tasks sort after tasks without a queue. */
 export const queuePrefix = "~q";
 
 /** Sorts after a space and before every character of a queue or a key. */
@@ -11,8 +11,8 @@ const afterSpace = "!";
 const afterDates = ":";
 
 /**
- * Returns the start of the sort key of a task, or `undefined` for the default of a task without a queue and a delay. A
- * delayed task sorts by its start time, so that a worker that finds one can skip all later ones.
+ * Returns the start of the sort key of a task, or `undefined` for a task without a queue and a delay, which has the
+ * default. A delayed task sorts by its start time, so that a worker that finds a delayed task can skip all later tasks.
  *
  * @param createdAt milliseconds since 1970
  */

@@ -38,8 +38,8 @@ export interface RecoveryHandlers {
   /** Returns false to leave the agent unchanged. By default the recovery continues. */
   readonly onConfirm?: ((proposal: RecoveryProposal) => boolean | PromiseLike<boolean>) | undefined;
   /**
-   * The participants that offer and carry out options which change the environment. Defaults to the `recovery` of each
-   * participant of the agent, such as its workspace.
+   * The participants that offer options to change the environment, and carry these options out. Defaults to the
+   * `recovery` of each participant of the agent, such as its workspace.
    */
   readonly participants?: readonly RecoveryParticipant[] | undefined;
 }
@@ -105,11 +105,13 @@ export interface RecoveryReport<Output> {
   readonly agentId: string;
   /** The checkpoint from which the run continued. `undefined` if the run started without a checkpoint. */
   readonly checkpointId?: string;
-  /** True if the run was finished. Only its checkpoint was validated, and `result` is the recorded one. */
+  /**
+   * True if the run was finished. In that case, only its checkpoint was validated, and `result` is the recorded result.
+   */
   readonly finished: boolean;
   /** `find_checkpoint`, `verify_environment`, `restore_state`, `resume_execution`, without those not needed. */
   readonly steps: readonly RecoveryStep[];
-  /** True if `onConfirm` agreed. `undefined` if it was not called. A refusal rejects the recovery. */
+  /** True if `onConfirm` agreed. `undefined` if it was not called. If it refuses, the recovery rejects. */
   readonly confirmed?: true;
   readonly result: RunResult<Output>;
 }

@@ -53,7 +53,7 @@ export class Recovery<Output> {
     return this.#options.participants ?? this.#feature.recoveryParticipants;
   }
 
-  /** @param known.hasCheckpoint false if the agent never started. Its log is then not read first. */
+  /** @param known.hasCheckpoint false if the agent never started. The log is then not read before the run. */
   async execute(known: { readonly hasCheckpoint?: boolean } = {}): Promise<RecoveryReport<Output>> {
     const { agentId } = this.#durable;
     const checkpoint = known.hasCheckpoint === false ? undefined : await this.#durable.getLatestCheckpoint();
@@ -196,7 +196,7 @@ function isEnd({ status }: AgentCheckpointData): boolean {
   return status !== "in_progress";
 }
 
-/** Applies a rebase first, because it needs the committed files and may still be refused. */
+/** Returns the decisions with a rebase first, because a rebase needs the committed files and may still be refused. */
 function rebasesFirst(settled: readonly Settled[]): readonly Settled[] {
   return [
     ...settled.filter(({ option }) => option === "rebase"),
@@ -204,7 +204,10 @@ function rebasesFirst(settled: readonly Settled[]): readonly Settled[] {
   ];
 }
 
-/** The environment and a participant may both report the same missing directory. */
+/**
+ * Returns whether a missing directory is known already. The environment and a participant may both report the same
+ * directory.
+ */
 function isMissingDirectoryOf(known: readonly EnvironmentMismatch[], found: EnvironmentMismatch): boolean {
   if (found.kind !== "working_directory_missing") return false;
   return known.some((each) => each.kind === found.kind && each.path === found.path);
@@ -224,11 +227,14 @@ export interface OfferedMismatch {
   readonly mismatch: EnvironmentMismatch;
   /** In the order of {@link recoveryOptions}. */
   readonly options: readonly RecoveryOption[];
-  /** Returns the participant that carries out an option or wants to record it, if any. */
+  /** Returns the participant that carries out an option or records it. `undefined` without such a participant. */
   readonly doneBy: (option: RecoveryOption) => RecoveryParticipant | undefined;
 }
 
-/** Collects the options that need no change, and those of participants. The first to offer an option carries it out. */
+/**
+ * Collects the options that need no change, and the options of participants. If several participants offer an option,
+ * the first carries it out.
+ */
 export async function offeredOptions(
   mismatch: EnvironmentMismatch,
   participants: readonly RecoveryParticipant[],
@@ -279,7 +285,7 @@ export type RecoveryOutcome<Output> =
 /**
  * Recovers all agents that a crash left in progress, one after the other. If an agent cannot be recovered or read, its
  * outcome is the error, and the recovery continues with the next agent. If several definitions share a storage, select
- * the agents of this one with `only`.
+ * the agents of this definition with `only`.
  *
  * @throws InvalidInputError
  */

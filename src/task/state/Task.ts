@@ -5,7 +5,7 @@ import type { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
 import { customSchema, nonEmptyString, numberFrom } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/checkSchema.ts";
 
-/** A stored task. Narrow it by `status` to access the data of the status. */
+/** A stored task. Check `status` first to access the data of that status in TypeScript. */
 export type Task = {
   [Status in TaskStatus]: {
     /** The id of the agent that the task drives. */
@@ -20,7 +20,7 @@ export type Task = {
     readonly createdAt: string;
     /** ISO 8601. The time of the last status change. */
     readonly updatedAt: string;
-    /** The position of the task in a list. Pass it as `after` to list the tasks after it. It never changes. */
+    /** The position of the task in a list. It never changes. Pass it as `after` to list the tasks after this task. */
     readonly cursor: string;
     readonly data: Readonly<StateData[Status]>;
   } & TaskControls;
@@ -39,11 +39,14 @@ export interface NewTask {
   readonly inputRequest: unknown;
   /** An integer. Higher priorities run first. Defaults to 0. */
   readonly priority?: number | undefined;
-  /** For people and their tools. This library ignores it. */
+  /** Information for people and other tools. This library ignores the field. */
   readonly estimatedComplexity?: "low" | "medium" | "high" | undefined;
   /** The files of the task. A worker reserves all of them before it starts the task. Defaults to an empty list. */
   readonly reserves?: readonly FileReservation[] | undefined;
-  /** The queue of the task, for workers with it in `queues`. Defaults to no queue, for every worker. */
+  /**
+   * The queue of the task. Only workers that have this queue in `queues` run the task. Defaults to no queue. Every
+   * worker runs tasks without a queue.
+   */
   readonly queue?: string | undefined;
   /** The key of the task in its queue, such as a customer. Tasks of different keys take turns. Requires `queue`. */
   readonly key?: string | undefined;
@@ -53,14 +56,20 @@ export interface NewTask {
   readonly expiresAt?: Date | string | undefined;
   /** How often a worker retries the task after a failure. Defaults to 0. */
   readonly retries?: number | undefined;
-  /** The delay before the first retry in milliseconds. It doubles up to 64 times, to a week. Defaults to 1,000. */
+  /**
+   * The delay before the first retry in milliseconds. The delay doubles with each retry, up to 64 times the first delay
+   * and at most a week. Defaults to 1,000.
+   */
   readonly retryDelayMs?: number | undefined;
-  /** Tasks of a queue with this id are one task, which `create` returns. Replaces `taskId`. Defaults to none. */
+  /**
+   * A queue has at most one task with this id. `create` returns the existing task. Use this in place of `taskId`.
+   * Defaults to no id.
+   */
   readonly deduplicationId?: string | undefined;
   /**
-   * How long after its creation a task has duplicates, in milliseconds. Use the same window for all duplicates. Defaults
-   * to no limit, so a task has duplicates until it is deleted. With a window, a second task is possible if the storage
-   * is unavailable to one creator for longer than its lease.
+   * For how many milliseconds after the creation of a task `create` returns this task for the same `deduplicationId`.
+   * Use the same window for all duplicates. Defaults to no limit, until the task is deleted. With a window, a second
+   * task is possible if the storage is unavailable to one creator for longer than its lease.
    */
   readonly deduplicationWindowMs?: number | undefined;
 }
@@ -74,7 +83,7 @@ export const reservationsSchema: z.ZodType<FileReservation[]> = z.array(
 const longestRetryDelayMs = 7 * 86_400_000;
 const lastTime = Date.UTC(9999, 0);
 
-/** A queue or a key. Its characters sort after a space, so sort keys can contain it. */
+/** A name of a queue or a key. All its characters sort after a space, so sort keys can contain the name. */
 export const queueName: z.ZodType<string> = z
   .string()
   .regex(/^[\w.:@/-]{1,64}$/, "expected up to 64 letters, digits or characters of _ . : @ / -");

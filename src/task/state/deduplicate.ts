@@ -10,9 +10,9 @@ export interface DuplicateIds {
 }
 
 /**
- * Returns the ids of a task with a `deduplicationId`. Without a window, all duplicates have one id, so creating the task
- * exactly once needs no lock. With a window, the id contains its number, and a duplicate may have the id of the window
- * before or after.
+ * Returns the ids that a task with a `deduplicationId` can have. Without a window, all duplicates have one id, so no
+ * lock is needed to create the task exactly once. With a window, the id contains the number of the window, and a
+ * duplicate may have the id of the previous or the next window.
  */
 export function duplicateIds(task: NewTask, now: number, sha256: Sha256): DuplicateIds {
   const { deduplicationWindowMs: windowMs } = task;

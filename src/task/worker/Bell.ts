@@ -1,4 +1,4 @@
-/** Wakes a waiting caller. A ring without a waiting caller wakes the next one. */
+/** Wakes a waiting caller. If no caller waits, the ring wakes the next caller that waits. */
 export class Bell {
   #rang = false;
   #hasNews = false;
@@ -9,7 +9,7 @@ export class Bell {
     this.ringWithoutNews();
   };
 
-  /** Rings for a caller that already knows the tasks that it may start. */
+  /** Rings although there are no new tasks: the caller already knows the tasks that it may start. */
   ringWithoutNews(): void {
     this.#rang = true;
     this.#wake();

@@ -17,7 +17,7 @@ export interface HeldReservation {
 
 /**
  * Reserves the files of tasks. A worker calls it before it starts a task. `Reservations` of
- * `agent-persistence/workspace` implements it for all processes of a machine.
+ * `agent-persistence/workspace` implements this interface for all processes of a machine.
  */
 export interface FileReservations {
   /**
@@ -47,8 +47,8 @@ export interface InProcessReservationsOptions {
 const optionsSchema = strictOptions(() => ({ root: nonEmptyString.optional() }));
 
 /**
- * Reservations among the tasks of one process. Workers that share this object share its reservations. Different
- * spellings of a path refer to the same file, even through linked directories.
+ * Reservations among the tasks of one process. Workers share reservations if they share this object. Different
+ * spellings of a path count as the same file, even through linked directories.
  */
 export class InProcessReservations implements FileReservations {
   readonly #root: string;
@@ -75,7 +75,10 @@ export class InProcessReservations implements FileReservations {
   }
 }
 
-/** A failed release does not change the outcome of the task. Its files become free when the reservation expires. */
+/**
+ * Releases the files of a task. A failure does not change the outcome of the task. Its files then become free when the
+ * reservation expires.
+ */
 export async function releaseHeld(taskId: string, held: HeldReservation): Promise<void> {
   try {
     await held.release();

@@ -15,7 +15,7 @@ export class ScheduleTicker {
     this.#tasks = tasks;
   }
 
-  /** Returns the failures that it has not returned before. */
+  /** Ticks the schedules. Returns only failures that were not returned before. */
   async tick(): Promise<readonly ScheduleFailure[]> {
     const { clock, schedules } = this.#tasks;
     const now = clock.now();

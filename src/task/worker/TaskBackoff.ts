@@ -8,19 +8,22 @@ import type { ClaimableTask } from "../queue/claimableTasks.ts";
 /** The maximum number of doublings of the retry delay, which starts at `pollMs`. */
 const mostDoublings = 6;
 
-/** The default time that a stop request waits for the owner. Afterwards the task may be claimed again. */
+/** How long a stop request waits for the owner by default. After this time, the task may be claimed again. */
 const stopMs = 30_000;
 
 type SeenTask = Readonly<Record<"status" | "updatedAt", string>>;
 
 interface LeftTask {
   readonly tries: number;
-  /** The task when the worker claimed it, and when it released it. */
+  /** The task at two times: when the worker claimed it, and when the worker released it. */
   readonly seen: readonly SeenTask[];
   readonly retryAtMs: number;
 }
 
-/** Tasks that a worker released unchanged. It claims them again after a change or a delay. */
+/**
+ * Tasks that a worker released without a change. The worker claims such a task again only when the task has changed, or
+ * after a delay.
+ */
 export class TaskBackoff {
   readonly #left = new Map<string, LeftTask>();
 

@@ -25,8 +25,8 @@ export class TaskLists {
   }
 
   /**
-   * Offers the tasks of a queue until `offer` returns `stop` or no task is left. `keep` also stops, but the next call
-   * continues after this task, unless it is too late for that.
+   * Offers the tasks of a queue until `offer` returns `stop` or no task is left. If `offer` returns `keep`, this call
+   * also stops, but the next call continues after this task, unless the list is too old by then.
    */
   async offer(queue: string | undefined, fullKeys: ReadonlySet<string>, offer: OfferTask): Promise<void> {
     const kept = this.#kept.get(queue);
@@ -39,7 +39,7 @@ export class TaskLists {
     await this.#offerFrom({ tasks, readAtMs: this.#manager.clock.monotonic() }, queue, offer);
   }
 
-  /** Forgets all lists, because they possibly lack a task. */
+  /** Forgets all lists, because a task may be missing in them. */
   async clear(): Promise<void> {
     const kept = [...this.#kept.values()];
     this.#kept.clear();

@@ -48,8 +48,8 @@ interface BegunTask {
 
 /**
  * Runs tasks. Tasks that a dead process left in progress run first, then the queue by priority and age. Any number of
- * workers and processes may share one storage. Only the owner of a task's log runs it, so no task runs twice at the
- * same time. The worker finds tasks by their summaries.
+ * workers and processes may share one storage. Only the owner of a task's log runs the task, so no task runs twice at
+ * the same time. The worker finds tasks by their summaries.
  *
  * @example
  * ```ts
@@ -66,7 +66,10 @@ export class TaskWorker implements AsyncDisposable {
   readonly #concurrency: number;
   readonly #limits: AttemptLimits;
   readonly #running = new Map<string, Promise<void>>();
-  /** Errors of the worker itself, such as an agent with another storage. It then claims no more tasks. */
+  /**
+   * Errors of the worker itself, such as an agent with another storage. After such an error, the worker claims no more
+   * tasks.
+   */
   readonly #failures: unknown[] = [];
   /** Reported tasks whose names have no agent here. */
   readonly #skipped = new Set<string>();
@@ -88,8 +91,8 @@ export class TaskWorker implements AsyncDisposable {
   }
 
   /**
-   * Runs tasks until the worker has no more tasks or is stopped. A failed task does not reject it. With `pollMs`,
-   * neither does a failed storage. Settles after every task that it started has finished.
+   * Runs tasks until the worker has no more tasks or is stopped. If a task fails, the promise does not reject. With
+   * `pollMs`, it does not reject either if the storage fails. Settles when every started task has finished.
    *
    * @throws OtherStorageError if the storage of an agent differs from the storage of the tasks.
    */
@@ -147,7 +150,7 @@ export class TaskWorker implements AsyncDisposable {
     await this.#tell({ type: "storage_recovered", outageMs });
   }
 
-  /** Starts the watch without delaying the poll, which finds tasks without it. */
+  /** Starts the watch. Does not delay the poll, because the poll finds tasks without the watch. */
   async #watchWhilePolling({ watch, bell }: Shift, pollMs: number): Promise<void> {
     try {
       // Nobody reported the tasks that were created before the watch started.
@@ -190,7 +193,7 @@ export class TaskWorker implements AsyncDisposable {
     });
   }
 
-  /** Starts a task if this worker may. Returns the limit that it must wait for. */
+  /** Starts a task if this worker may start it. If not, returns the limit that the task must wait for. */
   async #offer(task: ClaimableTask, shift: Shift): Promise<QueueRefusal["kind"] | undefined> {
     const agent = this.#agentOf(task);
     if (!agent) await this.#skip(task);
@@ -202,7 +205,7 @@ export class TaskWorker implements AsyncDisposable {
     return !stop.aborted && !this.#isFull && !this.#hasFailed;
   }
 
-  /** Starts a task unless it must wait. Returns the limit that it must wait for. */
+  /** Starts a task. If the task must wait for a limit, returns this limit. */
   async #begin(
     task: ClaimableTask,
     agent: AIAgent<never, unknown>,
@@ -268,7 +271,7 @@ export class TaskWorker implements AsyncDisposable {
     this.#running.set(taskId, work);
   }
 
-  /** Returns whether the task completed, so that no list can have it again. */
+  /** Returns whether the task completed, so that it cannot be in a list again. */
   async #work({ task, agent, lost }: BegunTask, shift: Shift): Promise<boolean> {
     const { tasks, verify } = this.#options;
     try {
@@ -304,7 +307,11 @@ export class TaskWorker implements AsyncDisposable {
     await this.#report(outcome);
   }
 
-  /** Checks that a task unknown to its agent was deleted. @throws OtherStorageError if the task still exists. */
+  /**
+   * If the agent does not know the task, checks that the task was deleted.
+   *
+   * @throws OtherStorageError if the task still exists.
+   */
   async #assertGone({ taskId, taskName }: ClaimableTask): Promise<void> {
     if (await this.#options.tasks.get(taskId).catch(ignoreOutage)) throw new OtherStorageError(taskId, taskName);
   }

@@ -33,26 +33,30 @@ export interface TaskWorkerOptions extends RecoveryHandlers {
   readonly concurrency?: number | undefined;
   /**
    * Verifies an output before its task completes. The returned list is stored as the verification results of the task.
-   * If it rejects, the task fails, and a retry repeats the last node. Defaults to no verification.
+   * If the function rejects, the task fails, and a retry repeats the last node. Defaults to no verification.
    */
   readonly verify?:
     | ((output: unknown, taskId: string) => readonly unknown[] | PromiseLike<readonly unknown[]>)
     | undefined;
   /**
-   * How often a task may start or continue without progress. Afterwards it fails with `too_many_attempts`. The log
-   * counts all attempts, even if their process ended. Any recorded progress resets the count. Defaults to 5.
+   * How often a task may start or continue without progress. If it does so more often, it fails with
+   * `too_many_attempts`. The log counts all attempts, even if their process ended. Any recorded progress resets the
+   * count. Defaults to 5.
    */
   readonly maxAttempts?: number | undefined;
   /**
-   * The delay before the third attempt without progress, in milliseconds. It doubles with each further attempt, up to
-   * 64 times. The second attempt is immediate. Defaults to 1,000.
+   * The delay before the third attempt without progress, in milliseconds. The delay doubles with each further attempt,
+   * up to 64 times the first delay. The second attempt is immediate. Defaults to 1,000.
    */
   readonly attemptDelayMs?: number | undefined;
   /** Defaults to reservations among the tasks of this worker. */
   readonly reservations?: FileReservations | undefined;
-  /** Receives the outcome of each task after it was recorded. Its errors become process warnings. */
+  /**
+   * Receives the outcome of each task after the outcome was recorded. If the function throws, a process warning is
+   * emitted.
+   */
   readonly onOutcome?: ((outcome: TaskOutcome) => void | PromiseLike<void>) | undefined;
-  /** Receives the events of the worker itself. Its errors become process warnings. */
+  /** Receives the events of the worker itself. If the function throws, a process warning is emitted. */
   readonly onEvent?: ((event: TaskWorkerEvent) => void | PromiseLike<void>) | undefined;
 }
 
@@ -70,11 +74,11 @@ export type TaskWorkerEvent =
 
 /** Options of `TaskWorker.run`. */
 export interface WorkOptions {
-  /** Interrupts the running tasks when aborted. They stay in progress, so that a worker can recover them. */
+  /** When it aborts, the running tasks are interrupted. They stay in progress, so that a worker can recover them. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * How often an idle worker looks for tasks, in milliseconds. The worker then survives storage outages, and reports
-   * them to `onEvent`. If omitted, `run` resolves when no task is left, and rejects if the storage fails.
+   * How often an idle worker looks for tasks, in milliseconds. With this option, the worker survives storage outages,
+   * and reports them to `onEvent`. Without it, `run` resolves when no task is left, and rejects if the storage fails.
    */
   readonly pollMs?: number | undefined;
 }
@@ -112,9 +116,12 @@ export type TaskOutcome = {
 } & (
   | { readonly outcome: "completed"; readonly output: unknown }
   | { readonly outcome: "waiting" }
-  /** `error`: why the task was not resumed, as its pause reason says. `undefined` if the run itself paused. */
+  /**
+   * `error`: why the task was not resumed. The pause reason of the task has the same text. `undefined` if the run
+   * itself paused.
+   */
   | { readonly outcome: "paused"; readonly error?: unknown }
-  /** The run rejected. The data of the task says whether it may be retried. */
+  /** The run rejected. The data of the task says whether the task may be retried. */
   | { readonly outcome: "failed"; readonly error: unknown }
   /** The task was still queued at its `expiresAt`, and is cancelled. */
   | { readonly outcome: "expired" }
@@ -122,7 +129,7 @@ export type TaskOutcome = {
   | { readonly outcome: "skipped" }
   /**
    * The run ended for a reason outside the task. The worker was stopped, or the task was paused, cancelled or taken
-   * over from outside. Or its storage failed, its log is damaged, or it needs a vault.
+   * over from outside. Or the storage failed, the log of the task is damaged, or the task needs a vault.
    */
   | { readonly outcome: "interrupted"; readonly error: unknown }
 );
@@ -131,7 +138,7 @@ export function claimedTask({ taskId, taskName, status }: ClaimableTask) {
   return { taskId, taskName, recovered: status === "in_progress" };
 }
 
-/** @throws FeatureNotInstalledError for an agent without Persistence, which it names. */
+/** @throws FeatureNotInstalledError for an agent without Persistence. The error names the agent. */
 export function assertDurable(agents: TaskWorkerOptions["agents"]): void {
   const named: readonly (readonly [string, AIAgent<never, unknown>])[] =
     agents instanceof AIAgent

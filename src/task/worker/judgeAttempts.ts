@@ -3,7 +3,10 @@ import type { ClaimableTask } from "../queue/claimableTasks.ts";
 /** Limits the number and rate of attempts without progress. */
 export interface AttemptLimits {
   readonly maxAttempts: number;
-  /** The delay before the third attempt, in milliseconds. It doubles with each further one. The second is immediate. */
+  /**
+   * The delay before the third attempt, in milliseconds. It doubles with each further attempt. The second attempt is
+   * immediate.
+   */
   readonly attemptDelayMs: number;
 }
 

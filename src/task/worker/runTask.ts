@@ -61,8 +61,8 @@ const instructions =
   "Fix the mismatches that the reason names, or give the worker an onEnvironmentMismatch; then resume the task.";
 
 /**
- * Records that a task cannot start or continue. Pauses a task that needs a decision, and fails any other task. Leaves
- * the task unchanged if the cause lies outside it, or if its log cannot be read or written.
+ * Records that a task cannot start or continue. Pauses a task that needs a decision, and fails any other task. The task
+ * stays unchanged if the cause lies outside the task, or if its log cannot be read or written.
  *
  * @throws AgentBusyError, StatusChangedError if another process claimed or changed the task first.
  */
@@ -84,7 +84,7 @@ function isOutside(error: unknown): boolean {
 
 const failable: ReadonlySet<string | undefined> = new Set(["queued", "in_progress", "waiting"]);
 
-/** Records that a task could not start. A started run records its failures itself. */
+/** Records that a task could not start. If the run has started, it records its failures itself. */
 async function failTask(tasks: TaskManager, task: ClaimableTask, error: unknown): Promise<TaskOutcome> {
   const { taskId } = task;
   const now = await tasks.get(taskId);

@@ -8,8 +8,8 @@ import type { LogAppend, LogOwner, OwnedLog, RecordLog } from "../../storage/Rec
 
 /**
  * Wraps a storage so that it stops after a number of saves, as if the process crashed. Earlier saves are kept. Every
- * later save rejects, and the next process can take the agent. A save is one durable write, which is an append to a log
- * or a `saveCheckpoint` call of a three-method provider. Pass the original provider to the agent that resumes.
+ * later save rejects, and another process can take over the agent. A save is one durable write: an append to a log, or
+ * a `saveCheckpoint` call of a three-method provider. Pass the original provider to the agent that resumes.
  *
  * @param saves - the number of successful saves over all agents, at least 0.
  *

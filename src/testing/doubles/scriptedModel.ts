@@ -11,7 +11,7 @@ export type ScriptedTurn =
   | string
   | { readonly text?: string | undefined; readonly toolCalls: readonly ScriptedToolCall[] };
 
-/** A tool call in a scripted response. The model generates its id. */
+/** A tool call in a scripted response. The scripted model generates the id of the call. */
 export interface ScriptedToolCall {
   readonly toolName: string;
   readonly input: unknown;
@@ -37,8 +37,8 @@ const turnsSchema = z.array(
 const optionsSchema = strictOptions(() => ({ toolCallIds: z.enum(["repeating", "unique"]).optional() }));
 
 /**
- * Creates a prompt executor that responds from a script. It is stateless and counts the responses in the message
- * history. Thus a run continues with the correct response after a crash or a rollback.
+ * Creates a prompt executor that responds from a script. It has no state but counts the responses in the message
+ * history. So after a crash or a rollback, a run continues with the correct response.
  *
  * @param turns - the responses, or functions that create a response from the history.
  * @throws ScriptEndedError from a request after the last turn.

@@ -5,15 +5,15 @@ import { z } from "zod";
 
 /**
  * The kind of a fault. With an error code, the call rejects. A write then stores half of its bytes, and a sync may be
- * retried. `short write` stores half of the bytes and reports that number. `lying sync` rejects with `EIO`, never makes
- * the data durable, and later syncs report success.
+ * retried. `short write` stores half of the bytes and reports that number. `lying sync` rejects with `EIO`. Its data
+ * never becomes durable, although later syncs report success.
  */
 export type FaultKind = "EIO" | "ENOSPC" | "EMFILE" | "EACCES" | "short write" | "lying sync";
 
 /** A fault to inject into a simulated file system. */
 export interface Fault {
   readonly kind: FaultKind;
-  /** The number of the call, counted from 1. A fault for one kind of operation skips other calls. */
+  /** The number of the call, counted from 1. If the fault is for one kind of operation, other calls are not counted. */
   readonly call: number;
   /** Whether all later calls also fail. Defaults to `false`. */
   readonly fromThenOn?: boolean;
@@ -53,7 +53,7 @@ export class FaultyCalls {
     if (fault !== undefined) throw new SimulatedSystemError(fault, operation, path);
   }
 
-  /** Records a call and returns its fault, for calls that have an effect before they fail. */
+  /** Records a call and returns the fault for it, for calls that have an effect before they fail. */
   next(operation: FileSystemOperation, path: string): FaultKind | undefined {
     const number = this.made.push({ operation, path });
     return this.fault && strikes(this.fault, number, operation) ? this.fault.kind : undefined;

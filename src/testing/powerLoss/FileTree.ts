@@ -109,7 +109,7 @@ const staleByte = 0x78;
 class FileContent {
   #bytes = new Uint8Array(0);
   #size = 0;
-  /** Whether a copy shares the bytes. The next write copies them. */
+  /** Whether a copy shares the bytes. If so, the next write copies the bytes first. */
   #isShared = false;
 
   get size(): number {
@@ -120,7 +120,7 @@ class FileContent {
     return this.#bytes.slice(start, Math.min(this.#size, start + length));
   }
 
-  /** Applies the part of a write that survived a crash. Fills gaps before it with zeros. */
+  /** Applies the part of a write that survived a crash. Fills gaps before this part with zeros. */
   write(offset: number, bytes: Uint8Array, fate: WriteOutcome): void {
     if (fate === "lost") return;
     if (fate !== "kept") return this.#writeTorn(offset, bytes, fate);
@@ -201,7 +201,7 @@ export class MutationTrace {
     return this.#mutations.slice(0, count);
   }
 
-  /** Considers the first `count` mutations. Returns those that a power loss at this point may undo, in order. */
+  /** Returns which of the first `count` mutations a power loss at this point may undo, in order. */
   undurable(count: number): readonly number[] {
     const found: number[] = [];
     for (let at = 0; at < count; at++) {
@@ -223,7 +223,7 @@ export class MutationTrace {
   }
 }
 
-/** A name in a directory. Files are identified by number, because one may have several names or none. */
+/** A name in a directory. Files are identified by number, because a file may have several names or none. */
 interface FolderEntry {
   readonly folder: number;
   readonly name: string;

@@ -102,7 +102,7 @@ function* powerLossOutcomes(
   for (const fates of adversarialOutcomes(mutations, { exhaustiveUpTo, samples, seed })) yield { model: "weak", fates };
 }
 
-/** The file has its full length but no data. */
+/** Returns how a write survived if the file has its full length but no data. */
 function filledWith(fill: Fill): (write: Mutation) => WriteOutcome {
   return (write) =>
     write.kind === "write"
@@ -114,13 +114,16 @@ const fills: readonly Fill[] = ["zeros", "stale", "nothing"];
 /** The probabilities with which a sample keeps each part. */
 const likelihoods = [0.1, 0.5, 0.9];
 
-/** The number of newest mutations that every other sample varies alone, because older ones are usually durable. */
+/** In every other sample, only this many of the newest mutations vary, because older mutations are usually durable. */
 const recent = 8;
 
 /** Decides whether the next part reached the device. */
 type Choose = () => boolean;
 
-/** Yields outcomes with any combination of stored parts. Yields all combinations if there are few, or else samples. */
+/**
+ * Yields outcomes with any combination of stored parts. If there are few combinations, yields all of them, otherwise
+ * samples.
+ */
 function* adversarialOutcomes(
   mutations: readonly Mutation[],
   { exhaustiveUpTo, samples, seed }: { exhaustiveUpTo: number; samples: number; seed: number },
@@ -175,7 +178,7 @@ export interface CrashOptions {
   readonly models?: readonly CrashModel[] | undefined;
   /** The maximum number of combinations for which `weak` yields all. Defaults to 80. */
   readonly exhaustiveUpTo?: number | undefined;
-  /** The number of random combinations otherwise. Defaults to 40. */
+  /** The number of random combinations, if there are too many to try all. Defaults to 40. */
   readonly samples?: number | undefined;
   /** The seed of random choices, combined with the position of the crash. Defaults to 1. */
   readonly seed?: number | undefined;

@@ -9,9 +9,9 @@ import { FileTree } from "./FileTree.ts";
  * A file system in memory that simulates crashes. Run a storage on it, record its acknowledged writes with their
  * `position`, and check the storage in every state that a crash may leave.
  *
- * A sync of a file makes its data durable, but neither its names nor its directory. A sync of a directory makes its
- * names durable. Changes of names are atomic. Unsynced changes may be lost, and unsynced writes are split into sectors
- * of 512 bytes. Each call takes effect immediately.
+ * A sync of a file makes the data of the file durable, but not its names. A sync of a directory makes the names in the
+ * directory durable. Changes of names are atomic. Unsynced changes may be lost, and unsynced writes are split into
+ * sectors of 512 bytes. Each call takes effect immediately.
  *
  * @example
  * ```ts
@@ -33,12 +33,15 @@ export class SimulatedFileSystem implements FileSystem {
     return this.#calls.made;
   }
 
-  /** Returns the contents of all files by path, as a process sees them. */
+  /** Returns the contents of all files by path, as a running process sees them. */
   files(): Map<string, Uint8Array> {
     return new Map([...this.#traced.tree.files()].map(([path, content]) => [path, content.read()]));
   }
 
-  /** Injects a fault into later calls, counted from the first one, as in `calls`. `undefined` removes it. */
+  /**
+   * Injects a fault into later calls. Calls are counted from the first call, as in `calls`. `undefined` removes the
+   * fault.
+   */
   inject(fault: Fault | undefined): void {
     checkSchema(faultSchema.optional(), fault, "fault of a simulated file system");
     this.#calls.fault = fault;

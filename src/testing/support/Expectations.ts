@@ -13,7 +13,7 @@ export class Expectations {
     this.#requirement = requirement;
   }
 
-  /** Compares values as JSON, including bytes. A member with the value `undefined` equals a missing one. */
+  /** Compares values as JSON, including bytes. A member with the value `undefined` equals a missing member. */
   equal(subject: string, found: unknown, expected: unknown): void {
     const difference = firstDifference(expected, found);
     if (difference === undefined) return;
@@ -164,10 +164,10 @@ export interface ConformanceTest<Made> {
   /**
    * Resolves if the storage meets the requirement.
    *
-   * @param make - called once, returns an empty storage. Its errors are passed on.
+   * @param make - called once, returns an empty storage. Errors of this function are passed on.
    * @param onLeftOut - called at the end for each part that the test skipped, because the harness or the capabilities
-   * leave it out. Receives the member and the reason, such as `reopen: the harness has none`. Its errors are passed on.
-   * Defaults to one process warning per reason with the code `conformance_left_out`.
+   * leave it out. Receives the member and the reason, such as `reopen: the harness has none`. Errors of this function
+   * are passed on. Defaults to one process warning per reason with the code `conformance_left_out`.
    * @throws ConformanceError with the expected and the actual value.
    */
   run(make: () => Made | PromiseLike<Made>, onLeftOut?: (part: string) => void): Promise<void>;

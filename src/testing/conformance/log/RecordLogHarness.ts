@@ -13,8 +13,9 @@ export interface RecordLogHarness {
   /** An empty log. */
   readonly log: RecordLog;
   /**
-   * Returns another instance on the same data, like in a new process. With `processes: "one"` it may close the first
-   * instance, otherwise the first instance stays in use. Required if `durable` is `true` or `processes` is `"many"`.
+   * Returns another instance on the same data, as a new process would have it. With `processes: "one"`, this may close
+   * the first instance. Otherwise the first instance stays in use. Required if `durable` is `true` or `processes` is
+   * `"many"`.
    */
   readonly reopen: (() => RecordLog | PromiseLike<RecordLog>) | LeftOut;
   /**
@@ -24,13 +25,13 @@ export interface RecordLogHarness {
   readonly advance: ((ms: number) => void | PromiseLike<void>) | LeftOut;
   /**
    * Stops the renewals of an owner, as if its process were suspended. For other instances, the lease expires
-   * immediately or when their time advances. The methods of the owner must remain callable, because the process may
-   * continue. Required if `processes` is `"many"`.
+   * immediately or when their time advances. It must still be possible to call the methods of the owner, because a
+   * suspended process may continue. Required if `processes` is `"many"`.
    */
   readonly silence: ((owned: OwnedLog) => void | PromiseLike<void>) | LeftOut;
   /** Changes any stored byte of the append at this position, bypassing the log. */
   readonly alter: ((agentId: string, position: number) => void | PromiseLike<void>) | LeftOut;
-  /** Changes any stored byte of a blob, bypassing the log. Without it, tests of altered blobs are skipped. */
+  /** Changes any stored byte of a blob without using the log. If it is missing, tests of changed blobs are skipped. */
   readonly alterBlob?: ((agentId: string, reference: string) => void | PromiseLike<void>) | LeftOut | undefined;
   /** Executes the next write but returns a driver error to the log. Affects only one write. */
   readonly loseAnswer: (() => void | PromiseLike<void>) | LeftOut;

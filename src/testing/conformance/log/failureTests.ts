@@ -50,7 +50,10 @@ async function expectDamage(
 
 const refusal = "storage_failed";
 
-/** Tests that failures below the log are reported, and that they neither lose nor repeat appends. */
+/**
+ * Tests that failures of the underlying storage are reported, and that no append is lost or stored twice because of
+ * them.
+ */
 export const lostAnswerTests: readonly RecordLogTest[] = [
   logTest(
     "stores an append once if its response was lost, and ends the ownership if the append failed",

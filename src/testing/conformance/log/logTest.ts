@@ -87,7 +87,10 @@ export class RecordLogUnderTest {
     return table ?? this.#leftOut.end("a table", { leftOut: "the log is not over a LogTable" });
   }
 
-  /** Silences an owner and returns an instance that observes it, a second one if the storage supports it. */
+  /**
+   * Silences an owner and returns an instance that observes this owner. It is a second instance if the storage supports
+   * this.
+   */
   async silence(agentId: string, owned: OwnedLog, expect: Expectations): Promise<RecordLog> {
     const silence = this.#can("silence");
     await silence(owned);
@@ -230,7 +233,7 @@ export class RecordLogUnderTest {
     return has();
   }
 
-  /** Calls the storage, because its background work takes real time. */
+  /** Lets real time pass by calling the storage, because background work of the storage takes real time. */
   async #turn(agentId: string): Promise<void> {
     await this.log.owner(agentId);
     await nextTurn();

@@ -202,7 +202,7 @@ export const receiveTests: readonly RecordLogTest[] = [
   }),
 ];
 
-/** Fills agent `a` with three appends of one owner, including a snapshot, and one append of the next owner. */
+/** Fills agent `a` with three appends of one owner, one of them with a snapshot, and one append of the next owner. */
 async function source(storage: RecordLogUnderTest): Promise<void> {
   await storage.own("a", async (owned) => {
     await appendText(owned, "one", { summary: exampleSummary("a", "running") });

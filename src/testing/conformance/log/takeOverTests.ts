@@ -10,7 +10,10 @@ import {
 } from "./logTest.ts";
 import { filled, prunedRecord } from "./removalTests.ts";
 
-/** The number of seconds during which an owner renews. It covers many leases with the lease of the file storage. */
+/**
+ * The number of seconds during which an owner renews its lease. With the lease of the file storage, this is several
+ * leases.
+ */
 const manySeconds = 60;
 
 export const takeOverTests: readonly RecordLogTest[] = [

@@ -8,7 +8,9 @@ import type { Message } from "../../../checkpoint/messages/Message.ts";
 
 const start = Date.UTC(2026, 0, 1);
 
-/** Returns a checkpoint of a run with one step per version, as plain JSON. `more` overrides fields. */
+/**
+ * Returns a checkpoint of a run with one step per version, as plain JSON. Fields of `more` replace the default fields.
+ */
 export function exampleCheckpoint(
   agentId: string,
   version: number,

@@ -60,7 +60,7 @@ export class ProviderUnderTest {
     else this.#leftOut?.add("reopen", this.#reopen);
   }
 
-  /** Expects exactly these checkpoints, oldest first, and the last of them as the latest. */
+  /** Expects exactly these checkpoints, oldest first. The last of them must be the latest checkpoint. */
   async expectStored(agentId: string, expected: readonly AgentCheckpointData[], expect: Expectations): Promise<void> {
     const name = JSON.stringify(agentId.length > 40 ? `${agentId.slice(0, 40)}…` : agentId);
     const found = await this.all(agentId);
@@ -96,9 +96,9 @@ function harnessOf(made: PersistenceStorageProvider | ProviderHarness | undefine
 export interface ProviderHarness {
   readonly provider: PersistenceStorageProvider;
   /**
-   * Returns another provider on the same data, like in a new process. It may close the first provider. Use `{ leftOut
-   * }` to give a reason why this is impossible. If missing, the suite continues with the first provider and reports
-   * that it cannot test a restart.
+   * Returns another provider on the same data, as a new process would have it. It may close the first provider. If this
+   * is impossible, use `{ leftOut }` to give the reason. If the member is missing, the suite continues with the first
+   * provider and reports that it cannot test a restart.
    */
   readonly reopen?: (() => PersistenceStorageProvider | PromiseLike<PersistenceStorageProvider>) | LeftOut | undefined;
 }
