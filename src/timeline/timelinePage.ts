@@ -8,9 +8,9 @@ import type { TimelineAgent, TimelineItem, ListedPage } from "./data/TimelineDat
 import { readFile } from "node:fs/promises";
 
 /**
- * Renders the timeline of an agent as one self-contained HTML page, in pieces. The log is read while the pieces are
- * consumed, some hundred steps at a time, or a twentieth of a long log. A damaged log is shown up to the damage, with a
- * notice.
+ * Renders the timeline of an agent as one self-contained HTML page, in pieces. The log is read while you consume the
+ * pieces, some hundred steps at a time, or for a long log a twentieth of it. A damaged log is shown up to the damage,
+ * with a notice.
  *
  * @throws InvalidInputError if the agent does not exist or an option is invalid
  */
@@ -58,8 +58,9 @@ interface PageParts extends PageAssets {
 }
 
 /**
- * Yields the page in pieces. The data is in a script element that browsers do not run. It contains no `<`, so a text
- * cannot close the element. The policy permits only the script and style of this package, by their hashes.
+ * Yields the page in pieces. The data is in a script element that browsers do not run. The data contains no `<`, so a
+ * text cannot close the element. The content security policy of the page permits only the script and style of this
+ * package, by their hashes.
  */
 export async function* pageHtml(parts: PageParts): AsyncGenerator<string, void> {
   yield* documentHtml(parts, timelineJson(parts));
@@ -130,7 +131,10 @@ function hashOf(text: string): string {
 
 /** Characters that reorder text or are invisible, in the raw and the escaped form of JSON. */
 const unseen = /[\u007f-\u009f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu;
-/** Finds a superset of the replaced sequences in one pass. The surrogate starts all characters of the plane. */
+/**
+ * Finds in one pass all sequences that may have to be replaced, and some more. The surrogate starts all characters of
+ * its plane.
+ */
 const needsEscape = /[<\u007f-\u009f\u2028-\u202e\u2066-\u2069\udb40]|\\u00/;
 const escapedControl = /(?<!\\)((?:\\\\)*)\\u00([01][0-9a-f])/g;
 

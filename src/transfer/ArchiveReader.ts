@@ -33,7 +33,9 @@ const headerSchema = z.strictObject({
 });
 const endSchema = z.strictObject({ lines: count, blobs: count, sha256: z.string() });
 
-/** Reads an archive part by part. It holds one part at a time, and allocates memory only for received bytes. */
+/**
+ * Reads an archive part by part. Only one part is in memory at a time, and memory is allocated only for received bytes.
+ */
 export class ArchiveReader {
   readonly #hash: ArchiveHash;
   readonly #bytes: ByteReader;
@@ -89,7 +91,10 @@ export class ArchiveReader {
     throw new InvalidArchiveError(`a part has ${length} bytes, but maxPartBytes allows ${most}`);
   }
 
-  /** Small values take up to 50 times their size in memory once they are parsed, so their number has its own limit. */
+  /**
+   * The maximum number of values and keys in a line. They have a separate limit, because parsed small values take up to
+   * 50 times their size in memory.
+   */
   #assertFewItems(line: Uint8Array): void {
     const most = Math.max(defaultMaxPartBytes, this.#maxPartBytes) / bytesOfItem;
     // Most lines have fewer bytes than this.
@@ -126,7 +131,7 @@ export interface ReceivedArchive {
   readonly sha256: Sha256;
 }
 
-/** Opens the archive in a stream for a storage, and closes the stream after its use. */
+/** Opens the archive in a stream for a storage. Closes the stream after use. */
 export async function withArchive<Result>(
   target: LogStorage,
   stream: AsyncIterable<Uint8Array>,

@@ -42,8 +42,9 @@ export interface ImportedEnd {
 }
 
 /**
- * The log of an archive. It verifies lines as they arrive. It keeps only the newest snapshot and all later lines, which
- * the head needs. Only a fork keeps their values. The kept lines have a limit, so that no archive can fill the memory.
+ * The log of an archive. It verifies lines when they arrive. It keeps only the lines that the head needs: the newest
+ * snapshot and all later lines. The values in these lines are kept only for a fork. The kept lines have a limit, so
+ * that no archive can fill the memory.
  */
 export class ImportedLog {
   readonly #sha256: Sha256;
@@ -56,7 +57,7 @@ export class ImportedLog {
   #keptBytes = 0;
   #next: NextNumbers = { nextVersion: 1, nextLane: 1 };
   #position = 0;
-  /** True if appends are missing. A later record must restate them, otherwise the chain is broken. */
+  /** True if appends are missing. A later record must repeat their content, because otherwise the chain is broken. */
   #wasPruned = false;
   #checkpoints = new Map<number, number>();
 
@@ -190,8 +191,8 @@ function assertReached(index: LogProjection): void {
 }
 
 /**
- * Returns the status of an agent whose approvals must be requested again, or no records if it does not wait for
- * approvals. A resume then runs the nodes that request them.
+ * Returns a new status record for an agent whose approvals must be requested again. A resume then runs the nodes that
+ * request them. Returns no records if the agent does not wait for approvals.
  */
 export function statusWithoutApprovals(
   { statusState: { current }, requests }: LogProjection,
@@ -213,7 +214,10 @@ type Lean<Kind extends AgentRecord["kind"]> = (record: Extract<AgentRecord, { ki
 /** A value in the form that any value can have. */
 const noValue: StoredValue = Object.freeze({ $plain: null });
 
-/** The fields of records without their values. The summary of an agent needs the values of the other records. */
+/**
+ * The fields that stay when the values of a record are removed. Kinds that are not listed keep their values, because
+ * the summary of the agent needs them.
+ */
 const leanFields: { readonly [Kind in AgentRecord["kind"]]?: Lean<Kind> } = {
   message: (record) => without(record, ["message"]),
   answer: (record) => without(record, ["message"]),

@@ -40,7 +40,7 @@ export interface ExportOptions {
   readonly move?: boolean | undefined;
   /**
    * The id or name of the checkpoint at which a fork or a copy starts. Later data is exported only if a pruning has
-   * restated it. Cannot be combined with `move`. Defaults to the head.
+   * written it again. Cannot be combined with `move`. Defaults to the head.
    */
   readonly fromCheckpoint?: string | undefined;
   /** Compresses the archive with gzip, which `importAgent` detects. Defaults to `false`. */
@@ -137,7 +137,7 @@ export async function exportLog(
   return keys ? encryptedArchive(bytes, header, keys) : bytes;
 }
 
-/** A data key in an archive would outlive its destruction. */
+/** Rejects logs of data keys. A data key in an archive would survive `destroyKey`. */
 function assertExported(logId: string, { firstRecords }: LogSurvey): void {
   if (firstRecords.some(({ kind }) => kind === "data_key"))
     throw new NotSupportedError(`A backup of the data key ${quoted(logId)}`, "a keyStorage with a backup of its own");
@@ -209,7 +209,7 @@ interface Prefix {
 
 /**
  * Returns the version of a checkpoint and the last position to export for it. The exported lines include the last
- * pruning record, because only this record restates the records before it.
+ * pruning record, because only this record contains the kept earlier records.
  *
  * @throws CheckpointNotFoundError
  */

@@ -48,8 +48,8 @@ export async function finishMove(
 }
 
 /**
- * Cancels a move, so that the agent can run here again. Call it only if the archive was not imported. Otherwise delete
- * the imported agent first, because both would run. Repeated calls are allowed.
+ * Cancels a move, so that the agent can run here again. Call this only if the archive was not imported. If it was
+ * imported, first delete the imported agent, because otherwise both would run. Repeated calls are allowed.
  *
  * @throws AgentMovedError if the move is finished.
  * @throws InvalidInputError if the agent was never moving.
@@ -91,7 +91,7 @@ function refused(agentId: string, expected: string): InvalidInputError {
   return new InvalidInputError(`move of agent ${quoted(agentId)}`, [{ path: "", expected: `expected ${expected}` }]);
 }
 
-/** The receipt of an import. It is plain JSON, so that `finishMove` can use it in another process. */
+/** The receipt of an import. A receipt is plain JSON, so you can pass it to `finishMove` in another process. */
 export interface MoveReceipt {
   readonly from: string;
   /** The new location: the agent id, and the directory of the storage if it has one. */

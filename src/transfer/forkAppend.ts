@@ -31,7 +31,7 @@ export interface ForkPlace {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly sha256: Sha256;
-  /** The location of the blobs of the copied lines, and the agent that owns them there. */
+  /** The log with the blobs of the copied lines, and the agent that owns the blobs there. */
   readonly log: RecordLog;
   readonly blobsOf: string;
   /** Omits open approvals, so that the fork requests them again. Defaults to `false`. */

@@ -1,7 +1,10 @@
 import { InvalidArchiveError } from "../errors/storedDataErrors.ts";
 import { nextTurn } from "../internal/nextTurn.ts";
 
-/** The maximum input of a stream at a time. Platform streams buffer their output, which can be 1,000 times larger. */
+/**
+ * The maximum input of a stream at a time. It is limited because platform streams buffer their output, which can be
+ * 1,000 times larger.
+ */
 const pieceBytes = 64 * 1024;
 
 /** Compresses bytes on demand, with little buffering. */

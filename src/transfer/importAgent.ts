@@ -30,7 +30,7 @@ export interface ImportReport {
   readonly agentId: string;
   /** The number of checkpoints. */
   readonly checkpoints: number;
-  /** Pass it to `finishMove` if the agent was exported with `move`. */
+  /** If the agent was exported with `move`, pass this receipt to `finishMove`. */
   readonly receipt: MoveReceipt;
 }
 
@@ -42,7 +42,7 @@ export interface ImportOptions {
    */
   readonly agentId?: string | undefined;
   /**
-   * Accepts the approvals in the archive. Use it only if the archive is from a trusted storage over a protected
+   * Accepts the approvals in the archive. Use this only if the archive comes from a trusted storage over a protected
    * channel. Defaults to `false`: the agent requests all approvals again, because a modified archive can contain forged
    * approvals. A fork, or a copy from a checkpoint, always requests given approvals again.
    */
@@ -50,8 +50,8 @@ export interface ImportOptions {
   /**
    * The maximum size of a line or value of the archive in bytes. An import holds one of them in memory. `Infinity` for
    * no limit. A line can have at most 524,288 values and keys. A limit above 16 MiB allows one value or key for each 32
-   * bytes. Without their values, the lines from the newest snapshot on can take 16 MiB of memory. With their values,
-   * all lines of a fork can take 128 MiB. A limit above 16 MiB raises both in proportion. Defaults to 16 MiB.
+   * bytes. The lines from the newest snapshot on, without their values, can take 16 MiB of memory. All lines of a fork,
+   * with their values, can take 128 MiB. A limit above 16 MiB raises both in proportion. Defaults to 16 MiB.
    */
   readonly maxPartBytes?: number | undefined;
   /**
@@ -77,9 +77,9 @@ const optionsSchema = strictOptions(() => ({
  * not needed. The agent is visible only after the whole archive was verified. If the call rejects, it imports no data.
  *
  * - An agent that was exported with `move` and keeps its id can run immediately. Repeated imports of a move return the
- * same receipt.
- * - Any other agent that keeps its id is a copy. It runs only with `takeOver: true` in `run` or `resume`, because two
- * agents with one id would act.
+ *   same receipt.
+ * - Any other agent that keeps its id is a copy. It runs only with `takeOver: true` in `run` or `resume`, because
+ *   otherwise two agents with one id would act.
  * - An agent with another id is a fork.
  *
  * @param stream The archive in chunks of any size.
@@ -138,7 +138,10 @@ async function importFrom(
   return { agentId, checkpoints, receipt: receiptOf(header, { agentId, folder }, sha256) };
 }
 
-/** Returns the limit for the memory of the lines that an import keeps, in bytes. A fork also keeps their values. */
+/**
+ * Returns how many bytes of memory the lines that an import keeps may take. A fork also keeps the values in these
+ * lines.
+ */
 function mostKeptBytes(maxPartBytes = defaultMaxPartBytes, isFork: boolean): number {
   return (isFork ? 8 : 1) * Math.max(defaultMaxPartBytes, maxPartBytes);
 }

@@ -26,8 +26,8 @@ type SourceLog = CopiedLog & Partial<Pick<RecordLog, "capabilities">>;
 const mostBytes = 16 * 1024 * 1024;
 
 /**
- * Returns a log that reads and verifies its lines only once. A log that exceeds the limit is returned unchanged, but a
- * redacted log is then read in its stored form, like the lines that are kept.
+ * Returns a log whose lines are read and verified only once, because they are kept. If the log exceeds the limit, it is
+ * returned unchanged. A redacted log is in this case also read in its stored form, as kept lines are.
  */
 export async function keptAppends(log: SourceLog, agentId: string, sha256: Sha256): Promise<CopiedLog> {
   const pace = new Pace();
@@ -62,7 +62,7 @@ function entryIn({ line, position }: KeptAppend, sha256: Sha256): Entry {
 export interface LogSurvey {
   /** The last append with more than custody records. */
   readonly last: (ChainLink & { readonly generation: number }) | undefined;
-  /** Whether the agent can run here. `undefined` if it can. */
+  /** The custody record, if the agent cannot run here. `undefined` if it can run. */
   readonly custody: CustodyRecord | undefined;
   /** Records up to this position are valid only as restated by the newest pruning. 0 without a pruning. */
   readonly prunedUpTo: number;

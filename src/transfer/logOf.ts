@@ -23,7 +23,8 @@ export function logOf<Method extends "encodedAppends" | "receive">(
 /**
  * Returns a storage whose logs can be exported.
  *
- * @throws NotSupportedError if the storage is redacted, because the archive would contain the values of its blobs.
+ * @throws NotSupportedError if the storage is redacted, because the archive would contain the plain values of the
+ * blobs.
  */
 export function exportedStorage(
   storage: PersistenceStorageProvider,

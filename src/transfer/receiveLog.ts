@@ -23,8 +23,8 @@ const receivedShapes = ["thread", "session", "inbox"];
 export type ReceiveLogOptions = Pick<ImportOptions, "maxPartBytes" | "keys">;
 
 /**
- * Stores the log of a thread, a session or an inbox from an archive of `exportLog`. An append without records follows
- * it, which belongs to the new owner.
+ * Stores the log of a thread, a session or an inbox from an archive of `exportLog`. The new owner adds one append
+ * without records.
  *
  * @throws InvalidArchiveError, AlreadyExistsError (`agent_exists`), AgentBusyError
  * @throws KeyMissingError, AuthenticationFailedError
@@ -79,7 +79,11 @@ function storedSummary(logId: string, shape: string, sha256: Sha256) {
       isBegun = true;
       updatedAt = timeIn(decoded.summary) ?? updatedAt;
     },
-    /** An inbox counts as changed, so that a worker looks at it. @throws InvalidArchiveError without a shape */
+    /**
+     * Returns the summary of the log. An inbox counts as changed, so that a worker looks at it.
+     *
+     * @throws InvalidArchiveError without a shape
+     */
     latest(): AgentSummary {
       if (createdAt === undefined) throw new InvalidArchiveError("its log does not begin with its shape");
       const id = logId.slice(shape.length + 1);

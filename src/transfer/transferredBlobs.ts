@@ -57,7 +57,10 @@ export class BlobsOfLines {
     return { kind: "blob", reference, bytes };
   }
 
-  /** Missing blobs are valid if user text only looks like a reference, or if a `pruned` record lists them. */
+  /**
+   * Checks that a missing blob is not needed. It is not needed if user text only looks like its reference, or if a
+   * `pruned` record lists it.
+   */
   #assertNotNeeded(line: Uint8Array, blob: string): undefined {
     const { sha256, prunedUpTo, isOfAgent } = this.#options;
     const decoded = decodeEntry(line, sha256);
@@ -151,7 +154,7 @@ class ReceivedBlobs {
   }
 }
 
-/** Receives the lines and the names of the blobs of an archive, and can refuse them. */
+/** Receives the lines of an archive and the names of its blobs, and can refuse them. */
 interface LineReceiver {
   addLine(line: Uint8Array): void;
   addBlob(reference: string): void;

@@ -43,8 +43,9 @@ export interface WorkspaceOptions {
   /** The root directory, relative to the working directory of the process. It must exist. */
   readonly root: string;
   /**
-   * Called before a rollback restores a file that others changed after the agent. Decides how to resolve the conflict.
-   * By default the rollback rejects with FileConflictError, which lists the conflicts, and makes no change.
+   * Called before a rollback restores a file that others changed after the agent. The function decides how to resolve
+   * the conflict. If it is missing, the rollback rejects with FileConflictError, which lists the conflicts, and makes
+   * no change.
    */
   readonly onConflict?: ConflictHandler | undefined;
   /** Merges if `onConflict` returns `merge`. A remaining conflict refuses the rollback. Defaults to clean merges. */
@@ -95,7 +96,7 @@ export interface ScannedFolder {
   readonly files: number;
   /** The total size of all contents. */
   readonly bytes: number;
-  /** Files whose contents are not stored, with the reason. A rollback reports them if they changed. */
+  /** Files whose contents are not stored, with the reason. If such a file has changed, a rollback reports it. */
   readonly leftOut: readonly LeftOutFile[];
 }
 
@@ -105,7 +106,8 @@ export interface PreviewedFile {
   readonly path: string;
   /**
    * `write` changes the content or restores a deleted file. `delete` deletes the file. `conflict` means that others
-   * changed or deleted it and `onConflict` decides. `not_restored` means that the log does not contain its content.
+   * changed or deleted the file, so `onConflict` decides. `not_restored` means that the log does not contain the
+   * content of the file.
    */
   readonly change: "write" | "delete" | "conflict" | "not_restored";
   /** The reason for `not_restored`, as the end of a sentence that starts with the path. */
@@ -131,10 +133,10 @@ export class Workspace implements RollbackParticipant {
    */
   readonly tools: readonly AnyTool[];
   /**
-   * Restores files that others changed or deleted. Pass it to `recoverTask(agent, { participants: [workspace.recovery]
-   * })`. It offers `use_checkpoint`, `merge` and `restore` if the agent's log contains the contents. A file gets the
-   * state in which the agent left it. `merge` combines the changes of the agent and of others since the agent's first
-   * change. Replaced content is not stored.
+   * The recovery participant that restores files that others changed or deleted. Pass it to `recoverTask(agent, {
+   * participants: [workspace.recovery] })`. It offers `use_checkpoint`, `merge` and `restore` if the agent's log
+   * contains the contents. A restored file gets the state in which the agent left it. `merge` combines the changes of
+   * the agent and of others since the agent's first change. Replaced content is not stored.
    */
   readonly recovery: RecoveryParticipant;
   readonly #files: WorkspaceFiles;
@@ -182,8 +184,8 @@ export class Workspace implements RollbackParticipant {
   }
 
   /**
-   * Commits files on the current branch like `commitFiles`. If `Drift` is installed, it first checks for drift, and the
-   * run waits before the commit if the drift is high.
+   * Commits files on the current branch like `commitFiles`. If `Drift` is installed, it checks for drift first. If the
+   * drift is high, the run waits before the commit.
    *
    * @throws InvalidInputError, GitError, PathNotAllowedError, FileAccessError
    */
@@ -203,8 +205,8 @@ export class Workspace implements RollbackParticipant {
    * Returns the effect that a rollback to a checkpoint would have on the current files. Calls no handler and makes no
    * change.
    *
-   * @param options.agentId defaults to the agent that the definition last ran or accessed, or else to the id of the
-   * definition
+   * @param options.agentId defaults to the agent that the definition last ran or accessed. If there is none, it
+   * defaults to the id of the definition
    * @throws InvalidInputError, CheckpointNotFoundError, NotAnAncestorError, PathNotAllowedError, FileAccessError
    */
   async preview(
@@ -244,8 +246,8 @@ export class Workspace implements RollbackParticipant {
   }
 
   /**
-   * Returns a content from the agent's log, such as one that `use_checkpoint` replaced. See `replaced` in the steps of
-   * a report.
+   * Returns a content from the agent's log, such as the content that `use_checkpoint` replaced. The steps of a report
+   * name its hash as `replaced`.
    *
    * @param hash SHA-256, 64 lower-case hex characters
    * @param options.agentId as for `preview`

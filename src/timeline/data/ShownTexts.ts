@@ -43,7 +43,7 @@ export class ShownTexts {
     return { ...place, role: typeof role === "string" ? role : "message", parts };
   }
 
-  /** Returns the text of a model response. Empty if it only contains tool calls. */
+  /** Returns the text of a model response. Empty if the response contains only tool calls. */
   answer(message: ShownValue): string {
     const { parts } = this.message({ number: 0, message });
     return parts.flatMap(({ type, text }) => (type === "text" ? text : [])).join("\n");
@@ -107,7 +107,7 @@ function keyText(key: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(key) ? key : JSON.stringify(key);
 }
 
-/** The raw records of a log as text, read along with its steps. */
+/** The raw records of a log as text. They are read together with the steps. */
 export class RecordTexts {
   readonly #entries: AsyncIterator<EntryView> | undefined;
   readonly #texts: ShownTexts;
@@ -122,7 +122,10 @@ export class RecordTexts {
     this.#texts = texts;
   }
 
-  /** Returns the new records up to a position. Steps that end in the same append all get its records. */
+  /**
+   * Returns the new records up to a position. If several steps end in the same append, each gets the records of this
+   * append.
+   */
   async upTo(position: number): Promise<readonly string[]> {
     const texts: string[] = [];
     if (this.#newest?.position === position) return this.#newest.texts;

@@ -18,12 +18,17 @@ export interface TimelineData {
 export interface TimelineAgent {
   readonly id: string;
   readonly status: string;
-  /** The reason why the agent stopped: its error message or the awaited request. Omitted otherwise. */
+  /**
+   * The reason why the agent stopped: its error message, or the request that it waits for. Omitted if the agent has not
+   * stopped.
+   */
   readonly reason?: string;
   /** The key of the step at the head. Omitted without a checkpoint. */
   readonly head?: string;
   readonly model?: string;
-  /** The kind of a log that does not belong to an agent, such as a thread or a session. `status` is then empty. */
+  /**
+   * The kind of a log that does not belong to an agent, such as a thread or a session. If it is set, `status` is empty.
+   */
   readonly shape?: string;
   /** The tokens of all responses on the page, or `undefined` if unknown. */
   readonly tokens?: number;
@@ -61,7 +66,7 @@ interface Item {
   readonly at?: number;
 }
 
-/** A checkpoint and the events before it. Without `checkpoint`, the events since the last one. */
+/** A checkpoint and the events that led to it. Without `checkpoint`, the events since the last checkpoint. */
 export interface TimelineStep extends Item {
   readonly kind: "step";
   /** The id of the checkpoint. Omitted while the step is not saved. */
@@ -78,7 +83,7 @@ export interface TimelineStep extends Item {
   /** The node that ran. Omitted if no node ran, such as at the start. */
   readonly node?: string;
   readonly next?: string;
-  /** The outcome of the run if it is over. */
+  /** The outcome of the run. Omitted if the run is not over. */
   readonly ended?: string;
   /** Marks the start of a run, a branch or a sub-agent. */
   readonly begins?: true;
@@ -95,7 +100,7 @@ export interface TimelineStep extends Item {
   /** The duration of the node in milliseconds, without waits and pauses. */
   readonly took?: number;
   readonly iteration?: number;
-  /** Set if a rollback or another move left the step behind. `kept` means that effects of its calls remain. */
+  /** Set if a rollback or another move abandoned the step. `kept` means that effects of its calls remain. */
   readonly left?: "reverted" | "kept";
   /** Set for a step without a checkpoint: it runs, waits, or was interrupted. */
   readonly open?: "running" | "waiting" | "cut";

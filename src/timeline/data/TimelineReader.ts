@@ -93,7 +93,10 @@ export class TimelineReader {
     }
   }
 
-  /** Returns the data at the top of the page. Call it after all items were read, because they count hidden values. */
+  /**
+   * Returns the data at the top of the page. Call this when all items have been read, because hidden values are counted
+   * while items are read.
+   */
   async agent(): Promise<TimelineAgent> {
     const { agentId, shape, status, reason, head, model, counts } = await this.view();
     const said = reason === undefined ? undefined : this.#texts.text(reason);
@@ -147,7 +150,7 @@ export class TimelineReader {
 }
 
 /**
- * Returns whether other items show the same information: a line shows the start of its run, steps show that it
+ * Returns whether other items show the same information. The row of a run shows its start, and steps show that the run
  * continues.
  */
 function isToldElsewhere(step: StepView, next: StepView | undefined): boolean {

@@ -7,7 +7,10 @@ export interface TimelineFilter {
   readonly tool: string;
 }
 
-/** Returns the items that match. Steps with a hidden parent are attached to their nearest visible ancestor. */
+/**
+ * Returns the items that match. If the parent of a step is hidden, the step is attached to its nearest visible
+ * ancestor.
+ */
 export function shownItems(items: readonly TimelineItem[], filter: TimelineFilter): readonly TimelineItem[] {
   const { text, states, tool } = filter;
   if (text === "" && states.size === 0 && tool === "") return items;
@@ -105,7 +108,7 @@ export const stateNames: Readonly<Record<StepState, string>> = {
   done: "Done",
 };
 
-/** Returns the states of a step's calls and requests. A step without them has the state `done`. */
+/** Returns the states of a step's calls and requests. A step without calls and requests has the state `done`. */
 export function stepStates(item: TimelineItem): ReadonlySet<StepState> {
   if (item.kind === "note") return new Set(item.failed ? ["failed"] : []);
   if (item.kind === "rollback") return new Set(item.calls.map(({ result }) => stateOfResult[result]));

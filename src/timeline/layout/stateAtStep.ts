@@ -49,7 +49,10 @@ function wayTo(step: TimelineStep, steps: ReadonlyMap<string, TimelineStep>): re
   return way.toReversed();
 }
 
-/** Appends to the same list in the usual case, and copies it only for removals and insertions. */
+/**
+ * Applies the changes of a step to a list. Usually they are appended to the same list. The list is copied only for
+ * removals and insertions.
+ */
 function withChanges(messages: TimelineMessage[], { messages: added, removed }: TimelineChanges): TimelineMessage[] {
   const isGone = ({ number }: TimelineMessage): boolean =>
     removed.some(([first, last]) => first <= number && number <= last);
@@ -123,7 +126,10 @@ function changedFiles(before: StateAtStep, after: StateAtStep): readonly Timelin
   return paths.flatMap((path) => changeOf(path, before.files.get(path), after.files.get(path)) ?? []);
 }
 
-/** If only one side changed a file, the other side has the content before that change. */
+/**
+ * Returns the difference of a file between two steps. If only one side changed the file, the other side has the content
+ * from before this change.
+ */
 function changeOf(path: string, old?: TimelineFile, now?: TimelineFile): TimelineFile | undefined {
   const before = old === undefined ? now?.before : old.after;
   const after = now === undefined ? old?.before : now.after;

@@ -13,7 +13,7 @@ const narrowestCall = 150;
 /** The minimum pause in milliseconds that gets a row. */
 const shortestGap = 60_000;
 
-/** Returns the rows in order. A pause that is long compared with others becomes a row. */
+/** Returns the rows in order. A pause that is long compared with the other pauses becomes a row. */
 export function timelineRows(items: readonly TimelineItem[]): readonly TimelineRow[] {
   const limit = gapLimit(items);
   const rows: TimelineRow[] = [];
@@ -92,7 +92,7 @@ export class RowOffsets {
     return low;
   }
 
-  /** Returns the first and the last visible row, with some more on both sides. */
+  /** Returns the first and the last row to render: the visible rows, and some more on both sides. */
   within(top: number, height: number, more = 6): readonly [first: number, last: number] {
     const last = this.#tops.length - 2;
     return [Math.max(0, this.rowAt(top) - more), Math.min(last, this.rowAt(top + height) + more)];

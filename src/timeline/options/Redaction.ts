@@ -18,8 +18,8 @@ const named = "pass(?:word|wd|phrase|code)?|pwd|secret|(?:api|access|private|acc
 
 /**
  * Patterns of secrets in texts. The text of the first group is kept, and the rest of the match is hidden. Hostile texts
- * must not cause quadratic time. So an unbounded repetition is the last part of its pattern, or starts where another
- * repetition of its kind cannot start.
+ * must not cause quadratic time. So an unbounded repetition must be the last part of its pattern, or must start at a
+ * place where no other repetition of the same characters can start.
  */
 const secretPatterns: readonly RegExp[] = [
   /-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:\s{0,4}[A-Za-z-]{1,40}: [^\n]{1,200}){0,4}[A-Za-z0-9+/=\s\\]*(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?/g,
@@ -58,7 +58,7 @@ export interface HiddenValues {
 
 export const hiddenText = "[hidden]";
 
-/** An encrypted value in the log of an agent with a vault. Pages show only that there is one. */
+/** An encrypted value in the log of an agent with a vault. Pages show only that there is such a value. */
 const redactedToken = /\[redacted:[\w-]+\.[\w-]+\.[\w-]+\]/g;
 
 /** The maximum depth. Deeper values are replaced by a notice, because code that walks them would overflow the stack. */
@@ -70,7 +70,10 @@ const shortestMatch = 10;
 /** The minimum length of object keys that are searched for secrets, because short keys are rarely secrets. */
 const shortestSecret = 16;
 
-/** The number of remembered texts without secrets. A page shows a message in its step and in the records near it. */
+/**
+ * The number of remembered texts without secrets. They are remembered because a page shows a message twice: in its step
+ * and in the records near the step.
+ */
 const mostClean = 1_000;
 const longestClean = 10_000;
 
@@ -95,7 +98,7 @@ export class Redaction {
     return { secrets: this.#secrets, redacted, paths, idle, off: !this.#hidesSecrets };
   }
 
-  /** Whether values are hidden by path. Raw records have no such paths. */
+  /** Whether values are hidden by path. Paths do not apply to raw records. */
   get hasPaths(): boolean {
     return this.#paths.length > 0;
   }

@@ -51,7 +51,7 @@ export function checkTimelineOptions(options: TimelineOptions): TimelineOptions 
   return checkSchema(schema, options, "options of a timeline") as TimelineOptions;
 }
 
-/** Creates the redaction of one page. Each page needs a new one, because it counts. */
+/** Creates the redaction of one page. Each page needs a new redaction, because a redaction counts the hidden values. */
 export function redactionOf({ redact = [], secrets = "hide" }: TimelineOptions): Redaction {
   return new Redaction(
     redact.map((text) => redactedPath(text) ?? []),
@@ -75,7 +75,7 @@ export interface TokenPrice {
   readonly cachedInput?: number | undefined;
 }
 
-/** Returns the cost of a response, or `undefined` without a price for its model or without token counts. */
+/** Returns the cost of a response. `undefined` if the model has no price, or if token counts are missing. */
 export function costOf(
   prices: TokenPrices,
   model: string | undefined,

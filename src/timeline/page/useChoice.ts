@@ -48,7 +48,7 @@ function useAddress(choice: Choice, onChoose: (choice: Choice) => void): void {
   }, []);
 }
 
-/** Moves the focus to details that cover the list, and back to the list when they close. */
+/** Moves the focus to the details when they cover the list, and back to the list when the details close. */
 function useFocus({ chosen, open = false }: Choice): void {
   const wasOpen = useRef(open);
   useLayoutEffect(() => {
@@ -95,7 +95,7 @@ export function useKeys(actions: KeyActions): void {
   });
 }
 
-/** Focuses the list, so that it handles the next key. */
+/** Focuses the list, so that the list handles the next key. */
 function focusList(): void {
   document.querySelector<HTMLElement>(".list")?.focus({ preventScroll: true });
 }

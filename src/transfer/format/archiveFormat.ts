@@ -34,7 +34,10 @@ export const headerShape = {
 export interface ArchiveEnd {
   readonly lines: number;
   readonly blobs: number;
-  /** The hash of all preceding data in base64url. It covers the head of each part, which contains the part's hash. */
+  /**
+   * The hash of all preceding data in base64url. It covers the heads of all parts, and each head contains the hash of
+   * its part.
+   */
   readonly sha256: string;
 }
 
@@ -46,7 +49,7 @@ export type ArchivePart =
 /** The default limit for the size of a part in an import, in bytes. */
 export const defaultMaxPartBytes = 16 * 1024 * 1024;
 
-/** The number of bytes of `maxPartBytes` that allow one value or key in a line. */
+/** A line may have one value or key for this many bytes of `maxPartBytes`. */
 export const bytesOfItem = 32;
 export const longestHeadBytes = 16 * 1024;
 
@@ -86,8 +89,8 @@ export class ArchiveHash {
   }
 
   /**
-   * Adds a part. The head of a blob contains its SHA-256, and a log line starts with its checksum. Readers and writers
-   * verify these, so the other bytes are not hashed again.
+   * Adds a part. The head of a blob contains the SHA-256 of the blob, and a log line starts with its checksum. Readers
+   * and writers verify these hashes, so the other bytes are not hashed again.
    */
   add(part: ArchivePart): void {
     this.addText(

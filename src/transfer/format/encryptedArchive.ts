@@ -22,7 +22,7 @@ interface EncryptedHeader extends ReadableFacts {
   /** The version of the encryption. */
   readonly encrypted: 1;
   readonly library: "agent-persistence";
-  /** A random id that distinguishes the archive from others of the same agent. */
+  /** A random id that distinguishes the archive from other archives of the same agent. */
   readonly id: string;
   /** The id of the key that encrypted the data key of the archive. */
   readonly keyId: string;
@@ -53,7 +53,10 @@ function keyContextOf({ agentId, id }: Pick<EncryptedHeader, "agentId" | "id">):
   return JSON.stringify(["agent-persistence archive key", agentId, id]);
 }
 
-/** Binds a chunk to the readable facts of its archive, to its place, and to the end of the archive. */
+/**
+ * Returns the context of a chunk. It binds the chunk to the readable facts of its archive, to its place, and to the end
+ * of the archive.
+ */
 function chunkContextOf(header: ReadableFacts & { readonly id: string }, index: number, isLast: boolean): string {
   const { agentId, position, generation, checksum, shape = null, id } = header;
   const facts = [agentId, position, generation, shape, id, index, isLast];
@@ -78,7 +81,10 @@ export async function* encryptedArchive(
     yield await encryptWith(key, chunk, chunkContextOf(header, index++, isLast));
 }
 
-/** Yields chunks of the same size, except the last. A chunk is overwritten when the next one is requested. */
+/**
+ * Yields chunks of the same size. The last chunk may be smaller. A chunk is overwritten when the next chunk is
+ * requested.
+ */
 async function* inChunks(
   bytes: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<{ readonly chunk: Uint8Array; readonly isLast: boolean }> {
@@ -99,7 +105,7 @@ async function* inChunks(
 /** The keys for reading an archive. */
 export interface ArchiveKeys {
   readonly source: KeySource;
-  /** Whether a plain archive is refused, because anyone could have replaced an encrypted one by it. */
+  /** Whether a plain archive is refused, because anyone could have replaced an encrypted archive by a plain archive. */
   readonly isRequired: boolean;
 }
 

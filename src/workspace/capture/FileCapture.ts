@@ -16,14 +16,14 @@ import { abortable } from "../../internal/abortable.ts";
 
 /** The end of the last started or waiting action, by directory. */
 const ends = new Map<string, Promise<void>>();
-/** The directories whose turn the current code already holds. */
+/** The directories for which the current code already has its turn. */
 const ownTurns = new AsyncLocalStorage<readonly string[]>();
 
 const contentNoteKey = "file_contents";
 /** The approximate size of a group of recorded contents, which limits memory use in large directories. */
 const groupBytes = 16 * 1024 * 1024;
 
-/** Finds the files that an action changes by scanning before and after it. */
+/** Finds the files that an action changes. For this, scans the directory before and after the action. */
 export class FileCapture {
   /** The last scan of each run. The log of the run contains the contents of all scanned files. */
   readonly #last = new WeakMap<AgentRun, Scan>();

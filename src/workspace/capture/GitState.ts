@@ -29,8 +29,8 @@ export interface GitNote {
   readonly head: GitHead;
   readonly indexHash: string;
   /**
-   * The entries that the command changed. Only the note at the end of a command contains them. Omitted if there are too
-   * many entries or if an entry is not UTF-8.
+   * The entries that the command changed. Only the note at the end of a command has this field. It is omitted if there
+   * are too many entries or if an entry is not UTF-8.
    */
   readonly index?: readonly IndexChange[];
 }
@@ -68,7 +68,7 @@ export function gitStateOf(at: GitHead, entries: readonly IndexEntry[]): GitStat
   return { head: at, index, indexHash: nodeSha256.hex(text) };
 }
 
-/** Returns the note of a state. `before` is the state before the command, for the note at its end. */
+/** Returns the note of a state. For the note at the end of a command, `before` is the state before the command. */
 export function newGitNote(state: GitState, before?: GitState): GitNote {
   const { head: at, indexHash } = state;
   return withoutUndefined({ head: at, indexHash, index: before && changesOf(before, state) });

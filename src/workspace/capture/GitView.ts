@@ -31,7 +31,7 @@ interface Asked extends Pick<GitView, "tracked" | "ignoresCase" | "state"> {
   readonly excludesFile: string;
 }
 
-/** The maximum size of a pattern file. Larger ones are ignored. */
+/** The maximum size of a pattern file. Larger files are ignored. */
 const mostBytes = 10 * 1024 * 1024;
 const unlinked = constants.O_NOFOLLOW ?? 0;
 const nonBlocking = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
@@ -78,7 +78,7 @@ export function readPatterns(file: string, flags: number = unlinked): string {
   }
 }
 
-/** Trusts a repository above the directory only if it belongs to the same user, as git does. */
+/** As git does, trusts a repository above the directory only if it belongs to the same user. */
 function isOwned({ top, prefix }: GitFolders): boolean {
   const user = process.getuid?.();
   return prefix === "" || user === undefined || statSync(join(top, ".git")).uid === user;

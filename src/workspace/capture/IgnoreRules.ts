@@ -9,7 +9,7 @@ interface FolderRules {
   readonly rules: Ignore;
 }
 
-/** The rules of a repository for a directory in it. Paths are relative to the top of its work tree. */
+/** The rules of a repository for a directory in its work tree. Paths are relative to the top of the work tree. */
 interface GitRules {
   readonly folders: readonly FolderRules[];
   /** Whether the directory is ignored but contains tracked files. Untracked files in such a directory are ignored. */
@@ -20,7 +20,9 @@ interface GitRules {
 const longestPattern = 4_096;
 /** The maximum number of patterns of a scan, because each becomes a regular expression. */
 export const mostPatterns = 10_000;
-/** The number of results that parsed rules may cache before they are parsed again. */
+/**
+ * How many results parsed rules may cache. When there are more, the rules are parsed again, which empties the cache.
+ */
 const mostResults = 200_000;
 
 /** Parsed rules by their text. Reused in later scans, because they cache their results. */
@@ -96,7 +98,7 @@ export class IgnoreRules {
     return view ? rules.#inRepository(view) : rules;
   }
 
-  /** Adds the rules of a repository. Those of a repository that ignores the root do not apply inside the root. */
+  /** Adds the rules of a repository. If the repository ignores the root, its rules do not apply inside the root. */
   #inRepository(view: GitView): IgnoreRules {
     let rules = new IgnoreRules(noRules, [], { ...view, prefix: "" }, this.parsed);
     for (const text of view.excludes) rules = rules.within("", text);
@@ -122,8 +124,8 @@ export class IgnoreRules {
 
   /**
    * Returns the rules for the contents of a directory that is not skipped. If an inner rule includes a directory that
-   * an outer rule ignores, the outer rule gets a pattern that includes the directory. Otherwise the `ignore` package
-   * would ignore everything in it.
+   * an outer rule ignores, the outer rule gets a pattern that includes this directory, because otherwise the `ignore`
+   * package would ignore everything in the directory.
    */
   below(folder: string): IgnoreRules {
     if (this.git.isIgnored) return this;

@@ -2,7 +2,9 @@ import type { ScannedFile } from "./Scan.ts";
 
 type KnownFile = readonly [path: string, file: ScannedFile];
 
-/** The files of the previous scan. The next scan mostly meets them in the same order, which spares lookups by path. */
+/**
+ * The files of the previous scan. The next scan mostly finds them in the same order, so few lookups by path are needed.
+ */
 export class KnownFiles {
   readonly #files: ReadonlyMap<string, ScannedFile>;
   readonly #inOrder: Iterator<[string, ScannedFile]>;

@@ -36,7 +36,9 @@ const lineSchema = z.union([
 const hashesSchema = z.array(z.string());
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Represents a stamp that was not stored. Its `NaN` fields make it unequal to every stamp, including itself. */
+/**
+ * Stands for a stamp that was not stored. Because its fields are `NaN`, it is unequal to every stamp, including itself.
+ */
 const unknownStamp: FileStamp = {
   size: NaN,
   mtimeMs: NaN,
@@ -71,8 +73,8 @@ const encoder = new TextEncoder();
 /**
  * Stores the scans of a run in its log, so that another process can read them after a crash. The first scan is stored
  * in chunks. Chunks end after fixed paths, so that a log with an earlier scan stores only the chunks that differ. Each
- * later scan adds a layer of changed lines. A layer absorbs smaller ones, which limits the number of layers and the
- * rewrites of each line.
+ * later scan adds a layer of changed lines. A new layer includes the smaller layers before it, so there are few layers,
+ * and each line is rewritten only a few times.
  */
 export class StoredScan {
   #last = emptyScan;
@@ -146,7 +148,10 @@ function folderLine(path: string, { mode }: ScannedDirectory): ScanLine {
   return ["folder", path, mode];
 }
 
-/** Omits the stamp of an ignored file, because its changes are never reported. */
+/**
+ * Returns the line of a file whose content is not stored. For an ignored file, omits the stamp, because its changes are
+ * never reported.
+ */
 function hiddenLine(path: string, { reason, stamp }: HiddenEntry): ScanLine {
   if (reason === undefined) return ["hidden", path, null];
   return stamp ? ["hidden", path, reason, stamp] : ["hidden", path, reason];

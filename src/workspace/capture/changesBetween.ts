@@ -7,7 +7,7 @@ export type NotedScan = Required<Pick<FileNote, "changes" | "folders" | "folderM
 
 /**
  * Returns the changes between two scans, including changes that are unknown or not stored. If only one scan could read
- * an entry, the entry does not count as created or deleted. If such an entry was moved, its new path does not count as
+ * an entry, the entry does not count as created or deleted. If this entry was moved, its new path does not count as
  * created by the command.
  */
 export function changesBetween(before: Scan, after: Scan): NotedScan {
@@ -74,7 +74,10 @@ function modification(path: string, was: ScannedFile, is: ScannedFile, movedTo: 
   return movedDifference(movedTo(path)) ?? { change: { path, before: was.state, after: is.state }, unknown };
 }
 
-/** Reports the change as unknown, so a rollback leaves the file at the path. Its content exists nowhere else. */
+/**
+ * Reports the change as unknown, so that a rollback leaves the file at the path, because its content exists nowhere
+ * else.
+ */
 function movedDifference(path: string | undefined): FileDifference | undefined {
   if (path === undefined) return undefined;
   return {
@@ -89,7 +92,7 @@ function movedPath(path: string, after: Scan, isUnkept: ReturnType<typeof unkept
   });
 }
 
-/** Returns the difference for a file that only one scan read. `undefined` if it was created or deleted. */
+/** Returns the difference for a file that only one scan could read. `undefined` if the file was created or deleted. */
 function hiddenDifference(path: string, file: ScannedFile, other: Scan, when: string): FileDifference | undefined {
   const [hidden, entry] = hiddenAt(other, path) ?? [];
   if (hidden === undefined || !entry) return undefined;

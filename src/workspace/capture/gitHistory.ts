@@ -65,8 +65,8 @@ export function gitHistory(notes: readonly Note[]): GitHistory {
 }
 
 /**
- * Returns the history for a redo. HEAD and the index go to the state after the redone commands. The current state
- * follows from the reverted commands or, without such commands, from an earlier rollback.
+ * Returns the history for a redo. HEAD and the index go to the state after the redone commands. The expected current
+ * state comes from the reverted commands. If there are none, it comes from an earlier rollback.
  *
  * @param undone the history of the reverted commands
  * @param redone the history of the redone commands

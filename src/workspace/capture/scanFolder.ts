@@ -32,7 +32,10 @@ export interface ScanOptions {
   readonly onContent: (hash: string, content: Uint8Array) => void | Promise<void>;
 }
 
-/** A file that changed this shortly before the scan is read again, because its time may stay the same. */
+/**
+ * A file that changed less than this time before the scan is read again by the next scan, because a further change may
+ * not change its time.
+ */
 const settledAfterMs = 100;
 /** Names that need no further validation. */
 const ordinaryName = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
@@ -229,7 +232,7 @@ function stampsOf(folder: string, name: string): readonly (readonly [shown: stri
   });
 }
 
-/** Hides an ignored file and its changes. It does not count as created if it is no longer ignored. */
+/** Hides an ignored file and its changes. If the file is no longer ignored later, it does not count as created. */
 function hideIgnored(walk: Walk, folder: OpenFolder, path: string, entry: Dirent): void {
   const at = `${folder.at}/${entry.name}`;
   const found = lstatOf(at);
@@ -243,8 +246,9 @@ function isIgnored(entry: HiddenEntry | undefined): boolean {
 }
 
 /**
- * Checks a file of the previous scan by its plain path, which the system resolves in half the time of a path through a
- * handle. Equal stamps belong to the same unchanged file, even if the plain path leads through a link meanwhile.
+ * Checks a file of the previous scan by its plain path, because the system resolves this path in half the time of a
+ * path through a handle. If the stamps are equal, it is the same unchanged file, even if the plain path leads through a
+ * link by now.
  */
 function isUnchanged(
   walk: Walk,

@@ -25,7 +25,7 @@ export interface RefusedResolution {
 
 /** The outcome of a conflict and the step that resolved it. */
 export type ResolutionOutcome = {
-  /** The reasons why each attempted step did not resolve it. */
+  /** For each attempted step, the reasons why it did not resolve the conflict. */
   readonly refused: readonly RefusedResolution[];
 } & (
   | {
@@ -94,10 +94,10 @@ const optionsSchema = strictOptions(() => ({
 const resolveSchema = z.object({ conflict: conflictSchema, signal: abortSignalSchema });
 
 /**
- * Resolves conflicts in steps: a clean merge, then the model, then a person. If a result is rejected, the next step
- * follows. A result is rejected if it contains conflict markers, fails `check`, or is empty although neither side is. A
- * model result is also rejected if it contains tags of the prompt or a code fence around the file. A failure of the
- * model or of `check` counts as a rejection.
+ * Resolves conflicts in steps: a clean merge, then the model, then a person. If the result of a step is rejected, the
+ * next step follows. A result is rejected if it contains conflict markers, fails `check`, or is empty although both
+ * sides have content. A model result is also rejected if it contains tags of the prompt or a code fence around the
+ * file. A failure of the model or of `check` counts as a rejection.
  */
 export class ConflictResolver {
   readonly #options: ConflictResolverOptions;

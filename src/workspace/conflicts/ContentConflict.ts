@@ -2,7 +2,7 @@ import { z } from "zod";
 import { strictOptions } from "../../internal/options/checkSchema.ts";
 
 /**
- * A text that two sides changed, with their known intents. A rollback reverts the agent's changes. In a rollback,
+ * A text that two sides changed, with the known intent of each side. In a rollback, which reverts the agent's changes,
  * `base` is the file as the agent left it, and `ours` is the file at the checkpoint.
  */
 export interface ContentConflict {

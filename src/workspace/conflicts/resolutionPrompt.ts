@@ -9,7 +9,10 @@ const usualSize = 7;
 const partTag =
   /^<\/?(?:base_content|ours_content|theirs_content|agent_intent|inferred_external_intent|merged)(?:-[0-9a-f]+)?>$/;
 
-/** Returns the prompt for the model. Its tags contain a digest, so that untrusted contents cannot close them. */
+/**
+ * Returns the prompt for the model. The tags in the prompt contain a digest, so that untrusted contents cannot close a
+ * tag.
+ */
 export function resolutionPrompt(conflict: ContentConflict): readonly Message[] {
   const tag = tagOf(conflict);
   const part = (name: string, text: string): string => `<${name}-${tag}>\n${text}\n</${name}-${tag}>`;
@@ -27,7 +30,7 @@ export function resolutionPrompt(conflict: ContentConflict): readonly Message[] 
   return [{ role: "user", content: question.join("\n\n") }];
 }
 
-/** Extracts the file from a model response, or returns the reason for its absence. */
+/** Extracts the file from a model response. If the response has no file, returns the reason. */
 export function mergedIn(
   answer: string,
   conflict: ContentConflict,

@@ -16,7 +16,10 @@ export interface DriftReport {
   readonly commitsBehind: number;
   /** Whether the upstream no longer contains its previously known head, or shares no history with `head`. */
   readonly rewritten: boolean;
-  /** Files that differ from `head`, except unchanged ones of the workspace. Empty without a commit. */
+  /**
+   * Files that differ from `head`. Files that are still as the workspace wrote them are omitted. Empty without a
+   * commit.
+   */
   readonly localFiles: readonly string[];
   /** Files that the upstream changed since the last common commit. */
   readonly upstreamFiles: readonly string[];
@@ -32,8 +35,8 @@ export interface DriftReport {
  * - `none`: there are no new upstream commits.
  * - `low`: no file was changed on both sides.
  * - `medium`: both sides changed the same file in different regions.
- * - `high`: both sides changed the same or adjacent lines, or moved the same submodule. Also used if a shallow or
- * partial clone lacks the information.
+ * - `high`: both sides changed the same or adjacent lines, or moved the same submodule. `high` is also used if a
+ *   shallow or partial clone lacks the information.
  */
 export type DriftSeverity = "none" | "low" | "medium" | "high";
 
@@ -115,7 +118,7 @@ const littleProgress = 20;
  * severity.
  *
  * @param task.progress percentage, 0 to 100
- * @param task.preference the choice of the user, which overrides the default
+ * @param task.preference the choice of the user. It replaces the default
  * @throws InvalidInputError
  */
 export function recommendRestart(task: {

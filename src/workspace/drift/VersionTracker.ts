@@ -122,13 +122,18 @@ export function earlierHeadOf(checkpoints: readonly AgentCheckpointData[], runId
   return undefined;
 }
 
-/** Counts events and resolutions. Both are never removed, so the tracker with the higher count is newer. */
+/**
+ * Counts events and resolutions. They are never removed, so of two trackers, the one with the higher count is newer.
+ */
 function settledSteps(tracker: VersionTracker | undefined): number {
   const events = tracker?.drift_events ?? [];
   return events.length + events.filter(({ resolution }) => resolution !== undefined).length;
 }
 
-/** Returns whether the current upstream state is resolved. A restart resolves it for the work before. */
+/**
+ * Returns whether the current upstream state is resolved. A restart counts as a resolution for the work before the
+ * restart.
+ */
 export function isSettled(known: VersionTracker | undefined, { upstreamHead = "" }: DriftReport): boolean {
   const resolution = lastAbout(known, upstreamHead)?.resolution;
   return resolution !== undefined && resolution !== "task_restarted";

@@ -14,11 +14,14 @@ import { type CommonFile, type DriftReport, driftSeverity } from "./DriftReport.
 /** Options of {@link checkDrift}. */
 export interface DriftQuestion {
   readonly files: WorkspaceFiles;
-  /** Defaults to the upstream of the current branch, else `origin/main`. */
+  /** Defaults to the upstream of the current branch. If there is none, defaults to `origin/main`. */
   readonly upstream?: string | undefined;
   /** The upstream head at the last check. Omitted for the first check. */
   readonly knownUpstreamHead?: string | undefined;
-  /** Files that the workspace wrote, after its last write. Their changes are the agent's. Defaults to none. */
+  /**
+   * Files that the workspace wrote, in the state after its last write. Changes of these files count as changes of the
+   * agent. Defaults to no files.
+   */
   readonly left?: LeftFiles | undefined;
   /** Like `left`, for writes since the last checkpoint. Defaults to no files. */
   readonly unsaved?: LeftFiles | undefined;
@@ -27,7 +30,7 @@ export interface DriftQuestion {
 
 /**
  * Compares a repository with its last fetched upstream and finds changes of others in the work tree. Runs no program
- * that the repository configures. Neither fetches nor changes data.
+ * that the repository configures. Does not fetch, and changes no data.
  *
  * @throws GitError if the repository is missing, git is not installed, or the upstream is unknown
  */
@@ -86,7 +89,7 @@ const unrelated: Sides = {
 
 /** The common base of two histories and the changes of each side. */
 interface Histories extends Pick<DriftReport, "commitsBehind" | "rewritten"> {
-  /** Omitted without a common commit, or if the clone lacks it. */
+  /** Omitted if there is no common commit, or if the clone does not have it. */
   readonly sides?: { readonly ours: readonly GitChange[]; readonly theirs: readonly GitChange[] };
 }
 
@@ -151,7 +154,7 @@ async function compareFiles(
   };
 }
 
-/** Returns a base for shallow clones: the upstream at the last check, if `head` contains it. */
+/** Returns a base for shallow clones. It is the upstream commit at the last check, if `head` contains this commit. */
 async function baseOfCutOff(
   repository: GitRepository,
   head: string,

@@ -53,7 +53,10 @@ export interface DriftNotice {
   readonly restartDecision: RestartAdvice;
   /** The rebase after the run, if there was one. */
   readonly rebase?: RebaseResult;
-  /** The error of the rebase after the run. Its `changed` lists the changes. The run is completed nevertheless. */
+  /**
+   * The error of the rebase after the run. `changed` of the error lists the changes. The run is completed even if the
+   * rebase failed.
+   */
   readonly rebaseError?: GitError;
 }
 
@@ -61,17 +64,22 @@ export interface DriftNotice {
 export interface DriftWatchConfig {
   /** The root of the work tree. */
   readonly root: string;
-  /** Defaults to the upstream of the current branch, else `origin/main`. */
+  /** Defaults to the upstream of the current branch. If there is none, defaults to `origin/main`. */
   readonly upstream?: string | undefined;
   /** Fetches the upstream, for example with `git fetch`. An error fails the run. Defaults to using the last fetch. */
   readonly fetch?: ((signal: AbortSignal) => PromiseLike<void>) | undefined;
-  /** Called after each check, and at the end of a run with an open rebase. An error fails the run. */
+  /**
+   * Called after each check, and at the end of a run if a recommended rebase was not made. If it throws, the run fails.
+   */
   readonly onDrift?: ((notice: DriftNotice) => PromiseLike<void> | void) | undefined;
   /** Milliseconds between checks within a run, at the start of a node. Defaults to 600,000 (ten minutes). */
   readonly intervalMs?: number | undefined;
   /** Defaults to the system clock. */
   readonly clock?: Clock | undefined;
-  /** Offers the recovery option `rebase` for new commits, by `rebaseIfSafe`. Choosing it is the permission. */
+  /**
+   * Offers the recovery option `rebase` for new commits, which calls `rebaseIfSafe`. To choose this option counts as
+   * permission.
+   */
   readonly rebase?:
     | (Pick<RebaseOptions, "test" | "committer" | "testTimeoutMs"> & Partial<Pick<RebaseOptions, "permission">>)
     | undefined;
@@ -233,7 +241,7 @@ export class DriftWatch {
     storage.set(versionTrackerKey, settleAll(tracker, "task_restarted"));
   };
 
-  /** Rebases at the end of a run if configured. Repeats the last notice if its proposed rebase was not made. */
+  /** Rebases at the end of a run if configured. If a recommended rebase was not made, repeats the last notice. */
   async end({ runId, state }: Pick<AgentRun, "runId" | "state">): Promise<void> {
     const told = this.#told.get(runId);
     this.forget(runId);
@@ -277,8 +285,8 @@ export class DriftWatch {
 }
 
 /**
- * Checks for drift when a run starts or resumes, and every ten minutes. Install it after `Persistence`. `onDrift`
- * receives every result. On high drift or rewritten history the run waits for an answer.
+ * The feature that checks for drift when a run starts or resumes, and every ten minutes. Install it after
+ * `Persistence`. `onDrift` receives every result. On high drift or rewritten history the run waits for an answer.
  *
  * @example
  * ```ts

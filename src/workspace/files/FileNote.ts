@@ -64,7 +64,7 @@ export interface LeftOutFile {
   readonly moved?: true;
 }
 
-/** Validates a stored note, whose paths are not trusted. @throws UnreadableValueError, PathNotAllowedError */
+/** Validates a stored note. Its paths are not trusted. @throws UnreadableValueError, PathNotAllowedError */
 export function fileNoteOf(value: unknown): FileNote {
   const { changes, folders, folderModes, leftOut, began, scan, ended, git, interrupted } = (value ?? {}) as Readonly<
     Record<string, unknown>
@@ -123,7 +123,10 @@ function isLeftOut(value: unknown): value is LeftOutFile {
   return isText((value as LeftOutFile).path) && isText((value as LeftOutFile).reason);
 }
 
-/** Returns a mode that lets all readers of the file execute it, or nobody. This matches a git checkout. */
+/**
+ * Returns a mode with which either all readers of the file can execute it, or nobody. A git checkout sets the same
+ * modes.
+ */
 export function executableMode(mode: number, isExecutable: boolean): number {
   return isExecutable ? mode | ((mode & 0o444) >> 2) : mode & 0o666;
 }

@@ -48,7 +48,10 @@ export class OpenFolder {
   }
 }
 
-/** Returns the path relative to the working directory if the path is within it. The system resolves it faster. */
+/**
+ * Returns the path relative to the working directory if the path is within that directory. The system resolves relative
+ * paths faster.
+ */
 function shortPath(path: string): string {
   try {
     const short = relative(process.cwd(), path);

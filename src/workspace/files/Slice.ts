@@ -12,7 +12,7 @@ export class Slice {
     return performance.now() - this.#began >= longestMs;
   }
 
-  /** Waits for a new slice if this one is over. If others wait too, their work counts. */
+  /** Waits for a new slice if this slice is over. If others wait too, their work counts in the same slice. */
   async turn(): Promise<void> {
     while (this.isOver) await (this.#next ??= this.#startNext());
   }

@@ -94,7 +94,7 @@ export class WorkspaceFiles {
     }
   }
 
-  /** Reports the missing file of a missing directory, which can be created if its directory can. */
+  /** Returns the result for a file in a missing directory. The file can be created if its directory can be created. */
   async #lookAbove(path: string, error: unknown): Promise<FoundFile> {
     const above = folderOf(path);
     const found: FoundFile = above === "" ? { kind: "missing" } : await this.look(above);
@@ -106,7 +106,7 @@ export class WorkspaceFiles {
    * Replaces the entry at a path if it has the expected state. A missing state means no file. Does not sync the
    * directory, see `sync`.
    *
-   * @returns the unexpected entry, or `undefined` after a replacement
+   * @returns `undefined` after a replacement. Otherwise the entry that was found, which was not expected
    * @throws PathNotAllowedError, FileAccessError
    */
   async replace(path: string, { made = () => {}, ...replacement }: FileReplacement): Promise<FoundFile | undefined> {

@@ -1,7 +1,10 @@
 import { nextTurn } from "../../internal/nextTurn.ts";
 import { forEachAtOnce } from "../../internal/together.ts";
 
-/** Limits the open files. A larger group saves few further commits of the file system's journal. */
+/**
+ * The maximum number of files in a group. It limits the open files. With a larger group, the file system's journal
+ * would need only a few commits less.
+ */
 const groupSize = 64;
 
 /** The common phases of a group of actions. */
@@ -26,7 +29,7 @@ export class Phases {
     void this.#startNext();
   }
 
-  /** One action in each turn of the event loop, because its next step may block for a moment. */
+  /** Starts one action in each turn of the event loop, because the next step of an action may block for a moment. */
   async #startNext(): Promise<void> {
     if (this.#waiting.length < this.#active) return;
     const waiting = this.#waiting;

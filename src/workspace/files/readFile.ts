@@ -13,7 +13,7 @@ export type FoundFile = (
 ) & {
   /** Why the entry cannot be read or replaced, after the path in a sentence. Omitted if accessible or unchecked. */
   readonly unreachable?: string;
-  /** The directory whose missing write permission is the only obstacle. */
+  /** The directory, if the only obstacle is that it has no write permission. */
   readonly shut?: string;
 };
 

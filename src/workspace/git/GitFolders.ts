@@ -62,7 +62,11 @@ async function linkedFolder(top: string, file: string): Promise<string> {
   return resolve(top, folder);
 }
 
-/** Returns the content of a small file, or `undefined` if it is missing. Never blocks on a pipe. @throws GitError */
+/**
+ * Returns the content of a small file, or `undefined` if the file is missing. Never blocks on a pipe.
+ *
+ * @throws GitError
+ */
 async function textOf(file: string): Promise<string | undefined> {
   await assertFile(file);
   const handle = await open(file, nonBlocking).catch(() => undefined);
@@ -89,9 +93,9 @@ function notAFile(file: string): GitError {
 const written = ["refs", "logs", "reftable", "HEAD", "logs/HEAD"];
 
 /**
- * Rejects a repository that does not belong to its work tree, or whose directories are links. Git would otherwise write
- * to a location that an untrusted work tree chose. Linked work trees and submodules must be registered in their
- * repository.
+ * Rejects a repository that does not belong to the work tree, or whose directories are links. Without this check, git
+ * would write to a location that an untrusted work tree chose. Linked work trees and submodules must be registered in
+ * their repository.
  *
  * @throws GitError
  */

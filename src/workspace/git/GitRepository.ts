@@ -21,9 +21,9 @@ const exactAttributes = "* -text -eol -ident -filter -working-tree-encoding !dif
 
 /**
  * An untrusted repository, opened for one action. Commands that use objects, the index or the work tree run in a
- * temporary git directory. That directory has no hooks, filters or settings, and only borrows the objects. In the
- * repository itself git only reads and sets refs, with hooks disabled. The temporary directory is removed after the
- * action.
+ * temporary git directory. That directory has no hooks, filters or settings, and uses the objects of the repository. In
+ * the repository itself, git only reads and sets refs, with hooks disabled. The temporary directory is removed after
+ * the action.
  */
 export class GitRepository {
   readonly #folders: GitFolders;
@@ -99,7 +99,7 @@ export class GitRepository {
     return copy;
   }
 
-  /** From now on, an abort does not end git. Call it before the first of several changes that belong together. */
+  /** After this call, an abort does not end git. Call this before the first of several changes that belong together. */
   startChange(): void {
     this.#signal?.throwIfAborted();
     this.#signal = undefined;
@@ -212,8 +212,8 @@ export class GitRepository {
 }
 
 /**
- * Copies a file, if it exists, with a time that is not newer. If a file is as new as the index, git compares its
- * content, because the time does not show a later change.
+ * Copies a file, if it exists, with a time that is not newer than that of the original. If a file is as new as the
+ * index, git compares its content, because the time does not show a later change.
  */
 async function copyWithTime(from: string, to: string): Promise<boolean> {
   try {

@@ -3,7 +3,7 @@ import { GitError } from "../../errors/workspaceErrors.ts";
 import { type TreeEntry, updateIndex } from "./gitChanges.ts";
 import type { GitRepository } from "./GitRepository.ts";
 
-/** Git's lock of the index of a work tree. While it is held, other git commands can neither stage nor commit. */
+/** Git's lock of the index of a work tree. While the lock is held, other git commands cannot stage or commit. */
 export class IndexLock implements AsyncDisposable {
   readonly #repository: GitRepository;
   readonly #file: string;

@@ -4,11 +4,11 @@ import { createHash } from "node:crypto";
 
 const storedAtOnce = 16 * 1024 * 1024;
 
-/** Writes one uncompressed pack, because the objects are removed after the action. */
+/** Settings to write one uncompressed pack, because the objects are removed after the action. */
 const temporary = ["fastimport.unpackLimit=1", "pack.compression=0", "core.fsync=none"];
 
 const bytesAtOnce = 8 * 1024 * 1024;
-/** The size of the largest object that a call of git can output, with its header. */
+/** The maximum size of an object. A call of git can output an object of this size with its header. */
 export const largestBlob = 64 * 1024 * 1024 - 1024;
 
 /** Returns the sizes of objects with one call of git. Omits objects that a partial clone lacks. */

@@ -76,7 +76,7 @@ export interface CommitRecord {
   readonly note: (result: GitCommitResult) => Promise<void>;
 }
 
-/** Does the same as {@link commitFiles}. Returns an earlier commit of the record if the branch contains it. */
+/** Like {@link commitFiles}. If the branch already contains an earlier commit of the record, returns that commit. */
 export async function commitRecorded(
   root: string,
   request: GitCommitRequest,

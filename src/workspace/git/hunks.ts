@@ -2,7 +2,10 @@ import { inGroups, sizesOf } from "./blobs.ts";
 import type { GitRepository } from "./GitRepository.ts";
 import { checkedId } from "./refName.ts";
 
-/** The replaced lines of the older file: `count` lines from line `start`. A count of 0 inserts after it. */
+/**
+ * The replaced lines of the older file: `count` lines from line `start`. If `count` is 0, lines are inserted after
+ * `start`.
+ */
 export interface Hunk {
   readonly start: number;
   readonly count: number;
@@ -22,9 +25,8 @@ interface Comparable extends FileVersions {
 }
 
 /**
- * Returns the differences between two contents of each file, in lines of the first. New, deleted and binary files
- * differ as a whole, and so do files that a partial clone lacks. The number of git calls does not depend on the number
- * of files.
+ * Returns the differences between two contents of each file, in lines of the first. New, deleted and binary files, and
+ * files that a partial clone lacks, differ as a whole. The number of git calls does not depend on the number of files.
  */
 export async function hunksOf<Versions extends FileVersions>(
   repository: GitRepository,

@@ -28,7 +28,7 @@ const countedSettings = new Set([
 /**
  * Returns the paths that `git status` lists: staged, changed, unmerged and untracked files, and submodules with
  * changes. Uses a copy of the index and the settings and ignore rules of the repository and its user. Filters do not
- * run: a filtered file counts as changed once its size or times differ from the index.
+ * run, so a filtered file counts as changed as soon as its size or times differ from the index.
  */
 export async function localChanges(
   repository: GitRepository,
@@ -138,7 +138,10 @@ function nameIn(key: string, value: string): readonly (readonly [path: string, n
   return name === undefined ? [] : [[value, name]];
 }
 
-/** Returns the settings of `.gitmodules` from the work tree or else the index. Empty if git cannot read them. */
+/**
+ * Returns the settings of `.gitmodules` in the work tree. If the file is missing there, uses the index. Empty if git
+ * cannot read the settings.
+ */
 async function modulesIn(repository: GitRepository, indexFile: string): Promise<ReadonlyMap<string, string>> {
   const environment = { GIT_INDEX_FILE: indexFile };
   const [found, staged] = await together(

@@ -27,9 +27,9 @@ const revertSchema = z.object({
  * do not change. Repeating the call has no effect.
  *
  * @throws InvalidInputError
- * @throws GitError if the branch has newer commits, no longer exists, or is checked out in another work tree. The same
- * applies if the commit has no parent, if its detached HEAD has moved, or if a merge, rebase, cherry-pick or revert is
- * in progress. The repository is then unchanged.
+ * @throws GitError if the branch has newer commits, no longer exists, or is checked out in another work tree. Also if
+ * the commit has no parent, if it was made on a detached HEAD that has moved, or if a merge, rebase, cherry-pick or
+ * revert is in progress. The repository is then unchanged.
  */
 export async function revertCommit(root: string, committed: GitCommitResult): Promise<void> {
   checkSchema(revertSchema, { root, committed }, "commit to revert");
@@ -92,7 +92,7 @@ async function assertElsewhere(repository: GitRepository, branch: string): Promi
 
 /**
  * For each index entry that still equals the entry of the commit, returns the entry of the parent. Entries that others
- * staged are kept. An entry of the parent is left out if it needs the place of such an entry.
+ * staged are kept. If an entry of the parent would need the place of a kept entry, it is omitted.
  *
  * @param changes from the commit to its parent
  */

@@ -124,9 +124,9 @@ export interface GitProgram {
 }
 
 /**
- * Returns the first git in PATH outside of the repository. A repository could contain a program of this name, and
- * package runners add its directories to PATH. Relative entries are ignored. The result is cached for each repository
- * and PATH.
+ * Returns the first git in PATH outside of the repository. A repository could contain a program with the name of git,
+ * and package runners add directories of the repository to PATH. Relative entries are ignored. The result is cached for
+ * each repository and PATH.
  *
  * @param untrusted directories whose programs are never run
  * @throws GitError

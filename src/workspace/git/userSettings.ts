@@ -2,7 +2,11 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import type { GitRepository } from "./GitRepository.ts";
 
-/** Returns the settings of a repository and its user. Keys are lower-case at both ends. @throws GitError */
+/**
+ * Returns the settings of a repository and its user. The first and the last part of a key are in lower case.
+ *
+ * @throws GitError
+ */
 export async function userSettings(repository: GitRepository): Promise<ReadonlyMap<string, string>> {
   const { output } = await repository.userSettings();
   const fields = output.toString().split("\0");

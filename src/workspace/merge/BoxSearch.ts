@@ -10,7 +10,9 @@ export interface Box {
   readonly exact: boolean;
 }
 
-/** A point on the path through a box. The flags say whether the paths before and after it must be shortest. */
+/**
+ * A point on the path through a box. The flags say whether the paths before and after this point must be the shortest.
+ */
 export interface SplitPoint {
   readonly x: number;
   readonly y: number;
@@ -20,7 +22,7 @@ export interface SplitPoint {
 
 /** The number of consecutive equal lines that make a good split point. */
 const longRun = 20;
-/** The cost from which the search accepts a good path instead of the shortest one. */
+/** From this cost on, the search accepts a good path and no longer looks for the shortest path. */
 const patience = 256;
 /** A path is good if its distance exceeds its cost multiplied by this factor. */
 const worthwhile = 4;
@@ -77,7 +79,7 @@ export class BoxSearch {
     this.#backward[this.#backwardLow + this.#offset] = box.right;
   }
 
-  /** Adds one diagonal on each side, or removes one at the border, because a step searches every second one. */
+  /** Adds one diagonal on each side. At the border, removes one, because each step searches every second diagonal. */
   #widenForward(): void {
     const { left, right, top, bottom } = this.#box;
     if (this.#forwardLow > left - bottom) this.#forward[--this.#forwardLow - 1 + this.#offset] = -1;
@@ -151,7 +153,10 @@ export class BoxSearch {
     return promising ?? (cost >= this.#mostCost ? this.#furthest() : undefined);
   }
 
-  /** Returns the point after a long run of equal lines that is furthest from the start, if far for its cost. */
+  /**
+   * Returns the point after a long run of equal lines that is furthest from the start. `undefined` if no such point is
+   * far enough for its cost.
+   */
   #bestForward(cost: number): SplitPoint | undefined {
     const { left, right, top, bottom } = this.#box;
     const middle = left - top;
@@ -167,7 +172,10 @@ export class BoxSearch {
     return best === 0 ? undefined : { x: bestX, y: bestY, exactBefore: true, exactAfter: false };
   }
 
-  /** Returns the point before a long run of equal lines that is furthest from the end, if far for its cost. */
+  /**
+   * Returns the point before a long run of equal lines that is furthest from the end. `undefined` if no such point is
+   * far enough for its cost.
+   */
   #bestBackward(cost: number): SplitPoint | undefined {
     const { left, right, top, bottom } = this.#box;
     const middle = right - bottom;

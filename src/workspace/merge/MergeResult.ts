@@ -7,8 +7,8 @@ export interface ConflictSide {
 }
 
 /**
- * One conflict: the same region of each version. Lines that both sides share split a conflict into several. In this
- * case each `base` is the region of the whole conflict.
+ * One conflict: the same region of each version. If both sides share lines, the conflict is split at these lines. In
+ * this case, each part has the region of the whole conflict as `base`.
  */
 export type ConflictRegion = MergeVersions<ConflictSide>;
 

@@ -12,7 +12,7 @@ export interface Change {
 const nowhere: Span = { start: Number.POSITIVE_INFINITY, end: Number.POSITIVE_INFINITY };
 const none: Edit = { from: nowhere, to: nowhere };
 
-/** The edits of one side, and the index of the next one. */
+/** The edits of one side, and the index of the next edit. */
 interface Side {
   readonly edits: readonly Edit[];
   readonly lines: Int32Array;
@@ -74,7 +74,10 @@ function isSameEdit(one: Edit, two: Edit, ours: Int32Array, theirs: Int32Array):
   return true;
 }
 
-/** Adds a change, joined with the last one if they touch. It is a conflict unless both take the same side. */
+/**
+ * Adds a change. If it touches the last change, joins both. The joined change is a conflict unless both take the same
+ * side.
+ */
 function append(changes: Change[], change: Change): void {
   const last = changes.at(-1);
   const { ours, theirs } = change.spans;

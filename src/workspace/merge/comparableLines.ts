@@ -16,14 +16,16 @@ export interface Comparable {
 const mostMatches = 1_024;
 /** The number of lines that are examined in each direction of a frequent line. */
 const neighborhood = 100;
-/** A frequent line counts as changed if less than one in this many lines around it is frequent. */
+/** A frequent line counts as changed if, of the lines around it, less than one in this many is frequent. */
 const outweighed = 4;
 
 const keep = 0;
 const unmatched = 1;
 const frequent = 2;
 
-/** Returns the lines to compare, without common start and end, unmatched lines, and frequent ones among them. */
+/**
+ * Returns the lines to compare. Omits the common start and end, lines without a match, and frequent lines among those.
+ */
 export function* comparableLines(
   from: Int32Array,
   to: Int32Array,

@@ -42,8 +42,8 @@ function changedAt({ changed }: Comparable, start: number): Span {
 
 /**
  * Marks the compared lines that differ. Implements the linear-space version of E. W. Myers, "An O(ND) Difference
- * Algorithm and Its Variations" (1986). It splits a comparison at a point of the shortest path and then compares both
- * halves.
+ * Algorithm and Its Variations" (1986). The algorithm splits a comparison at a point of the shortest path and then
+ * compares both halves.
  */
 function* markDifferences(from: Comparable, to: Comparable): Steps<void> {
   const search = new BoxSearch(from.compared, to.compared, roundedRoot(from.compared.length + to.compared.length + 3));

@@ -109,7 +109,7 @@ function lineEndingOf(text: string): LineEnding | "mixed" | undefined {
 /** The largest number of lines between two conflicts that become one conflict. */
 const fewLines = 3;
 
-/** Removes shared lines from the conflicts, drops empty ones, and joins those that are close together. */
+/** Removes shared lines from the conflicts, drops empty conflicts, and joins conflicts that are close together. */
 function* refineConflicts(
   versions: NumberedVersions,
   changes: readonly Change[],

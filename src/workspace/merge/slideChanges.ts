@@ -11,7 +11,7 @@ const groupsPerStep = 1_000;
 
 /**
  * Moves groups of changed lines to the positions where git shows them, if equal lines allow the move. A group moves
- * next to a change of the other text, or else down as far as possible. Joins groups that meet.
+ * next to a change of the other text. If there is none, it moves down as far as possible. Groups that meet are joined.
  *
  * @param side The text whose groups move.
  * @param other The text to compare with.
@@ -25,7 +25,7 @@ export function* slideChanges(side: Comparable, other: Comparable): Steps<void> 
   }
 }
 
-/** A group of one text, and the group of the other text at the same unchanged lines. */
+/** A group of one text, and the group of the other text between the same unchanged lines. */
 class GroupPair {
   readonly group: Group;
   readonly #opposite: Group;

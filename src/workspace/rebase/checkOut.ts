@@ -26,7 +26,7 @@ export interface CheckOutTarget {
  * Moves the branch, the work tree and its index from one commit to another, byte for byte. Checks every file before the
  * first change and fails if a file differs from `from`. Leaves the work trees of submodules unchanged.
  *
- * @throws GitError. Its `changed` says which steps were done.
+ * @throws GitError. The field `changed` says which steps were done.
  */
 export async function checkOut(
   repository: GitRepository,
@@ -62,7 +62,10 @@ export async function checkOut(
 interface FoundBefore {
   /** `undefined` if the file does not exist. */
   readonly state?: FileState;
-  /** A directory to remove and its subdirectories, innermost first. `undefined` if no directory is in the way. */
+  /**
+   * A directory that is in the way, with its subdirectories, innermost first. They are removed. `undefined` if no
+   * directory is in the way.
+   */
   readonly folders?: readonly string[];
 }
 
@@ -114,7 +117,11 @@ function blobOf(repository: GitRepository, found: FoundFile): string | undefined
   return found.kind === "missing" ? undefined : "";
 }
 
-/** Returns the directories that the deletions leave empty, innermost first. @throws GitError if one has another file */
+/**
+ * Returns the directories that the deletions leave empty, innermost first.
+ *
+ * @throws GitError if such a directory has another file
+ */
 async function leftFolders(
   files: WorkspaceFiles,
   path: string,

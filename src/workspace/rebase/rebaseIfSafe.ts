@@ -55,14 +55,14 @@ export interface RebaseOptions {
   readonly root: string;
   /** Enables the rebase. Defaults to false, which refuses without reading the repository. */
   readonly enabled?: boolean | undefined;
-  /** Defaults to the upstream of the current branch, or else `origin/main`. */
+  /** Defaults to the upstream of the current branch. If there is none, defaults to `origin/main`. */
   readonly upstream?: string | undefined;
   /** The upstream head of the last check. If omitted, the rebase does not detect rewritten history. */
   readonly knownUpstreamHead?: string | undefined;
   /**
-   * Runs the project's tests in a directory with the rebased files that git tracks. Returning false refuses the rebase.
-   * `signal` aborts when the rebase is aborted or the time limit is reached. The rebase then ends at once, so stop all
-   * processes that the tests started.
+   * Runs the project's tests in a directory with the rebased files that git tracks. If it returns false, the rebase is
+   * refused. `signal` aborts when the rebase is aborted or the time limit is reached. The rebase then ends at once, so
+   * stop all processes that the tests started.
    */
   readonly test: (folder: string, signal: AbortSignal) => PromiseLike<boolean> | boolean;
   /** The time limit of `test` in milliseconds. Defaults to 1,800,000 (30 minutes). */
@@ -71,7 +71,7 @@ export interface RebaseOptions {
   readonly permission: (report: DriftReport) => PromiseLike<boolean> | boolean;
   /** The committer of the new commits. The authors are unchanged. */
   readonly committer: CommitAuthor;
-  /** Aborts the rebase, also during `test` and `permission`. It then rejects with the signal's reason. */
+  /** Aborts the rebase, also during `test` and `permission`. The rebase then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
   /** The clock for `testTimeoutMs`. Defaults to the system clock. */
   readonly clock?: Clock | undefined;
@@ -112,7 +112,7 @@ const maximumFileBytes = 64 * 1024 * 1024;
  *
  * The rebase runs in a separate directory, so the repository does not change until every condition holds. The index is
  * locked from before the tests to the end. No other process can stage or commit during this time. The index gets the
- * new commits of submodules, and their work trees stay. Hooks and filters do not run.
+ * new commits of submodules, but the work trees of submodules stay unchanged. Hooks and filters do not run.
  *
  * @example
  * ```ts

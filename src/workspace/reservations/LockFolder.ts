@@ -18,9 +18,9 @@ export interface Generation {
 /**
  * The lock files. Each change of a path creates a new file with the next generation, and the file with the highest
  * generation contains the current state. If two processes create the same generation, only one `link` succeeds, and the
- * next read shows the winner. The highest generation is never removed. Otherwise a process that slept after listing the
- * directory could create this number again from an outdated state. Paths are distributed over many directories by hash,
- * so that directory listings stay short.
+ * next read shows which process was first. The highest generation is never removed, because otherwise a process that
+ * slept after listing the directory could create this number again from an outdated state. Paths are distributed over
+ * many directories by hash, so that directory listings stay short.
  */
 export class LockFolder {
   readonly #disk: Disk;
@@ -33,7 +33,10 @@ export class LockFolder {
     this.#path = path;
   }
 
-  /** Returns the state of a path. Its generation is checked twice, because a slow process may recreate a lower one. */
+  /**
+   * Returns the state of a path. The generation is checked twice, because a slow process may create a lower generation
+   * again.
+   */
   async read(path: string): Promise<Generation> {
     for (let number = await this.#highest(path); ;) {
       const bytes = number === 0 ? noBytes : await this.#disk.readFile(this.#file(path, number));
@@ -190,7 +193,9 @@ function encodeLock({ path, holders, waiting }: LockState): string {
   return `${JSON.stringify({ path, ...first, also_held_by: others, waiting: waiting.map(encodeEntry) })}\n`;
 }
 
-/** Decodes a lock file. An unreadable one counts as reserved for writing, until the default expiry. */
+/**
+ * Decodes a lock file. If the file is unreadable, its path counts as reserved for writing, until the default expiry.
+ */
 function decodeLock(path: string, text: string): LockState {
   try {
     const value: unknown = JSON.parse(text);

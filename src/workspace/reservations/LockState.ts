@@ -60,9 +60,9 @@ export function without({ path, holders, waiting }: LockState, id: string): Lock
 }
 
 /**
- * Decides which entries have expired, without the wall clock, which can jump. An entry of this boot and time namespace
- * has a deadline on a monotonic clock that all their processes share. Any other entry has expired when this process saw
- * it unchanged for its whole `ttlMs`.
+ * Decides which entries have expired. Does not use the wall clock, because it can jump. An entry of this boot and time
+ * namespace has a deadline on a monotonic clock that all processes there share. Any other entry has expired when this
+ * process has seen it unchanged for its whole `ttlMs`.
  */
 export class LockExpiry {
   readonly #sightings = new Map<string, { readonly expiresAt: string; readonly sinceMs: number }>();
@@ -72,7 +72,10 @@ export class LockExpiry {
     readonly identity: ProcessIdentity,
   ) {}
 
-  /** Removes expired entries. A waiting entry also ends with its process. A holder keeps the file until then. */
+  /**
+   * Removes expired entries. A waiting entry also ends when its process ends. A holder keeps the file until the entry
+   * expires.
+   */
   current(state: LockState): LockState {
     const { path, holders, waiting } = state;
     return {
@@ -114,7 +117,10 @@ export interface ReservedFile {
   readonly operation: FileOperation;
 }
 
-/** Files that are held until they are released or expire. `await using` releases them at the end of a block. */
+/**
+ * Files that are held until they are released or until the reservation expires. `await using` releases them at the end
+ * of a block.
+ */
 export interface Reservation extends AsyncDisposable {
   readonly owner: string;
   /** Each path once, in the order of acquisition. */

@@ -70,8 +70,8 @@ const commitSchema = z.object({
 /**
  * Writes a file only if its content is unchanged. Acquire the file, prepare the new content for any time without
  * blocking others, then commit. The file is reserved from the check to the write, so programs that use reservations or
- * commits cannot write in between. A save by another program is lost if it falls between the last check and the rename,
- * which directly follow each other.
+ * commits cannot write in between. The rename directly follows the last check. If another program saves the file
+ * between these two steps, that save is lost.
  *
  * @example
  * ```ts
@@ -92,8 +92,8 @@ export class OptimisticLock {
   }
 
   /**
-   * Reads the file and remembers its content or its absence. Each call returns an independent lock, which other calls
-   * do not affect.
+   * Reads the file and remembers its content, or that it does not exist. Each call returns an independent lock, which
+   * other calls do not affect.
    *
    * @throws InvalidInputError, PathNotAllowedError, FileAccessError
    */

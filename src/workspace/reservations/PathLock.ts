@@ -13,7 +13,7 @@ import {
 } from "./LockState.ts";
 import type { LockFolder } from "./LockFolder.ts";
 
-/** The lifetime of a waiting entry. Its owner renews it after half of this time. An expired entry is skipped. */
+/** The lifetime of a waiting entry. The owner renews the entry after half of this time. An expired entry is skipped. */
 const waitingTtlMs = 10_000;
 const shortestWaitMs = 2;
 const longestWaitMs = 100;
@@ -26,7 +26,7 @@ export interface LockRequest {
 
 /**
  * Applies one request to the locks of paths. Each operation reads the state, decides and writes. It repeats these steps
- * until a read returns the wanted state, because only a read after the write shows whether the write won.
+ * until a read returns the wanted state, because only a read after the write shows whether the write succeeded.
  */
 export class PathLock {
   constructor(
@@ -122,7 +122,7 @@ export class PathLock {
   }
 }
 
-/** Resolves after `ms` milliseconds. Rejects with the reason of the signal as soon as it aborts. */
+/** Resolves after `ms` milliseconds. If the signal aborts before, rejects with the reason of the signal. */
 function waitFor(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();

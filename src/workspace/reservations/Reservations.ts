@@ -27,7 +27,9 @@ export interface ReservationsOptions {
   readonly directory?: string | undefined;
   /** The directory of relative paths, such as the root of the workspace. Defaults to the working directory. */
   readonly root?: string | undefined;
-  /** All processes of the machine must share its monotonic time. Defaults to the machine's clock. */
+  /**
+   * The monotonic time of this clock must be the same in all processes of the machine. Defaults to the machine's clock.
+   */
   readonly clock?: Clock | undefined;
   /** Defaults to this process. */
   readonly identity?: ProcessIdentity | undefined;
@@ -73,14 +75,12 @@ const requestSchema = z.object({
 const pathSchema = z.object({ path: z.string() });
 
 /**
- * Advisory file locks with many readers or one writer for each file. They only affect programs that use reservations.
- * All processes of a machine share them through `locks/`. If a process is killed, its files become free when its
- * reservation expires.
- *
- * One call acquires all of its files or none, in a fixed order, so that two calls never deadlock. An owner that calls
- * `acquire` again while it holds files can still deadlock. To avoid this, acquire all files in one call, or set a
- * timeout. Requests are served in order of arrival. A reservation belongs to one call. A second call of the same owner
- * does not share it.
+ * Advisory file locks with many readers or one writer for each file. They affect only programs that use reservations.
+ * All processes of a machine share the locks through the directory `locks/`. If a process is killed, its files become
+ * free when its reservation expires. One call acquires all its files or none, in a fixed order, so two calls never
+ * deadlock. An owner that calls `acquire` again while it holds files can still deadlock. To avoid this, acquire all
+ * files in one call, or set a timeout. Requests are served in order of arrival. A reservation belongs to one call. A
+ * second call of the same owner does not share it.
  *
  * @example
  * ```ts
@@ -104,8 +104,8 @@ export class Reservations {
 
   /**
    * Reserves files. Paths are relative to the root or absolute paths below it. Directory links are resolved, so that
-   * two names of one file exclude each other. A file that is listed twice is reserved once, for writing if either entry
-   * is. If the call rejects, no file is reserved.
+   * two names of one file exclude each other. If a file is listed twice, it is reserved once. It is reserved for
+   * writing if one of the entries is for writing. If the call rejects, no file is reserved.
    *
    * @throws FileReservedError if a file does not become free in time
    * @throws ReservationLostError if a file is lost before the last one is acquired

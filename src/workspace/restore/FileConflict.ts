@@ -13,7 +13,10 @@ export type FileConflict =
   | {
       readonly kind: "file_modified_externally" | "file_deleted";
       readonly path: string;
-      /** An interrupted command or others made the change. `merge` is refused. Defaults to `false`. */
+      /**
+       * True if the change was made by an interrupted command or by others, and it is unknown by which. `merge` is then
+       * refused.
+       */
       readonly interrupted?: true;
     }
   | {

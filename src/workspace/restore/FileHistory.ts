@@ -13,11 +13,13 @@ export interface FileHistory {
   readonly spans: readonly FileSpan[];
   /** Set if the last change may not have happened. Contains the state before that change. */
   readonly uncertain?: { readonly before?: FileState };
-  /** One of the changes was made by an interrupted command or by others. */
+  /** True if one of the changes was made by an interrupted command or by others, and it is unknown by which. */
   readonly interrupted?: true;
 }
 
-/** Changes of the agent without changes of others in between. A missing state means no file. */
+/**
+ * Consecutive changes of the agent, without changes of others in between. A missing state means that there is no file.
+ */
 export interface FileSpan {
   readonly before?: FileState;
   readonly after?: FileState;
@@ -29,7 +31,10 @@ export function leftStates({ spans, uncertain }: FileHistory): readonly (FileSta
   return uncertain ? [left, uncertain.before] : [left];
 }
 
-/** Ignores a file that others created in place of a directory, because no file existed at the checkpoint. */
+/**
+ * Returns the history without a file that others created in place of a directory, because no file existed at the
+ * checkpoint.
+ */
 export function withoutFileOfOthers(history: FileHistory): FileHistory {
   const { target: _others, ...rest } = history;
   return { ...rest, spans: [{}, ...history.spans] };
@@ -66,8 +71,8 @@ function withChange(history: FileHistory | undefined, change: NotedChange): File
 }
 
 /**
- * Returns the histories for a redo. A file goes to the state after the redone changes. Its current state follows from
- * the reverted changes or, without such changes, from an earlier rollback.
+ * Returns the histories for a redo. A file goes to the state after the redone changes. Its expected current state comes
+ * from the reverted changes. If there are none, it comes from an earlier rollback.
  *
  * @param undone histories of the reverted changes
  * @param redone histories of the redone changes
@@ -111,15 +116,17 @@ function spanOf(before: FileState | undefined, after: FileState | undefined): Fi
 interface NotedChange extends FileChange {
   /** The change may not have happened. */
   readonly uncertain: boolean;
-  /** A command made the change, and another one was noted while it ran. The command started first. */
+  /**
+   * True if a command made the change, and another change was noted while the command ran. The command started first.
+   */
   readonly during: boolean;
   /** An interrupted command or others made the change. */
   readonly interrupted: boolean;
 }
 
 /**
- * Returns the changes in notes. A file tool notes its intent, so a crash, a failure or a repeated call leaves open
- * whether the change happened. A capture notes detected changes.
+ * Returns the changes in notes. A file tool notes a change before it makes the change. So after a crash, a failure or a
+ * repeated call, it is unknown whether the change happened. A capture notes changes that it has detected.
  *
  * @param notes oldest first
  * @throws UnreadableValueError, PathNotAllowedError
@@ -155,13 +162,18 @@ export interface FolderHistory {
   readonly path: string;
   /** The permissions at the checkpoint. Omitted if the directory did not exist. */
   readonly target?: number;
-  /** The permissions that the agent left. Omitted if it left no directory. */
+  /** The permissions that the agent left. Omitted if the agent left no directory. */
   readonly last?: number;
   /** Others changed the permissions between two changes of the agent. */
   readonly byOthers?: true;
 }
 
-/** Returns a history for each directory. @param notes oldest first @param madeMode permissions of tool-made ones */
+/**
+ * Returns a history for each directory.
+ *
+ * @param notes oldest first
+ * @param madeMode permissions of directories that tools made
+ */
 export function folderHistories(notes: readonly FileNote[], madeMode: number): readonly FolderHistory[] {
   const histories = new Map<string, FolderHistory>();
   for (const { folders = [], folderModes = [] } of notes) {

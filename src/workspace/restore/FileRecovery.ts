@@ -101,7 +101,10 @@ export class FileRecovery implements RecoveryParticipant {
     return (await files.hasRoot()) ? files.read(path) : { kind: "missing" };
   }
 
-  /** Converts a path from the run's working directory to one from the root. `undefined` outside the root. */
+  /**
+   * Converts a path that is relative to the run's working directory to a path that is relative to the root. `undefined`
+   * outside the root.
+   */
   #pathOf(required: string, { recoveryInfo: { workingDirectory } }: AgentCheckpointData): string | undefined {
     if (workingDirectory === undefined && !isAbsolute(required)) return undefined;
     const { root } = this.restore.files;
@@ -121,11 +124,14 @@ export interface FileToRecover {
   readonly found: FoundFile;
   /** The state that the resumed run needs. Omitted if unknown. */
   readonly needed?: FileState;
-  /** The state before the agent's first change, or after it if it created the file. Omitted without a change. */
+  /**
+   * The state before the agent's first change. If that change created the file, the state after it. Omitted if the
+   * agent did not change the file.
+   */
   readonly base?: FileState;
 }
 
-/** A content that a checkpoint requires, by hash, with its length if the log contains it. */
+/** A content that a checkpoint requires, by hash. Has the length if the log contains the content. */
 export interface RequiredContent {
   readonly hash: string;
   readonly bytes: number | undefined;
@@ -179,7 +185,10 @@ async function optionsForFile(
   return canMerge ? ["use_checkpoint", "merge"] : ["use_checkpoint"];
 }
 
-/** Determines the mode of a required file from its newest note, else from the current file. */
+/**
+ * Returns the required state of a file. The mode comes from the newest note. If there is none, it comes from the
+ * current file.
+ */
 function stateAt(
   left: readonly (FileState | undefined)[],
   found: FoundFile,

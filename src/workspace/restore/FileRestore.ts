@@ -48,7 +48,10 @@ import {
 /** Decides how to resolve a conflict. May read the file. An error refuses the rollback, without changes. */
 export type ConflictHandler = (conflict: FileConflict) => FileResolution | PromiseLike<FileResolution>;
 
-/** The maximum number of reads. A read is repeated for new changes. Then the rollback is refused. */
+/**
+ * The maximum number of times that all files are read. They are read again if a file has changed meanwhile. After the
+ * last time, the rollback is refused.
+ */
 const looks = 5;
 
 interface LookedAt {
@@ -132,7 +135,11 @@ export class FileRestore {
     return parts;
   }
 
-  /** Returns the restore as one atomic step. @throws FileConflictError for an open conflict, without changes. */
+  /**
+   * Returns the restore as one atomic step.
+   *
+   * @throws FileConflictError for an unresolved conflict. Nothing is changed.
+   */
   async plan(request: ParticipantRequest): Promise<ParticipantPlan> {
     await this.#tidy(request);
     const answered = new Map<string, Answered>();
@@ -198,10 +205,10 @@ export class FileRestore {
   }
 
   /**
-   * Executes a step. Executing it again has the same result.
+   * Executes a step. If it is executed again, the result is the same.
    *
    * @returns the outcomes of the parts that deviate from the plan, or `undefined`
-   * @throws FileConflictError, after which every file has its former state
+   * @throws FileConflictError. Every file then has its former state
    */
   async apply(step: RestoreStep, request: StepRequest): Promise<RestoreOutcome | undefined> {
     const outcome = new Map<string, PartOutcome>();

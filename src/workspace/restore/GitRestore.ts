@@ -25,7 +25,10 @@ import type { RestorePart } from "./RestoreStep.ts";
 
 type GitPart = GitHeadPart | GitIndexPart;
 
-/** The maximum number of attempts, which fail while others use git. Then the restore is refused. */
+/**
+ * The maximum number of attempts. An attempt fails if others use git meanwhile. After the last attempt, the restore is
+ * refused.
+ */
 const attempts = 3;
 const reflogMessage = "rollback of an agent";
 

@@ -32,7 +32,9 @@ export interface FilePart extends FileChange {
 export interface FolderPart {
   readonly kind: "folder";
   readonly path: string;
-  /** The permissions that the agent left, if they may prevent the removal of files in the directory. */
+  /**
+   * The permissions that the agent left. Set if these permissions may prevent the removal of files in the directory.
+   */
   readonly mode?: number;
 }
 
@@ -41,7 +43,7 @@ export interface FolderModePart {
   readonly kind: "folder_mode";
   readonly path: string;
   readonly before: number;
-  /** The permissions that the agent left. Omitted if it removed the directory. */
+  /** The permissions that the agent left. Omitted if the agent removed the directory. */
   readonly after?: number;
 }
 

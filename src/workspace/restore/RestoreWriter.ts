@@ -13,7 +13,10 @@ import type { FilePart, FolderModePart, FolderPart, RestorePart } from "./Restor
 import { FileConflictError } from "../../errors/workspaceErrors.ts";
 import { conflictAt } from "./FileConflict.ts";
 
-/** The maximum number of attempts, which fail while people edit the files. Then the restore is refused. */
+/**
+ * The maximum number of attempts. An attempt fails if people edit the files meanwhile. After the last attempt, the
+ * restore is refused.
+ */
 const attempts = 3;
 
 /** A file changed between its last check and its replacement, and was left unchanged. */
@@ -59,7 +62,7 @@ export class RestoreWriter {
     for (const part of folders.toReversed()) if (!isPlain(part)) await this.#closeFolder(part);
   }
 
-  /** Undoes the writes, newest first, unless others have changed the files since. */
+  /** Undoes the writes, newest first. A file that others have changed since is left. */
   async undo(): Promise<void> {
     const failures: unknown[] = [];
     for (const done of this.#done.toReversed())
@@ -215,7 +218,7 @@ async function contentFor(state: FileState | undefined, { content }: StepRequest
  * Executes a restore: reads all files, requests decisions, then writes. If a file changes meanwhile, undoes the writes
  * and starts again.
  *
- * @throws FileConflictError, after which every file has its former state
+ * @throws FileConflictError. Every file then has its former state
  */
 export async function carryOutRestore(parts: readonly RestorePart[], restoring: Restoring): Promise<void> {
   for (let changes = 0; ;) {

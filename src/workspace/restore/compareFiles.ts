@@ -16,7 +16,7 @@ export function isAsLeft(history: FileHistory, found: FoundFile): boolean {
   return leftStates(history).some((left) => hashOf(left) === hash);
 }
 
-/** Compares the agent's files with the current ones. @throws UnreadableValueError, PathNotAllowedError */
+/** Compares the agent's files with the current files. @throws UnreadableValueError, PathNotAllowedError */
 export async function compareFiles(files: WorkspaceFiles, request: ComparisonRequest): Promise<Comparison> {
   const { notes, workingDirectory, compared } = request;
   const from = workingDirectory ?? files.root;
@@ -34,7 +34,7 @@ export async function compareFiles(files: WorkspaceFiles, request: ComparisonReq
   return { changed, ...(notCompared.length > 0 && { notCompared }) };
 }
 
-/** Returns the entry at a path, or the reason why it cannot be read. Without the root, every file is missing. */
+/** Returns the entry at a path, or the reason why it cannot be read. If the root is missing, every file is missing. */
 async function readOrReason(files: WorkspaceFiles, path: string): Promise<FoundFile | string> {
   try {
     return await files.read(path);

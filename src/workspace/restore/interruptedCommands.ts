@@ -9,9 +9,9 @@ interface ReadNote extends Note {
 }
 
 /**
- * Returns the notes of a request, oldest first, with a note for the changes of each interrupted command. This note
- * follows the start of the command. It contains the changes up to the next capture, or up to now if there is no later
- * capture. The command or others made these changes.
+ * Returns the notes of a request, oldest first. For each interrupted command, adds a note after the start of the
+ * command. It contains the changes up to the next capture, or up to now if there is no later capture. It is unknown
+ * whether the command or others made these changes.
  *
  * @param scan scans the current directory, starting from an earlier scan
  * @throws UnreadableValueError, PathNotAllowedError, FileAccessError

@@ -24,7 +24,7 @@ export interface Restoring {
  * plan.
  *
  * @returns the files to write or remove, with their current states
- * @throws FileConflictError if a decision is missing. No file has changed then.
+ * @throws FileConflictError if a decision is missing. In that case, no file has changed.
  */
 export async function lookAgain(parts: readonly RestorePart[], restoring: Restoring): Promise<readonly FilePart[]> {
   const { files, request } = restoring;
@@ -114,7 +114,10 @@ export class Obstacles {
     readonly folders: ReadonlySet<string>,
   ) {}
 
-  /** Returns whether the entry at a path, or its obstacle above, is removed before a file is written there. */
+  /**
+   * Returns whether the obstacle is removed before a file is written at a path. The obstacle is the entry at the path
+   * or one above it.
+   */
   async include(path: string, found: FoundFile): Promise<boolean> {
     if (found.unreachable !== undefined) return foldersAbove(path).some((above) => this.removed.has(above));
     if (found.kind !== "other" || !found.folder || !this.folders.has(path)) return false;
@@ -130,7 +133,7 @@ export function asOpened(found: FoundFile, opened: ReadonlySet<string>): FoundFi
   return rest;
 }
 
-/** Returns the directories without write permission, as the agent left them. A restore makes them writable first. */
+/** Returns the directories that the agent left without write permission. A restore makes them writable first. */
 export async function openedFolders(
   files: WorkspaceFiles,
   parts: readonly RestorePart[],

@@ -19,7 +19,7 @@ import type { GitHistory } from "../capture/gitHistory.ts";
 /** The paths of HEAD and the index in reports, which no workspace file can have. */
 const gitPaths = { head: ".git/HEAD", index: ".git/index" } as const;
 
-/** Moves HEAD to `after` if it is still at `before`. */
+/** Moves HEAD to `after` if HEAD is still at `before`. */
 export interface GitHeadPart {
   readonly kind: "git_head";
   readonly path: typeof gitPaths.head;
@@ -112,7 +112,7 @@ function changedEntries({ index }: GitHistory, now: GitState): readonly string[]
   return [...index].filter(([name, { target }]) => now.index.get(name) !== target).map(([name]) => name);
 }
 
-/** Returns whether the branch to check out keeps commits of a command, which the index then belongs to. */
+/** Returns whether the branch to check out keeps commits of a command. If so, the index belongs to these commits. */
 function keepsCommits({ head, moved, base }: GitHistory, now: GitState): boolean {
   const { branch } = head ? head.target : now.head;
   if (branch === undefined || !moved.has(branch)) return false;

@@ -40,7 +40,7 @@ interface Version {
   readonly resolvedBy?: ResolutionStep;
 }
 
-/** Removes the agent's changes from the current file, newest span first. Changes of others in between are kept. */
+/** Removes the agent's changes from the current file, newest first. Changes that others made in between are kept. */
 async function mergeInto(
   from: FilePart,
   { history: { path, spans }, found }: ConflictingPlan,
@@ -124,7 +124,7 @@ function changedMode(after: number, before: number, current: number): number {
   return current === after ? before : current;
 }
 
-/** Returns the contents to store: the merged content and replaced contents of others. */
+/** Returns the contents to store: the merged content, and contents of others that are replaced. */
 export function contentsToStore({ part, content }: SettledConflict, found: FoundFile): ReadonlyMap<string, Uint8Array> {
   const contents = new Map<string, Uint8Array>();
   if (part.kind !== "file") return contents;
@@ -140,8 +140,8 @@ export type PlannedFile = { readonly history: FileHistory; readonly found: Found
 
 /**
  * Plans the restore of a file. Returns `undefined` if the file already equals the checkpoint and the agent replaced no
- * content of others. The content is the agent's if the file is as the agent left it and no others changed it between
- * the agent's changes. Otherwise the file contains content of others.
+ * content of others. If the file is as the agent left it, and nobody else changed it between the agent's changes, all
+ * its content is from the agent. Otherwise the file contains content of others.
  *
  * @param others contents that others wrote. If a command moved such a content, the file may be its only copy. Defaults
  * to an empty set.

@@ -36,9 +36,9 @@ const inputSchema = z.object({
 });
 
 /**
- * Creates the tool `commit`, which commits files on the current branch. If {@link Drift} is installed, it first checks
- * for drift, and the run waits before the commit if the drift is high. A call that is repeated after a crash makes no
- * second commit. To revert commits in a rollback, register `revertCommit` as the inverse.
+ * Creates the tool `commit`, which commits files on the current branch. If {@link Drift} is installed, the tool checks
+ * for drift first. If the drift is high, the run waits before the commit. If a call is repeated after a crash, it makes
+ * no second commit. To revert commits in a rollback, register `revertCommit` as the inverse.
  *
  * @param options.root the root of the work tree
  * @throws InvalidInputError
@@ -83,7 +83,7 @@ const noteSchema = z.object({
   }),
 });
 
-/** Notes the commits of a call in the log, so that a call that is repeated after a crash returns its commit. */
+/** Notes the commits of a call in the log. If the call is repeated after a crash, it returns the same commit. */
 function recordOf(context: AgentContext, { message, paths }: Omit<GitCommitRequest, "signal">): CommitRecord {
   const log = featureOf(() => persistence(context));
   if (!log) return { earlier: [], note: () => Promise.resolve() };
@@ -102,7 +102,7 @@ function recordOf(context: AgentContext, { message, paths }: Omit<GitCommitReque
 
 const equalCommits = new WeakMap<AgentContext, Map<string, number>>();
 
-/** Returns the number of a commit among the equal commits of a call, because each has notes of its own. */
+/** Returns the number of a commit among the equal commits of a call. Each of them has separate notes. */
 function nextOrdinal(context: AgentContext, commit: string): number {
   const counts = equalCommits.get(context) ?? new Map<string, number>();
   const ordinal = counts.get(commit) ?? 0;

@@ -184,7 +184,10 @@ async function changeFiles(
   }
 }
 
-/** The maximum number of attempts, which fail if others save the file meanwhile. The last failure is final. */
+/**
+ * The maximum number of attempts. An attempt fails if others save the file meanwhile. After the last attempt, the call
+ * fails.
+ */
 const attempts = 5;
 
 /** Executes all changes, or none. @returns the file that others changed, or `undefined` on success */
@@ -205,7 +208,9 @@ async function carryOut(
   return undefined;
 }
 
-/** Completes recorded changes by their remaining removals. `false` if a file has another state. */
+/**
+ * Completes recorded changes: makes the removals that are still missing. Returns `false` if a file has another state.
+ */
 async function finishNoted(files: WorkspaceFiles, noted: readonly FileChange[]): Promise<boolean> {
   await files.removeUnfinished(noted.map(({ path }) => path));
   const left: FileChange[] = [];
@@ -265,8 +270,8 @@ export async function editOf(
 }
 
 /**
- * Merges an edit that a crash interrupted into a file that others changed since, so that it is made once. Returns
- * `undefined` if a version is not text or not in the log.
+ * Merges an edit that a crash interrupted into a file that others have changed since, so that the edit is made only
+ * once. Returns `undefined` if a version is not text or not in the log.
  *
  * @throws FileAccessError if the changes conflict
  */

@@ -90,7 +90,7 @@ interface ComparedStepRowProps {
   readonly isFirst: boolean;
 }
 
-/** A step of both runs side by side. Opening it shows the differences. */
+/** A step of both runs side by side. When it is opened, it shows the differences. */
 function ComparedStepRow({ step, isFirst }: ComparedStepRowProps) {
   const { change, title, before, after } = step;
   const [open, setOpen] = useState(isFirst);

@@ -3,7 +3,9 @@ import { TextBlock } from "./TextBlock.tsx";
 import { diffLines } from "diff";
 import { useMemo } from "preact/hooks";
 
-/** Limits in characters and milliseconds above which both texts are shown completely. */
+/**
+ * Limits in characters and milliseconds. Above them, no differences are computed, and both texts are shown completely.
+ */
 const limits = { characters: 400_000, milliseconds: 300 };
 
 interface StoragePartProps {
@@ -115,7 +117,7 @@ function marked(mark: string, text: string): string {
     .join("");
 }
 
-/** Shortens a long unchanged part to its first and last lines. */
+/** Shortens a long unchanged part. Only the first and last lines stay. */
 function shortened(text: string): string {
   const lines = text.split("\n");
   if (lines.length <= 9) return text;

@@ -89,7 +89,7 @@ export function GlyphMark({ of, x, y }: { readonly of: StepState | MarkName; rea
   );
 }
 
-/** A mark in a line of text, hidden from screen readers because the text describes it. */
+/** A mark in a line of text. It is hidden from screen readers, because the text describes the mark. */
 export function Glyph({ of }: { readonly of: StepState | MarkName }) {
   return (
     <svg class="mark" viewBox="-9 -9 18 18" width="16" height="16" aria-hidden="true">
