@@ -16,7 +16,7 @@ import type {
 
 export type Receive = NonNullable<RecordLog["receive"]>;
 
-/** Base class of a log that changes the data that the log below stores. */
+/** Base class of logs that store changed data in a wrapped log. */
 export abstract class RecordLogWrapper<Owned extends OwnedLogWrapper = OwnedLogWrapper> implements RecordLog {
   readonly version = "v1";
   /** The log below. */
@@ -68,9 +68,9 @@ export abstract class RecordLogWrapper<Owned extends OwnedLogWrapper = OwnedLogW
     return this.stored.close();
   }
 
-  /** Wraps a log that this process has just opened in the log below. */
+  /** Wraps an owned log that this process has just opened in the wrapped log. */
   protected abstract opened(agentId: string, owned: OwnedLog, owner: LogOwner): Promise<Owned>;
-  /** @param receive - the method of the log below. */
+  /** @param receive - the method of the wrapped log. */
   protected abstract receiveWith(receive: Receive, ...given: ReceiveArguments): Promise<OwnedLog>;
 
   /** Keeps an owned log until it ends. */
@@ -98,7 +98,7 @@ export async function orRelease<Result>(owned: OwnedLog, wrap: () => Promise<Res
   }
 }
 
-/** Base class of an owned log that stores changed data in the log below. It reports the state of that log. */
+/** Base class of owned logs that store changed data in a wrapped log. They report the state of the wrapped log. */
 export abstract class OwnedLogWrapper implements OwnedLog {
   /** Called before the log is released. */
   onEnd: () => void = () => {};

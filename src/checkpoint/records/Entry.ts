@@ -19,7 +19,7 @@ export interface Entry {
 
 const envelopeBytes = 120;
 
-/** Returns the approximate size of an append. Records that a pruning restates count as separate appends. */
+/** Returns the approximate size of an append. The kept records in a pruning count as separate appends. */
 export function entryBytes(records: readonly LogRecord[]): number {
   return (
     envelopeBytes +

@@ -157,7 +157,7 @@ export class Inbox {
     });
   }
 
-  /** Lists the agents with an event that could continue them. Reads little more than the result. */
+  /** Lists the agents that an event could continue. Reads little more than the data of these agents. */
   async *news(): AsyncGenerator<string> {
     for await (const { id } of listShape(inboxShape, this.#storage.log, { status: newsStatus })) yield id;
   }

@@ -12,18 +12,20 @@ export interface SentRecord {
   readonly digest?: string;
   /** Set if the event has redacted values. Omitted for readers with the vault. */
   readonly vault?: string;
-  /** The number of the event, in a rewritten part of the log. Defaults to the number of earlier events. */
+  /**
+   * The number of the event. Set only for an event that an append repeats. Defaults to the number of earlier events.
+   */
   readonly number?: number;
 }
 
-/** Starts the restated part of the log: the events that no request has received, and the last receipts. */
+/** Starts the part that an append repeats: the events that no request has received, and the last receipts. */
 export interface PartRecord {
   readonly kind: "part";
   /** The number of all events. */
   readonly events: number;
-  /** The number of receipts that the rewritten part does not contain. */
+  /** The number of receipts that this part does not contain. */
   readonly receipts: number;
-  /** The part lacks the receipts before this one. */
+  /** The number of the first receipt in this part. Earlier receipts are not in it. */
   readonly first: number;
   readonly seen: number;
 }

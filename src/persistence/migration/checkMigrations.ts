@@ -24,7 +24,7 @@ export interface MigrationCheck {
 
 const statuses = ["in_progress", "waiting", "paused", "failed", unreadable];
 
-/** Checks each unfinished agent of a storage in turn. Owns and writes no agents. */
+/** Checks each unfinished agent of a storage in turn. Does not own agents and writes nothing. */
 export async function* checkMigrations(
   setup: PersistenceSetup,
   isAsked: (summary: AgentSummary) => boolean,

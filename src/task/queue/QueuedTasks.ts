@@ -9,7 +9,10 @@ export interface QueueScope {
   readonly queue?: string | undefined;
   /** The keys whose tasks cannot start now. The caller may add keys while it reads the list. */
   readonly fullKeys?: ReadonlySet<string> | undefined;
-  /** The last served group by level, which the list updates and starts after. Defaults to the first key. */
+  /**
+   * The group that was served last, by level. The list starts after this group, and updates it. Defaults to starting at
+   * the first key.
+   */
   readonly turns?: Map<string, string> | undefined;
 }
 

@@ -17,7 +17,10 @@ export interface GitChange {
   /** The git mode after the change, such as `100644`. */
   readonly mode: string;
   readonly modeBefore: string;
-  /** `whole` if each side is a submodule commit or missing. `replaced` if only one side is a submodule. */
+  /**
+   * `whole` if no side is a file: each is a submodule or missing. `replaced` if one side is a submodule and the other
+   * side is a file.
+   */
   readonly submodule?: "whole" | "replaced";
 }
 
