@@ -27,7 +27,7 @@ const mostBlobsOfLine = 100_000;
 const bytesOfName = 100;
 
 export interface ImportedLogOptions {
-  /** Whether the agent becomes a fork, which restates values of the log. */
+  /** Whether the agent becomes a fork. A fork writes values of the log again. */
   readonly isFork?: boolean;
   /** Whether the agent can start at a checkpoint before the newest snapshot. A fork always can. */
   readonly startsEarlier?: boolean;

@@ -37,8 +37,8 @@ export interface ImportReport {
 /** Options of `importAgent`. */
 export interface ImportOptions {
   /**
-   * Another id creates a fork, which has the history but not the effects and can run at once. Defaults to the id of the
-   * exported agent.
+   * The id of the agent. If it differs from the exported id, the import is a fork, which has the history but not the
+   * effects and can run at once. Defaults to the exported id.
    */
   readonly agentId?: string | undefined;
   /**

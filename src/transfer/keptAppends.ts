@@ -64,7 +64,7 @@ export interface LogSurvey {
   readonly last: (ChainLink & { readonly generation: number }) | undefined;
   /** The custody record, if the agent cannot run here. `undefined` if it can run. */
   readonly custody: CustodyRecord | undefined;
-  /** Records up to this position are valid only as restated by the newest pruning. 0 without a pruning. */
+  /** Up to this position, only the records in the newest pruning are valid. 0 without a pruning. */
   readonly prunedUpTo: number;
   /** The records of the first append. */
   readonly firstRecords: readonly LogRecord[];
@@ -111,7 +111,7 @@ export async function surveyAnyLog(
   return { last: last && placeOf(last, sha256), custody: custodyIn(marked), prunedUpTo, firstRecords };
 }
 
-/** Returns the last position that a thread, a session or an inbox restates later. */
+/** Returns the last position whose content a thread, a session or an inbox repeats later. */
 function restatedUpTo(marked: readonly Entry[]): number {
   const last = marked.findLast(({ records }) => records.some(isRestating));
   return last ? last.position - 1 : 0;

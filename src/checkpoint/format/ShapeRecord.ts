@@ -10,13 +10,15 @@ export interface ShapeRecord extends LogRecord {
   readonly version: number;
   /** The creation time of the log in milliseconds since 1970. */
   readonly at: number;
-  /** Set if the following records restate the whole log. `undefined` at the start of a log. */
+  /** Set if the following records repeat the whole state of the log. `undefined` at the start of a log. */
   readonly restates?: true;
-  /** How many of the following records repeat a part of the log, for `restates`. Other readers skip these records. */
+  /**
+   * How many of the following records repeat a part of the state. Readers that do not start here skip these records.
+   */
   readonly part?: number;
 }
 
-/** Marks earlier appends as removed. The same append restates all remaining content. */
+/** Marks earlier appends as removed. The same append repeats all remaining content. */
 export interface ShapePrunedRecord extends LogRecord {
   readonly kind: "pruned";
   readonly gaps: readonly object[];
@@ -28,7 +30,7 @@ export function isShapeRecord(record: LogRecord): record is ShapeRecord {
   return record.kind === "shape";
 }
 
-/** Returns whether a record starts a restated part of a log. */
+/** Returns whether the records after this record repeat a part of the state. */
 export function isPartial(record: LogRecord): record is ShapeRecord & { readonly part: number } {
   return isShapeRecord(record) && record.part !== undefined;
 }

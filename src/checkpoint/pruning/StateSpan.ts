@@ -23,7 +23,7 @@ export class StateSpan {
   keep: Keep = "all";
   #originals = new HistorySpan();
   #trimmed: HistorySpan | undefined;
-  /** The history that the restated records produce. `undefined` until a trim is restated. */
+  /** The history that results from the kept records. `undefined` until these contain a trim. */
   #restated: LinkedHistory | undefined;
   #values = new LayeredMap<number, StoredValue>();
   #storage = new LayeredMap<string, StoredValue>();

@@ -108,7 +108,8 @@ function requiredHashes({ records }: RestatedEntry): readonly string[] {
 
 /**
  * Adds the blobs that a record of any kind of log needs to a map from reference to length in bytes. Add records in
- * order: records before a pruning or a restatement count only as restated.
+ * order. If a later append replaces records (a pruning, or an append that repeats the state), only the records in that
+ * append count.
  */
 export function addNeededBlobs(record: LogRecord, into: Map<string, number>): void {
   const { restated } = record as { readonly restated?: unknown };

@@ -12,7 +12,7 @@ import type { RunRecord, TaskRecord } from "./runRecords.ts";
 
 /**
  * The state at the head, without references to earlier records, so that readers can start here. A snapshot without
- * `since` is written only between visits of the main line or at the end of the run, while no other line is open.
+ * `since` is written only if no other line is open, between visits of the main line or at the end of the run.
  */
 export interface SnapshotRecord {
   readonly kind: "snapshot";

@@ -95,7 +95,7 @@ interface LanePart {
   readonly base: AgentState | undefined;
 }
 
-/** Returns the lane parts on the path to a point, oldest first. A lane that inherits nothing is the first part. */
+/** Returns the parts of lanes on the path to a point, oldest first. The first part is a lane that inherits nothing. */
 function partsTo(index: LogProjection, lane: number, upTo: number): readonly LanePart[] | undefined {
   if (lane === 0 && upTo === Infinity && index.lanes.size === 0) return [];
   const parts: LanePart[] = [];

@@ -14,7 +14,9 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 
-/** `verify [agent...]`: reads all data and reports damage and logs that are older than known heads. */
+/**
+ * `verify [agent...]`: reads all data. Reports damage, and logs that do not reach a checkpoint that is known to exist.
+ */
 export async function verify(
   session: Session,
   { since, key }: CommonOptions & { readonly since?: string; readonly key?: string },

@@ -85,7 +85,8 @@ export function failureReport(error: unknown, { isForPrograms, isStopped }: Comm
 }
 
 /**
- * Returns the reason of a command of which some parts failed: damage, or busy agents only. `undefined` without errors.
+ * Returns the reason for the exit code of a command if some of its parts failed: damage, or only busy agents.
+ * `undefined` without errors.
  */
 export function reasonOfParts(errors: readonly unknown[]): ExitReason | undefined {
   const [first, ...others] = new Set(

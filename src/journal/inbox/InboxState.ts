@@ -1,6 +1,6 @@
 import type { InboxRecord, PartRecord, SentRecord } from "./inboxRecords.ts";
 
-/** The number of receipts that a part of the log restates. More requests are rarely open at the same time. */
+/** The number of receipts that a part record repeats. More requests are rarely open at the same time. */
 const restatedReceipts = 32;
 
 interface Receipt {

@@ -28,7 +28,7 @@ type Readable = Pick<RecordLog, "read">;
 export interface ReadRecordsOptions<Rec extends LogRecord, State extends ShapeState<Rec>> {
   /** A state from an earlier read. Do not use this state afterwards, because the call changes it even if it fails. */
   readonly known?: ReadRecords<Rec, State> | undefined;
-  /** Does not start at a restated part of the log. */
+  /** Reads from the start of the log or of its whole state, not from an append that repeats only a part. */
   readonly whole?: boolean | undefined;
 }
 
@@ -58,7 +58,7 @@ export async function readRecords<Rec extends LogRecord, State extends ShapeStat
   return addEntries(contents, entries.slice(part + 1), linkOf(first));
 }
 
-/** Returns `undefined` if the state is not a state of this log. A known state skips restated parts. */
+/** Returns `undefined` if the state is not a state of this log. A known state skips appends that repeat a part. */
 async function continueRead<Rec extends LogRecord, State extends ShapeState<Rec>>(
   shape: ShapeDefinition<Rec, State>,
   log: Readable,

@@ -43,5 +43,8 @@ const highestVersion = 2 ** 52;
 function problemOfVersion(version: number) {
   return Number.isSafeInteger(version) && version >= 0 && version <= highestVersion
     ? undefined
-    : { path: "version", expected: `expected a whole number up to 2^52, 0 to have one assigned, found ${version}` };
+    : {
+        path: "version",
+        expected: `expected a whole number from 1 to 2^52, or 0 for the next version, found ${version}`,
+      };
 }

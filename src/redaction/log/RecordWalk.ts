@@ -30,7 +30,7 @@ const valueFields: ReadonlySet<string> = new Set("input output answer value payl
 
 /** Fields with records of a snapshot. */
 const restatedRecords: ReadonlySet<string> = new Set(["snapshot.checkpoint", "snapshot.run"]);
-/** Fields with the appends that a snapshot or a pruning restates. */
+/** Fields with the appends whose records a snapshot or a pruning repeats. */
 const restatedEntries: ReadonlySet<string> = new Set(["snapshot.since", "pruned.restated"]);
 
 /** Fields with structures of the library. */

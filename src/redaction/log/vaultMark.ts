@@ -3,7 +3,7 @@ import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 
 type Marked = LogRecord & { readonly vault?: unknown; readonly run?: { readonly vault?: unknown } };
 
-/** Records of these kinds are also in other logs, or restate marked records. */
+/** Records of these kinds are also in other logs, or repeat marked records. */
 const unmarkedKinds: ReadonlySet<string> = new Set(["note", "pruned", "snapshot"]);
 const agentKinds: ReadonlySet<string> = new Set(recordKinds().filter((kind) => !unmarkedKinds.has(kind)));
 

@@ -37,7 +37,7 @@ interface OpenVisit {
   readonly requests: TraceModelRequest[];
   readonly calls: TraceCall[];
   readonly waits: SeenWait[];
-  /** The failures since the last response, by the call that made the request. */
+  /** The failed requests since the last response, by the tool call that made the request. */
   readonly failures: Map<string | undefined, readonly Failure[]>;
   state: TraceVisit["state"];
   output?: { readonly value: unknown };

@@ -201,7 +201,10 @@ export interface TablePage {
   readonly rows: readonly TableRow[];
   /** Whether the range may contain more appends. */
   readonly more: boolean;
-  /** The position of the last append, if known separately. A log that ends elsewhere is damaged. */
+  /**
+   * The position of the last append, if the table stores it separately. If the log ends at another position, it is
+   * damaged.
+   */
   readonly end?: number | undefined;
   /** The result of {@link LogTable.pruned} at the same time. If omitted, the log calls that method. */
   readonly pruned?: readonly number[] | undefined;

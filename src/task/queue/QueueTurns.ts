@@ -24,7 +24,7 @@ export interface QueueTurn {
 /** A limit of a queue or a key is reached. */
 export interface QueueRefusal {
   readonly kind: "queue_full" | "key_full";
-  /** When a task may start, in milliseconds from now. `undefined` if a task must end first. */
+  /** In how many milliseconds a task may start. `undefined` if another task must end first. */
   readonly waitMs?: number;
 }
 

@@ -16,7 +16,11 @@ export type AttemptVerdict = { readonly kind: "begin" | "refuse" } | { readonly 
 const mostDoublings = 6;
 const begin: AttemptVerdict = { kind: "begin" };
 
-/** Decides by the attempts in the log of a task, including crashes. @param now milliseconds since 1970. */
+/**
+ * Decides whether a task may start now. The attempts in its log decide, and crashes count as attempts.
+ *
+ * @param now milliseconds since 1970.
+ */
 export function judgeAttempts(
   { attempts, updatedAt }: Pick<ClaimableTask, "attempts" | "updatedAt">,
   { maxAttempts, attemptDelayMs }: AttemptLimits,

@@ -204,7 +204,7 @@ export interface TimelineRun extends Item {
   readonly input: string;
 }
 
-/** A rollback to the step `target`. A redo goes to a step that was left behind. */
+/** A rollback to the step `target`. In a redo, an earlier move had abandoned this step. */
 export interface TimelineRollback extends Item {
   readonly kind: "rollback";
   readonly target?: string;

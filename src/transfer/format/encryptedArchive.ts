@@ -159,7 +159,7 @@ export function writingKeys({ log }: LogStorage, given: KeySource | false | unde
   return given ?? log.capabilities.archiveKeys;
 }
 
-/** Returns the keys that decrypt an archive. Only given keys refuse a plain archive. */
+/** Returns the keys that decrypt an archive. A plain archive is refused only if keys were given. */
 export function readingKeys({ log }: LogStorage, given: KeySource | undefined): ArchiveKeys | undefined {
   const source = given ?? log.capabilities.archiveKeys;
   return source && { source, isRequired: given !== undefined };

@@ -114,7 +114,7 @@ interface FoundEntry {
   readonly depth: number;
 }
 
-/** @returns the rest of the work, if any, because most entries are unchanged files */
+/** @returns a promise if work is left. For most entries, which are unchanged files, no work is left */
 function scanEntry(
   walk: Walk,
   folder: OpenFolder,

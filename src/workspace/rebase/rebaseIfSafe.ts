@@ -53,7 +53,7 @@ export type RebaseResult =
 export interface RebaseOptions {
   /** The root of the repository's work tree. */
   readonly root: string;
-  /** Enables the rebase. Defaults to false, which refuses without reading the repository. */
+  /** Enables the rebase. Defaults to false: the rebase is refused without reading the repository. */
   readonly enabled?: boolean | undefined;
   /** Defaults to the upstream of the current branch. If there is none, defaults to `origin/main`. */
   readonly upstream?: string | undefined;
@@ -67,7 +67,7 @@ export interface RebaseOptions {
   readonly test: (folder: string, signal: AbortSignal) => PromiseLike<boolean> | boolean;
   /** The time limit of `test` in milliseconds. Defaults to 1,800,000 (30 minutes). */
   readonly testTimeoutMs?: number | undefined;
-  /** Requests permission after all other conditions hold. Returning false refuses the rebase. */
+  /** Called for permission when all other conditions hold. If it returns false, the rebase is refused. */
   readonly permission: (report: DriftReport) => PromiseLike<boolean> | boolean;
   /** The committer of the new commits. The authors are unchanged. */
   readonly committer: CommitAuthor;
@@ -253,8 +253,8 @@ async function keepObjects(repository: GitRepository, commit: string, known: rea
 }
 
 /**
- * Runs {@link rebaseIfSafe} in a run that `Drift` watches. Detects rewritten history by the last upstream head of the
- * run. Marks the upstream changes as `rebased`.
+ * Runs {@link rebaseIfSafe} in a run that `Drift` watches. Uses the last upstream head of the run to detect rewritten
+ * history. Marks the upstream changes as `rebased`.
  *
  * @throws InvalidInputError, GitError
  */

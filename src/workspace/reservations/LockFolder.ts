@@ -46,7 +46,10 @@ export class LockFolder {
     }
   }
 
-  /** Writes the next generation unless another process has already done so. Read again to find the winner. */
+  /**
+   * Writes the next generation, unless another process has already written it. Read the state again to see which
+   * process was first.
+   */
   async write({ number }: Generation, next: LockState): Promise<void> {
     const name = this.#file(next.path, number + 1);
     const temporary = `${name}.${randomId()}.tmp`;

@@ -165,7 +165,7 @@ export class StatusIndex {
     return `+complete-${folder?.id ?? ""}-${file?.id ?? ""}`;
   }
 
-  /** Adds marks to an existing index. Invalidates the index if this process lacks permission. */
+  /** Adds marks to an existing index. If this process may not write the index, marks it as invalid. */
   async #add(add: () => Promise<void>): Promise<boolean> {
     const found = await this.#found();
     if (found === "none") return false;

@@ -41,8 +41,8 @@ export class StateFile {
   }
 
   /**
-   * No reader uses the old status once the promise resolves, not even after power loss. Readers ignore a file of an
-   * earlier generation, so only a status of this generation needs a durable replacement.
+   * When the promise resolves, no reader uses the old status, not even after power loss. Readers ignore a file of an
+   * earlier generation, so only a status of this generation must be replaced durably.
    */
   async markChanging(summary: AgentSummary, generation: number, end: ChainLink): Promise<void> {
     await this.#write({ summary, generation, changing: true, end }, this.#settledIn === generation);

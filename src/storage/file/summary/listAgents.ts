@@ -139,7 +139,10 @@ async function markedPositions({ index }: FileBackend): Promise<ReadonlyMap<stri
   return positions;
 }
 
-/** Repairs the index for an agent directory that was copied here, or deleted without a mark in a crash. */
+/**
+ * Repairs the index if an agent directory was copied here, or if a crash interrupted a deletion before the mark was
+ * written.
+ */
 async function mendListed({ index }: FileBackend, name: string, { summary, dropped }: ListedSummary): Promise<void> {
   if (summary) await index.mark(name, { summary, generation: 0 });
   if (dropped) await index.markDropped(name);
@@ -191,7 +194,7 @@ function isDecided({ position, generation }: Mark, { newest, summary, dropped }:
   return summary !== undefined && summary.position >= position;
 }
 
-/** Keeps the list position of the mark for an unreadable agent. */
+/** Lists an unreadable agent at the position of its mark. */
 function unreadableAt({ of, key }: PlacedMark, summary: AgentSummary): AgentSummary {
   return of === dueFolder || of === unreadable ? summary : { ...summary, order: textOfKey(key, summary.agentId) };
 }
