@@ -35,8 +35,8 @@ export interface LogCapabilities {
    */
   readonly folder?: string;
   /**
-   * Whether readers get redacted values that the stored appends have only in encrypted form. Such a log cannot be
-   * exported or backed up. Omitted for every other log.
+   * True if the log has redacted values. Stored appends contain these values only in encrypted form, but readers get
+   * the true values. Such a log cannot be exported or backed up. Omitted for every other log.
    */
   readonly redacted?: true;
   /** The keys that encrypt archives of the log by default. Omitted if the log is not encrypted. */

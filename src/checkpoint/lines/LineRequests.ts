@@ -18,7 +18,7 @@ export class LineRequests {
   /** The number of replies since the last status record that lists open requests. */
   repliesToStatus = 0;
   readonly #unanswered = new Set<string>();
-  /** By request id: the order of a record. Earlier records of the request and of its replies are invalid. */
+  /** By request id: the order from which records of the request and of its replies are valid. */
   readonly #forgottenBefore = new Map<string, number>();
   asksAgain = false;
 

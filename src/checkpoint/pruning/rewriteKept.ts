@@ -106,7 +106,10 @@ class Rewriting {
     return "lane" in record && this.#order > (this.#heads.get(record.lane) ?? Infinity);
   }
 
-  /** A rollback to a kept checkpoint makes the events available again that later requests received. */
+  /**
+   * Whether the record belongs to the receipt of an event, on a lane that is over. It is kept, because a rollback makes
+   * events available again that later requests received.
+   */
   #isReceipt(record: AgentRecord): record is RequestRecord | ReplyRecord {
     if (record.kind !== "request" && record.kind !== "reply") return false;
     const isOfEvent = this.#index.requests.get(record.request)?.record.event !== undefined;

@@ -188,7 +188,7 @@ function restoredStart(
   };
 }
 
-/** Returns the lanes with earlier attempts of the next visit. */
+/** Returns the other lanes on which the next visit has been attempted before. */
 function recordedOn(
   { agentId }: Journal,
   index: LogProjection,

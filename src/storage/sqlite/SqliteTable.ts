@@ -182,7 +182,7 @@ export class SqliteTable implements LogTable {
     });
   }
 
-  /** Keeps the staged rows in place and turns their staging id into the agent. */
+  /** Keeps the staged rows in place. Their staging id becomes the row number of the agent. */
   publish(agentId: string, generation: number, published: TablePublication): Promise<boolean> {
     const { start, append } = published;
     return this.#own(agentId, generation, (db, { key, owner, beat }) => {

@@ -145,7 +145,10 @@ export class SegmentScan {
     return this.#looked.get(segment)?.get(start) ?? decodeEntry(segment.bytes.subarray(start, end), this.#sha256);
   }
 
-  /** Whether no valid line follows, not even inside a line with a damaged line break. */
+  /**
+   * Whether the rest of the range contains no valid line. If a line break is damaged, valid lines after it are found as
+   * well.
+   */
   #isTorn(segment: Segment, range: LineRange, from: LineRange & { readonly whole: boolean }): boolean {
     const { bytes } = segment;
     if (range.end !== bytes.length || this.#wasWhole(segment, from)) return false;
