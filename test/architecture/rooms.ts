@@ -26,7 +26,6 @@ export const floors: readonly (readonly string[])[] = [
   ["storage/file/index"],
   ["storage/file/owner"],
   ["storage/file/read"],
-  ["storage/file/takeover", "storage/file/summary"],
   ["storage/file"],
   ["streams/store"],
   ["journal/shape"],

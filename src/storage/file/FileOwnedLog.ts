@@ -11,11 +11,11 @@ import { encodeControl, openingBytes } from "./layout/controlLine.ts";
 import { type ReceivedSegment, receiveAppends } from "./receiveAppends.ts";
 import { publishReplacement, publishSegment } from "./owner/OwnedSegment.ts";
 import { releaseGeneration } from "./owner/OwnerLiveness.ts";
-import type { Held, Taken } from "./takeover/takeOwnership.ts";
+import type { Held, Taken } from "./takeOwnership.ts";
 import type { Segment } from "./layout/Segment.ts";
 import type { OwnLog } from "./read/LogLoader.ts";
 import { openReader } from "./read/LogReader.ts";
-import { StateFile } from "./summary/StateFile.ts";
+import { StateFile } from "./StateFile.ts";
 
 /** A file log that this process owns. The next append starts when the previous one is durable and no later owner exists. */
 export class FileOwnedLog extends LeasedOwnedLog<EncodedAppend> {

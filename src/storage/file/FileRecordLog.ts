@@ -33,10 +33,10 @@ import { type FileBackend, DiskReserve } from "./owner/FileBackend.ts";
 import { type Judgement, OwnerLiveness } from "./owner/OwnerLiveness.ts";
 import { SegmentPublisher } from "./owner/SegmentPublisher.ts";
 import { AgentFolder, assertNoLinks, replaceAtomically, segmentGenerations } from "./layout/AgentFolder.ts";
-import { takeOwnership } from "./takeover/takeOwnership.ts";
+import { takeOwnership } from "./takeOwnership.ts";
 import { openReader } from "./read/LogReader.ts";
 import { salvageAgent, type SalvageReport, type SalvageSide } from "./salvageAgent.ts";
-import { listAgents } from "./summary/listAgents.ts";
+import { listAgents } from "./listAgents.ts";
 import { dirname, join, resolve } from "node:path";
 import type { z } from "zod";
 

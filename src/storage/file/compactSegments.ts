@@ -7,7 +7,7 @@ import { type AgentFolder, isOfEarlierOwner, removeFiles } from "./layout/AgentF
 import { SegmentScan } from "./layout/SegmentScan.ts";
 import { droppedSegment, wholeSegment } from "./layout/controlLine.ts";
 import { publishReplacement } from "./owner/OwnedSegment.ts";
-import type { Held } from "./takeover/takeOwnership.ts";
+import type { Held } from "./takeOwnership.ts";
 import { LogLoader, type LogPart } from "./read/LogLoader.ts";
 import { LogReader } from "./read/LogReader.ts";
 import { join } from "node:path";

@@ -7,7 +7,7 @@ import type { AgentFolder } from "./layout/AgentFolder.ts";
 import { type Claim, encodeControl, openingBytes } from "./layout/controlLine.ts";
 import { type EncodedAppend, encodeAppend } from "../appends/encodeAppend.ts";
 import { type FileBackend, newClaim } from "./owner/FileBackend.ts";
-import type { Held } from "./takeover/takeOwnership.ts";
+import type { Held } from "./takeOwnership.ts";
 
 /** Copied lines and the append after them. They are durable, but not yet part of a log. */
 export interface ReceivedSegment {

@@ -1,6 +1,6 @@
-import type { FoundEntry } from "../layout/SegmentScan.ts";
-import type { Open } from "../layout/controlLine.ts";
-import type { LoadedLog, LogPart } from "../read/LogLoader.ts";
+import type { FoundEntry } from "./layout/SegmentScan.ts";
+import type { Open } from "./layout/controlLine.ts";
+import type { LoadedLog, LogPart } from "./read/LogLoader.ts";
 
 /** The input of a new segment, which are references to older segments and lines to copy. */
 export interface CopiedTail {

@@ -1,6 +1,6 @@
-import { mergeSorted } from "../../../internal/mergeSorted.ts";
-import { nextTurn } from "../../../internal/nextTurn.ts";
-import type { AgentSummary, ListOptions } from "../../RecordLog.ts";
+import { mergeSorted } from "../../internal/mergeSorted.ts";
+import { nextTurn } from "../../internal/nextTurn.ts";
+import type { AgentSummary, ListOptions } from "../RecordLog.ts";
 import {
   compareText,
   selectSummaries,
@@ -8,22 +8,22 @@ import {
   compareSummaries,
   isAboutOneAgent,
   unreadableSummary,
-} from "../../summaries.ts";
-import { dueFolder, dueKey, sortKey, statusFolder, type Mark, textOfKey, type FoundMark } from "../index/MarkFolder.ts";
+} from "../summaries.ts";
+import { dueFolder, dueKey, sortKey, statusFolder, type Mark, textOfKey, type FoundMark } from "./index/MarkFolder.ts";
 import {
   assertNoLinks,
   isAgentFolderName,
   AgentFolder,
   agentFolderName,
   segmentGenerations,
-} from "../layout/AgentFolder.ts";
-import type { FileBackend } from "../owner/FileBackend.ts";
-import type { Marked } from "../index/StatusIndex.ts";
-import { CorruptLogError } from "../../../errors/storedDataErrors.ts";
-import { lineBreak } from "../layout/Segment.ts";
-import { decodeControl } from "../layout/controlLine.ts";
-import type { StoredSummary } from "../layout/stateJson.ts";
-import { openReader } from "../read/LogReader.ts";
+} from "./layout/AgentFolder.ts";
+import type { FileBackend } from "./owner/FileBackend.ts";
+import type { Marked } from "./index/StatusIndex.ts";
+import { CorruptLogError } from "../../errors/storedDataErrors.ts";
+import { lineBreak } from "./layout/Segment.ts";
+import { decodeControl } from "./layout/controlLine.ts";
+import type { StoredSummary } from "./layout/stateJson.ts";
+import { openReader } from "./read/LogReader.ts";
 import { readState } from "./StateFile.ts";
 import { join } from "node:path";
 

@@ -1,12 +1,12 @@
-import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
-import { AgentBusyError, OwnershipLostError, StorageError } from "../../../errors/storageErrors.ts";
-import type { TornTail } from "../../../checkpoint/records/Entry.ts";
-import type { AgentSummary, LogOwner } from "../../RecordLog.ts";
-import { parseBlobReference } from "../../blobs.ts";
-import { type FileBackend, newClaim } from "../owner/FileBackend.ts";
-import type { Disk } from "../../../nodejs/Disk.ts";
-import type { StoredSummary } from "../layout/stateJson.ts";
-import { type OwnedSegment, publishSegment } from "../owner/OwnedSegment.ts";
+import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
+import { AgentBusyError, OwnershipLostError, StorageError } from "../../errors/storageErrors.ts";
+import type { TornTail } from "../../checkpoint/records/Entry.ts";
+import type { AgentSummary, LogOwner } from "../RecordLog.ts";
+import { parseBlobReference } from "../blobs.ts";
+import { type FileBackend, newClaim } from "./owner/FileBackend.ts";
+import type { Disk } from "../../nodejs/Disk.ts";
+import type { StoredSummary } from "./layout/stateJson.ts";
+import { type OwnedSegment, publishSegment } from "./owner/OwnedSegment.ts";
 import {
   type AgentFolder,
   assertNoLinks,
@@ -14,14 +14,14 @@ import {
   isOfEarlierOwner,
   removeFiles,
   segmentGenerations,
-} from "../layout/AgentFolder.ts";
-import { parseSegment, type Segment } from "../layout/Segment.ts";
-import { SegmentScan } from "../layout/SegmentScan.ts";
-import { type Claim, encodeControl, openingBytes } from "../layout/controlLine.ts";
-import { releaseGeneration } from "../owner/OwnerLiveness.ts";
-import { type ListedSegments, listSegments } from "../read/listSegments.ts";
-import { type LoadedLog, LogLoader, segmentParts, tornTailOf } from "../read/LogLoader.ts";
-import { lastWithSummary, summaryIn } from "../read/LogReader.ts";
+} from "./layout/AgentFolder.ts";
+import { parseSegment, type Segment } from "./layout/Segment.ts";
+import { SegmentScan } from "./layout/SegmentScan.ts";
+import { type Claim, encodeControl, openingBytes } from "./layout/controlLine.ts";
+import { releaseGeneration } from "./owner/OwnerLiveness.ts";
+import { type ListedSegments, listSegments } from "./read/listSegments.ts";
+import { type LoadedLog, LogLoader, segmentParts, tornTailOf } from "./read/LogLoader.ts";
+import { lastWithSummary, summaryIn } from "./read/LogReader.ts";
 import { carryWhole, copyTail, type CopiedTail, segmentsToCarry } from "./copyTail.ts";
 import { join } from "node:path";
 

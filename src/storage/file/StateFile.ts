@@ -1,10 +1,10 @@
-import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
-import { type AgentFolder, agentFolderName, replaceAtomically } from "../layout/AgentFolder.ts";
-import { decodeState, encodeState, type StoredSummary } from "../layout/stateJson.ts";
-import type { AgentSummary, RebuiltSummary } from "../../RecordLog.ts";
-import type { Marked } from "../index/StatusIndex.ts";
-import type { FileBackend } from "../owner/FileBackend.ts";
-import { openReader } from "../read/LogReader.ts";
+import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
+import { type AgentFolder, agentFolderName, replaceAtomically } from "./layout/AgentFolder.ts";
+import { decodeState, encodeState, type StoredSummary } from "./layout/stateJson.ts";
+import type { AgentSummary, RebuiltSummary } from "../RecordLog.ts";
+import type { Marked } from "./index/StatusIndex.ts";
+import type { FileBackend } from "./owner/FileBackend.ts";
+import { openReader } from "./read/LogReader.ts";
 import { basename, join } from "node:path";
 
 type Backend = Pick<FileBackend, "disk" | "sha256" | "identity" | "index" | "tasks">;
