@@ -19,7 +19,7 @@ import { stopAndOpen } from "../../journal/openWithRetry.ts";
 import { describeError } from "../../journal/describeError.ts";
 import { hasStateData, isResumable } from "../state/transitionTask.ts";
 import { compareText, listSummaries } from "../../storage/summaries.ts";
-import type { AgentSummary, LogWatch } from "../../storage/RecordLog.ts";
+import type { AgentSummary, LogWatch, RecordLog } from "../../storage/RecordLog.ts";
 import { type ClaimableTask, claimableTasks, isUnreadable } from "./claimableTasks.ts";
 import { applyTransition, readTask, storedTask, taskOfSummary } from "./storedTask.ts";
 import type { NewTask, Task, TaskWithStatus } from "../state/Task.ts";
@@ -147,18 +147,18 @@ export class TaskManager {
   }
 
   /** Reads further pages until the caller has enough tasks, because some agents are not tasks. */
-  async *#summaries({ status, queue, limit = Infinity, after }: TaskFilter): AsyncGenerator<AgentSummary> {
+  async *#summaries(filter: TaskFilter): AsyncGenerator<AgentSummary> {
+    const { status, queue, limit = Infinity, after } = filter;
     let behind = startOfQueue(queue, after);
+    const { log } = this.#logs;
+    const isWhole = readsAllAtOnce(log, filter);
     for (let isMore = true; isMore;) {
       let found = 0;
       isMore = false;
       const page = limit === Infinity ? undefined : limit;
-      for await (const summary of listSummaries(
-        this.#logs.log,
-        withoutUndefined({ status, after: behind, limit: page }),
-      )) {
+      for await (const summary of listSummaries(log, withoutUndefined({ status, after: behind, limit: page }))) {
         if (queue !== undefined && !isInQueue(summary.order, queue)) return;
-        if (isBehindTasks(summary.order) && page === undefined && status === undefined) continue;
+        if (isWhole && isBehindTasks(summary.order)) continue;
         isMore = isBehindTasks(summary.order);
         behind = isMore ? queuePrefix : summary.order;
         if (isMore) break;
@@ -396,6 +396,11 @@ function endOf(taskId: string, journal: Journal, end: RunEnd): readonly AgentRec
   const { log, state } = journal.head ?? {};
   if (!log || !state) throw new TaskNotFoundError(taskId);
   return endRecords(journal, { log, state }, end);
+}
+
+/** Returns whether a list reads all files before it yields, so that a second list would read all of them again. */
+function readsAllAtOnce({ capabilities }: RecordLog, { status, limit = Infinity }: TaskFilter): boolean {
+  return status === undefined && limit === Infinity && capabilities.folder !== undefined;
 }
 
 /** Returns the later one of a cursor and the start of a queue. */
