@@ -91,7 +91,7 @@ export class DynamoDBLogTable implements LogTable {
   }
 
   async release(agentId: string, generation: number): Promise<void> {
-    if (this.#of(agentId, generation)) this.#owned.delete(agentId);
+    this.ended(agentId, generation);
     await this.#backend.heads.release(agentId, generation);
   }
 
@@ -117,9 +117,13 @@ export class DynamoDBLogTable implements LogTable {
   }
 
   async drop(agentId: string, generation: number): Promise<boolean> {
-    const isDropped = (await this.#of(agentId, generation)?.drop()) ?? false;
-    if (isDropped) this.#owned.delete(agentId);
-    return isDropped;
+    return (await this.#of(agentId, generation)?.drop()) ?? false;
+  }
+
+  /** A failed import may have changed the generation that its owner claimed. */
+  ended(agentId: string, generation: number): void {
+    const owned = this.#owned.get(agentId);
+    if (owned && owned.claim <= generation && generation <= owned.generation) this.#owned.delete(agentId);
   }
 
   async stage(agentId: string, generation: number, appends: readonly TableAppend[], first: boolean): Promise<boolean> {

@@ -40,11 +40,12 @@ export interface SlotOwner {
  * when a later append succeeds.
  */
 export class OwnedAgent {
+  /** The generation of the claim. */
+  readonly claim: number;
   readonly #backend: DynamoDBBackend;
   readonly #agentId: string;
   readonly #owner: string;
   #generation: number;
-  #claim: number;
   #opened: number;
   #state: SlotState;
   /** The state after the last requested append. */
@@ -57,7 +58,7 @@ export class OwnedAgent {
     this.#agentId = agentId;
     this.#owner = owner;
     this.#generation = generation;
-    this.#claim = generation;
+    this.claim = generation;
     this.#opened = state.slot;
     this.#state = state;
     this.#asked = state;
@@ -167,7 +168,7 @@ export class OwnedAgent {
       appendParts(agentId, { ...slotKey(agentId, slot), ...item }),
       append.encoded,
     );
-    if (!(await slots.append(agentId, this.#claim, before, { ...item, ...content }))) return false;
+    if (!(await slots.append(agentId, this.claim, before, { ...item, ...content }))) return false;
     // The append is already stored, so a failure here is ignored. Lists resolve an unsettled entry by reading the log.
     if (marked) this.#pictures = await summaries.settle(agentId, marked).catch(() => undefined);
     return true;
@@ -175,7 +176,7 @@ export class OwnedAgent {
 
   async #putClaim(state: SlotState, attributes: Parameters<DynamoDBBackend["slots"]["append"]>[3]): Promise<boolean> {
     const { slots } = this.#backend;
-    if (await slots.append(this.#agentId, this.#claim, state, attributes)) return true;
+    if (await slots.append(this.#agentId, this.claim, state, attributes)) return true;
     // The client may have retried a request that succeeded.
     const item = await slots.get(this.#agentId, state.slot + 1);
     return item?.["claim"] === this.#generation && item["unswept"] !== undefined;

@@ -70,6 +70,11 @@ export interface LogTable {
    */
   drop(agentId: string, generation: number): Promise<boolean>;
   /**
+   * Called when this process ends an ownership, also after a failure without `release` or `drop`. The table can then
+   * forget data that it keeps in memory for this owner.
+   */
+  ended?(agentId: string, generation: number): void;
+  /**
    * If this generation still owns the agent, stores appends of another log for the empty agent. No other method returns
    * these appends. Otherwise resolves to `false`. If the method is missing, the log cannot receive lines.
    *

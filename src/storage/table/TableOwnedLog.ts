@@ -154,6 +154,11 @@ export class TableOwnedLog extends LeasedOwnedLog<TableEncoded> {
     this.#tellReleased();
   }
 
+  protected override async finish(reason?: Error): Promise<void> {
+    await super.finish(reason);
+    this.#backend.table.ended?.(this.agentId, this.generation);
+  }
+
   protected abandon(): void {
     this.#backend.owners.finish(this.#session);
   }
