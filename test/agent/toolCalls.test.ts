@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { z } from "zod";
 import { AIAgent } from "../../src/agent/AIAgent.ts";
 import type { AgentContext } from "../../src/agent/context/AgentContext.ts";
@@ -10,6 +10,7 @@ import { tool, type AnyTool } from "../../src/agent/tool/Tool.ts";
 import type { AssistantMessage, ToolMessage } from "../../src/checkpoint/messages/Message.ts";
 import { InvalidInputError } from "../../src/errors/agentErrors.ts";
 import { ToolFailedError } from "../../src/errors/toolCallErrors.ts";
+import { nextTurn } from "../../src/internal/nextTurn.ts";
 import { scriptedModel, type ScriptedTurn } from "../../src/testing/doubles/scriptedModel.ts";
 import { gate } from "./gate.ts";
 import { otherRun } from "./otherRun.ts";
@@ -47,6 +48,7 @@ interface Setup {
   readonly start?: RunStart;
   readonly turns?: readonly ScriptedTurn[];
   readonly tools?: readonly AnyTool[];
+  readonly signal?: AbortSignal;
   readonly aroundToolCall?: (
     event: ToolCallEvent,
     next: (event: ToolCallEvent) => Promise<unknown>,
@@ -55,7 +57,7 @@ interface Setup {
 
 /** Runs one node body. */
 async function inNode<Output>(body: (context: AgentContext) => Promise<Output>, setup: Setup = {}): Promise<Output> {
-  const { start = startAt(), turns = [], tools = [double, broken], aroundToolCall } = setup;
+  const { start = startAt(), turns = [], tools = [double, broken], signal, aroundToolCall } = setup;
   const outputs: Output[] = [];
   const one = strategy<string, string>("one", (graph) => {
     const node = graph.node("node", async (_input: string, context) => void outputs.push(await body(context)));
@@ -74,7 +76,7 @@ async function inNode<Output>(body: (context: AgentContext) => Promise<Output>, 
       if (aroundToolCall) pipeline.aroundToolCall(aroundToolCall);
     }),
   );
-  await agent.run("in");
+  await agent.run("in", { ...(signal && { signal }) });
   return outputs[0]!;
 }
 
@@ -460,5 +462,23 @@ describe("tools.call", () => {
     );
     await run;
     expect(events).toEqual(["tool"]);
+  });
+});
+
+describe("a message that is executed after an abort", () => {
+  it("leaves no unhandled rejection if its calls cannot be found", async () => {
+    const unhandled = vi.fn<() => void>();
+    process.on("unhandledRejection", unhandled);
+    onTestFinished(() => void process.off("unhandledRejection", unhandled));
+    const controller = new AbortController();
+    const { signal } = controller;
+    const start = startAt({ findCalls: () => Promise.reject(new RangeError("unreadable")) });
+    const aborting = async (context: AgentContext) => {
+      controller.abort(new RangeError("enough"));
+      await context.tools.execute(handMade("x"));
+    };
+    await expect(inNode(aborting, { start, signal })).rejects.toThrow("enough");
+    await nextTurn();
+    expect(unhandled).not.toHaveBeenCalled();
   });
 });

@@ -68,6 +68,8 @@ export class NodeTools implements AgentTools {
     // Calls in a message of another run get ids of this run. The history must contain the new ids.
     const ordinal = this.#scope.nextOrdinal("execute");
     const finding = visit.run.position.findCalls?.(message);
+    // The start can throw, and then no code awaits the search.
+    finding?.catch(() => undefined);
     if (finding) await this.#scope.start(undefined, () => finding);
     const issued = this.#scope.withIds(message, "execute", ordinal);
     replaceToolCallIds(visit.state.history, message, issued);
