@@ -152,7 +152,7 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, record
   pipeline.onNodeStarting(({ run, nodeId, context }) => {
     const recorder = recorders.find(run);
     recorder?.enterNode(run, nodeId);
-    if (recorder) expectEnds(recorder, context);
+    expectEnds(recorder?.recording, context);
   });
   pipeline.onNodeCompleted(async ({ run, next, nodeId, context }) => {
     const recorder = recorders.find(run);

@@ -79,14 +79,14 @@ async function ask(recorder: RunRecorder, request: PlacedRequest, next: Next): P
   try {
     answer = await next(event);
   } catch (error) {
-    const { ends } = recorder;
-    const after = ends?.last;
+    const ends = endsOf(event.context);
+    const after = ends.last;
     recorder.calls.failedRequests.set(place, [
       ...failed,
       withoutUndefined({ asked, after, error: modelFailure(error) }),
     ]);
     if (event.context.signal.aborted) throw error;
-    ends?.add(failureKey(place, failed.length));
+    ends.add(failureKey(place, failed.length));
     return await fail(request, failed.length, error);
   } finally {
     recorder.journal.usage = run.usage;
@@ -104,7 +104,7 @@ function record(
 ): void {
   const { journal, lane } = recorder;
   const {
-    event: { ordinal, isHosted },
+    event: { ordinal, isHosted, context },
     visit,
     within,
     node,
@@ -125,7 +125,7 @@ function record(
       ...(failed.length > 0 && { failed }),
     },
   ]);
-  recorder.ends?.add(placeOf(request));
+  endsOf(context).add(placeOf(request));
   journal.writer.noteAnswer(message, visit, ordinal, within, recorder.lane);
   recorder.calls.earlier?.addAnswer(message);
   recorder.answersDurable = journal.durable();

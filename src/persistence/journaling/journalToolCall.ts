@@ -144,7 +144,7 @@ function nameOf({ cause, errorName }: ToolFailedError): string | undefined {
  * Records the error of a call. If an abort interrupted the call, records no outcome, because the call may have taken
  * effect.
  */
-function recordError(recorder: RunRecorder, { facts, event: { input }, again }: Performance, error: unknown): void {
+function recordError(recorder: RunRecorder, { facts, event, again }: Performance, error: unknown): void {
   if (error instanceof ToolFailedError) {
     const { reason } = error;
     const failedCalls = failedCallsIn(error.cause);
@@ -154,12 +154,12 @@ function recordError(recorder: RunRecorder, { facts, event: { input }, again }: 
       ...(failedCalls.length > 0 && { failedCalls }),
       ...(facts.effect !== "none" && lateFailures.has(error) && { late: true as const }),
     };
-    recordEnd(recorder, facts, end, { input, status: "failed", error: reason });
+    recordEnd(recorder, event, facts, end, { status: "failed", error: reason });
   }
   if (error instanceof ToolOutcomeUnknownError)
-    recordEnd(recorder, facts, { unknown: true }, { input, status: "unknown" });
+    recordEnd(recorder, event, facts, { unknown: true }, { status: "unknown" });
   if (error instanceof ToolNotStartedError && facts.effect !== "none" && !again)
-    recordEnd(recorder, facts, { unstarted: true });
+    recordEnd(recorder, event, facts, { unstarted: true });
 }
 
 function partsIn(output: unknown): number {
@@ -181,16 +181,17 @@ async function copiedInTurns(output: unknown): Promise<unknown> {
 function recordOutcome(
   recorder: RunRecorder,
   facts: IntentRecord,
-  { tool, input }: ToolCallEvent,
+  event: ToolCallEvent,
   given: { readonly output: unknown; readonly parts: number },
 ): unknown {
+  const { tool } = event;
   const { writer } = recorder.journal;
   try {
     if (given.parts > maximumParts)
       throw unsavedOutput(tool, "", `is circular or has more than ${maximumParts} fields and nested values`);
     const output = frozenCopy(given.output);
     const slot = writer.value(output, outputSubject(tool.name));
-    recordEnd(recorder, facts, { output: slot }, { input, status: "succeeded", output });
+    recordEnd(recorder, event, facts, { output: slot }, { status: "succeeded", output });
     writer.noteOutcome(facts.call, output, recorder.lane);
     return output;
   } catch (error) {
@@ -198,7 +199,7 @@ function recordOutcome(
     // The tool has taken effect. This record allows a rollback and prevents a second call.
     const { path, reason } = lostOutput(error);
     const refusal = unsavedOutput(tool, path, reason);
-    recordEnd(recorder, facts, { lost: { path: refusal.path, reason } }, { input, status: "lost" });
+    recordEnd(recorder, event, facts, { lost: { path: refusal.path, reason } }, { status: "lost" });
     throw refusal;
   }
 }
@@ -290,8 +291,9 @@ function causesOf(error: unknown): readonly unknown[] {
 async function resolveOnReplay(
   recorder: RunRecorder,
   intent: IntentRecord,
-  { tool, input, context }: ToolCallEvent,
+  event: ToolCallEvent,
 ): Promise<CallEnd | undefined> {
+  const { tool, input, context } = event;
   const { setup, journal, lane } = recorder;
   const { agentId, nodeId, signal } = context;
   const asked = { agentId, toolCallId: intent.call, toolName: tool.name, nodeId, effect: setup.effectOf(tool), input };
@@ -301,7 +303,7 @@ async function resolveOnReplay(
   const settlement = frozenCopy(answer.settlement);
   const end = settledOutcome(settlement, answer.by, intent.tool, journal.writer);
   const shown = shownEnd(settlement);
-  recordEnd(recorder, { ...intent, lane }, end, { input, ...shown });
+  recordEnd(recorder, event, { ...intent, lane }, end, shown);
   const { visit, call } = intent;
   return {
     outcome: { kind: "outcome", lane, visit, call, ...end },
@@ -323,16 +325,18 @@ function shownEnd(
  */
 function recordEnd(
   recorder: RunRecorder,
+  { context, input }: ToolCallEvent,
   facts: IntentRecord,
   end: Partial<OutcomeRecord>,
-  shown?: Pick<CheckpointToolCall, "input" | "status" | "output" | "error">,
+  shown?: Pick<CheckpointToolCall, "status" | "output" | "error">,
 ): void {
   if (recorder.calls.hasMoved(facts.call)) return;
-  const { kind: _kind, ...fields } = facts;
   const { lane, visit, call, tool, effect } = facts;
   recorder.journal.append([
-    effect === "none" ? { ...fields, kind: "outcome", ...end } : { kind: "outcome", lane, visit, call, ...end },
+    effect === "none" ? { ...facts, kind: "outcome", ...end } : { kind: "outcome", lane, visit, call, ...end },
   ]);
-  recorder.ends?.add(call);
-  if (shown) recorder.endedCalls.push({ toolCallId: call, toolName: tool, effect, ...shown });
+  // A call that did not start has no result to deliver.
+  if (!shown) return;
+  endsOf(context).add(call);
+  recorder.endedCalls.push({ toolCallId: call, toolName: tool, effect, input, ...shown });
 }

@@ -1,4 +1,3 @@
-import type { EndOrder } from "../../agent/feature/EndOrder.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { RunStart, BranchResult } from "../../agent/feature/RunRequest.ts";
 import type { RunSettings, RunState } from "../../agent/state/RunState.ts";
@@ -57,8 +56,6 @@ export class RunRecorder {
   /** Model settings that a resume changes. The stored settings stay if `undefined`. */
   newSettings: Partial<RunSettings> | undefined;
   answersDurable: Promise<void> | undefined;
-  /** The order in which the recorded results of the current visit are delivered. */
-  ends: EndOrder | undefined;
   /** True after the line has moved to another lane. From then on, this lane records only effects. */
   closed = false;
   #namesNext: boolean;

@@ -1,7 +1,6 @@
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { endsOf, visitIn, visitOf } from "../../agent/feature/ContextBinding.ts";
-import type { EndOrder } from "../../agent/feature/EndOrder.ts";
 import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
 import { decideRecorded } from "../../agent/tool/recordedCall.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";
@@ -173,12 +172,8 @@ function isMadeAgain(outcome: OutcomeRecord | undefined): boolean {
 }
 
 /** Prepares the order in which results of a visit are delivered. Recorded results are first. */
-export function expectEnds(
-  recorder: { readonly recording: Replay | undefined; ends: EndOrder | undefined },
-  context: AgentContext,
-): void {
-  recorder.ends = endsOf(context);
-  for (const key of recorder.recording?.endsOf(visitIn(visitOf(context))) ?? []) recorder.ends.add(key);
+export function expectEnds(recording: Replay | undefined, context: AgentContext): void {
+  for (const key of recording?.endsOf(visitIn(visitOf(context))) ?? []) endsOf(context).add(key);
 }
 
 type Recorded = Pick<AgentState, "answers" | "calls" | "requests">;

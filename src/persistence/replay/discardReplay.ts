@@ -1,6 +1,5 @@
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
-import { visitIn, withinOf } from "../../agent/feature/ContextBinding.ts";
-import type { EndOrder } from "../../agent/feature/EndOrder.ts";
+import { endsOf, visitIn, withinOf } from "../../agent/feature/ContextBinding.ts";
 import type { CallOrigin, ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
@@ -10,7 +9,6 @@ import type { Replay } from "./Replay.ts";
 
 export interface Replaying {
   readonly recording: Replay | undefined;
-  readonly ends: EndOrder | undefined;
 }
 
 /**
@@ -20,16 +18,22 @@ export interface Replaying {
  * @throws ReplayDivergedError if the first attempt had an effect.
  */
 export function discardReplay(
-  { recording, ends }: Replaying,
-  { agentId, nodeId }: Pick<AgentContext, "agentId" | "nodeId">,
+  { recording }: Replaying,
+  context: AgentContext,
   visit: Visit,
   difference: { readonly recorded: string; readonly found: string },
 ): void {
   const effects = recording?.effectsOf(visit) ?? [];
   if (effects.length > 0)
-    throw new ReplayDivergedError(agentId, nodeId, difference.recorded, difference.found, effects.map(shown));
+    throw new ReplayDivergedError(
+      context.agentId,
+      context.nodeId,
+      difference.recorded,
+      difference.found,
+      effects.map(shown),
+    );
   recording?.drop(visit);
-  ends?.forgetUnreached();
+  endsOf(context).forgetUnreached();
 }
 
 /** Checks that a finished node has repeated all recorded calls with an effect. @throws ReplayDivergedError */

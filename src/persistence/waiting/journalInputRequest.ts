@@ -94,7 +94,7 @@ async function journalTimer(
   await next(accepted);
   if (!isKept) return;
   journal.append([replyRecord(journal, lane, requestId, { expired: true })]);
-  recorder.ends?.add(requestId);
+  endsOf(context).add(requestId);
   await endsOf(context).deliver(requestId, () => undefined);
 }
 

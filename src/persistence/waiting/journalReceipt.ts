@@ -39,7 +39,7 @@ export async function journalReceipt(
   const mayWaitAt = clock.monotonic() + setup.sleepInProcessMs;
   const ended = (end: { readonly expired: true } | { readonly answer: StoredValue }, answer?: unknown) => {
     journal.append([replyRecord(journal, lane, requestId, end)]);
-    recorder.ends?.add(requestId);
+    endsOf(event.context).add(requestId);
     return delivered(event, requestId, answer);
   };
   for (;;) {
