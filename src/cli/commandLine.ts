@@ -5,7 +5,7 @@ import { Session, type WritingOptions } from "./session/Session.ts";
 import type { CommandIo } from "./terminal/CommandIo.ts";
 import { visibleLines } from "./terminal/visibleText.ts";
 
-const itsCode = "the agent's code; its storage is used";
+const itsCode = "the agent's code. The command uses the storage of this agent";
 const optional = `${itsCode}. Default: none, with --storage`;
 
 const where = `
@@ -30,7 +30,7 @@ export function commandLine(io: CommandIo, isForPrograms: boolean, onEnd: (reaso
       if (ended) onEnd(ended);
     };
   const program = new Command("agent-persistence")
-    .description("Looks at durable agents, and steers them.")
+    .description("Shows durable agents, and controls them.")
     .version(io.version, "-v, --version", "print the version")
     .helpOption("-h, --help", "print what a command does")
     .addHelpText("after", where)
@@ -96,13 +96,13 @@ function readingCommands(program: Command, lazily: Lazily): void {
   common(program.command("list"))
     .description("list the agents, with their statuses")
     .option("--status <status...>", "only agents in these statuses")
-    .option("--limit <number>", "the most agents to list; 0: all", count, 100)
-    .option("--after <cursor>", "only agents behind this one, by the cursor that --json shows")
+    .option("--limit <number>", "the maximum number of agents to list; 0: all", count, 100)
+    .option("--after <cursor>", "only agents after this cursor, which --json shows")
     .action(lazily(async () => (await import("./reading/list.ts")).list));
   common(program.command("show <agent>"))
     .description("show an agent, or one of its checkpoints with messages, input and storage")
-    .argument("[checkpoint]", "its id, the beginning of it, or its name")
-    .option("--messages <number>", "the most messages of a checkpoint; 0: all", count, 20)
+    .argument("[checkpoint]", "the id, the beginning of the id, or the name of a checkpoint")
+    .option("--messages <number>", "the maximum number of messages; 0: all", count, 20)
     .action(lazily(async () => (await import("./reading/show.ts")).show));
   common(program.command("tree <agent>"))
     .description("show the checkpoints as a tree, with branches and moves")
@@ -110,31 +110,31 @@ function readingCommands(program: Command, lazily: Lazily): void {
     .action(lazily(async () => (await import("./reading/tree.ts")).tree));
   common(program.command("log <agent>"))
     .description("show the records as they are stored, oldest first")
-    .option("--after <position>", "only records behind this position", count, 0)
-    .option("--limit <number>", "the most records to show; 0: all", count, 0)
+    .option("--after <position>", "only records after this position", count, 0)
+    .option("--limit <number>", "the maximum number of records; 0: all", count, 0)
     .option("--kind <kind...>", "only records of these kinds")
     .option("-f, --follow", "continue with new records until you stop it")
     .action(lazily(async () => (await import("./reading/log.ts")).log));
   common(program.command("diff <agent>"))
-    .description("show what differs between two checkpoints")
+    .description("show the differences between two checkpoints")
     .argument("<from>", "a checkpoint")
     .argument("[to]", "another checkpoint; default: the newest")
     .action(lazily(async () => (await import("./reading/diff.ts")).diff));
   common(program.command("verify"))
-    .description("read everything of every agent, and name what is damaged")
+    .description("read all data of every agent, and report damage")
     .argument("[agent...]", "default: every agent")
-    .option("--since <head>", "a checkpoint that was seen, such as 2-7 or 2-7@<time>, or a file with lines of JSON")
-    .option("--key <file>", "a PEM file with the public keys of the seals, which are then compared too")
+    .option("--since <head>", "a known checkpoint, such as 2-7 or 2-7@<time>, or a file with one per line, as JSON")
+    .option("--key <file>", "a PEM file with public keys; also compares the logs with their seals")
     .action(lazily(async () => (await import("./reading/verify.ts")).verify));
   common(program.command("ui"))
-    .description("write the timeline of an agent to a web page, or serve those of all agents, live")
+    .description("write the timeline of an agent to a web page, or serve the timelines of all agents, live")
     .argument("[agent]", "default, without --out: every agent")
-    .option("-o, --out <file>", "write one page that needs nothing else; a page that is there is replaced")
-    .option("--redact <path...>", "hide what is at these paths, such as user.email")
-    .option("--show-secrets", "show what looks like a secret")
+    .option("-o, --out <file>", "write one self-contained page; replaces an existing file")
+    .option("--redact <path...>", "hide the values at these paths, such as user.email")
+    .option("--show-secrets", "show values that look like secrets")
     .option("--last <number>", "only the newest checkpoints; 0: all", count, 0)
     .option("--prices <file>", "show costs, by a JSON file with the prices of a million tokens")
-    .option("--port <number>", "the port on this machine; 0: any that is free", count, 0)
+    .option("--port <number>", "the port on this machine; 0: any free port", count, 0)
     .action(lazily(async () => (await import("./reading/ui.ts")).ui));
   withAgent(common(program.command("mcp")), optional)
     .description("serve the agents to an assistant, as an MCP server on standard input and output")
@@ -154,52 +154,52 @@ function runCommands(program: Command, lazily: Lazily): void {
     .addOption(
       new Option("--on-unrecorded-call <what>", "execute: run tools without effects").choices(["stop", "execute"]),
     )
-    .option("-o, --out <file>", "write a web page with both runs, too; a page that is there is replaced")
+    .option("-o, --out <file>", "also write a web page with both runs; replaces an existing file")
     .action(lazily(async () => (await import("./reading/replay.ts")).replay));
   common(program.command("fixture <agent>"))
     .description("write a run to a file for tests, with secrets hidden")
     .option("--run <run>", "the run; default: the newest")
-    .option("-o, --out <file>", "the file; one that is there is replaced")
-    .option("--redact <path...>", "hide what is at these paths, such as user.email")
-    .option("--show-secrets", "keep what looks like a secret")
+    .option("-o, --out <file>", "the file; replaces an existing file")
+    .option("--redact <path...>", "hide the values at these paths, such as user.email")
+    .option("--show-secrets", "keep values that look like secrets")
     .action(lazily(async () => (await import("./reading/fixture.ts")).fixture));
   common(program.command("compare <agent>"))
-    .description("show what differs between two runs: steps, calls, messages, tokens, time")
+    .description("show the differences between two runs: steps, calls, messages, tokens, time")
     .argument("[other]", "another agent; default: the same, with --other-run")
-    .option("--run <run>", "the run of <agent>; default: its newest")
-    .option("--other-run <run>", "the run of [other]; default: its newest")
-    .option("-o, --out <file>", "write a web page, too; a page that is there is replaced")
+    .option("--run <run>", "the run of <agent>; default: the newest")
+    .option("--other-run <run>", "the run of [other]; default: the newest")
+    .option("-o, --out <file>", "also write a web page; replaces an existing file")
     .option("--prices <file>", "show costs, by a JSON file with the prices of a million tokens")
     .action(lazily(async () => (await import("./reading/compare.ts")).compare));
 }
 
 function agentCommands(program: Command, lazily: Lazily): void {
   withAgent(writing(program.command("rollback <agent> <checkpoint>")), itsCode)
-    .description("take an agent back to a checkpoint: messages, effects of tools, files")
+    .description("roll an agent back to a checkpoint: messages, effects of tools, files")
     .option("--preview", "only show what would be reverted; needs no --agent")
-    .option("--leave", "go on where an inverse fails, and leave that effect")
+    .option("--leave", "if an inverse fails, leave that effect and continue")
     .action(lazily(async () => (await import("./writing/rollbackCommand.ts")).rollback));
   withAgent(writing(program.command("resume <agent>")), itsCode)
-    .description("run an agent to its end, or until it waits")
+    .description("run an agent until it ends or waits")
     .option("--checkpoint <checkpoint>", "begin a branch at this checkpoint")
     .option("--take-over", "run an agent that was imported as a copy")
     .action(lazily(async () => (await import("./writing/resumeCommand.ts")).resume));
   withAgent(writing(program.command("settle <agent> [call]")), optional)
-    .description("say what a tool call in doubt did; without a call, list them")
-    .option("--output <json>", "it succeeded, and returned this")
-    .option("--error <message>", "it failed without effect")
-    .option("--retry", "it is made again")
-    .option("--unknown", "the run goes on without knowing")
+    .description("settle a tool call in doubt; without a call, list the calls in doubt")
+    .option("--output <json>", "the call succeeded and returned this")
+    .option("--error <message>", "the call failed without effect")
+    .option("--retry", "the call is made again")
+    .option("--unknown", "the run continues without an outcome")
     .action(lazily(async () => (await import("./writing/settleCommand.ts")).settle));
   withAgent(writing(program.command("answer [request]")), optional)
-    .description("answer what an agent asks; without a request, list them")
+    .description("answer a request of an agent; without a request, list the open requests")
     .argument("[answer]", "as JSON")
     .option("--approve", "approve the tool call")
-    .option("--reject <reason>", "reject it")
-    .option("--by <name>", "who answers; kept with the answer")
+    .option("--reject <reason>", "reject the request")
+    .option("--by <name>", "the person who answers; stored with the answer")
     .action(lazily(async () => (await import("./writing/answerCommand.ts")).answer));
   withAgent(writing(program.command("prune")), itsCode)
-    .description("delete what the retention policy of the agent does not keep")
+    .description("delete the data that the agent's retention policy does not keep")
     .argument("[agent]", "default: every agent")
     .option("--dry-run", "only show what would be deleted")
     .action(lazily(async () => (await import("./writing/pruneCommand.ts")).prune));
@@ -212,22 +212,22 @@ function agentCommands(program: Command, lazily: Lazily): void {
 function dataCommands(program: Command, lazily: Lazily): void {
   withArchiveKeys(writing(program.command("export <agent>")), "writes")
     .description("write an agent to a file")
-    .option("-o, --out <file>", "the file, which must not be there yet")
+    .option("-o, --out <file>", "the file; it must not exist")
     .option("--checkpoint <checkpoint>", "the checkpoint to end with; default: all")
-    .option("--gzip", "compress it")
-    .option("--move", "move the agent: it runs here no more")
+    .option("--gzip", "compress the file")
+    .option("--move", "move the agent: it can no longer run here")
     .action(lazily(async () => (await import("./writing/exportCommand.ts")).exportCommand));
   withArchiveKeys(writing(program.command("import <file>")), "reads")
-    .description("make an agent of a file that export wrote")
-    .option("--as <agent>", "another id, which makes it a fork")
+    .description("import an agent from a file that export wrote")
+    .option("--as <agent>", "another id; the import is then a fork")
     .option("--receipt <file>", "write the receipt for move finish")
-    .option("--trust-approvals", "let approvals in the file count; default: the agent asks for them again")
+    .option("--trust-approvals", "accept the approvals in the file; default: the agent requests them again")
     .option("--max-part-bytes <n>", "the largest line or value of the file; default: 16777216", count)
     .action(lazily(async () => (await import("./writing/importCommand.ts")).importCommand));
   withArchiveKeys(common(program.command("backup")), "writes")
     .description("copy all agents, threads and sessions into a folder")
-    .argument("<folder>", "a new folder, or one with an earlier backup")
-    .option("--remove-deleted", "remove what the storage no longer has from the folder")
+    .argument("<folder>", "a new folder, or a folder with an earlier backup")
+    .option("--remove-deleted", "remove archives from the folder if the storage no longer has the log")
     .action(lazily(async () => (await import("./writing/backupCommands.ts")).backup));
   withArchiveKeys(writing(program.command("restore")), "reads")
     .description("copy the agents of a backup into a storage")
@@ -236,7 +236,7 @@ function dataCommands(program: Command, lazily: Lazily): void {
   writing(program.command("mark-restored"))
     .description("mark all agents as copies, after a restore with other tools")
     .action(lazily(async () => (await import("./writing/backupCommands.ts")).markAllRestored));
-  const move = program.command("move").description("end a move that export --move began");
+  const move = program.command("move").description("end a move that export --move started");
   writing(move.command("finish <agent>"))
     .description("the agent has arrived elsewhere")
     .argument("<receipt>", "the file that import --receipt wrote")
@@ -248,25 +248,25 @@ function dataCommands(program: Command, lazily: Lazily): void {
     .description("encrypt the data keys of all agents with the current key of --keys")
     .action(lazily(async () => (await import("./writing/reencryptCommand.ts")).reencryptCommand));
   writing(program.command("salvage <agent>"))
-    .description("copy what is intact of a damaged agent in files into another folder")
+    .description("copy the intact part of a damaged agent in files into another folder")
     .option("--to <folder>", "the folder to copy into")
     .action(lazily(async () => (await import("./writing/salvageCommand.ts")).salvage));
 }
 
 function taskCommands(program: Command, lazily: Lazily): void {
   const load = () => import("./writing/tasksCommands.ts");
-  const tasks = program.command("tasks").description("list tasks, and change what becomes of them");
+  const tasks = program.command("tasks").description("list tasks, and pause, resume, cancel or retry them");
   withAgent(common(tasks.command("list")), optional)
     .description("list the tasks by priority")
     .option("--status <status>", "only tasks in this status")
-    .option("--limit <number>", "the most tasks to list", count, 100)
+    .option("--limit <number>", "the maximum number of tasks to list", count, 100)
     .action(lazily(async () => (await load()).listTasks));
   const change = (name: "pause" | "resume" | "cancel" | "retry", description: string): Command =>
     withAgent(writing(tasks.command(`${name} <task>`)), optional)
       .description(description)
       .action(lazily(async () => (await load()).changeTask(name)));
   change("pause", "pause a task until it is resumed").option("--reason <reason>", "why");
-  change("resume", "let a paused or waiting task go on");
+  change("resume", "continue a paused or waiting task");
   change("cancel", "end a task for good").option("--reason <reason>", "why");
   change("retry", "queue a failed task again");
 }
@@ -281,13 +281,13 @@ function common(command: Command): Command {
   return command
     .option("-s, --storage <address>", "where the agents are")
     .option("--keys <module#export>", "the keys of an encrypted storage")
-    .option("--seals <module#export>", "the options of a sealed storage, which seal what a command writes")
+    .option("--seals <module#export>", "the options of a sealed storage; the command seals its writes")
     .option("--json", "answer in JSON, for programs")
     .option("--no-color", "answer without color");
 }
 
 function writing(command: Command): Command {
-  return common(command).option("-y, --yes", "do not ask before the change");
+  return common(command).option("-y, --yes", "do not ask for confirmation");
 }
 
 function withAgent(command: Command, what: string): Command {
@@ -301,7 +301,7 @@ function count(text: string): number {
 }
 
 const encrypts = "encrypt with these keys; default: --keys";
-const decrypts = "the keys of encrypted files, which must be encrypted then; default: --keys";
+const decrypts = "the keys of encrypted files; plain files are then refused; default: --keys";
 
 /** Adds the options for the keys of archives that a command writes or reads. */
 function withArchiveKeys(command: Command, does: "writes" | "reads"): Command {

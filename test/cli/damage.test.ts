@@ -55,7 +55,7 @@ describe("unreadable agents", () => {
       expect.objectContaining({ agentId: unreadable?.agentId, damage: [expect.anything()] }),
     );
     expect((await desk.command(["answer"])).err).toBe(
-      `${unreadable?.agentId} cannot be read, and may ask something: verify says why.\n`,
+      `${unreadable?.agentId} cannot be read, so it may have open requests. To see why, use verify.\n`,
     );
   });
 
@@ -86,7 +86,7 @@ describe("unreadable agents", () => {
     expect(whole).toMatchObject({ code: 0, err: "" });
     await desk.damage("order-1", 0.97);
     const warning = expect.stringMatching(
-      /^Warning: This is only what is before the damage: The log of agent "order-1" .*verify/,
+      /^Warning: Only the part before the damage is shown: The log of agent "order-1" .*verify/,
     );
     expect(await desk.command(command)).toMatchObject({ code: 6, out: expect.stringMatching(/./), err: warning });
     const programs = await desk.command([...command, "--json"]);
@@ -100,7 +100,7 @@ describe("unreadable agents", () => {
     await desk.completes("order-1");
     await desk.damage("order-1", 0.97);
     const { err } = await desk.command(["list", "--status", "unreadable"]);
-    expect(err).toBe("There are no such agents.\nlist reads no whole logs: verify finds all damage.\n");
+    expect(err).toBe("There are no such agents.\nlist does not read whole logs. To find all damage, use verify.\n");
   });
 
   it.each([

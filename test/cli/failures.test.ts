@@ -106,7 +106,7 @@ describe("a command with a confirmation", () => {
     expect(again.out).toBe("Rolled back to 1-2: 0 calls reverted, 1 before, 2 stay, 0 failed.\n");
     await desk.completes("order-2");
     const pruned = await desk.command(["prune", ...withDesk]);
-    expect(pruned.err).toMatch(/order-2.*the whole agent.*1 agent will be deleted for good/s);
+    expect(pruned.err).toMatch(/order-2.*the whole agent.*1 agent will be deleted permanently/s);
     expect(pruned.out.match(/order-2/g)).toHaveLength(1);
   });
 
@@ -132,7 +132,7 @@ describe("a command with a confirmation", () => {
     const withDesk = ["--json", "--agent", `${deskModule}#desk`];
     for (const [args, told] of [
       [["rollback", "order-1", "1-2"], /Reverted, in this order[^]*will go back to checkpoint 1-2/],
-      [["prune"], /order-1 .*the whole agent[^]*will be deleted for good/],
+      [["prune"], /order-1 .*the whole agent[^]*will be deleted permanently/],
     ] as const) {
       const asked = await desk.command([...args, ...withDesk], { answers: [false] });
       expect(asked).toMatchObject({ code: 4, out: "", shown: ["Go ahead?"], err: expect.stringMatching(told) });

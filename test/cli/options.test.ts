@@ -76,7 +76,9 @@ describe("options of commands with changes", () => {
     await desk.completes("order-1");
     await desk.command(["rollback", "order-1", "1-2", ...withDesk]);
     const preview = await desk.command(["rollback", "order-1", "1-3", "--preview"]);
-    expect(preview.out).toMatch(/A redo: it goes back to 1-2[^]*Stays reverted: it is not done again[^]*book/);
+    expect(preview.out).toMatch(
+      /This is a redo: it reverts to 1-2[^]*Stays reverted: the call is not made again[^]*book/,
+    );
     const redone = await desk.command(["rollback", "order-1", "1-3", ...withDesk]);
     expect(redone).toMatchObject({ code: 0 });
     expect(redone.out).toMatch(/^Redone to 1-3: 0 calls reverted[^]*Calls that stay reverted[^]*book /);
@@ -103,8 +105,10 @@ describe("options of commands with changes", () => {
     await desk.crashes("order-1");
     const [book, letter] = documentOf<{ toolCallId: string }[]>(await desk.command(["settle", "order-1", "--json"]));
     const settle = (id = "", ...how: string[]) => desk.command(["settle", "order-1", id, ...how, "--yes"]);
-    expect((await settle(book?.toolCallId, "--error", "no room")).err).toContain("it failed without effect: no room");
-    expect((await settle(letter?.toolCallId, "--unknown")).err).toContain("goes on without knowing");
+    expect((await settle(book?.toolCallId, "--error", "no room")).err).toContain(
+      "the call failed without effect: no room",
+    );
+    expect((await settle(letter?.toolCallId, "--unknown")).err).toContain("continues without knowing");
     const done = await desk.command(["resume", "order-1", ...withDesk]);
     expect(done).toMatchObject({ code: 0, out: expect.stringMatching(/^order-1 is waiting\./) });
   });

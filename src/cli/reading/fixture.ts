@@ -41,6 +41,5 @@ export async function fixture(session: Session, options: FixtureCommandOptions, 
   const { runId } = created;
   if (output.json) return output.document({ agentId, runId, file, bytes: text.length, hidden });
   await output.line("Wrote a run of ", painted("bold", agentId), ` to ${file} (${bytesText(text.length)}).`);
-  if (hidden && hidden.idle.length > 0)
-    await output.note(`Nothing was at ${quotedList(hidden.idle)}: these paths hid no value.`);
+  if (hidden && hidden.idle.length > 0) await output.note(`The paths ${quotedList(hidden.idle)} matched no value.`);
 }

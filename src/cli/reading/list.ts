@@ -31,8 +31,9 @@ export async function list(session: Session, options: ListCommandOptions): Promi
   }
   if (rows.length > 0) await output.table(head, rows);
   if (found === 0) await output.note("There are no such agents.");
-  if (options.status?.includes("unreadable")) await output.note("list reads no whole logs: verify finds all damage.");
-  if (found > limit && limit > 0) await output.note(`There are more than ${limit}: --limit shows others.`);
+  if (options.status?.includes("unreadable"))
+    await output.note("list does not read whole logs. To find all damage, use verify.");
+  if (found > limit && limit > 0) await output.note(`There are more than ${limit}. To see more, raise --limit.`);
 }
 
 /** Requests one agent more than are shown, to detect whether there are more. */

@@ -61,7 +61,7 @@ async function showShape({ output }: Session, { agentId, shape }: AgentView): Pr
   await output.line(painted("dim", "id".padEnd(12)), painted("bold", agentId));
   await output.line(painted("dim", "shape".padEnd(12)), shapeNames[shape] ?? shape);
   await output.line(
-    `It is no agent. The commands log and verify read it. ${readingOf(agentId)[shape] ?? ""}`.trimEnd(),
+    `This is no agent. You can read it with the commands log and verify. ${readingOf(agentId)[shape] ?? ""}`.trimEnd(),
   );
 }
 

@@ -96,7 +96,7 @@ export async function warnOfDamage(
   const [damage] = (await view.agent(agentId))?.damage ?? [];
   if (damage === undefined) return;
   const { code, message } = damage;
-  const warning = `This is only what is before the damage: ${message.replace(/\.$/, "")}. verify names all damage.`;
+  const warning = `Only the part before the damage is shown: ${message.replace(/\.$/, "")}. verify names all damage.`;
   if (output.json) await output.beside.item({ error: { code, message: warning } });
   else await output.beside.line(painted("yellow", `Warning: ${warning}`));
   return "damaged";

@@ -25,7 +25,7 @@ async function showTree(session: Session, { checkpoints, total }: NewestCheckpoi
   const rows = checkpointGraph(checkpoints).map(({ graph, checkpoint }) => rowOf(session, graph, checkpoint));
   await output.table(["", "CHECKPOINT", "NEXT NODE", "MADE BY", "WHEN"], rows);
   if (checkpoints.length < total)
-    await output.note(`The newest ${checkpoints.length} of ${total}: --last shows others.`);
+    await output.note(`The newest ${checkpoints.length} of ${total}. To see more, raise --last.`);
 }
 
 function rowOf(

@@ -179,19 +179,19 @@ async function readSeenCheckpoints(since: string, given: readonly string[]): Pro
 async function missingCheckpoint(view: AgentInspector, head: SeenCheckpoint): Promise<Problem | undefined> {
   const { checkpoints } = await view.checkpoints(head.agentId, { after: head.version - 1, limit: 1 });
   const [found] = checkpoints;
-  if (found === undefined) return older(head, "the log ends before it");
+  if (found === undefined) return older(head, "the log ends before this checkpoint");
   const { version, generation, checkpointId: id, at } = found;
   // A pruned checkpoint is missing as well. Later checkpoints then have its generation or a later one.
   const isOther = version === head.version ? generation !== head.generation : generation < (head.generation ?? 0);
-  if (head.generation !== undefined && isOther) return older(head, `the log has ${id} in its place`);
+  if (head.generation !== undefined && isOther) return older(head, `the log has ${id} at this position`);
   if (version === head.version && head.at !== undefined && Date.parse(at) > Date.parse(head.at))
-    return older(head, `the log has another ${id}, of ${at}, which was made after ${head.at}`);
+    return older(head, `the log has another checkpoint ${id}, made at ${at}, after ${head.at}`);
   return undefined;
 }
 
 function older({ generation, version }: SeenCheckpoint, found: string): Problem {
   const id = generation === undefined ? `of version ${version}` : `${generation}-${version}`;
-  const message = `checkpoint ${id} was seen, but ${found}. The storage may have been restored to an older state.`;
+  const message = `checkpoint ${id} existed before, but ${found}. The storage may have been restored to an older state.`;
   return { code: "older_state", message };
 }
 

@@ -45,8 +45,8 @@ export async function unlocked(
 }
 
 const sealedMessage =
-  "The storage is sealed, and a change without a seal would be reported by verify. " +
-  "Name the options of sealed(), so that the change is sealed, too: --seals ./seals.js#<export>";
+  "The storage is sealed. verify would report a change without a seal. " +
+  "To seal the change, name the options of sealed(): --seals ./seals.js#<export>";
 
 /** Returns whether a storage contains seals. The first append of a sealed log already has a seal. */
 export async function isSealed({ log }: LogPersistenceStorageProvider): Promise<boolean> {

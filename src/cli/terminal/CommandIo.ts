@@ -44,7 +44,7 @@ export interface CommandIo {
 /** The reader has closed the output, as `head` does. */
 export class ClosedOutputError extends Error {
   constructor(options?: ErrorOptions) {
-    super("The reader of standard output has closed it.", options);
+    super("The reader has closed standard output.", options);
     this.name = "ClosedOutputError";
   }
 }

@@ -46,7 +46,7 @@ export async function answer(
   if ("rejected" in reply) await feature.reject(requestId, reply.rejected, { by });
   else await feature.answer(requestId, reply.answer, { by, ...("digest" in request && { digest: request.digest }) });
   if (output.json) await output.document({ agentId: request.agentId, requestId, ...reply });
-  else await output.line("Answered. The agent goes on when it is resumed, or when a worker takes it.");
+  else await output.line("Answered. The agent continues when you resume it, or when a worker takes it.");
 }
 
 type Reply = { readonly answer: unknown } | { readonly rejected: string };
@@ -66,8 +66,10 @@ async function list(
 ): Promise<void> {
   if (output.json) return output.document(open);
   for await (const { agentId } of inspect(storage).agents({ status: "unreadable" }))
-    await output.note(painted("yellow", `${agentId} cannot be read, and may ask something: verify says why.`));
-  if (open.length === 0) return output.note("No agent asks anything.");
+    await output.note(
+      painted("yellow", `${agentId} cannot be read, so it may have open requests. To see why, use verify.`),
+    );
+  if (open.length === 0) return output.note("No agent has open requests.");
   const rows = open.map((each) => [
     each.requestId,
     each.agentId,

@@ -29,9 +29,9 @@ export async function exportCommand(session: Session, options: ExportCommandOpti
   const fromCheckpoint = await checkpointGiven(storage, agentId, checkpoint);
   if (move)
     await session.confirm(
-      ["The agent ", painted("bold", agentId), " will be marked as moving, and run here no more."],
+      ["The agent ", painted("bold", agentId), " will be marked as moving, and can no longer run here."],
       [
-        "Import the file elsewhere, then call move finish here with the receipt of the import; move cancel takes it back.",
+        "Import the file in the other storage. Then call move finish here with the receipt of the import. To cancel the move, call move cancel.",
       ],
     );
   const archive = exportAgent(storage, agentId, { move, gzip, fromCheckpoint, keys });

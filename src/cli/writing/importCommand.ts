@@ -26,7 +26,7 @@ export async function importCommand(session: Session, options: ImportCommandOpti
   await session.confirm([
     `The agent in ${file} will be imported into ${await session.storageName()}`,
     ...(agentId === undefined ? [] : [" as ", painted("bold", agentId)]),
-    trustApprovals ? ", with its approvals." : ". It asks for its approvals again.",
+    trustApprovals ? ", with its approvals." : ". It requests its approvals again.",
   ]);
   const storage = await session.storage("make");
   const archive = createReadStream(file) as AsyncIterable<Uint8Array>;

@@ -20,7 +20,7 @@ export async function moveFinish(
   await session.confirm([
     "The agent ",
     painted("bold", agentId),
-    " will be marked as moved. It will run here no more.",
+    " will be marked as moved. It can no longer run here.",
   ]);
   await finishMove(storage, agentId, receipt);
   if (output.json) await output.document({ agentId, status: "moved" });
@@ -33,7 +33,7 @@ export async function moveCancel(session: Session, _options: WritingOptions, giv
   const agentId = await findAgent(storage, given);
   await session.confirm(
     ["The agent ", painted("bold", agentId), " will run here again."],
-    ["If it has arrived elsewhere, both will run: make sure that it has not."],
+    ["Make sure that it was not imported elsewhere, because otherwise both agents will run."],
   );
   await cancelMove(storage, agentId);
   if (output.json) await output.document({ agentId, status: "here" });

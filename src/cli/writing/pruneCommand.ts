@@ -18,13 +18,13 @@ export async function prune(
   const { output } = session;
   const { feature, storage } = await requireAgent(session, options, why);
   const agentId = given === undefined ? undefined : await findAgent(storage, given);
-  const foreseen = await withProgress(output, "Looking at what to prune", () =>
+  const foreseen = await withProgress(output, "Finding the data to prune", () =>
     feature.prune({ agentId, dryRun: true }),
   );
   if (options.dryRun) return show(session, foreseen, "would be deleted");
   if (foreseen.pruned.length > 0) {
     if (session.saysChange) await showAgents(output.beside, foreseen);
-    await session.confirm([`${sizeOf(foreseen)} will be deleted for good.`]);
+    await session.confirm([`${sizeOf(foreseen)} will be deleted permanently.`]);
   }
   const report = await withProgress(output, "Pruning", () => feature.prune({ agentId }));
   return show(session, report, "deleted");

@@ -20,7 +20,7 @@ export async function resume(session: Session, options: ResumeCommandOptions, gi
   const { checkpoint, takeOver = false } = options;
   const checkpointId = await checkpointGiven(storage, agentId, checkpoint);
   const where = checkpointId === undefined ? "" : `, on a branch that begins at checkpoint ${checkpointId}`;
-  await session.confirm(["The agent ", painted("bold", agentId), ` will go on in this process${where}.`]);
+  await session.confirm(["The agent ", painted("bold", agentId), ` will continue in this process${where}.`]);
   const result = await agent.resume({ agentId, checkpointId, takeOver, signal: io.stopSignal() });
   if (output.json) return output.document({ agentId, ...result });
   await show(session, agentId, result);

@@ -55,7 +55,7 @@ const lists = [
   ["irreversible", "Stays: it has no inverse", "red"],
   ["inDoubt", "In doubt: settle it first", "magenta"],
   ["skipped", "Passed over", "dim"],
-  ["stayedReverted", "Stays reverted: it is not done again", "yellow"],
+  ["stayedReverted", "Stays reverted: the call is not made again", "yellow"],
 ] as const satisfies readonly (readonly [keyof RollbackPreview, string, Paint])[];
 
 async function showPreview(output: Output, preview: RollbackPreview): Promise<void> {
@@ -67,7 +67,7 @@ async function showPreview(output: Output, preview: RollbackPreview): Promise<vo
   );
   if (commonAncestorId !== undefined)
     await output.line(
-      `A redo: it goes back to ${commonAncestorId}, and from there to messages, state and files as they were.`,
+      `This is a redo: it reverts to ${commonAncestorId}, and then restores messages, state and files of the checkpoint.`,
     );
   if (openRollbackTo !== undefined)
     await output.line(painted("yellow", `An open rollback to ${openRollbackTo} is finished first.`));
@@ -85,7 +85,7 @@ async function showPreview(output: Output, preview: RollbackPreview): Promise<vo
       ]),
     );
   }
-  await fileLines(output, "Files, unless somebody else changed them", preview.files);
+  await fileLines(output, "Files, if nobody else changed them", preview.files);
   await output.line();
   const opens = reopens.length === 0 ? "" : ` and opens ${counted(reopens.length, "ended run")} again`;
   await output.line(`It leaves ${counted(leaves.length, "checkpoint")}${opens}.`);
@@ -110,6 +110,6 @@ async function showReport(
   await output.line(title, painted("cyan", checkpointId), `: ${counts}`);
   for (const { toolName, toolCallId, error } of failed)
     await output.line(painted("red", `${toolName} ${toolCallId}: ${shortValue((error as Error).message, 500)}`));
-  if (stayedReverted.length > 0) await output.line("Calls that stay reverted, and were not done again:");
+  if (stayedReverted.length > 0) await output.line("Calls that stay reverted, and were not made again:");
   for (const { toolName, toolCallId } of stayedReverted) await output.line(`${toolName} ${toolCallId}`);
 }

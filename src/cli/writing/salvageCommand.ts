@@ -23,9 +23,9 @@ export async function salvage(
     throw new CommandFailure("usage", `The agent ${agentId} is encrypted. Name its keys: --keys ./keys.js#<export>`);
   const folder = resolve(io.cwd, to);
   await session.confirm([
-    "What is intact of ",
+    "The intact part of ",
     painted("bold", agentId),
-    ` will be copied into ${folder}. The agent itself stays as it is.`,
+    ` will be copied into ${folder}. The damaged agent itself is not changed.`,
   ]);
   const target = new FilePersistenceStorageProvider({ directory: folder });
   const { log: into } = session.keep({ storage: target, name: folder, close: () => target.log.close() }).storage;
@@ -63,6 +63,8 @@ async function show({ output }: Session, report: SalvageReport): Promise<void> {
   await output.line("Copied ", painted("bold", agentId), ` up to position ${lastPosition}: ${appends} appends.`);
   await output.line(`Last checkpoint: ${lastCheckpointId}`);
   if (unreachable.length > 0)
-    await output.line(painted("yellow", `Left out behind the damage: ${unreachable.length} appends.`));
+    await output.line(
+      painted("yellow", `Not copied, because they are after the damage: ${unreachable.length} appends.`),
+    );
   for (const blob of lostBlobs) await output.line(painted("red", `Lost value: ${blob}`));
 }

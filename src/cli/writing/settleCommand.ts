@@ -39,7 +39,7 @@ export async function settle(
   const { toolName = "", input } = inDoubt.find((each) => each.toolCallId === toolCallId) ?? {};
   await session.confirm(
     ["The call ", painted("bold", toolName), ` ${shortValue(input, 300)} of `, painted("bold", agentId)],
-    [`will be settled for good: ${meaning(settlement)}`],
+    [`will be settled permanently: ${meaning(settlement)}`],
   );
   await durable.settleToolCall(toolCallId, settlement);
   if (output.json) await output.document({ agentId, toolCallId, settlement });
@@ -56,10 +56,10 @@ function settlementsIn({ output, error, retry, unknown }: SettleCommandOptions):
 }
 
 function meaning(settlement: ToolCallSettlement): string {
-  if (settlement === "retry") return "it is made again";
-  if (settlement === "unknown") return "the run goes on without knowing what it did";
-  if ("error" in settlement) return `it failed without effect: ${settlement.error}`;
-  return `it succeeded with ${shortValue(settlement.output, 300)}`;
+  if (settlement === "retry") return "the call is made again";
+  if (settlement === "unknown") return "the run continues without knowing whether the call took effect";
+  if ("error" in settlement) return `the call failed without effect: ${settlement.error}`;
+  return `the call succeeded with ${shortValue(settlement.output, 300)}`;
 }
 
 async function isRunning(storage: PersistenceStorageProvider, agentId: string): Promise<boolean> {
@@ -68,7 +68,7 @@ async function isRunning(storage: PersistenceStorageProvider, agentId: string): 
 
 async function list({ output }: Session, inDoubt: readonly ToolCallInDoubt[], runs: boolean): Promise<void> {
   if (output.json) return output.document(inDoubt);
-  if (runs) await output.note(painted("yellow", "The agent runs now: a call that is listed may still end."));
+  if (runs) await output.note(painted("yellow", "The agent is running, so a listed call may still end."));
   if (inDoubt.length === 0) return output.note("No call is in doubt.");
   const rows = inDoubt.map(({ toolCallId, toolName, nodeId, effect, input, reverts, settled }) => [
     toolCallId,

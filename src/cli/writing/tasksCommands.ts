@@ -34,12 +34,12 @@ type Change = (tasks: TaskManager, taskId: string, reason: string | undefined) =
 
 const changes = {
   pause: {
-    says: "is paused; a run of it is stopped",
+    says: "is paused; its run is stopped",
     run: (tasks, taskId, reason) => tasks.pause(taskId, reason ?? "paused on the command line"),
   },
-  resume: { says: "goes on; a worker continues it", run: (tasks, taskId) => tasks.resume(taskId) },
+  resume: { says: "continues; a worker runs it", run: (tasks, taskId) => tasks.resume(taskId) },
   cancel: {
-    says: "is canceled for good; a run of it is stopped, and its effects remain",
+    says: "is canceled permanently; its run is stopped, and the effects of the run remain",
     run: (tasks, taskId, reason) => tasks.cancel(taskId, reason),
   },
   retry: { says: "is queued again", run: (tasks, taskId) => tasks.retry(taskId) },

@@ -133,7 +133,7 @@ describe("reading commands", () => {
     const behind = await desk.command(["list", "--json", "--after", documents[0]?.cursor ?? ""]);
     expect(itemsOf(behind)).toEqual(documents.slice(1));
     const one = await desk.command(["list", "--limit", "1"]);
-    expect(one).toMatchObject({ code: 0, err: "There are more than 1: --limit shows others.\n" });
+    expect(one).toMatchObject({ code: 0, err: "There are more than 1. To see more, raise --limit.\n" });
     expect((await desk.command(["list", "--status", "waiting", "failed"])).out).not.toContain("order-1");
     expect(await desk.command(["list", "--limit", "-1"])).toMatchObject({ code: 2, out: "" });
     expect(await desk.command(["list", "--status", "done"])).toMatchObject({
@@ -184,7 +184,7 @@ describe("reading commands", () => {
     expect(graph.slice(1, 4)).toEqual([expect.stringMatching(/^● +1-1/), expect.stringMatching(/^● +1-2/), "├─╮"]);
     expect(out).toMatch(/^ {2}● +4-7 +callTools {2}← head +rollback/m);
     expect((await desk.command(["tree", "order-1", "--last", "2"])).err).toBe(
-      "The newest 2 of 7: --last shows others.\n",
+      "The newest 2 of 7. To see more, raise --last.\n",
     );
     expect(documentOf(await desk.command(["tree", "order-1", "--last", "0", "--json"]))).toMatchObject({ total: 7 });
   });
@@ -245,7 +245,7 @@ describe("reading commands", () => {
     const redacted = ["ui", "order", "--out", "page.html", "--redact", "refund.input", "refund.output.no"];
     expect(await desk.command(redacted)).toMatchObject({
       code: 0,
-      err: 'Nothing was at "refund.output.no": these paths hid no value.\n',
+      err: 'The paths "refund.output.no" matched no value.\n',
     });
     expect(documentOf(await desk.command([...redacted, "--json"]))).toMatchObject({
       hidden: { idle: ["refund.output.no"] },

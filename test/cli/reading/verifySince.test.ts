@@ -58,7 +58,7 @@ it("verify --since finds agents with missing turns in a restored storage", async
   const head = after.findLast(({ agentId }) => agentId === "b")?.checkpointId ?? "";
   expect(await desk.command(["verify", "b", "--since", head])).toMatchObject({
     code: 6,
-    out: expect.stringContaining(`older_state checkpoint ${head} was seen`) as string,
+    out: expect.stringContaining(`older_state checkpoint ${head} existed before`) as string,
   });
   // The agent runs again, and gives the same id to another checkpoint.
   await runs(desk, { b: "other two" }, 3_600_000);

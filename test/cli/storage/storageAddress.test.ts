@@ -60,7 +60,7 @@ describe("the search for a storage", () => {
         err: expect.stringContaining("There is no folder .agent-persistence"),
       });
       await mkdir(join(folder, ".agent-persistence"));
-      expect(await list([])).toMatchObject({ code: 0, err: "No agent asks anything.\n" });
+      expect(await list([])).toMatchObject({ code: 0, err: "No agent has open requests.\n" });
       const wrong = { AGENT_PERSISTENCE_STORAGE: "file:nowhere" };
       expect(await list([], wrong)).toMatchObject({ code: 3, err: expect.stringContaining(join(inner, "nowhere")) });
       expect(await list(["--storage", "file:../../.agent-persistence"], wrong)).toMatchObject({ code: 0 });

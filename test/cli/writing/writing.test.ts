@@ -76,7 +76,7 @@ describe("writing commands", () => {
     expect(await desk.command(["settle", crashed, "zzz", "--retry", "--yes"])).toMatchObject({ code: 3 });
     const settled = await desk.command(["settle", crashed, id, "--output", '"sent"', "--yes"]);
     expect(settled).toMatchObject({ code: 0 });
-    expect(settled.err).toContain("it succeeded with sent");
+    expect(settled.err).toContain("the call succeeded with sent");
     expect((await calls()).map(({ toolName }) => toolName)).toEqual(["book"]);
     await desk.command(["settle", crashed, book?.toolCallId ?? "", "--retry", "--yes"]);
     expect((await desk.command(["settle", crashed])).out).toMatch(/SETTLED.*\n.*book.* retry /);
@@ -149,7 +149,7 @@ describe("writing commands", () => {
     expect(documentOf(dry)).toMatchObject({ pruned: [{ agentId: "order-1", dropped: true }] });
     expect(await desk.command(["prune", ...withDesk])).toMatchObject({ code: 4 });
     const pruned = await desk.command(["prune", ...withDesk, "--yes"], { columns: 80 });
-    expect(pruned).toMatchObject({ code: 0, shown: ["Looking at what to prune", "Pruning"] });
+    expect(pruned).toMatchObject({ code: 0, shown: ["Finding the data to prune", "Pruning"] });
     expect(itemsOf(await desk.command(["list", "--json"]))).toMatchObject([{ agentId: "order-2" }]);
   });
 
@@ -189,7 +189,7 @@ describe("writing commands", () => {
     expect(busy).toMatchObject({ code: 5, out: "" });
     expect(JSON.parse(busy.err)).toMatchObject({ error: { code: "agent_busy" } });
     expect(request).toBeDefined();
-    expect((await desk.command(["settle", "order-1"])).err).toMatch(/^The agent runs now: a call that is listed may/);
+    expect((await desk.command(["settle", "order-1"])).err).toMatch(/^The agent is running, so a listed call may/);
     await owned.release();
   });
 });
