@@ -11,7 +11,8 @@ import type { ModelDelta } from "../model/PromptExecutor.ts";
 import type { RunStateSeed, RecordedRequirements, RunSettings } from "../state/RunState.ts";
 
 /**
- * The behavior of `run` while another run of the agent is in progress, in this process or another one.
+ * The behavior of `run` while another run of the agent is in progress, in this process or another one. While another
+ * operation owns the agent, such as a rollback, `"reject"` rejects as well, and the other values wait for its end.
  *
  * - `"reject"`: rejects with AgentBusyError.
  * - `"queue"`: waits until that run has finished, then runs. Calls of one process run in call order. A queued call is

@@ -2,7 +2,6 @@ import type { RunOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
 import type { RunResult } from "../../agent/feature/RunResult.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { RunInputDiffersError } from "../../errors/runErrors.ts";
-import { AgentBusyError } from "../../errors/storageErrors.ts";
 import { abortable } from "../../internal/abortable.ts";
 
 type Result = Promise<RunResult<unknown>>;
@@ -11,14 +10,14 @@ export type Announce = (runId: string, isSameInput: RunningCall["isSameInput"]) 
 
 export interface OwnTurn {
   readonly turns: AgentTurns;
-  readonly own: RunningCall;
+  readonly own: { executes: boolean };
   readonly announce: Announce;
 }
 
 /**
  * Executes a call of `run`, or returns the result of another call in this process. The other call has the same `runId`,
- * or is the running call if `whenBusy` is `"join"`. If the other caller aborts, this call runs. With `whenBusy:
- * "queue"`, this call waits until the other calls have finished.
+ * or is the running call if `whenBusy` is `"join"`. This call executes if the other caller aborts, or if the joined call
+ * ends without executing a run. With `whenBusy: "queue"`, this call waits until the other calls have finished.
  *
  * @throws RunInputDiffersError if the run with the same `runId` has another input.
  */
@@ -48,7 +47,8 @@ function carriedOut(turns: AgentTurns, request: RunRequest, carryOut: (turn: Own
   const announce: Announce = (id, isSameInput) => {
     if (turns.byRun.has(id)) return;
     announced.add(id);
-    turns.byRun.set(id, { result, signal, isSameInput });
+    own.isSameInput = isSameInput;
+    turns.byRun.set(id, own);
   };
   const begun = () => {
     turns.begin(own);
@@ -59,7 +59,7 @@ function carriedOut(turns: AgentTurns, request: RunRequest, carryOut: (turn: Own
     turns.end(own);
     for (const id of announced) turns.byRun.delete(id);
   });
-  const own: RunningCall = { result, signal, isSameInput: (other) => isSameValue(input, other) };
+  const own: RunningCall = { result, signal, executes: false, isSameInput: (other) => isSameValue(input, other) };
   if (whenBusy !== "queue") turns.begin(own);
   if (runId !== undefined) announce(runId, own.isSameInput);
   return result;
@@ -69,19 +69,13 @@ function runOptionsOf({ kind, options }: RunRequest): Pick<RunOptions, "runId" |
   return kind === "run" ? (options as RunOptions) : {};
 }
 
-/**
- * Returns the result of another call. `undefined` if the caller of that call aborted, or another process runs the
- * agent.
- */
-async function resultOf(
-  { result, signal: theirs }: RunningCall,
-  ours: AbortSignal | undefined,
-): Promise<RunResult<unknown> | undefined> {
+/** Returns the result of another call. `undefined` if its caller aborted, or it did not execute the run. */
+async function resultOf(other: RunningCall, ours: AbortSignal | undefined): Promise<RunResult<unknown> | undefined> {
   try {
-    return await (ours ? abortable(ours, () => result) : result);
+    const result = await unlessAborted(ours, other.result);
+    return other.executes ? result : undefined;
   } catch (error) {
-    const isOver = theirs?.aborted || error instanceof AgentBusyError;
-    if (!isOver || ours?.aborted) throw error;
+    if (ours?.aborted || (other.executes && !other.signal?.aborted)) throw error;
     return undefined;
   }
 }
@@ -89,7 +83,9 @@ async function resultOf(
 interface RunningCall {
   readonly result: Promise<RunResult<unknown>>;
   readonly signal: AbortSignal | undefined;
-  readonly isSameInput: (input: unknown) => boolean;
+  /** True once the call executes a run, or has joined a run in another process. */
+  executes: boolean;
+  isSameInput: (input: unknown) => boolean;
 }
 
 const turnsByStorage = new WeakMap<object, Map<string, AgentTurns>>();
@@ -118,8 +114,12 @@ class AgentTurns {
     }
   }
 
-  other(own?: RunningCall): RunningCall | undefined {
-    return [...this.#active].find((call) => call !== own);
+  other(): RunningCall | undefined {
+    return [...this.#active][0];
+  }
+
+  get hasRun(): boolean {
+    return [...this.#active].some(({ executes }) => executes);
   }
 
   begin(call: RunningCall): void {
@@ -133,28 +133,26 @@ class AgentTurns {
   /** Runs `work` after all earlier calls, when no other call runs. @param signal Removes the call from the queue. */
   inQueue<Result>(signal: AbortSignal | undefined, work: () => Promise<Result>): Promise<Result> {
     const ready = this.#queueEnd.then(async () => {
-      for (let other = this.other(); other; other = this.other()) await settled(other.result);
+      for (let other = this.other(); other; other = this.other()) await Promise.allSettled([other.result]);
     });
-    const turn = (signal ? abortable(signal, () => ready) : ready).then(work);
-    this.#queueEnd = Promise.all([ready, settled(turn)]);
+    const turn = unlessAborted(signal, ready).then(work);
+    this.#queueEnd = Promise.allSettled([ready, turn]);
     return turn;
   }
 
   /** Runs `take`, which replaces a run, after all earlier replacements have settled. */
-  inPlace<Result>(take: () => Promise<Result>): Promise<Result> {
-    const turn = this.#replacingEnd.then(take);
-    this.#replacingEnd = settled(turn);
+  inPlace<Result>(signal: AbortSignal | undefined, take: () => Promise<Result>): Promise<Result> {
+    const ready = this.#replacingEnd;
+    const turn = unlessAborted(signal, ready).then(take);
+    this.#replacingEnd = Promise.allSettled([ready, turn]);
     return turn;
   }
 
-  async untilReplaced(): Promise<void> {
-    await this.#replacingEnd;
+  untilReplaced(signal: AbortSignal | undefined): Promise<unknown> {
+    return unlessAborted(signal, this.#replacingEnd);
   }
 }
 
-function settled(work: Promise<unknown>): Promise<void> {
-  return work.then(
-    () => undefined,
-    () => undefined,
-  );
+function unlessAborted<Result>(signal: AbortSignal | undefined, work: Promise<Result>): Promise<Result> {
+  return signal ? abortable(signal, () => work) : work;
 }

@@ -245,6 +245,7 @@ async function start(call: DurableCall, recorder: RunRecorder, isLast = true): P
   const { run: runId, digest } = recorder.run;
   if (kind === "resume")
     turn.announce(runId, (input) => digest === undefined || digest === valueDigest(input, journal.sha256));
+  turn.own.executes = true;
   journal.forgetHead();
   // Hooks of other features after the last append expect that this process still owns the agent.
   const isReleased = isLast && setup.pipeline.countHooks(...hooksAfterRun) === ownHooksAfterRun;
