@@ -233,6 +233,7 @@ export class TableOwnedLog extends LeasedOwnedLog<TableEncoded> {
 }
 
 const appendsAtOnce = 100;
+/** The last append can exceed this size. */
 const bytesAtOnce = 4 * 1024 * 1024;
 
 /** Checks and stages the appends of another log in batches. Returns their start and end. */
