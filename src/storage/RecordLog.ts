@@ -249,8 +249,7 @@ export interface RecordLog {
    * missing, callers create agents one at a time.
    *
    * @param agents - at most 100 distinct agents.
-   * @returns for each agent, whether this call created it. An error in its place if this is unknown for only that
-   * agent.
+   * @returns for each agent, whether this call created it, or an error if this is unknown for only that agent.
    * @throws StorageError if the storage failed. Some agents are possibly created.
    */
   createMany?(agents: readonly NewAgent[]): Promise<readonly (boolean | Error)[]>;

@@ -10,7 +10,7 @@ import type { RequestModel, GivenResponse } from "./NodeLlm.ts";
 import type { PlannedCall } from "./NodeTools.ts";
 
 export interface RequestPlace {
-  /** The number of the request in the log. A request after a failed one has the same number. */
+  /** The number of the request in the log. If a request fails, the next request gets the same number. */
   readonly ordinal: number;
   /** Returns the library's id of the call at an index, which is known before the response arrives. */
   readonly toolCallId: (index: number) => string;

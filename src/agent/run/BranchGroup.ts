@@ -42,7 +42,7 @@ export class BranchGroup {
    * Runs the branches. Resolves to their results in order, to the open requests if all branches wait, or to `undefined`
    * if the line moves.
    *
-   * @throws the error of the first failed branch, after no other branch can continue.
+   * @throws the error of the first failed branch. Rejects only when no other branch can continue.
    */
   async run(): Promise<ReadonlyMap<string, BranchResult> | Wait | undefined> {
     const ended = new Promise<void>((resolve) => (this.#ended = resolve));

@@ -200,7 +200,7 @@ export class GraphBuilder {
     const owner = this.#branchOf.get(name);
     if (owner !== undefined)
       this.#refuse(
-        `${place} is "${name}", which is a branch of "${owner}" already. Add another node for it: a node is one branch.`,
+        `${place} is "${name}", which is already a branch of "${owner}". A node can be only one branch, so add another node.`,
       );
     this.#branchOf.set(name, parallel);
     return name;

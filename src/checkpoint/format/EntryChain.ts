@@ -30,7 +30,7 @@ export class EntryChain {
     if (reached === undefined) return undefined;
     if (reached.position + 1 !== next.position)
       return `position ${reached.position + 1} was expected and ${next.position} found`;
-    return reached.checksum === next.prev ? undefined : `position ${next.position} does not follow the one before it`;
+    return reached.checksum === next.prev ? undefined : `position ${next.position} does not match the append before it`;
   }
 
   /** Returns whether a `pruned` record declares this position, even if its bytes still exist. */

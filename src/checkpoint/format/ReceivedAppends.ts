@@ -70,7 +70,7 @@ export class ReceivedAppends {
   #follow(link: Link): void {
     const end = this.#end ?? { position: link.position - 1, checksum: "" };
     if (link.position === end.position + 1 ? link.prev !== end.checksum : link.position <= end.position)
-      throw this.#corrupt(`position ${link.position} does not follow the one before it`);
+      throw this.#corrupt(`position ${link.position} does not match the append before it`);
     if (link.position !== end.position + 1) this.#jumps.push([end, link]);
     this.#end = link;
   }

@@ -5,9 +5,9 @@ import { mergedAt } from "../state/BranchChanges.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
 /**
- * Returns the wanted versions and all versions that they depend on. A checkpoint of a nested line needs the fork and
- * the start of its lane for its state, and the checkpoints at which its line started and was closed for its position. A
- * checkpoint before a merge needs the ends of the branches.
+ * Returns the wanted versions and all versions that they depend on. The state of a checkpoint on a nested line depends
+ * on the fork and on the start of its lane. The position depends on the checkpoints at which its line started and was
+ * closed. A checkpoint before a merge depends on the ends of the branches.
  */
 export function neededCheckpoints(index: LogProjection, wanted: Iterable<number>): ReadonlySet<number> {
   return new Needed(index).with(wanted);

@@ -73,8 +73,8 @@ export interface StatusRecord {
 }
 
 /**
- * The agent is a fork. All records before this one were copied from another agent's log, and their calls, notes and
- * requests belong to that agent. The append with this record also contains the records of the fork's lines.
+ * The agent is a fork. All earlier records were copied from another agent's log. Their calls, notes and requests belong
+ * to that agent. The append with this record also contains the records of the fork's lines.
  */
 export interface OriginRecord {
   readonly kind: "origin";

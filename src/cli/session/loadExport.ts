@@ -73,7 +73,10 @@ export interface ArchiveKeyOptions {
   readonly plain?: boolean | undefined;
 }
 
-/** Returns the keys of `--archive-keys`, from all options of `encrypted()` too. Defaults to the storage's keys. */
+/**
+ * Returns the keys of `--archive-keys`, which may export keys or the options of `encrypted()`. Defaults to the
+ * storage's keys.
+ */
 export async function archiveKeys(
   io: CommandIo,
   { archiveKeys: given }: ArchiveKeyOptions,

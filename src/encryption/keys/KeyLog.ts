@@ -33,7 +33,7 @@ const storedKeySchema = z.object({
   forkOf: z.array(z.string()).optional(),
 });
 
-/** The status of the logs with data keys in the lists of the storage. */
+/** A log with a data key has this status when the storage lists its logs. */
 export const keyStatus = "data_key";
 /** Sorts behind all agents, threads and sessions, so that lists can stop at the first key. */
 const orderBehindAll = `${orderBehindAgents}~`;

@@ -11,7 +11,7 @@ import type { DataKey } from "./DataKey.ts";
 import type { DataKeys } from "./DataKeys.ts";
 import { isKeyLogId, unlessStorageFailed } from "./KeyLog.ts";
 
-/** Base class of a log with a data key for each agent, of `encrypted()` or of a redaction with a vault. */
+/** Base class of the logs that `encrypted()` and a redaction with a vault use. Each agent has a data key. */
 export abstract class KeyedRecordLog<Owned extends KeyedOwnedLog = KeyedOwnedLog> extends RecordLogWrapper<Owned> {
   readonly keys: DataKeys;
 

@@ -11,7 +11,9 @@ export interface Problem {
 export type ShownValue =
   | {
       readonly value: unknown;
-      /** Whether parts over the limits were omitted. A text in their place states how much. Omitted if complete. */
+      /**
+       * Whether parts over the limits were replaced by a text that states their size. Omitted if the value is complete.
+       */
       readonly cut?: true;
     }
   | { readonly unreadable: Problem };

@@ -22,7 +22,7 @@ export interface AiSdkExecutorOptions {
 }
 
 const modelsSchema = customSchema(
-  "a language model of the AI SDK, or a function from a name to one",
+  "a language model of the AI SDK, or a function that returns the model with a name",
   (models) => typeof models === "function" || objectWithMethods("doGenerate").safeParse(models).success,
 );
 const optionsSchema = strictOptions(() => ({ onWarning: functionSchema().optional() }));

@@ -77,7 +77,7 @@ function withBranches(value: unknown, field: string): unknown {
 
 function shapeProblem(field: string, value: unknown): readonly string[] {
   const outcome = checkpointFields()[field]?.safeParse(value);
-  return outcome?.success === false ? [`the field "${field}" is not as it must be: ${outcome.error.message}`] : [];
+  return outcome?.success === false ? [`the field "${field}" is invalid: ${outcome.error.message}`] : [];
 }
 
 export function isAboutBlob(error: unknown): boolean {

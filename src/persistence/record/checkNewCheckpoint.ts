@@ -17,7 +17,7 @@ export function checkNewCheckpoint(
   if (taken !== undefined) throw conflict(taken);
   if (version !== 0 && version < nextVersion)
     throw conflict(
-      `version ${version} is not above the last, ${nextVersion - 1}. Leave the version out to get the next one`,
+      `version ${version} is not above the last version, ${nextVersion - 1}. To get the next version, omit this option`,
     );
 }
 

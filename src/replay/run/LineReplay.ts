@@ -244,7 +244,7 @@ interface PartState {
   readonly loaded: readonly Message[] | undefined;
 }
 
-/** Returns the state of a line after the changes at the starts of its next parts. */
+/** Each part starts with changes of the state. Returns the state of the line after these changes of the next parts. */
 function stateOfParts({ history, seed }: AgentRun["state"], parts: readonly RecordedPart[]): PartState {
   let recorded: RecordedState | undefined;
   let settings: RecordedSettings | undefined;

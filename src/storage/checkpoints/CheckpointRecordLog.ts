@@ -138,8 +138,8 @@ export class CheckpointOwnedLog extends ReleasableLog implements OwnedLog {
 }
 
 /**
- * Whether the provider keeps the checkpoint. `false` for a checkpoint of a sub-agent, because a sub-agent restarts with
- * the node of its caller: records between two checkpoints of the caller are lost.
+ * Whether the provider keeps the checkpoint. `false` for a checkpoint of a sub-agent: the records between two
+ * checkpoints of its caller are lost, so the sub-agent restarts with the node of the caller.
  */
 function canContinue(index: LogProjection, { record }: CheckpointPoint): boolean {
   return linePath(index, record.lane).agentPath.length === 0;

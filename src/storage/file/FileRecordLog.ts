@@ -264,7 +264,7 @@ export class FileRecordLog implements RecordLog {
   }
 }
 
-/** Returns the log for an agent that must exist but does not. This log has no owner and no files. */
+/** Returns a log without owner and files, for an agent that must exist but does not exist. */
 function absentLog(agentId: string): OwnedLog {
   const error = new StorageClosedError(`The log of agent ${JSON.stringify(agentId)}, which does not exist,`);
   const end = async () => {};

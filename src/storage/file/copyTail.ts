@@ -12,7 +12,7 @@ export interface CopiedTail {
 
 /** Segments up to this number of bytes are always copied. */
 const smallSegment = 64 * 1024;
-/** The maximum number of bytes to copy. For a long log, the maximum is `carriedPart` of the log. */
+/** The maximum number of bytes to copy, or `carriedPart` of the log if that is more. */
 const mostCarried = 1024 * 1024;
 const carriedPart = 1 / 64;
 

@@ -49,7 +49,7 @@ export type ArchivePart =
 /** The default limit for the size of a part in an import, in bytes. */
 export const defaultMaxPartBytes = 16 * 1024 * 1024;
 
-/** A line may have one value or key for this many bytes of `maxPartBytes`. */
+/** A line may contain at most `maxPartBytes / bytesOfItem` values and keys. */
 export const bytesOfItem = 32;
 export const longestHeadBytes = 16 * 1024;
 

@@ -69,7 +69,7 @@ export function stateOf(found: FoundFile): FileState | undefined {
   return "state" in found ? found.state : undefined;
 }
 
-/** Frees the content of a file of which only the state counts. */
+/** Removes the content, which frees memory. Use this if only the state of the file is needed. */
 export function withoutContent(found: FoundFile): FoundFile {
   return found.kind === "file" ? { ...found, content: new Uint8Array() } : found;
 }

@@ -66,7 +66,10 @@ interface ToolAnswer {
   readonly lc_kwargs?: { tool_call_id?: string };
 }
 
-/** Gives the tool message of a recorded output the id of the current call, because a model issues an id each time. */
+/**
+ * Gives the tool message of a recorded output the id of the current call, because a repeated request gets a new call
+ * id.
+ */
 export function answerTo(output: unknown, id: string | undefined): unknown {
   const [answer, other] = answersIn(output);
   if (!answer || other || id === undefined) return output;

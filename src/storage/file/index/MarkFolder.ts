@@ -186,7 +186,7 @@ function markNameOf({ key, folder, position, generation }: Mark): string {
   return `k${key}.${folder}.${position}.${generation}`;
 }
 
-/** Parses a file name. Returns `undefined` for foreign files, which lists ignore. */
+/** Parses a file name. Returns `undefined` for other files in the folder. Lists ignore them. */
 function parseMark(name: string): Mark | undefined {
   const [, key, folder, position, generation] = markName.exec(name) ?? [];
   if (key === undefined || folder === undefined) return undefined;

@@ -45,7 +45,7 @@ export const removalTests: readonly RecordLogTest[] = [
     expect.equal("the unremoved bytes before a record names an append", await storage.unremovedBytes("a"), 0);
     await owned.append({ id: "pruning", records: [prunedRecord(entries, 2, 4)] }, 8);
     const named = await storage.unremovedBytes("a");
-    expect.isTrue("the unremoved bytes of the appends that a record names", named > 0, "above 0", named);
+    expect.isTrue("the unremoved bytes after a record names appends", named > 0, "above 0", named);
     await owned.prune();
     expect.equal("the unremoved bytes after the prune", await storage.unremovedBytes("a"), 0);
     await owned.append({ id: "pruning more", records: [prunedRecord(entries, 5, 6)] }, 9);
