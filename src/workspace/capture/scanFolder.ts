@@ -102,7 +102,7 @@ async function scanInto(
     if (isUnfinished(entry.name)) continue;
     const rest = scanEntry(walk, folder, { entry, above, path: above + entry.name, depth }, rules);
     if (rest) await rest;
-    if (walk.slice.isOver) await walk.slice.turn();
+    while (walk.slice.isOver) await walk.slice.turn();
   }
 }
 

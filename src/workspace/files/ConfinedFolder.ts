@@ -13,6 +13,8 @@ export interface FilePlace {
   readonly at: string;
   readonly folder: string;
   readonly sync: () => Promise<void>;
+  /** The current slice of work on the files of the root. */
+  readonly slice: Slice;
 }
 
 /**
@@ -40,6 +42,11 @@ export class ConfinedFolder {
     return [at, ...foldersAbove(at)].some((folder) => this.#closed.has(folder));
   }
 
+  /** @throws PathNotAllowedError if the path is in a closed directory */
+  assertOpen(path: string): void {
+    if (this.isClosed(path)) throw new PathNotAllowedError(path, "it leads into the folder of the storage");
+  }
+
   /**
    * Runs an action with the location of a file.
    *
@@ -53,8 +60,8 @@ export class ConfinedFolder {
     action: (place: FilePlace) => Result | Promise<Result>,
     made?: (folder: string) => void,
   ): Promise<Result> {
-    if (this.isClosed(path)) throw new PathNotAllowedError(path, "it leads into the folder of the storage");
-    await this.#slice.turn();
+    this.assertOpen(path);
+    while (this.#slice.isOver) await this.#slice.turn();
     const names = path.split("/");
     let folder = this.#openRoot();
     try {
@@ -66,7 +73,8 @@ export class ConfinedFolder {
       }
       const { at } = folder;
       const open = folder;
-      return await action({ path, folder: at, at: `${at}/${names.at(-1)}`, sync: () => open.sync() });
+      const sync = () => open.sync();
+      return await action({ path, folder: at, at: `${at}/${names.at(-1)}`, sync, slice: this.#slice });
     } finally {
       folder.close();
     }

@@ -12,9 +12,12 @@ export class Slice {
     return performance.now() - this.#began >= longestMs;
   }
 
-  /** Waits for a new slice if this slice is over. If others wait too, their work counts in the same slice. */
-  async turn(): Promise<void> {
-    while (this.isOver) await (this.#next ??= this.#startNext());
+  /**
+   * Starts a new slice in the next turn. Call it while the slice is over. If others wait for the same turn, their work
+   * may end the new slice at once.
+   */
+  turn(): Promise<void> {
+    return (this.#next ??= this.#startNext());
   }
 
   async #startNext(): Promise<void> {

@@ -30,11 +30,11 @@ const writing = new Set<string>();
 
 /** Removes temporary files of interrupted writes to these names in a directory. */
 export function removeUnfinished(folder: string, names: readonly string[]): void {
+  const found = readdirSync(folder).filter(isUnfinished);
+  if (found.length === 0) return;
   const prefixes = new Set(names.map(prefixOf));
-  const left = readdirSync(folder).filter(
-    (name) => isUnfinished(name) && prefixes.has(name.slice(0, prefixLength)) && !isWriting(folder, name),
-  );
-  for (const name of left) discard({ at: join(folder, name) });
+  const isLeft = (name: string) => prefixes.has(name.slice(0, prefixLength)) && !isWriting(folder, name);
+  for (const name of found.filter(isLeft)) discard({ at: join(folder, name) });
 }
 
 /** Writes a temporary file or link next to its target, durably. */
@@ -43,7 +43,7 @@ export async function stageState(
   state: FileState,
   content: Uint8Array = new Uint8Array(),
   phases?: Phases,
-): Promise<Pick<StagedFile, "at">> {
+): Promise<StagedFile> {
   if (state.kind === "file") return stage(place, content, { mode: state.mode, phases });
   const at = temporaryName(place);
   try {
@@ -55,7 +55,7 @@ export async function stageState(
   }
 }
 
-export function putStaged(place: FilePlace, staged: Pick<StagedFile, "at">): void {
+export function putStaged(place: FilePlace, staged: StagedFile): void {
   try {
     renameSync(staged.at, place.at);
     writing.delete(basename(staged.at));
@@ -65,10 +65,9 @@ export function putStaged(place: FilePlace, staged: Pick<StagedFile, "at">): voi
   }
 }
 
-/** The new content of a file in a durable temporary file. */
+/** A durable temporary file or link next to its target. */
 export interface StagedFile {
   readonly at: string;
-  readonly mtime: Date;
 }
 
 /** Writes the new content to a temporary file next to the target, durably. */
@@ -89,7 +88,7 @@ export async function stage(
     await phases?.next();
     await syncDescriptor(descriptor);
     await phases?.next();
-    return { at, mtime: fstatSync(descriptor).mtime };
+    return { at };
   } catch (error) {
     discard({ at });
     throw error;
@@ -98,7 +97,7 @@ export async function stage(
   }
 }
 
-export function discard({ at }: Pick<StagedFile, "at">): void {
+export function discard({ at }: StagedFile): void {
   writing.delete(basename(at));
   try {
     unlinkSync(at);

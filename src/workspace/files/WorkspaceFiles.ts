@@ -10,7 +10,6 @@ import {
   rmdirSync,
   statSync,
 } from "node:fs";
-import { basename } from "node:path";
 import { FileAccessError, PathNotAllowedError } from "../../errors/workspaceErrors.ts";
 import { ConfinedFolder, type FilePlace, systemReason } from "./ConfinedFolder.ts";
 import { folderFlags, throughHandles } from "./OpenFolder.ts";
@@ -80,18 +79,41 @@ export class WorkspaceFiles {
 
   /** Reads the entry at a path and whether it can be replaced. @throws FileAccessError if the root cannot be used */
   async look(path: string): Promise<FoundFile> {
-    try {
-      return await this.#folder.within(path, (place) => {
-        const found = readFile(place, this.maximumBytes);
-        const refused = writeRefusal(place.folder);
-        return refused === undefined ? found : { ...found, ...shutBy(refused, path) };
-      });
-    } catch (error) {
-      if (error instanceof FileAccessError && error.path === ".") throw error;
-      return isWithoutFolder(error)
-        ? this.#lookAbove(path, error)
-        : { ...absent(error), unreachable: refusalIn(error) };
+    let found: FoundFile = { kind: "missing" };
+    await this.lookAtAll([path], (_path, seen) => (found = seen));
+    return found;
+  }
+
+  /** Looks at many entries like `look`. Opens each directory once, so the calls of `onFound` have another order. */
+  async lookAtAll(paths: Iterable<string>, onFound: OnFound): Promise<void> {
+    for (const [folder, names] of byFolder(paths))
+      await this.#within(folder, (place) => this.#lookIn(place, folder, names, onFound)).catch(
+        async (error: unknown) => {
+          for (const name of names) onFound(join(folder, name), await this.#unseen(join(folder, name), error));
+        },
+      );
+  }
+
+  async #lookIn(place: FilePlace, folder: string, names: readonly string[], onFound: OnFound): Promise<void> {
+    const { slice } = place;
+    const refused = writeRefusal(place.folder);
+    for (const name of names) {
+      const path = join(folder, name);
+      try {
+        this.#folder.assertOpen(path);
+        const found = readFile({ path, at: `${place.folder}/${name}` }, this.maximumBytes);
+        onFound(path, refused === undefined ? found : { ...found, ...shutBy(refused, path) });
+      } catch (error) {
+        onFound(path, await this.#unseen(path, error));
+      }
+      while (slice.isOver) await slice.turn();
     }
+  }
+
+  /** Describes an entry that cannot be read. */
+  async #unseen(path: string, error: unknown): Promise<FoundFile> {
+    if (error instanceof FileAccessError && error.path === ".") throw error;
+    return isWithoutFolder(error) ? this.#lookAbove(path, error) : { ...absent(error), unreachable: refusalIn(error) };
   }
 
   /** Returns the result for a file in a missing directory. The file can be created if its directory can be created. */
@@ -123,11 +145,9 @@ export class WorkspaceFiles {
   /** Makes the names of these files durable. Skips paths whose directory no longer exists. */
   async sync(paths: Iterable<string>): Promise<void> {
     for (const folder of byFolder(paths).keys())
-      await this.#folder
-        .within(folder === "" ? "." : `${folder}/.`, (place) => place.sync())
-        .catch((error: unknown) => {
-          if (!isWithoutFolder(error) && !isRefused(error)) throw error;
-        });
+      await this.#within(folder, (place) => place.sync()).catch((error: unknown) => {
+        if (!isWithoutFolder(error) && !isRefused(error)) throw error;
+      });
   }
 
   /**
@@ -217,10 +237,19 @@ export class WorkspaceFiles {
   /** Removes temporary files of interrupted writes. Skips directories that cannot be reached. */
   async removeUnfinished(paths: Iterable<string>): Promise<void> {
     for (const [folder, names] of byFolder(paths))
-      await this.#folder
-        .within(folder === "" ? "." : `${folder}/.`, (place) => removeUnfinished(place.folder, names))
-        .catch(() => undefined);
+      await this.#within(folder, (place) => removeUnfinished(place.folder, names)).catch(() => undefined);
   }
+
+  /** Runs an action in an open directory. The root is "". */
+  #within<Result>(folder: string, action: (place: FilePlace) => Result | Promise<Result>): Promise<Result> {
+    return this.#folder.within(join(folder, "."), action);
+  }
+}
+
+type OnFound = (path: string, found: FoundFile) => void;
+
+function join(folder: string, name: string): string {
+  return folder === "" ? name : `${folder}/${name}`;
 }
 
 /** Groups file names by directory. The root is "". */
@@ -228,7 +257,7 @@ function byFolder(paths: Iterable<string>): ReadonlyMap<string, readonly string[
   const names = new Map<string, string[]>();
   for (const path of paths) {
     const folder = folderOf(path);
-    const name = basename(path);
+    const name = path.slice(path.lastIndexOf("/") + 1);
     const known = names.get(folder);
     if (known) known.push(name);
     else names.set(folder, [name]);

@@ -1,4 +1,3 @@
-import { nextTurn } from "../../internal/nextTurn.ts";
 import { forEachAtOnce } from "../../internal/together.ts";
 
 /**
@@ -20,24 +19,20 @@ export class Phases {
   next(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
-      void this.#startNext();
+      this.#startNext();
     });
   }
 
   end(): void {
     this.#active--;
-    void this.#startNext();
+    this.#startNext();
   }
 
-  /** Starts one action in each turn of the event loop, because the next step of an action may block for a moment. */
-  async #startNext(): Promise<void> {
+  #startNext(): void {
     if (this.#waiting.length < this.#active) return;
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const resolve of waiting) {
-      resolve();
-      await nextTurn();
-    }
+    for (const resolve of waiting) resolve();
   }
 }
 

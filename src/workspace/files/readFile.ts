@@ -2,7 +2,17 @@ import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { FileAccessError } from "../../errors/workspaceErrors.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
-import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, readlinkSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  readSync,
+  type StatsBase,
+} from "node:fs";
 
 export type FoundFile = (
   | { readonly kind: "missing" }
@@ -19,10 +29,19 @@ export type FoundFile = (
 
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** Reads a file of at most `maximumBytes`. Follows no links and never waits for a pipe. @throws FileAccessError */
-export function readFile(place: Pick<FilePlace, "at" | "path">, maximumBytes: number): FoundFile {
+/**
+ * Reads a file of at most `maximumBytes`. Follows no links and never waits for a pipe.
+ *
+ * @param known the stats of the entry, if they were just read
+ * @throws FileAccessError
+ */
+export function readFile(
+  place: Pick<FilePlace, "at" | "path">,
+  maximumBytes: number,
+  known?: StatsBase<number> | StatsBase<bigint>,
+): FoundFile {
   try {
-    const found = lstatSync(place.at);
+    const found = known ?? lstatSync(place.at);
     if (found.isSymbolicLink()) return readLink(place.at);
     return found.isFile() ? readContent(place.at, maximumBytes) : otherThing(found);
   } catch (error) {
@@ -48,11 +67,21 @@ function readContent(at: string, maximumBytes: number): FoundFile {
         kind: "other",
         reason: `has ${found.size} bytes, and the workspace keeps files of at most ${maximumBytes}`,
       };
-    const content = readFileSync(descriptor);
+    const content = contentOf(descriptor, found.size);
     return { kind: "file", state: fileState(content, found.mode), content };
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** Reads a file of known size without asking for the size again. Some systems report the size 0 for a generated file. */
+function contentOf(descriptor: number, size: number): Uint8Array {
+  if (size === 0) return readFileSync(descriptor);
+  const content = Buffer.allocUnsafe(size);
+  let bytes = 0;
+  for (let read = -1; read !== 0 && bytes < size; bytes += read)
+    read = readSync(descriptor, content, bytes, size - bytes, null);
+  return bytes === size ? content : content.subarray(0, bytes);
 }
 
 function fileState(content: Uint8Array, mode: number): FileState {

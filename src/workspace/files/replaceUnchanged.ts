@@ -1,4 +1,4 @@
-import { unlinkSync, lstatSync } from "node:fs";
+import { type BigIntStats, lstatSync, unlinkSync } from "node:fs";
 import { basename } from "node:path";
 import { type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts";
 import { FileAccessError } from "../../errors/workspaceErrors.ts";
@@ -37,6 +37,7 @@ export async function replaceUnchanged(place: FilePlace, request: GuardedReplace
   removeUnfinished(place.folder, [basename(place.at)]);
   const mode = found.kind === "file" && found.state.kind === "file" ? found.state.mode : undefined;
   const staged = await stage(place, request.content, { mode: mode ?? request.newMode });
+  let mtime: Date;
   try {
     request.beforeReplacing();
     const last = lookAt(place, maximumBytes);
@@ -44,6 +45,7 @@ export async function replaceUnchanged(place: FilePlace, request: GuardedReplace
       discard(staged);
       return { replaced: false, found: readFile(place, maximumBytes) };
     }
+    mtime = lstatSync(staged.at).mtime;
     putStaged(place, staged);
   } catch (error) {
     discard(staged);
@@ -52,7 +54,7 @@ export async function replaceUnchanged(place: FilePlace, request: GuardedReplace
       : error;
   }
   await place.sync();
-  return { replaced: true, mtime: staged.mtime };
+  return { replaced: true, mtime };
 }
 
 function hashOf(found: FoundFile, { path }: FilePlace): string {
@@ -82,15 +84,13 @@ export async function replaceExpected(
   let staged: Awaited<ReturnType<typeof stageState>> | undefined;
   try {
     staged = state && (await stageState(place, state, content, phases));
+    while (place.slice.isOver) await place.slice.turn();
     const look = lookAt(place, maximumBytes);
-    const { found } = look;
-    const isExpected = found.kind !== "other" && isSameFile(stateOf(found), expected);
-    if (!isExpected || !isAsSeen(place, look)) {
-      if (staged) discard(staged);
-      return isExpected ? readFile(place, maximumBytes) : found;
-    }
+    const unexpected = unexpectedAt(place, look, { expected, maximumBytes });
+    if (unexpected && staged) discard(staged);
+    if (unexpected) return unexpected;
     if (staged) putStaged(place, staged);
-    else if (found.kind !== "missing") unlinkSync(place.at);
+    else if (look.found.kind !== "missing") unlinkSync(place.at);
     return undefined;
   } catch (error) {
     if (staged) discard(staged);
@@ -99,23 +99,27 @@ export async function replaceExpected(
   }
 }
 
+/** Returns the entry at a location unless it is expected and did not change since it was read. */
+function unexpectedAt(
+  place: FilePlace,
+  look: Look,
+  { expected, maximumBytes }: Pick<ExpectedReplacement, "expected" | "maximumBytes">,
+): FoundFile | undefined {
+  const { found } = look;
+  if (found.kind === "other" || !isSameFile(stateOf(found), expected)) return found;
+  return isAsSeen(place, look) ? undefined : readFile(place, maximumBytes);
+}
+
 interface Look {
   readonly found: FoundFile;
   /** Taken before the content was read. `undefined` for a missing entry. */
-  readonly stamp: Stamp | undefined;
-}
-
-interface Stamp {
-  readonly ino: bigint;
-  readonly size: bigint;
-  readonly mtimeNs: bigint;
-  readonly ctimeNs: bigint;
+  readonly stamp: BigIntStats | undefined;
 }
 
 /** @throws FileAccessError */
 function lookAt(place: FilePlace, maximumBytes: number): Look {
   const stamp = stampOf(place);
-  return { stamp, found: readFile(place, maximumBytes) };
+  return { stamp, found: stamp ? readFile(place, maximumBytes, stamp) : { kind: "missing" } };
 }
 
 /** Returns whether a location did not change while it was read. A replacement can follow immediately. */
@@ -124,11 +128,11 @@ function isAsSeen(place: FilePlace, { stamp }: Look): boolean {
   return stamp === undefined || now === undefined ? stamp === now : isSameStamp(stamp, now);
 }
 
-function stampOf(place: FilePlace): Stamp | undefined {
+function stampOf(place: FilePlace): BigIntStats | undefined {
   return lstatSync(place.at, { bigint: true, throwIfNoEntry: false });
 }
 
-function isSameStamp(one: Stamp, other: Stamp): boolean {
+function isSameStamp(one: BigIntStats, other: BigIntStats): boolean {
   return (
     one.ino === other.ino && one.size === other.size && one.mtimeNs === other.mtimeNs && one.ctimeNs === other.ctimeNs
   );

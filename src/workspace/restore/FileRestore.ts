@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { isSameFile } from "../../checkpoint/data/FileChange.ts";
 import { type ConflictingFile, FileConflictError } from "../../errors/workspaceErrors.ts";
-import { forEachAtOnce } from "../../internal/together.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Note, ParticipantPlan, ParticipantRequest, StepRequest } from "../../journal/RollbackParticipant.ts";
 import { type GitHistory, gitHistory } from "../capture/gitHistory.ts";
@@ -10,7 +9,7 @@ import type { ConflictResolver } from "../conflicts/ConflictResolver.ts";
 import { fileNoteOf, movedOver, type LeftOutFile, unknownIn } from "../files/FileNote.ts";
 import { stateOf } from "../files/readFile.ts";
 import { withChanges } from "../git/commitFiles.ts";
-import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
+import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { carryOutRestore } from "./RestoreWriter.ts";
 import {
   contentsOfOthers,
@@ -111,8 +110,10 @@ export class FileRestore {
   ): Promise<readonly PlannedFile[]> {
     const opened = await openedFolders(this.files, folders);
     const plans = new Map<string, PlannedFile | undefined>();
-    await forEachAtOnce(histories, filesAtOnce, async (history) => {
-      plans.set(history.path, planRestore(history, asOpened(await this.files.look(history.path), opened), others));
+    const byPath = new Map(histories.map((history) => [history.path, history]));
+    await this.files.lookAtAll(byPath.keys(), (path, found) => {
+      const history = byPath.get(path);
+      if (history) plans.set(path, planRestore(history, asOpened(found, opened), others));
     });
     const removed = histories.filter(({ path }) => isRemoval(plans.get(path))).map(({ path }) => path);
     const created = folders.filter(({ kind }) => kind === "folder").map(({ path }) => path);

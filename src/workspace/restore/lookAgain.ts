@@ -1,10 +1,9 @@
 import { isSameFile } from "../../checkpoint/data/FileChange.ts";
 import { type ConflictingFile, FileConflictError } from "../../errors/workspaceErrors.ts";
-import { forEachAtOnce } from "../../internal/together.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { StepRequest } from "../../journal/RollbackParticipant.ts";
 import { type FoundFile, isDirectory, stateOf, withoutContent } from "../files/readFile.ts";
-import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
+import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { conflictAt, type FileConflict, type FileResolution, fileResolutions } from "./FileConflict.ts";
 import { type FilePart, type PartOutcome, plannedChange, type RestorePart } from "./RestoreStep.ts";
 import { foldersAbove } from "../files/relativePath.ts";
@@ -29,21 +28,14 @@ export interface Restoring {
 export async function lookAgain(parts: readonly RestorePart[], restoring: Restoring): Promise<readonly FilePart[]> {
   const { files, request } = restoring;
   const wanted = parts.filter((part) => part.kind === "file");
-  const opened = await openedFolders(files, parts);
-  const found = new Map<FilePart, FoundFile>();
-  await forEachAtOnce(wanted, filesAtOnce, async (part) => {
-    const seen = asOpened(await files.look(part.path), opened);
-    const unreachable = restoring.refused.get(part.path) ?? seen.unreachable;
-    const isKnown = unreachable === undefined && (isThere(seen, part.before) || isThere(seen, part.after));
-    found.set(part, isKnown ? withoutContent(seen) : withoutUndefined({ ...seen, unreachable }));
-  });
+  const found = await currentEntries(wanted, await openedFolders(files, parts), restoring);
   const removed = new Set(wanted.filter(({ after }) => !after).map(({ path }) => path));
   const folders = parts.filter(({ kind }) => kind === "folder").map(({ path }) => path);
   const obstacles = new Obstacles(files, removed, new Set(folders));
   const todo: FilePart[] = [];
   const open: ConflictingFile[] = [];
   // Decides about removals first, because a skipped removal may block another file.
-  for (const [part, seen] of [...found].toSorted(([a], [b]) => Number(!!a.after) - Number(!!b.after))) {
+  for (const [part, seen] of found.toSorted(([a], [b]) => Number(!!a.after) - Number(!!b.after))) {
     const now = (await obstacles.include(part.path, seen)) ? ({ kind: "missing" } as const) : seen;
     if (isThere(now, part.after) || (isDirectory(now) && !part.after)) continue;
     const decided =
@@ -54,6 +46,25 @@ export async function lookAgain(parts: readonly RestorePart[], restoring: Restor
   }
   if (open.length > 0) throw new FileConflictError(request.agentId, request.checkpointId, open);
   return todo;
+}
+
+/** Returns each part with the current entry at its path. */
+async function currentEntries(
+  wanted: readonly FilePart[],
+  opened: ReadonlySet<string>,
+  { files, refused }: Restoring,
+): Promise<readonly (readonly [FilePart, FoundFile])[]> {
+  const found = new Map<string, FoundFile>();
+  const byPath = new Map(wanted.map((part) => [part.path, part]));
+  await files.lookAtAll(byPath.keys(), (path, entry) => {
+    const part = byPath.get(path);
+    if (!part) return;
+    const seen = asOpened(entry, opened);
+    const unreachable = refused.get(path) ?? seen.unreachable;
+    const isKnown = unreachable === undefined && (isThere(seen, part.before) || isThere(seen, part.after));
+    found.set(path, isKnown ? withoutContent(seen) : withoutUndefined({ ...seen, unreachable }));
+  });
+  return [...byPath].map(([path, part]) => [part, found.get(path) ?? { kind: "missing" }] as const);
 }
 
 function isThere(found: FoundFile, state: FilePart["before"]): boolean {
