@@ -13,11 +13,11 @@ export type PostgresValue = string | number | Uint8Array | null;
 /**
  * Listens to a channel with `LISTEN` on a dedicated connection. A pooler in transaction mode does not support this.
  *
- * @param onWake - called for each notification.
+ * @param onWake - called for each notification, with its payload or with the notification of `pg`.
  * @param onReconnect - called after a lost connection is restored, because notifications may be lost.
  */
 export type PostgresListen = (
   channel: string,
-  onWake: () => void,
+  onWake: (notification?: string | { readonly payload?: string | undefined }) => void,
   onReconnect: () => void,
 ) => PromiseLike<{ close(): unknown }>;

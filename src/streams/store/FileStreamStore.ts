@@ -1,4 +1,5 @@
 import { dirname, join, resolve } from "node:path";
+import { z } from "zod";
 import { utf8 } from "../../internal/bytes.ts";
 import { systemClock } from "../../internal/Clock.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
@@ -8,6 +9,7 @@ import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { Disk } from "../../nodejs/Disk.ts";
 import { nodeFileSystem } from "../../nodejs/nodeFileSystem.ts";
 import {
+  type EntryPlace,
   isUpTo,
   lastNumber,
   type StreamEntry,
@@ -27,7 +29,7 @@ const entryName = /^([0-9]+)-([0-9]+)-([0-9]+)\.json$/;
 /** The name of an entry's file before it gets its final name. A killed writer can leave such a file. */
 const temporaryName = /^([0-9]+)-.*\.tmp$/;
 
-interface NamedEntry extends StreamEntry {
+interface NamedEntry extends EntryPlace {
   readonly name: string;
 }
 
@@ -67,7 +69,7 @@ export class FileStreamStore implements StreamStore {
   async read(streamId: string, after?: StreamPlace): Promise<readonly StreamEntry[]> {
     const folder = this.#folderOf(streamId);
     const entries: StreamEntry[] = [];
-    for (const { name, writer, first } of visibleEntries(await this.#entriesIn(folder), after) as NamedEntry[]) {
+    for (const { name, writer, first } of visibleEntries(await this.#entriesIn(folder), after)) {
       const bytes = await this.#disk.readFile(join(folder, name));
       // Another process has removed it, and the entries before it.
       if (!bytes) entries.length = 0;
@@ -99,7 +101,7 @@ export class FileStreamStore implements StreamStore {
     return ((await this.#disk.readdir(folder)) ?? []).flatMap((name) => {
       const [, writer, first, last] = (entryName.exec(name) ?? []).map(Number);
       if (writer === undefined || first === undefined || last === undefined || last < first) return [];
-      return [{ name, writer, first, chunks: Array.from({ length: last - first + 1 }, () => "") }];
+      return [{ name, writer, first, chunks: { length: last - first + 1 } }];
     });
   }
 
@@ -113,10 +115,12 @@ export class FileStreamStore implements StreamStore {
   }
 }
 
+const chunksSchema = z.array(z.string());
+
 /** Returns `undefined` for an entry that a power failure has damaged. */
 function chunksIn(bytes: Uint8Array): readonly string[] | undefined {
   try {
-    return JSON.parse(new TextDecoder().decode(bytes)) as readonly string[];
+    return chunksSchema.safeParse(JSON.parse(new TextDecoder().decode(bytes))).data;
   } catch {
     return undefined;
   }

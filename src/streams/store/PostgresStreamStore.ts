@@ -3,6 +3,7 @@ import { utf8 } from "../../internal/bytes.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { functionSchema, objectWithMethods } from "../../internal/options/optionSchemas.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
+import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { warn } from "../../internal/warn.ts";
 import type { PostgresClient, PostgresListen } from "../../storage/postgres/PostgresClient.ts";
 import { PostgresConnection, postgresAdvice, postgresFailure } from "../../storage/postgres/PostgresConnection.ts";
@@ -18,7 +19,7 @@ export interface PostgresStreamStoreOptions {
   readonly schema?: string | undefined;
   /** Whether the first call creates missing tables and upgrades older ones. Defaults to `true`. */
   readonly migrate?: boolean | undefined;
-  /** Wakes the readers in this process when a chunk is stored. Without `listen`, readers poll. */
+  /** Wakes the readers of a stream in this process when a chunk is stored. Without `listen`, readers poll. */
   readonly listen?: PostgresListen | undefined;
 }
 
@@ -54,7 +55,7 @@ export class PostgresStreamStore implements StreamStore {
     const { client, schema = defaultSchema, migrate = true, listen } = options;
     this.#connection = new PostgresConnection({ client, schema, migrate, preparedStatements: false });
     const { streamsChannel: channel } = this.#connection.names;
-    this.#notify = listen ? `, told AS (SELECT pg_notify('${channel}', '') FROM stored)` : "";
+    this.#notify = listen ? `, told AS (SELECT pg_notify('${channel}', $6::text) FROM stored)` : "";
     if (listen) this.watch = watchOn(listen, channel);
   }
 
@@ -65,7 +66,8 @@ export class PostgresStreamStore implements StreamStore {
         ON CONFLICT DO NOTHING RETURNING 1
       )${this.#notify} SELECT * FROM ${this.#notify === "" ? "stored" : "told"}`;
     const values = [utf8(streamId), entry.writer, entry.first, lastNumber(entry), JSON.stringify(entry.chunks)];
-    await this.#ask("append", () => this.#connection.rows(sql, ...values));
+    const told = this.watch ? [nodeSha256.hex(streamId)] : [];
+    await this.#ask("append", () => this.#connection.rows(sql, ...values, ...told));
   }
 
   async read(streamId: string, after: StreamPlace = { writer: 0, number: 0 }): Promise<readonly StreamEntry[]> {
@@ -96,17 +98,19 @@ export class PostgresStreamStore implements StreamStore {
   }
 }
 
-/** Returns a watch that shares one subscription of the process between all readers. */
+/** Returns a watch that shares one subscription of the process. It wakes only the readers of a changed stream. */
 function watchOn(listen: PostgresListen, channel: string): NonNullable<StreamStore["watch"]> {
-  const watchers = new Set<() => void>();
-  const wake = () => {
-    for (const each of watchers) each();
+  const watchers = new Set<{ readonly digest: string; readonly onChange: () => void }>();
+  const wake: Parameters<PostgresListen>[1] = (notification) => {
+    const told = typeof notification === "string" ? notification : notification?.payload;
+    // Without a payload, any stream may have changed.
+    for (const { digest, onChange } of watchers) if (!told || told === digest) onChange();
   };
   let subscription: Promise<{ close(): unknown } | undefined> | undefined;
-  return (_streamId, onChange) => {
-    const watcher = () => onChange();
+  return (streamId, onChange) => {
+    const watcher = { digest: nodeSha256.hex(streamId), onChange };
     watchers.add(watcher);
-    subscription ??= Promise.resolve(listen(channel, wake, wake)).catch((error: unknown) => {
+    subscription ??= Promise.resolve(listen(channel, wake, () => wake())).catch((error: unknown) => {
       warn("streams_not_watched", `Readers of streams poll, because listen failed: ${reasonOf(error)}`);
       return undefined;
     });

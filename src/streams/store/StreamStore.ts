@@ -51,21 +51,26 @@ export interface StreamStore {
   watch?(streamId: string, onChange: () => void): () => void;
 }
 
+/** An entry whose chunks need not be read. */
+export interface EntryPlace extends Omit<StreamEntry, "chunks"> {
+  readonly chunks: { readonly length: number };
+}
+
 /** Returns the number of the last chunk of an entry. */
-export function lastNumber({ first, chunks }: Pick<StreamEntry, "first" | "chunks">): number {
+export function lastNumber({ first, chunks }: Pick<EntryPlace, "first" | "chunks">): number {
   return first + chunks.length - 1;
 }
 
 /** Whether all chunks of an entry are at or before a place, or belong to an earlier writer. */
-export function isUpTo(entry: StreamEntry, { writer, number }: StreamPlace): boolean {
+export function isUpTo(entry: EntryPlace, { writer, number }: StreamPlace): boolean {
   return entry.writer < writer || (entry.writer === writer && lastNumber(entry) <= number);
 }
 
 /** Returns the entries that a reader at a place sees, from all entries in any order. */
-export function visibleEntries(
-  entries: readonly StreamEntry[],
+export function visibleEntries<Entry extends EntryPlace>(
+  entries: readonly Entry[],
   after: StreamPlace = { writer: 0, number: 0 },
-): readonly StreamEntry[] {
+): readonly Entry[] {
   const newest = entries.reduce((highest, { writer }) => Math.max(highest, writer), 0);
   return entries
     .filter((entry) => entry.writer === newest && !isUpTo(entry, after))

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import {
   FileStreamStore,
   InMemoryStreamStore,
+  type PostgresListen,
   PostgresStreamStore,
   RedisStreamStore,
   SqliteStreamStore,
@@ -15,6 +16,7 @@ import { poolOf, databaseUrl, newSchema, pool } from "../../storage/postgres/dat
 import { failuresOf } from "../../testing/failuresOf.ts";
 import { FakeRedis } from "./FakeRedis.ts";
 import { storesUnderTest } from "./storesUnderTest.ts";
+import { postgresVersion } from "../../../src/storage/postgres/postgresMigrations.ts";
 
 /** Stores with one mistake each. */
 const broken: readonly { readonly name: string; readonly fails: string; readonly make: () => StreamStore }[] = [
@@ -105,6 +107,18 @@ describe("a file stream store", () => {
     expect(await store.read("desk")).toEqual([{ writer: 1, first: 1, chunks: ["a"] }]);
   });
 
+  it("skips entries without texts, whatever number their names have", async () => {
+    const directory = await testDirectory();
+    const store = new FileStreamStore({ directory });
+    await store.append("desk", { writer: 1, first: 1, chunks: ["a"] });
+    const [folder = ""] = await readdir(directory);
+    for (const [at, content] of ["null", "{}", "[1]", '"text"'].entries())
+      await writeFile(join(directory, folder, `1-${at + 2}-${at + 4_000_000_000}.json`), content);
+    expect(await store.read("desk")).toEqual([{ writer: 1, first: 1, chunks: ["a"] }]);
+    await store.remove("desk");
+    expect(await readdir(directory)).toEqual([]);
+  });
+
   it("reports a directory that is a file", async () => {
     const directory = join(await testDirectory(), "file");
     await writeFile(directory, "");
@@ -155,12 +169,39 @@ describe("a Postgres stream store", () => {
     const woken = new Promise<void>((resolve) => {
       store.watch?.("a", () => resolve());
     });
-    const end = store.watch?.("b", () => undefined);
+    let unneeded = 0;
+    const end = store.watch?.("b", () => unneeded++);
     await listening;
     await other.append("a", { writer: 1, first: 1, chunks: ["a"] });
     await woken;
     expect(opened).toBe(1);
+    expect(unneeded).toBe(0);
     end?.();
+  });
+
+  it("wakes the readers of one stream, and of all streams if the payload of a notification is missing", async () => {
+    const woken: string[] = [];
+    let notify: Parameters<PostgresListen>[1] = () => expect.unreachable();
+    let told: unknown;
+    const query = async (text: string, values: readonly unknown[] = []) => {
+      if (text.includes("pg_notify")) told = values.at(-1);
+      return { rows: [{ version: postgresVersion }] };
+    };
+    const listen: PostgresListen = async (_channel, onWake) => {
+      notify = onWake;
+      return { close: () => undefined };
+    };
+    const store = new PostgresStreamStore({ client: { query }, listen });
+    for (const id of ["a", "b"]) store.watch?.(id, () => void woken.push(id));
+    await store.append("b", { writer: 1, first: 1, chunks: ["x"] });
+    for (const notification of [told as string, { payload: told as string }]) {
+      notify(notification);
+      expect(woken.splice(0)).toEqual(["b"]);
+    }
+    for (const notification of [undefined, "", {}]) {
+      notify(notification);
+      expect(woken.splice(0)).toEqual(["a", "b"]);
+    }
   });
 
   it("ignores a broken connection when its last reader leaves", async () => {
