@@ -1,6 +1,9 @@
 import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, type PromptExecutor } from "agent-persistence";
 import { attachStream, InMemoryStreamStore, Streams, type StreamStore } from "agent-persistence/streams";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { HostedPieces } from "../../src/integrations/hosted/HostedPieces.ts";
+import { collect } from "../storage/file/support/fixture.ts";
+import { ClientView } from "./ClientView.ts";
 
 type Read = StreamStore["read"];
 
@@ -103,4 +106,32 @@ describe("a client of a stream whose store has a mistake", () => {
     stop.abort(new Error("the client left"));
     expect(await ended).toBe("ended");
   });
+
+  it.each(["null", "7", "{", '{"type":"text-delta","requestId":"r"}', '{"type":"other","requestId":"r","nodeId":"n"}'])(
+    "gets the other chunks if the store has the chunk %s",
+    async (chunk) => {
+      const [storage, store] = [new InMemoryPersistenceStorageProvider(), new InMemoryStreamStore()];
+      await store.append("a", { writer: 1, first: 1, chunks: [chunk, delta] });
+      expect(await collect(attachStream({ storage, store }, "a", { after: ClientView.start }))).toMatchObject([
+        { type: "text-delta", text: "Hello" },
+        { type: "restart" },
+      ]);
+      const pieces = new HostedPieces({ store, owner: async () => 1 }, "a", { runId: "run", ordinal: 0 });
+      expect(await pieces.next(new AbortController().signal)).toEqual([{ kind: "text", index: 0, text: "Hello" }]);
+    },
+  );
+
+  it("learns the branch and the sub-agent of a response that was interrupted", async () => {
+    const [storage, store] = [new InMemoryPersistenceStorageProvider(), new InMemoryStreamStore()];
+    const place = { nodeId: "n", branch: "both#facts", agentPath: ["helper"], requestId: "r" };
+    const chunks = [JSON.stringify({ type: "text-delta", text: "Hello", at: 0, ...place })];
+    await store.append("a", { writer: 1, first: 1, chunks });
+    const [shown, restart] = await collect(attachStream({ storage, store }, "a", { after: ClientView.start }));
+    expect(restart).toEqual({ type: "restart", ...place, position: restart?.position });
+    await store.remove("a");
+    const [again] = await collect(attachStream({ storage, store }, "a", { after: shown?.position }));
+    expect(again).toEqual({ type: "restart", ...place, position: restart?.position });
+  });
 });
+
+const delta = '{"type":"text-delta","text":"Hello","at":0,"nodeId":"run","requestId":"run 0 0"}';

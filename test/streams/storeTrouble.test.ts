@@ -131,6 +131,46 @@ describe.each(Object.entries(storesUnderTest))("a store whose responses are lost
   });
 });
 
+describe("a store with an outage", () => {
+  it("gets no chunks of responses that were complete before it recovered", async () => {
+    const store = new InMemoryStreamStore();
+    let isDown = true;
+    let attempts = 0;
+    const lossy: StreamStore = {
+      append: async (streamId, entry) => {
+        attempts++;
+        if (isDown) throw new Error("down");
+        return store.append(streamId, entry);
+      },
+      read: (...of) => store.read(...of),
+      remove: (...of) => store.remove(...of),
+    };
+    const clock = new SimulatedClock();
+    const calls = new StreamCalls(lossy, "s", { clock, timeoutMs: 1_000, onFailure: () => undefined });
+    const writer = new StreamWriter(calls, { writer: 1, number: 1 }, { clock, delayMs: 0, chunks: 1 });
+    const add = async (text: string, requestId: string) => {
+      const before = attempts;
+      writer.add({ type: "text-delta", text, requestId, nodeId: "n" });
+      clock.advance(1);
+      await expect.poll(() => attempts).toBeGreaterThan(before);
+    };
+    for (let number = 0; number < 20; number++) {
+      for (const text of ["a", "b", "c"]) await add(`${number}${text}`, `r${number}`);
+      await add("kept", `r${number + 1}`);
+      await writer.remove([`r${number}`]);
+    }
+    isDown = false;
+    await add("end", "r20");
+    const texts = async () =>
+      (await store.read("s")).flatMap(({ chunks }) => chunks.map((chunk) => (JSON.parse(chunk) as Text).text));
+    await expect.poll(texts).toEqual(["kept", "end"]);
+  });
+});
+
+interface Text {
+  readonly text: string;
+}
+
 describe.each(Object.entries(storesUnderTest))("the chunks of a deleted agent %s", (_name, make) => {
   it("are removed with it, so that a new agent of that id has its own", async () => {
     const { store } = await make();

@@ -1,6 +1,7 @@
 import { readStore } from "../../streams/follow/readStore.ts";
 import type { StreamPlace, StreamStore } from "../../streams/store/StreamStore.ts";
-import type { StreamWriter, StoredChunk } from "../../streams/write/StreamWriter.ts";
+import { parseChunk, type StoredChunk } from "../../streams/write/storedChunk.ts";
+import type { StreamWriter } from "../../streams/write/StreamWriter.ts";
 import { pause, systemClock } from "../../internal/Clock.ts";
 
 /** A piece of one text in the content of a response. */
@@ -82,9 +83,8 @@ export class HostedPieces {
         const isSeen = writer === place.writer && first + index <= place.number;
         if (isSeen) continue;
         this.#place = place = { writer, number: first + index };
-        const chunk = JSON.parse(text) as StoredChunk;
-        if (!chunk.requestId.startsWith(this.#prefix)) continue;
-        if (chunk.type === "restart") return this.#void();
+        const chunk = this.#chunkOf(text);
+        if (chunk?.type === "restart") return this.#void();
         const piece = this.#pieceOf(chunk);
         if (piece) pieces.push(piece);
       }
@@ -98,8 +98,15 @@ export class HostedPieces {
     return undefined;
   }
 
-  #pieceOf({ requestId, at, ...chunk }: StoredChunk): HostedPiece | undefined {
-    if (chunk.type === "restart") return undefined;
+  /** Returns `undefined` for a chunk of another response. */
+  #chunkOf(text: string): StoredChunk | undefined {
+    const chunk = parseChunk(text);
+    return chunk?.requestId.startsWith(this.#prefix) ? chunk : undefined;
+  }
+
+  #pieceOf(chunk: StoredChunk | undefined): HostedPiece | undefined {
+    if (!chunk || chunk.type === "restart") return undefined;
+    const { requestId, at } = chunk;
     const index = Number(requestId.slice(this.#prefix.length));
     const length = this.#lengths.get(index) ?? 0;
     // After a lost chunk, the rest follows from the record of the response.

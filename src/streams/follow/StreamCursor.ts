@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { RunDelta } from "../../agent/feature/RunRequest.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../internal/bytes.ts";
 import type { StreamPlace } from "../store/StreamStore.ts";
@@ -34,17 +35,20 @@ class ReceivedText {
 }
 
 /** The part of an incomplete response that a client has received. */
-export interface ReceivedResponse extends Readonly<Record<TextKind, ReceivedText>> {
-  readonly nodeId: string;
-}
+export interface ReceivedResponse extends Readonly<Record<TextKind, ReceivedText>>, ResponsePlace {}
+
+type ResponsePlace = Pick<RunDelta, "nodeId" | "branch" | "agentPath">;
 
 const count = z.number().int().min(0);
+/** A position has an empty branch if a response without a branch has a path. */
+const branch = z.string().optional();
+const agentPath = z.array(z.string()).optional();
 const positionSchema = z.tuple([
   count,
   count,
   count,
   count,
-  z.array(z.tuple([z.string(), z.string(), count, count, count, count])).max(10_000),
+  z.array(z.tuple([z.string(), z.string(), count, count, count, count, branch, agentPath])).max(10_000),
 ]);
 
 /**
@@ -69,29 +73,34 @@ export class StreamCursor {
     const cursor = new StreamCursor();
     cursor.log = [append, items];
     cursor.chunk = { writer, number };
-    for (const [id, nodeId, ...[length, hash, reasoningLength, reasoningHash]] of open) {
+    for (const [id, nodeId, length, hash, reasoningLength, reasoningHash, branch, path] of open) {
       const reasoning = ReceivedText.of(reasoningLength, reasoningHash);
-      cursor.open.set(id, { nodeId, text: ReceivedText.of(length, hash), reasoning });
+      const place = { nodeId, ...(branch && { branch }), ...(path?.length && { agentPath: path }) };
+      cursor.open.set(id, { ...place, text: ReceivedText.of(length, hash), reasoning });
     }
     return cursor;
   }
 
   get position(): string {
-    const open = [...this.open].map(([id, { nodeId, text, reasoning }]) => [
+    const open = [...this.open].map(([id, { nodeId, branch, agentPath, text, reasoning }]) => [
       id,
       nodeId,
       ...text.parts,
       ...reasoning.parts,
+      ...(branch === undefined && !agentPath ? [] : [branch ?? "", agentPath ?? []]),
     ]);
     const parts = JSON.stringify([...this.log, this.chunk.writer, this.chunk.number, open]);
     return toBase64Url(utf8(parts));
   }
 
   /** Returns the part of a response that the client has received. */
-  received({ requestId, nodeId }: { readonly requestId: string; readonly nodeId: string }): ReceivedResponse {
-    const known = this.open.get(requestId) ?? { nodeId, text: new ReceivedText(), reasoning: new ReceivedText() };
-    this.open.set(requestId, known);
-    return known;
+  received({ requestId, nodeId, branch, agentPath }: ResponsePlace & { readonly requestId: string }): ReceivedResponse {
+    const known = this.open.get(requestId);
+    if (known) return known;
+    const place = { nodeId, ...(branch !== undefined && { branch }), ...(agentPath && { agentPath }) };
+    const received = { ...place, text: new ReceivedText(), reasoning: new ReceivedText() };
+    this.open.set(requestId, received);
+    return received;
   }
 }
 

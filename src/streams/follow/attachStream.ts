@@ -7,7 +7,7 @@ import { abortSignalSchema, integerFrom, objectWithMethods } from "../../interna
 import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import type { StreamEntry, StreamStore } from "../store/StreamStore.ts";
-import type { StoredChunk } from "../write/StreamWriter.ts";
+import { parseChunk, type StoredChunk } from "../write/storedChunk.ts";
 import { type LogItem, type StoredResponse, StoredResponses } from "./StoredResponses.ts";
 import { readStore } from "./readStore.ts";
 import { StreamCursor, type TextKind } from "./StreamCursor.ts";
@@ -167,7 +167,8 @@ class StreamFollower {
         const number = first + index;
         if (number <= this.#cursor.chunk.number) continue;
         this.#cursor.chunk = { writer, number };
-        yield* this.#shown(JSON.parse(text) as StoredChunk);
+        const chunk = parseChunk(text);
+        if (chunk) yield* this.#shown(chunk);
       }
     }
   }
@@ -187,9 +188,9 @@ class StreamFollower {
   }
 
   *#discardOpen(): Generator<StreamChunk> {
-    for (const [requestId, { nodeId }] of this.#cursor.open) {
+    for (const [requestId, { text: _text, reasoning: _reasoning, ...place }] of this.#cursor.open) {
       this.#cursor.open.delete(requestId);
-      yield this.#chunk({ type: "restart", requestId, nodeId });
+      yield this.#chunk({ type: "restart", requestId, ...place });
     }
   }
 

@@ -1,6 +1,7 @@
 import type { RunDelta } from "../../agent/feature/RunRequest.ts";
+import type { StoredChunk } from "./storedChunk.ts";
 import type { Clock } from "../../internal/Clock.ts";
-import type { StreamEntry, StreamPlace, StreamStore } from "../store/StreamStore.ts";
+import { lastNumber, type StreamEntry, type StreamPlace, type StreamStore } from "../store/StreamStore.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { warnOnce } from "../../internal/warn.ts";
 import { StorageError } from "../../errors/storageErrors.ts";
@@ -44,8 +45,10 @@ export class StreamWriter {
   #credit = 0;
   #isDue = false;
   #cancelTimer: (() => void) | undefined;
-  /** Entries that are not stored yet. The first entry was sent already, so it may be stored. */
-  #left: readonly StreamEntry[] = [];
+  /** The entry that was sent last. It may be stored. */
+  #sent: StreamEntry | undefined;
+  /** The chunks after {@link #sent}, which were not sent. */
+  #unsent: { readonly writer: number; first: number; readonly chunks: string[] } | undefined;
   #work: Promise<void> | undefined;
 
   constructor(
@@ -92,6 +95,7 @@ export class StreamWriter {
     const { writer, number } = this.#next;
     const first = Math.min(number, ...[...this.#open.values()].map((open) => open.first));
     if (first === number) this.#clear();
+    this.#dropBefore(first);
     await this.#settle();
     await this.#calls.remove({ writer, number: first - 1 });
   }
@@ -161,25 +165,28 @@ export class StreamWriter {
    * that they already have.
    */
   async #append(entry: StreamEntry): Promise<void> {
-    const left = [...this.#left, entry];
-    while (left[0] && (await this.#calls.append(left[0]))) left.shift();
-    const [failed, ...unsent] = left;
-    this.#left = failed ? [failed, ...joined(unsent)] : [];
+    if (this.#unsent) this.#unsent.chunks.push(...entry.chunks);
+    else this.#unsent = { ...entry, chunks: [...entry.chunks] };
+    for (;;) {
+      if (!this.#sent) [this.#sent, this.#unsent] = [this.#unsent, undefined];
+      if (!this.#sent || !(await this.#calls.append(this.#sent))) return;
+      this.#sent = undefined;
+    }
+  }
+
+  /** Drops the chunks before a number, which no reader needs. */
+  #dropBefore(number: number): void {
+    if (this.#sent && lastNumber(this.#sent) < number) this.#sent = undefined;
+    if (!this.#unsent || this.#unsent.first >= number) return;
+    this.#unsent.chunks.splice(0, number - this.#unsent.first);
+    this.#unsent.first = number;
+    if (this.#unsent.chunks.length === 0) this.#unsent = undefined;
   }
 
   async #settle(): Promise<void> {
     while (this.#work) await this.#work;
   }
 }
-
-/** Joins consecutive entries. */
-function joined(entries: readonly StreamEntry[]): readonly StreamEntry[] {
-  const [first] = entries;
-  return first ? [{ ...first, chunks: entries.flatMap(({ chunks }) => chunks) }] : [];
-}
-
-/** A stored chunk. `at`: how much text of the same kind came before. */
-export type StoredChunk = RunDelta & { readonly at?: number };
 
 interface FailedStreamCall {
   readonly operation: "append" | "remove";
