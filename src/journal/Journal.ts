@@ -313,19 +313,13 @@ export class Journal implements AsyncDisposable {
     return this.#log.room();
   }
 
-  /** Reads the whole log without its blobs. */
-  async readRecords(): Promise<AgentLog> {
-    await this.durable();
-    return AgentLog.read(this.#recordLog, this.agentId, {}, () => false);
-  }
-
   readValues(references: BlobCells): Promise<AgentLog> {
     return AgentLog.ofValues(this.#recordLog, this.agentId, references);
   }
 
-  async readAll(): Promise<AgentLog> {
+  async readAll(needsValues?: (record: AgentRecord) => boolean): Promise<AgentLog> {
     await this.durable();
-    return AgentLog.read(this.#recordLog, this.agentId);
+    return AgentLog.read(this.#recordLog, this.agentId, {}, needsValues);
   }
 
   /** Releases the agent. Stores queued records first, unless an append has failed. */

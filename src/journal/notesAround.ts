@@ -1,6 +1,5 @@
 import { AgentLog } from "../storage/AgentLog.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
-import { foldTo } from "../checkpoint/state/foldTo.ts";
 import { placesLeft, placesRejoined, placesUpTo } from "../checkpoint/lines/lineage.ts";
 import type { CheckpointPoint } from "../checkpoint/records/lineRecords.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
@@ -33,13 +32,6 @@ export function notesOfRun(index: LogProjection, { runId }: CheckpointPoint, key
   return notesWhere(index, key, (lane) => index.lanes.get(lane)?.runId === runId);
 }
 
-/** Returns the noted values of a key in the history of the head, oldest first. Takes no ownership. */
-export async function notedValues(log: RecordLog, agentId: string, key: string): Promise<readonly unknown[]> {
-  const stored = await AgentLog.readNotes(log, agentId, key, 0);
-  const notes = foldTo(stored.index)?.notes ?? [];
-  return notes.filter((note) => note.key === key).map(({ value }) => stored.readValue(value));
-}
-
 export function noteOf({ value, call }: NoteRecord, log: AgentLog): Note {
   if (call === undefined) return { value: log.readValue(value) };
   return { value: log.readValue(value), toolCallId: call, ...(!log.index.succeeded(call) && { uncertain: true }) };
@@ -68,7 +60,7 @@ export async function changedFiles(
   runId: string,
   after: number,
 ): Promise<readonly string[]> {
-  const stored = await AgentLog.readNotes(log, agentId, fileNoteKey, after);
+  const stored = await AgentLog.read(log, agentId, { after }, ({ kind }) => kind === "note");
   const { notes, revertedNotes, lanes } = stored.index;
   const isOfRun = (lane: number) => after > 0 || lanes.get(lane)?.runId === runId;
   const changes = notes

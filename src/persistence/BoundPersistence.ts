@@ -11,7 +11,6 @@ import { checkSchema, checkSchemaAsync } from "../internal/options/checkSchema.t
 import { frozenCopy } from "../internal/frozenCopy.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import { nonEmptyString } from "../internal/options/optionSchemas.ts";
-import { notedValues } from "../journal/notesAround.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
 import { executionPointOf, executionPointSchema } from "./executionPoint/executionPoint.ts";
@@ -114,6 +113,7 @@ export class BoundPersistence implements RunPersistence {
   async getNotes(key: string): Promise<readonly unknown[]> {
     checkSchema(nonEmptyString, key, "key of notes");
     const { log } = this.#at(this.#context).recorder.setup;
+    const { notedValues } = await import("./changes.ts");
     return notedValues(log, await this.#savedAgentId(), key);
   }
 

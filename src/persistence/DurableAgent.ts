@@ -11,7 +11,6 @@ import { AgentLog } from "../storage/AgentLog.ts";
 import { readHead } from "../storage/readHead.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
 import { CheckpointNotFoundError } from "../errors/checkpointErrors.ts";
-import { notedValues } from "../journal/notesAround.ts";
 import { newNoteSchema, noteRecord, type NewNote } from "./record/noteRecord.ts";
 import type { GivenReply } from "./waiting/givenReply.ts";
 import { executionPointOf, executionPointSchema } from "./executionPoint/executionPoint.ts";
@@ -285,6 +284,7 @@ export class DurableAgent {
   /** Returns the values that the last run noted under a key, oldest first. Values that were rolled back are omitted. */
   async getNotes(key: string): Promise<readonly unknown[]> {
     checkSchema(nonEmptyString, key, "key of notes");
+    const { notedValues } = await import("./changes.ts");
     return notedValues(this.#setup.log, this.agentId, key);
   }
 

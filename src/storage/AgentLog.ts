@@ -2,7 +2,6 @@ import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import { addValueReferences } from "../checkpoint/records/blobReferences.ts";
 import { type AgentState, emptyState } from "../checkpoint/state/AgentState.ts";
 import type { CheckpointPoint } from "../checkpoint/records/lineRecords.ts";
-import { foldTo } from "../checkpoint/state/foldTo.ts";
 import { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { type BlobTexts, type DecodedValues, ValueReader } from "../checkpoint/state/ValueReader.ts";
 import type { BlobCell, BlobCells } from "../checkpoint/values/BlobCell.ts";
@@ -42,26 +41,24 @@ export class AgentLog {
     return new AgentLog(agentId, index, await fetchBlobs(log, agentId, references), { checksums });
   }
 
-  static readNotes(log: RecordLog, agentId: string, key: string, after: number): Promise<AgentLog> {
-    return AgentLog.read(log, agentId, { after }, (record) => record.kind === "note" && record.key === key);
-  }
-
-  static async ofValues(log: RecordLog, agentId: string, references: BlobCells): Promise<AgentLog> {
-    return new AgentLog(agentId, new LogProjection(), await fetchBlobs(log, agentId, references));
-  }
-
-  static async ofIndex(
+  /** Reads from the newest snapshot, or the whole log if the records since then are not enough. */
+  static async readRecent(
     log: RecordLog,
     agentId: string,
-    index: LogProjection,
-    references: BlobCells,
+    isEnough: (recent: AgentLog) => boolean,
+    needsValues?: (record: AgentRecord) => boolean,
   ): Promise<AgentLog> {
-    return new AgentLog(agentId, index, await fetchBlobs(log, agentId, references));
+    const recent = await AgentLog.read(log, agentId, { sinceSnapshot: true }, needsValues);
+    return !recent.index.base || isEnough(recent) ? recent : AgentLog.read(log, agentId, {}, needsValues);
   }
 
-  /** Whether all entries on the path to the checkpoint were read. */
-  reaches(point: CheckpointPoint): boolean {
-    return foldTo(this.index, point) !== undefined;
+  static async ofValues(
+    log: RecordLog,
+    agentId: string,
+    references: BlobCells,
+    index: LogProjection = new LogProjection(),
+  ): Promise<AgentLog> {
+    return new AgentLog(agentId, index, await fetchBlobs(log, agentId, references));
   }
 
   /** Returns the checksum of the append with a checkpoint. Empty if the log keeps no checksums. */

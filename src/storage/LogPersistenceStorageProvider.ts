@@ -11,6 +11,7 @@ import { numberFrom, objectWithMethods, sha256Schema } from "../internal/options
 import { randomId } from "../internal/randomId.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { platformSha256 } from "../internal/sha256/platformSha256.ts";
+import { foldTo } from "../checkpoint/state/foldTo.ts";
 import { AgentLog } from "./AgentLog.ts";
 import { processOwner } from "./ReleasableLog.ts";
 import {
@@ -104,7 +105,7 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
     const owned = await this.log.open(agentId, processOwner());
     try {
       const index = await this.#indexOf(agentId);
-      const { blobs } = await AgentLog.ofIndex(this.log, agentId, index, parentReferences(given, index));
+      const { blobs } = await AgentLog.ofValues(this.log, agentId, parentReferences(given, index), index);
       const writer = new ValueWriter({ sha256: await this.sha256(), inlineThresholdBytes: this.inlineThresholdBytes });
       const records = importCheckpoint(given, index, blobs, writer);
       const uploads = writer.takeUploads(records);
@@ -122,7 +123,7 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
     // The records of tool calls precede the snapshot of their checkpoint, unless the snapshot is the first record of
     // its lane.
     const whole =
-      base === undefined || (latest && (base.first || latest.order > base.order) && recent.reaches(latest))
+      base === undefined || (latest && (base.first || latest.order > base.order) && foldTo(recent.index, latest))
         ? recent
         : await AgentLog.read(this.log, agentId);
     const point = whole.index.latest;

@@ -87,7 +87,7 @@ async function valuesOf(log: RecordLog, agentId: string, { index, target }: Fork
   });
   const isNested = lines.some(({ lane }) => "call" in (index.lanes.get(lane)?.record.place ?? {}));
   if (!isNested && !states.some(hasCallsWithin)) return new AgentLog(agentId, index, new Map());
-  return AgentLog.ofIndex(log, agentId, index, new Map(states.flatMap((state) => [...stateReferences(state)])));
+  return AgentLog.ofValues(log, agentId, new Map(states.flatMap((state) => [...stateReferences(state)])), index);
 }
 
 function hasCallsWithin({ answers, calls, requests }: AgentState): boolean {

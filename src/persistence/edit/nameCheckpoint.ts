@@ -55,9 +55,6 @@ async function findNear(
 ): Promise<CheckpointPoint> {
   const known = head && findPoint(head.log.index, checkpointId);
   if (known) return known;
-  const noValue = (): boolean => false;
-  const recent = await AgentLog.read(log, agentId, { sinceSnapshot: true }, noValue);
-  const near = findPoint(recent.index, checkpointId);
-  if (near || !recent.index.base) return near ?? findCheckpoint(recent, checkpointId);
-  return findCheckpoint(await AgentLog.read(log, agentId, {}, noValue), checkpointId);
+  const isThere = ({ index }: AgentLog) => findPoint(index, checkpointId) !== undefined;
+  return findCheckpoint(await AgentLog.readRecent(log, agentId, isThere, () => false), checkpointId);
 }

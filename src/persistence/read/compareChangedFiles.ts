@@ -1,6 +1,7 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import type { NoteRecord } from "../../checkpoint/records/AgentRecord.ts";
+import { reachesRun } from "./notedValues.ts";
 import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
@@ -34,17 +35,17 @@ export async function compareChangedFiles(
   const notes = notesByKey(log.index, latest, setup);
   if (rollback && notes.length > 0)
     return { any: true, mismatches: [], notCompared: ["a rollback is unfinished, which may change files"] };
-  const found: ChangedFiles[] = [];
+  const found: Comparison[] = [];
   for (const [key, records] of notes) {
     const participant = setup.participants.find((candidate) => candidate.key === key);
     const { workingDirectory } = recoveryInfo;
     const request = { agentId, compared, ...withoutUndefined({ workingDirectory }) };
-    found.push(judge(await askParticipant(participant, log, records, request)));
+    found.push(await askParticipant(participant, log, records, request));
   }
   return {
     any: found.length > 0,
-    mismatches: found.flatMap(({ mismatches }) => mismatches),
-    notCompared: found.flatMap(({ notCompared }) => notCompared),
+    mismatches: found.flatMap(({ changed }) => changed.map(mismatchOf)),
+    notCompared: found.flatMap(({ notCompared: left = [] }) => left),
   };
 }
 
@@ -76,26 +77,12 @@ function notCompared(reason: string): Comparison {
   return { changed: [], notCompared: [reason] };
 }
 
-function judge({ changed, notCompared: left = [] }: Comparison): ChangedFiles {
-  return { any: true, mismatches: changed.map(mismatchOf), notCompared: left };
-}
-
 function mismatchOf({ path, expected, found }: ChangedFile): EnvironmentMismatch {
   if (found === undefined) return { kind: "file_deleted", path };
   return { kind: "file_modified_externally", path, ...(expected !== undefined && { expected }), found };
 }
 
 /** Reads the last run with its notes. Starts at the newest snapshot if the run started after this snapshot. */
-async function readLastRun({ log }: PersistenceSetup, agentId: string): Promise<AgentLog> {
-  const isNote = ({ kind }: { readonly kind: string }) => kind === "note";
-  const recent = await AgentLog.read(log, agentId, { sinceSnapshot: true }, isNote);
-  const { base, latest } = recent.index;
-  if (!base || base.first || (latest && beginsWithin(recent.index, latest))) return recent;
-  return AgentLog.read(log, agentId, {}, isNote);
-}
-
-function beginsWithin({ checkpoints }: LogProjection, latest: CheckpointPoint): boolean {
-  let at: CheckpointPoint | undefined = latest;
-  while (at?.runId === latest.runId) at = at.parent === undefined ? undefined : checkpoints.get(at.parent);
-  return at !== undefined;
+function readLastRun({ log }: PersistenceSetup, agentId: string): Promise<AgentLog> {
+  return AgentLog.readRecent(log, agentId, reachesRun, ({ kind }) => kind === "note");
 }

@@ -40,7 +40,7 @@ function knownAnswers({ base, answers }: KnownCalls): readonly RecordedAnswer[] 
 }
 
 async function readWhole({ journal, lane, calls }: KnownCalls): Promise<void> {
-  const { index } = await journal.readRecords();
+  const { index } = await journal.readAll(() => false);
   const state = foldLine(index, lane);
   if (!state) return;
   for (const [id, call] of countedCalls(index, state)) if (!calls.has(id)) calls.set(id, call);
@@ -55,7 +55,7 @@ export async function readForgotten(
   call: string,
 ): Promise<CallEnd | undefined> {
   const { journal, lane } = recorder;
-  const read = reads.get(recorder) ?? journal.readRecords().then(({ index }) => foldLine(index, lane));
+  const read = reads.get(recorder) ?? journal.readAll(() => false).then(({ index }) => foldLine(index, lane));
   reads.set(recorder, read);
   try {
     const outcome = (await read)?.calls.get(call)?.outcome;

@@ -1,0 +1,40 @@
+import { persistence, strategy, tool } from "agent-persistence";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { CountedFiles } from "../support/CountedFiles.ts";
+import { durableAgent } from "../support/durableAgent.ts";
+import { forgeConversation } from "../support/forgedConversation.ts";
+
+const book = tool({
+  name: "book",
+  description: "",
+  inputSchema: z.string(),
+  execute: async (seat) => `booked ${seat}`,
+});
+const booking = strategy<string, string>("booking", (graph) => {
+  const first = graph.node("first", async (seat: string) => seat);
+  const second = graph.node("second", async (seat: string, context) => {
+    persistence(context).note({ key: "seats", value: seat });
+    return context.tools.call(book, seat);
+  });
+  graph.edge(graph.start, first);
+  graph.edge(first, second);
+  graph.edge(second, graph.finish);
+});
+
+/** An agent with many runs, two of them after the newest snapshot. */
+async function afterRuns(runs: number) {
+  const files = await CountedFiles.create();
+  await forgeConversation(files.open(), runs, { keep: "nothing" });
+  const open = () => durableAgent(booking, files.open(), { tools: [book] });
+  for (const seat of ["1A", "2B", "3C"]) await open().run(seat);
+  return { files, next: () => persistence(open()).agent() };
+}
+
+test("the notes of the last run are read without the records of earlier runs", async () => {
+  const [few, many] = [await afterRuns(10), await afterRuns(3_000)];
+  const readNotes = async ({ next }: typeof few) => expect(await next().getNotes("seats")).toEqual(["3C"]);
+  const { recordsRead: least } = await few.files.count(() => readNotes(few));
+  const { recordsRead: most } = await many.files.count(() => readNotes(many));
+  expect(most).toBeLessThan(least + 20);
+});
