@@ -133,7 +133,10 @@ async function orDamage<Result>(log: ReadableLog, agentId: string, read: () => P
   }
 }
 
-/** Converts errors from inconsistent records, because a writer of forged records can also compute valid checksums. */
+/**
+ * Converts the errors that inconsistent records cause. Valid checksums do not exclude such records, because a forger
+ * can compute checksums too.
+ */
 function asDamage(error: unknown): unknown {
   if (!(error instanceof TypeError || error instanceof RangeError)) return error;
   return new UnreadableValueError("the records of the log are inconsistent", { cause: error });

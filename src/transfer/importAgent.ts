@@ -186,7 +186,7 @@ async function endOf(
   return { ...found, target };
 }
 
-/** @throws InvalidArchiveError for a checkpoint in the middle of the copied lines, where only a fork can start. */
+/** @throws InvalidArchiveError for a checkpoint in the middle of the copied lines. Only a fork can start there. */
 function custodyAppend(
   { index, target }: Pick<ForkedLog, "index" | "target">,
   { agentId, move, checkpoint }: ArchiveHeader,

@@ -119,7 +119,11 @@ export interface AgentLlm {
     readonly parameters?: Readonly<Record<string, unknown>> | undefined;
     readonly tools?: readonly ToolRef[] | undefined;
   }): void;
-  /** Calls the model without appending the response. Options for one request. @throws like {@link configure} */
+  /**
+   * Calls the model without appending the response. The options apply only to this request.
+   *
+   * @throws like {@link configure}
+   */
   request(options?: {
     readonly tools?: readonly ToolRef[] | undefined;
     readonly model?: string | undefined;

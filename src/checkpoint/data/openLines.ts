@@ -17,7 +17,10 @@ export function openLineStates(index: LogProjection): LineStates {
   return states;
 }
 
-/** Returns the lane of an open line, or of a needed finished branch, that starts before the index. */
+/**
+ * Returns the lane of a line that starts before the index. The line is open, or a finished branch whose result is
+ * needed.
+ */
 export function unreachedLine(index: LogProjection): number | undefined {
   const isUnreached = (lane: number) => !reachesLine(index, lane);
   const ended = [...neededResults(index)].map(({ line }) => line.lane);

@@ -20,7 +20,7 @@ type CallPosition = readonly [
   within: string | undefined,
 ];
 
-/** The number of ordinals that are tried to find the place of a call by code without a record. */
+/** The number of ordinals that are tried to find the place of a call that code made and that has no record. */
 const mostOrdinals = 1_000;
 
 export interface IdSource {

@@ -64,7 +64,7 @@ function newBytes(length: number): Uint8Array {
   return nodeBuffer?.allocUnsafeSlow(length) ?? new Uint8Array(length);
 }
 
-/** Writes the results of a cipher, which have the size of the given bytes. */
+/** Passes bytes through a cipher in parts. The result has the same size as the bytes. */
 function updateInParts(cipher: NodeCipher, bytes: Uint8Array, into: Uint8Array): void {
   for (let at = 0; at < bytes.length; at += partBytes) into.set(cipher.update(bytes.subarray(at, at + partBytes)), at);
 }

@@ -54,7 +54,10 @@ export interface ListedAgent {
   readonly priority?: number;
   /** The ids of the open requests. */
   readonly requestIds: readonly string[];
-  /** An upper bound of the checkpoints at the last status change, or with `explain` the number. Omitted if unknown. */
+  /**
+   * With `explain`, the number of checkpoints. Otherwise an upper bound from the last status change. Omitted if
+   * unknown.
+   */
   readonly checkpoints?: number;
   /** Pass this as `after` to list the following agents. */
   readonly cursor: string;

@@ -192,7 +192,7 @@ export class AgentRunner {
     }: {
       readonly rest: Rest;
       readonly ours?: RequestedRun;
-      /** The calls that were decided before the first shown pass. Defaults to showing all passes. */
+      /** Call ids. Passes are shown as soon as one of these calls was decided. By default all passes are shown. */
       readonly decided?: readonly string[];
       readonly isFollowing?: boolean;
     },

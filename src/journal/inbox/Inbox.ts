@@ -61,7 +61,7 @@ export class Inbox {
   readonly #logs: KeptLogs<InboxRecord, InboxState>;
   readonly #views: ShapeViews<InboxRecord, InboxState>;
   readonly #listeners = new Map<string, Set<() => void>>();
-  /** The number of receipts of an inbox when a request had received no event, by agent and request. */
+  /** By agent and request: how many receipts the inbox had when the request was last without an event. */
   readonly #unreceived = new Map<string, number>();
   #watch: Promise<LogWatch | undefined> | undefined;
   #arrivals = 0;

@@ -43,12 +43,12 @@ export interface RecordedTimer {
   readonly receipts: number | undefined;
 }
 
-/** The problem of a recorded answer to another request, which the node made earlier in the same place. */
+/** The problem if a recorded answer belongs to another request, which the node made earlier in the same place. */
 const otherQuestion: readonly InputProblem[] = [
   { path: "", expected: "an answer to this question: the recorded answer is to another one, and is not used" },
 ];
 
-/** The recorded answers to requests of the next node, found by place and question, as ids differ between lines. */
+/** The recorded answers to requests of the next node, found by place and question, because ids differ between lines. */
 export class RecordedAnswers {
   readonly #byPlace = new Map<string, AskedBefore>();
   readonly #used = new Set<AskedBefore>();

@@ -17,7 +17,7 @@ export function isToken(text: string): boolean {
   return text.includes(tokenMark) && form.test(text);
 }
 
-/** Returns the bytes with which the encrypted part of each token of an agent starts. */
+/** Each token of an agent has an encrypted part. Returns the bytes with which this part starts. */
 export function startOfTokens(agentId: string): Uint8Array {
   return utf8(`${tokenMark}${toBase64Url(utf8(agentId))}.`);
 }

@@ -188,7 +188,7 @@ function hasKey({ of, key }: PlacedMark, { order, dueAt, status }: AgentSummary)
   return of === dueFolder ? dueAt !== undefined && key === dueKey(dueAt) : key === sortKey(order);
 }
 
-/** Whether the append of a mark is stored or can no longer be stored. */
+/** Whether the append that a mark announces is stored, or can no longer be stored. */
 function isDecided({ position, generation }: Mark, { newest, summary, dropped }: ListedSummary): boolean {
   if (generation === 0 || dropped || newest === undefined || newest > generation) return true;
   return summary !== undefined && summary.position >= position;

@@ -96,7 +96,7 @@ export abstract class LeasedOwnedLog<
 
   /**
    * Copies the appends of another log into this empty log, and adds one more append. Until all are stored, the log
-   * stays empty. A release ends the copy, unless a subclass copies in a turn of its own.
+   * stays empty. A release ends the copy, except in a subclass that locks the log while it copies.
    */
   async receive(received: StoredAppends, last: LastAppend): Promise<void> {
     if (this.damage) throw this.damage;

@@ -19,7 +19,7 @@ export interface NewSchedule extends Pick<
   NewTask,
   "taskName" | "inputRequest" | "priority" | "queue" | "key" | "retries" | "retryDelayMs"
 > {
-  /** The id of the schedule. The id of a task is this id with the time of the tick. */
+  /** The id of the schedule. A task's id consists of this id and the time of the tick. */
   readonly scheduleId: string;
   /** A cron expression of five fields, of six fields with seconds first, or a nickname such as `@daily`. */
   readonly cron: string;

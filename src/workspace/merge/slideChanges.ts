@@ -25,7 +25,7 @@ export function* slideChanges(side: Comparable, other: Comparable): Steps<void> 
   }
 }
 
-/** A group of one text, and the group of the other text between the same unchanged lines. */
+/** A group of changed lines in one text, and the group in the other text that is between the same unchanged lines. */
 class GroupPair {
   readonly group: Group;
   readonly #opposite: Group;

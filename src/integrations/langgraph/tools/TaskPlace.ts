@@ -66,7 +66,10 @@ export interface CallPlace {
   readonly isFirst: boolean;
   /** The first part of the positions of all calls within the same enclosing call. */
   readonly within: string;
-  /** The enclosing call, the caller's id of the call, and the number of earlier calls with the same values. */
+  /**
+   * The enclosing call, the id that the caller gave to the call, and the number of earlier calls for which both are the
+   * same.
+   */
   readonly at: string;
 }
 

@@ -26,8 +26,8 @@ export function newClaim(
 }
 
 /**
- * A reserve file of a few blocks. If the device is full, it is removed so that a deletion can be recorded. Afterwards
- * it is created again.
+ * A reserve file of a few blocks. If the device is full, the reserve is removed so that a deletion can be recorded.
+ * Afterwards the reserve is created again.
  */
 export class DiskReserve {
   readonly #disk: Disk;
