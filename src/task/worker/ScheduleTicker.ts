@@ -1,6 +1,7 @@
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { ScheduleFailure } from "../queue/Schedules.ts";
 import type { TaskManager } from "../queue/TaskManager.ts";
+import { ReportedKeys } from "./ReportedKeys.ts";
 
 /** How often a worker looks for due schedules, in milliseconds. */
 const tickEveryMs = 100;
@@ -8,7 +9,7 @@ const tickEveryMs = 100;
 /** Starts the tasks of due schedules. Looks rarely, because each released task wakes the worker. */
 export class ScheduleTicker {
   readonly #tasks: Pick<TaskManager, "clock" | "schedules">;
-  readonly #reported = new Set<string>();
+  readonly #reported = new ReportedKeys();
   #tickedAt = -Infinity;
 
   constructor(tasks: Pick<TaskManager, "clock" | "schedules">) {
@@ -22,11 +23,6 @@ export class ScheduleTicker {
     if (Math.abs(now - this.#tickedAt) < tickEveryMs) return [];
     this.#tickedAt = now;
     const failures = await schedules.tick();
-    return failures.filter(({ scheduleId, error }) => {
-      const failure = `${scheduleId} ${reasonOf(error)}`;
-      const isNew = !this.#reported.has(failure);
-      this.#reported.add(failure);
-      return isNew;
-    });
+    return failures.filter(({ scheduleId, error }) => this.#reported.add(`${scheduleId} ${reasonOf(error)}`));
   }
 }

@@ -11,6 +11,9 @@ const mostDoublings = 6;
 /** How long a stop request waits for the owner by default. After this time, the task may be claimed again. */
 const stopMs = 30_000;
 
+/** The number of tasks from which on overdue ones are forgotten. */
+const mostTasks = 10_000;
+
 type SeenTask = Readonly<Record<"status" | "updatedAt", string>>;
 
 interface LeftTask {
@@ -42,7 +45,14 @@ export class TaskBackoff {
   add(taskId: string, error: unknown, seen: readonly SeenTask[]): void {
     const tries = (this.#left.get(taskId)?.tries ?? 0) + 1;
     const retryAtMs = this.clock.monotonic() + retryAfterMs(error, tries, this.pollMs);
+    if (this.#left.size >= mostTasks) this.#removeOverdue();
     this.#left.set(taskId, { tries, seen, retryAtMs });
+  }
+
+  /** Forgets tasks whose delay is over. Other workers may have finished or deleted them. */
+  #removeOverdue(): void {
+    const now = this.clock.monotonic();
+    for (const [taskId, { retryAtMs }] of this.#left) if (retryAtMs <= now) this.#left.delete(taskId);
   }
 
   remove(taskId: string): void {

@@ -17,6 +17,7 @@ import {
   workSchema,
   assertDurable,
 } from "./TaskWorkerOptions.ts";
+import { ReportedKeys } from "./ReportedKeys.ts";
 import { isOvertaken, TaskBackoff } from "./TaskBackoff.ts";
 import { Bell } from "./Bell.ts";
 import { StorageWatch } from "./StorageWatch.ts";
@@ -72,7 +73,7 @@ export class TaskWorker implements AsyncDisposable {
    */
   readonly #failures: unknown[] = [];
   /** Reported tasks whose names have no agent here. */
-  readonly #skipped = new Set<string>();
+  readonly #skipped = new ReportedKeys();
   readonly #disposed = new AbortController();
   readonly #lists: TaskLists;
   #takes = 0;
@@ -318,9 +319,7 @@ export class TaskWorker implements AsyncDisposable {
 
   /** Reports a task without an agent once, so that users notice a misspelled name. */
   async #skip(task: ClaimableTask): Promise<void> {
-    if (this.#skipped.has(task.taskId)) return;
-    this.#skipped.add(task.taskId);
-    await this.#report({ ...claimedTask(task), outcome: "skipped" });
+    if (this.#skipped.add(task.taskId)) await this.#report({ ...claimedTask(task), outcome: "skipped" });
   }
 
   /** Returns `undefined` while another task holds one of the files. */
