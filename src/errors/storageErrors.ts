@@ -110,7 +110,9 @@ export class PositionConflictError extends AgentPersistenceError {
   }
 }
 
-/** An operation such as `prune()` deletes data. A three-method storage cannot. The stored state is unchanged. */
+/**
+ * An operation such as `prune()` deletes data, but a three-method storage cannot delete. The stored state is unchanged.
+ */
 export class PruningNotSupportedError extends AgentPersistenceError {
   override readonly code = "pruning_not_supported";
 

@@ -31,8 +31,8 @@ const deepest = 32;
 type Schema = z.core.$ZodType;
 
 /**
- * A part of a schema, and the key of the part's values within the values of the schema. `undefined` if part and schema
- * have the same values.
+ * A part of a schema, and the key at which the values of the schema contain the values of the part. `undefined` if part
+ * and schema have the same values.
  */
 type Part = readonly [key: string | undefined, part: unknown];
 

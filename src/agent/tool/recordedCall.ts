@@ -36,7 +36,12 @@ export function outputSubject(tool: string): string {
   return `the output of tool "${tool}"`;
 }
 
-/** Returns the output of a recorded call. @param next The next step after a lost output. @throws the recorded error */
+/**
+ * Returns the output of a recorded call.
+ *
+ * @param next What to do if the output was lost, for the message.
+ * @throws the recorded error
+ */
 export function replayedOutput(tool: string, call: string, end: RecordedCallEnd, next?: string): unknown {
   const { error, failedCalls, unknown, lost } = end;
   if (error)

@@ -157,7 +157,9 @@ export function mergedAt(
   return point.record.joined ?? checkpoints.get(visitAt(point)[0])?.record.joined;
 }
 
-/** Returns the branches that a checkpoint, or its visit, joined, by key in start order. `undefined` without a join. */
+/**
+ * Returns the branches that joined at a checkpoint or in its visit, by key in start order. `undefined` if none joined.
+ */
 export function joinedBranches(
   index: LogProjection,
   point: CheckpointPoint,

@@ -6,7 +6,10 @@ import { richFromJson, richToJson } from "./richValue.ts";
 /** A stored value: plain JSON unchanged, any other value as an object with a single key that starts with `$`. */
 export type StoredValue = unknown;
 
-/** The content of `$answer`: the visit, number and calling call of a response. `lane` for a joined branch. */
+/**
+ * The content of `$answer`, which refers to a response: the visit, the numbers, and the call that made the request.
+ * `lane` is set for a joined branch.
+ */
 export type AnswerReference = readonly [
   base: number,
   ordinal: number,

@@ -151,7 +151,7 @@ function answerOf(
   return withoutUndefined({ message, usage, finishReason });
 }
 
-/** Returns the visits that have records. A suspended call also has recorded responses and answers. */
+/** Returns the visits that have recorded responses, calls or requests, with repetitions. */
 function recordedVisits({ answers, calls, requests }: AgentState): readonly Visit[] {
   const asked = [...requests.values()].map(({ record }) => record);
   return [...answers.values(), ...calls.values(), ...asked].map(({ visit }) => visit);

@@ -21,7 +21,7 @@ export class Sightings {
     return this.#recent.size + this.#older.size;
   }
 
-  /** Returns for how long an owner is unchanged in milliseconds, or `undefined` if it has changed. */
+  /** Returns the milliseconds for which the owner has been unchanged. `undefined` if the owner has changed. */
   unchangedForMs(agentId: string, seen: string, nowMs: number): number | undefined {
     if (nowMs - this.#turnedAtMs >= longestLeaseMs) {
       [this.#older, this.#recent] = [this.#recent, new Map()];

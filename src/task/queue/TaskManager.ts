@@ -317,7 +317,8 @@ export class TaskManager {
 
   /**
    * Queues dead tasks again, each for one more attempt. Only tasks whose failure is recoverable are queued. Skips
-   * unreadable tasks, and tasks that another process changes or moves at the same time. Returns their ids.
+   * unreadable tasks, and tasks that another process changes or moves at the same time. Returns the ids of the queued
+   * tasks.
    */
   async retryAll(filter: Omit<TaskFilter, "status"> = {}): Promise<string[]> {
     const retried: string[] = [];

@@ -64,7 +64,9 @@ const redactedToken = /\[redacted:[\w-]+\.[\w-]+\.[\w-]+\]/g;
 /** The maximum depth. Deeper values are replaced by a notice, because code that walks them would overflow the stack. */
 const deepest = 200;
 
-/** The length of the shortest secret that a pattern finds, `pwd=123456`, except passwords in addresses before an `@`. */
+/**
+ * Patterns find no shorter secrets than `pwd=123456`. Passwords in addresses, before an `@`, are the only exception.
+ */
 const shortestMatch = 10;
 
 /** The minimum length of object keys that are searched for secrets, because short keys are rarely secrets. */

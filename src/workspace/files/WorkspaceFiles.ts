@@ -273,7 +273,7 @@ function makeFolder(at: string, mode: number): void {
   }
 }
 
-/** Uses a handle of the directory, which need not be readable, so that no target of a link is changed. */
+/** Uses a handle, so that the target of a link is never changed. The directory need not be readable. */
 function setFolderMode(at: string, mode: number): void {
   if (!throughHandles) return chmodSync(`${at}/.`, mode);
   const descriptor = openSync(at, folderFlags | openPath);

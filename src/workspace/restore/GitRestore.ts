@@ -37,7 +37,7 @@ interface LookedAtGit {
   readonly unknown: readonly LeftOutFile[];
 }
 
-/** Restores HEAD and the index to a checkpoint, but only index entries of a command, and no branches. */
+/** Restores HEAD, and the index entries that commands changed, to a checkpoint. Never moves branches. */
 export class GitRestore {
   constructor(
     readonly root: string,
