@@ -67,5 +67,8 @@ function whyOf(output: Output, { status, dueAt, stuck, reason, problem }: Listed
 /** @throws CommandFailure if the text is not a cursor of a list */
 function assertCursor(text: string | undefined): void {
   if (text === undefined || isSummaryOrder(text) || text.startsWith(orderBehindAgents)) return;
-  throw new CommandFailure("usage", `${JSON.stringify(text)} is no cursor: --after takes a "cursor" of list --json.`);
+  throw new CommandFailure(
+    "usage",
+    `${JSON.stringify(text)} is no cursor. Pass a "cursor" that list --json has shown to --after.`,
+  );
 }
