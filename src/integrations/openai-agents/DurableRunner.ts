@@ -286,7 +286,7 @@ export class DurableRunner {
     if (stream) {
       const joined = new JoinedStream(options.signal);
       const done = settled(async (run, request) => {
-        joined.restart();
+        joined.restart(run.loop.runId);
         const streamed = await streamLoop(run, request, joined, onStop);
         if (isStopped(streamed)) refusal.abort(new StreamCancelled());
         refusal.signal.throwIfAborted();

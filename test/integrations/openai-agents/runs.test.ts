@@ -80,6 +80,23 @@ describe("a run of an agent of OpenAI Agents", () => {
     expect(second.finalOutput).toBe("answer 2");
   });
 
+  it("before a joined call shows the events of the new run from their start", async () => {
+    let isDown = true;
+    let answers = 0;
+    const { agent } = desk();
+    agent.model = new FakeModel(() => (isDown ? new Error("overloaded") : [says(`answer ${++answers}`)]));
+    const runner = new DurableRunner({ storage: new InMemoryPersistenceStorageProvider() });
+    await expect(runner.run(agent, "Go.", { agentId: "a" })).rejects.toThrow("overloaded");
+    isDown = false;
+    const options = { agentId: "a", stream: true, whenBusy: "join", unfinished: "finish_first" } as const;
+    const joined = await runner.run(agent, "And again.", options);
+    const texts: string[] = [];
+    for await (const text of joined.toTextStream()) texts.push(text);
+    await joined.completed;
+    expect(texts.join("")).toBe("answer 1answer 2");
+    expect(joined.finalOutput).toBe("answer 2");
+  });
+
   it("is resumed only with its session, and can be resumed after a refusal", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const sessionOf = (sessionId: string) => new PersistenceSession({ storage, sessionId });

@@ -25,7 +25,8 @@ export class JoinedStream {
   #cancelCurrent: () => Promise<void> = async () => {};
 
   readonly #signal: AbortSignal | undefined;
-  readonly #shownCounts: EventCounts = { responses: 0, others: 0 };
+  #runId: string | undefined;
+  #shownCounts: EventCounts = { responses: 0, others: 0 };
   #counts: EventCounts = { responses: 0, others: 0 };
 
   /** @param signal ends the stream without an error, as in the SDK */
@@ -47,8 +48,10 @@ export class JoinedStream {
     await stream.completed;
   }
 
-  /** Call this before the loop runs again from its start. Earlier events are then not shown again. */
-  restart(): void {
+  /** Call this before a loop runs from its start. Earlier events of the same run are then not shown again. */
+  restart(runId: string): void {
+    if (runId !== this.#runId) this.#shownCounts = { responses: 0, others: 0 };
+    this.#runId = runId;
     this.#counts = { responses: 0, others: 0 };
   }
 
