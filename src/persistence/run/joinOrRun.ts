@@ -51,16 +51,16 @@ function carriedOut(turns: AgentTurns, request: RunRequest, carryOut: (turn: Own
     turns.byRun.set(id, own);
   };
   const begun = () => {
-    turns.begin(own);
+    turns.active.add(own);
     return carryOut({ turns, own, announce });
   };
   const turn = whenBusy === "queue" ? turns.inQueue(signal, begun) : Promise.resolve().then(begun);
   const result: Result = turn.finally(() => {
-    turns.end(own);
+    turns.active.delete(own);
     for (const id of announced) turns.byRun.delete(id);
   });
   const own: RunningCall = { result, signal, executes: false, isSameInput: (other) => isSameValue(input, other) };
-  if (whenBusy !== "queue") turns.begin(own);
+  if (whenBusy !== "queue") turns.active.add(own);
   if (runId !== undefined) announce(runId, own.isSameInput);
   return result;
 }
@@ -92,7 +92,7 @@ const turnsByStorage = new WeakMap<object, Map<string, AgentTurns>>();
 
 class AgentTurns {
   readonly byRun = new Map<string, RunningCall>();
-  readonly #active = new Set<RunningCall>();
+  readonly active = new Set<RunningCall>();
   #queueEnd: Promise<unknown> = Promise.resolve();
   #replacingEnd: Promise<unknown> = Promise.resolve();
   #users = 0;
@@ -115,19 +115,11 @@ class AgentTurns {
   }
 
   other(): RunningCall | undefined {
-    return [...this.#active][0];
+    return [...this.active][0];
   }
 
   get hasRun(): boolean {
-    return [...this.#active].some(({ executes }) => executes);
-  }
-
-  begin(call: RunningCall): void {
-    this.#active.add(call);
-  }
-
-  end(call: RunningCall): void {
-    this.#active.delete(call);
+    return [...this.active].some(({ executes }) => executes);
   }
 
   /** Runs `work` after all earlier calls, when no other call runs. @param signal Removes the call from the queue. */
