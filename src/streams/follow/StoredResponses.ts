@@ -2,6 +2,10 @@ import { LinePaths } from "../../checkpoint/data/linePath.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
+import { originOf } from "../../checkpoint/records/lineRecords.ts";
+import type { SnapshotRecord } from "../../checkpoint/records/SnapshotRecord.ts";
+import { validateRecord } from "../../checkpoint/format/validateRecord.ts";
+import { pruningIn } from "../../checkpoint/pruning/liveEntries.ts";
 import { addValueReferences } from "../../checkpoint/records/blobReferences.ts";
 import type { AnswerRecord } from "../../checkpoint/records/callRecords.ts";
 import { answerKey } from "../../checkpoint/records/Visit.ts";
@@ -9,7 +13,7 @@ import { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { initialStatus, statusAfter, statusAtSnapshot, type StatusState } from "../../checkpoint/state/StatusState.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
-import { readAdded } from "../../storage/readEntries.ts";
+import { readAdded, readPaced } from "../../storage/readEntries.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { TextKind } from "./StreamCursor.ts";
 
@@ -32,15 +36,17 @@ export interface StoredResponse {
 export class StoredResponses {
   /** The items of the newest run and, if the log was read from an earlier place, of the runs after that place. */
   readonly items: LogItem[] = [];
-  /** The request ids of the responses. */
-  readonly answered = new Set<string>();
   /** The generation of the newest append. */
   generation = 0;
+  /** The request ids of the responses. */
+  readonly #answered = new Set<string>();
   readonly #log: RecordLog;
   readonly #agentId: string;
-  readonly #paths = new LinePaths(new LogProjection());
+  #paths = new LinePaths(new LogProjection());
   #position = 0;
   #status: StatusState = initialStatus;
+  /** The snapshot at which reading started. `undefined` if the whole log was read. */
+  #start: SnapshotRecord | undefined;
 
   constructor(log: RecordLog, agentId: string) {
     this.#log = log;
@@ -57,14 +63,54 @@ export class StoredResponses {
     return this.items.findLast(({ response }) => !response)?.at ?? [0, 0];
   }
 
-  /** Reads the appends since the last call. @throws CorruptLogError, UnreadableValueError */
-  async read(): Promise<void> {
-    const entries = await readAdded(this.#log, this.#agentId, this.#position);
+  /**
+   * Whether the log has the response to a request. When reading started at a snapshot, the requests of earlier visits
+   * count as well, because only their late chunks can be in a store.
+   */
+  isAnswered(requestId: string): boolean {
+    if (this.#answered.has(requestId)) return true;
+    const base = Number.parseInt(requestId, 10);
+    return (
+      this.#start !== undefined && (base < 0 ? -base < this.#start.nextLane : base < this.#start.checkpoint.version)
+    );
+  }
+
+  /**
+   * Reads the appends since the last call. The first call starts at the newest snapshot if the client needs nothing
+   * before it.
+   *
+   * @param after The position of the client in the log. Defaults to the start of the newest run.
+   * @throws CorruptLogError, UnreadableValueError
+   */
+  async read(after?: number): Promise<void> {
+    const first = this.#position === 0 ? await this.#readRecent(after) : undefined;
+    let entries = first ?? (await readAdded(this.#log, this.#agentId, this.#position));
+    const start = this.#start;
+    if (start && entries.some((entry) => returnsBefore(start, entry))) {
+      this.#start = undefined;
+      this.#paths = new LinePaths(new LogProjection());
+      this.#status = initialStatus;
+      this.items.length = 0;
+      entries = await readAdded(this.#log, this.#agentId, 0);
+    }
     if (entries.length === 0) return;
     const values = await this.#valuesIn(entries);
     for (const entry of entries) this.#add(entry, values);
     this.#position = entries.at(-1)?.position ?? this.#position;
     this.generation = entries.at(-1)?.generation ?? this.generation;
+  }
+
+  /** Returns `undefined` if the whole log must be read. */
+  async #readRecent(after: number | undefined): Promise<readonly Entry[] | undefined> {
+    const entries = await readPaced(this.#log, this.#agentId, { sinceSnapshot: true });
+    const records = entries.flatMap((entry) => entry.records as readonly AgentRecord[]);
+    const snapshot = entries[0]?.records.find((record): record is SnapshotRecord => record.kind === "snapshot");
+    const reaches =
+      after === undefined ? records.some(({ kind }) => kind === "run") : after >= (entries[0]?.position ?? 0);
+    if (!snapshot || snapshot.since || snapshot.checkpoint.visit || !reaches || pruningIn(entries)) return undefined;
+    if (entries.some((entry) => validateRecord(entry) !== undefined)) return undefined;
+    this.#start = snapshot;
+    return entries;
   }
 
   #valuesIn(entries: readonly Entry[]): Promise<AgentLog> {
@@ -82,13 +128,13 @@ export class StoredResponses {
       if (record.kind === "run") this.items.push({ at: [position, ++items] });
       if (record.kind !== "answer") continue;
       const response = this.#responseOf(record, values);
-      this.answered.add(response.requestId);
+      this.#answered.add(response.requestId);
       this.items.push({ at: [position, ++items], response });
     }
   }
 
   #track(record: AgentRecord, generation: number): void {
-    this.#paths.add(record);
+    this.#paths.add(record.kind === "snapshot" ? record.checkpoint : record);
     this.#status =
       record.kind === "snapshot" ? statusAtSnapshot(record) : statusAfter(this.#status, record, generation);
   }
@@ -106,4 +152,14 @@ export class StoredResponses {
       texts: { text: textOf("text"), reasoning: textOf("reasoning") },
     };
   }
+}
+
+/** Returns whether an append moves the agent to a checkpoint before a snapshot, so that its requests are repeated. */
+function returnsBefore(snapshot: SnapshotRecord, { records }: Entry): boolean {
+  const { version } = snapshot.checkpoint;
+  // The other records in the append of the snapshot are part of it.
+  if (records.includes(snapshot)) return false;
+  return (records as readonly AgentRecord[]).some(
+    (record) => record.kind === "lane" && (originOf(record) ?? version) < version,
+  );
 }

@@ -97,7 +97,7 @@ class StreamFollower {
           ms: this.#options.storeTimeoutMs,
           signal: this.#signal,
         });
-        await abortable(this.#signal, () => this.#responses.read());
+        await abortable(this.#signal, () => this.#responses.read(cursor?.log[0]));
         if (isFirst && !this.#begin(cursor)) return;
         yield* this.#fromLog();
         yield* this.#fromStore(entries);
@@ -175,7 +175,7 @@ class StreamFollower {
 
   *#shown({ at = 0, ...chunk }: StoredChunk): Generator<StreamChunk> {
     const { requestId } = chunk;
-    if (this.#responses.answered.has(requestId)) return;
+    if (this.#responses.isAnswered(requestId)) return;
     if (chunk.type === "restart") {
       if (this.#cursor.open.delete(requestId)) yield this.#chunk(chunk);
       return;
