@@ -111,7 +111,7 @@ export class GraphBuilder {
     const always = edges.find(({ when }) => when === undefined);
     if (always)
       this.#refuse(
-        `the edge from "${source}" to "${target}" is never taken, because the edge to "${always.to}" before it has no condition. Add that one last, or give it a condition \`when\`.`,
+        `the edge from "${source}" to "${target}" is never taken, because the edge to "${always.to}" before it has no condition. Add the edge to "${always.to}" last, or give it a condition \`when\`.`,
       );
     const edge = withoutUndefined({ to: target, when: options.when, map: options.map });
     this.#edges.set(source, [...edges, edge]);

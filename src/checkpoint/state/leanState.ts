@@ -3,8 +3,8 @@ import { callOfResult, envelopeKeyOf, resultsIn, type StoredValue, withOutputs }
 import { nextVisitOf, type AgentState } from "./AgentState.ts";
 
 /**
- * Returns a state with messages by value, and only the responses and calls that the next visit or its input need, and all
- * calls since the response in the input. The original records can then be discarded.
+ * Returns a state with less data, so that the original records can be discarded. Messages are by value. Responses and
+ * calls are kept only if the next visit or its input needs them. All calls since the response in the input are kept.
  *
  * @param known An earlier lean state. Messages at the same position in it are already by value.
  */

@@ -40,7 +40,7 @@ export type InboxRecord =
   /** A redo has restored a reverted request. The request gets its event back if no other request has received it. */
   | { readonly kind: "take_again"; readonly request: string }
   /**
-   * At the time of a check, the agent waited for none of the first `events` events, and its log had the replies of all
-   * receipts.
+   * The result of a check: the agent waited for none of the first `events` events, and the agent's log had the replies
+   * of all receipts.
    */
   | { readonly kind: "seen"; readonly events: number };

@@ -216,8 +216,8 @@ const ofStatus: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * Returns the places of a field. The values of a tool call are also at `<tool>.input` and `<tool>.output`, and the input
- * and the output of a run in its status at `input` and `output`.
+ * Returns the places of a field. The values of a tool call are also at `<tool>.input` and `<tool>.output`. The status
+ * of a run has the input and the output of the run at `input` and `output`.
  */
 export function placesOfField(places: Places, key: string, tool?: string): Places {
   const names = [key, ...(ofStatus.get(key) ?? [])];

@@ -11,8 +11,9 @@ const afterSpace = "!";
 const afterDates = ":";
 
 /**
- * Returns the start of the sort key of a task, or `undefined` for a task without a queue and a delay, which has the
- * default. A delayed task sorts by its start time, so that a worker that finds a delayed task can skip all later tasks.
+ * Returns the start of the sort key of a task. `undefined` for a task with neither queue nor delay, which has the
+ * default key. A delayed task sorts by its start time, so that a worker that finds a delayed task can skip all later
+ * tasks.
  *
  * @param createdAt milliseconds since 1970
  */

@@ -27,9 +27,9 @@ const revertSchema = z.object({
  * do not change. Repeating the call has no effect.
  *
  * @throws InvalidInputError
- * @throws GitError if the branch has newer commits, no longer exists, or is checked out in another work tree. Also if
- * the commit has no parent, if it was made on a detached HEAD that has moved, or if a merge, rebase, cherry-pick or
- * revert is in progress. The repository is then unchanged.
+ * @throws GitError if the branch has newer commits, no longer exists, or is checked out in another work tree. Also
+ * thrown if the commit has no parent, if it was made on a detached HEAD that has moved, or if a merge, rebase,
+ * cherry-pick or revert is in progress. The repository is then unchanged.
  */
 export async function revertCommit(root: string, committed: GitCommitResult): Promise<void> {
   checkSchema(revertSchema, { root, committed }, "commit to revert");

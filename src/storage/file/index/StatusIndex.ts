@@ -65,8 +65,8 @@ export class StatusIndex {
   }
 
   /**
-   * Marks the next status of an agent, after `state.json` records the change and before the append. If the index is
-   * being built at the same time, the builder either has created its directory before this check, or reads the updated
+   * Marks the next status of an agent, after `state.json` records the change and before the append. If another process
+   * is building the index, it has created the directory of the index before this check, or it reads the updated
    * `state.json`.
    *
    * @returns whether an index exists.

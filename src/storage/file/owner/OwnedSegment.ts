@@ -35,8 +35,8 @@ export class OwnedSegment {
   }
 
   /**
-   * Rejects if a higher generation exists. If there is a new owner whose segment this listing does not show yet, that
-   * owner still reads all bytes that were synced before the listing, because it publishes its segment before it reads
+   * Rejects if a higher generation exists. This listing may not show the segment of a new owner yet. Such an owner
+   * still reads all bytes that were synced before the listing, because owners publish their segment before they read
    * the log.
    */
   async check(): Promise<readonly number[]> {

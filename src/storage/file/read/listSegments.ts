@@ -23,8 +23,8 @@ interface Others {
 
 /**
  * Lists the segments of an agent and detects missing segments. Without this check, a missing segment would reset the
- * agent to an older state. It is possible because all other files of an agent are created when the segment of their
- * generation is durable, and a segment is removed only when a higher segment exists.
+ * agent to an older state. Two rules make the check possible. All other files of an agent are created only when the
+ * segment of their generation is durable. A segment is removed only when a higher segment exists.
  *
  * @throws CorruptLogError if segments are missing that other files refer to.
  */
