@@ -19,7 +19,7 @@ import type { KnownCalls } from "./findCalls.ts";
  */
 export class EarlierCalls implements KnownCalls {
   readonly calls: Map<string, RecordedCall>;
-  /** Calls whose records are all known. If such a call has no record, it was not made before. */
+  /** Ids of calls that need no further search of the log: if one has no known record, the call was not made before. */
   readonly requested = new Set<string>();
   readonly answers: AgentState["answers"];
   readonly base: ProjectionBase | undefined;

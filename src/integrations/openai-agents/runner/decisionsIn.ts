@@ -81,7 +81,7 @@ function assertOfRun(state: AnyState, records: RunRecords): void {
 }
 
 function otherRun({ agentId }: RunRecords): InvalidInputError {
-  const expected = `expected a RunState of the last run of agent ${quoted(agentId)}, found one that this run did not make. Pass the state of the last result, or call resume(agent, { agentId })`;
+  const expected = `expected a RunState of the last run of agent ${quoted(agentId)}, found a state of another run. Pass the state of the last result, or call resume(agent, { agentId })`;
   return new InvalidInputError("input of a run", [{ path: "", expected }]);
 }
 
