@@ -320,6 +320,18 @@ describe("a key management service", () => {
   });
 });
 
+it("changes no file of an agent whose import it refuses", async () => {
+  const directory = await testDirectory();
+  const storage = encrypted(new FilePersistenceStorageProvider({ directory }), { keys: testKeys("first") });
+  await store(storage, "a", "of a");
+  const before = (await bytesUnder(directory)).toString("latin1");
+  const last = () => Promise.reject(new Error("never called"));
+  await expect(storage.log.receive?.("a", processOwner(), { generation: 1, appends: [] }, last)).rejects.toMatchObject({
+    code: "agent_exists",
+  });
+  expect((await bytesUnder(directory)).toString("latin1")).toBe(before);
+});
+
 it("creates no files when it destroys the key of an unknown agent", async () => {
   const directory = await testDirectory();
   const storage = encrypted(new FilePersistenceStorageProvider({ directory }), { keys: testKeys("first") });

@@ -129,7 +129,9 @@ export class EncryptedRecordLog extends KeyedRecordLog<EncryptedOwnedLog> {
   ): Promise<OwnedLog> {
     assertNoKeyLog(agentId);
     const sha256 = await this.#sha256();
+    let hasKey = false;
     const keyOf = async () => {
+      hasKey = true;
       await this.prepareKey(agentId, owner);
       return this.keyForWriting(agentId);
     };
@@ -139,7 +141,7 @@ export class EncryptedRecordLog extends KeyedRecordLog<EncryptedOwnedLog> {
       const owned = await receive(agentId, owner, appends, (end) => sealed.last(end, last));
       return this.own(agentId, await this.wrap(agentId, owned, sealed.end));
     } catch (error) {
-      await this.#dropUnusedKey(agentId).catch(() => {});
+      if (hasKey) await this.#dropUnusedKey(agentId).catch(() => {});
       throw error;
     }
   }

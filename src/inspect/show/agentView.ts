@@ -104,7 +104,7 @@ function callsInDoubt(shown: Shown): readonly CallView[] {
 function mayBeInDoubt({ log }: AgentIndex, call: IndexedCall): boolean {
   const { outcome } = call;
   if (log.owners.has(call.call) || log.reverted.has(call.call)) return false;
-  const isUnsettled = !outcome || outcome.retry === true || outcome.unknown === true;
+  const isUnsettled = !outcome || (outcome.retry ?? outcome.unknown ?? outcome.late) === true;
   return isUnsettled && callFacts({ ...call, visit: [0, 0] }).effect !== "none";
 }
 

@@ -69,6 +69,7 @@ function callState({ index, owner }: Source, { outcome, generation }: IndexedCal
 function endOf(outcome: OutcomeRecord): CallState {
   if (outcome.suspended) return "waiting";
   if (outcome.unstarted || outcome.retry) return "to_repeat";
+  if (outcome.late) return "in_doubt";
   if (outcome.error) return "failed";
   if (outcome.moved) return "moved";
   if (outcome.unknown) return "unknown";

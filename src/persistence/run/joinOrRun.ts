@@ -6,7 +6,7 @@ import { abortable } from "../../internal/abortable.ts";
 
 type Result = Promise<RunResult<unknown>>;
 
-export type Announce = (runId: string, isSameInput: RunningCall["isSameInput"]) => void;
+export type Announce = (runId: string, isSameInput: AnnouncedRun["isSameInput"]) => void;
 
 export interface OwnTurn {
   readonly turns: AgentTurns;
@@ -36,7 +36,7 @@ function joined(turns: AgentTurns, request: RunRequest): RunningCall | undefined
   const { runId, whenBusy } = runOptionsOf(request);
   const same = runId === undefined ? undefined : turns.byRun.get(runId);
   if (same && !same.isSameInput(input)) throw new RunInputDiffersError(agentId, runId ?? "");
-  return same ?? (whenBusy === "join" ? turns.other() : undefined);
+  return same?.call ?? (whenBusy === "join" ? turns.other() : undefined);
 }
 
 function carriedOut(turns: AgentTurns, request: RunRequest, carryOut: (turn: OwnTurn) => Result): Result {
@@ -47,8 +47,7 @@ function carriedOut(turns: AgentTurns, request: RunRequest, carryOut: (turn: Own
   const announce: Announce = (id, isSameInput) => {
     if (turns.byRun.has(id)) return;
     announced.add(id);
-    own.isSameInput = isSameInput;
-    turns.byRun.set(id, own);
+    turns.byRun.set(id, { call: own, isSameInput });
   };
   const begun = () => {
     turns.active.add(own);
@@ -59,9 +58,9 @@ function carriedOut(turns: AgentTurns, request: RunRequest, carryOut: (turn: Own
     turns.active.delete(own);
     for (const id of announced) turns.byRun.delete(id);
   });
-  const own: RunningCall = { result, signal, executes: false, isSameInput: (other) => isSameValue(input, other) };
+  const own: RunningCall = { result, signal, executes: false };
   if (whenBusy !== "queue") turns.active.add(own);
-  if (runId !== undefined) announce(runId, own.isSameInput);
+  if (runId !== undefined) announce(runId, (other) => isSameValue(input, other));
   return result;
 }
 
@@ -85,13 +84,18 @@ interface RunningCall {
   readonly signal: AbortSignal | undefined;
   /** True once the call executes a run, or has joined a run in another process. */
   executes: boolean;
-  isSameInput: (input: unknown) => boolean;
+}
+
+/** A run that a call executes or waits for. */
+interface AnnouncedRun {
+  readonly call: RunningCall;
+  readonly isSameInput: (input: unknown) => boolean;
 }
 
 const turnsByStorage = new WeakMap<object, Map<string, AgentTurns>>();
 
 class AgentTurns {
-  readonly byRun = new Map<string, RunningCall>();
+  readonly byRun = new Map<string, AnnouncedRun>();
   readonly active = new Set<RunningCall>();
   #queueEnd: Promise<unknown> = Promise.resolve();
   #replacingEnd: Promise<unknown> = Promise.resolve();

@@ -28,7 +28,8 @@ export async function openWhenBusy(
   const { signal } = options;
   const isReplacing = whenBusy === "replace";
   let sawRun = false;
-  // An owner that answers, prunes or rolls back the agent is not stopped.
+  // Does not stop an owner that answers, prunes or rolls back the agent, unless the last run was interrupted: the log
+  // then looks like that of a running agent.
   const watchOwner = async () => {
     const head = await readHead(log, agentId);
     const { rollback, statusState } = head.log.index;

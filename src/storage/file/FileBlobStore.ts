@@ -146,14 +146,16 @@ export class FileBlobStore extends AgentBlobs {
       await super.putNamed(agentId, reference, bytes);
     } catch (error) {
       const isRemoved = error instanceof StorageError && error.reason === "unavailable";
-      if (!isRemoved || !this.#forget(agentId)) throw error;
+      if (!isRemoved) throw error;
+      this.#forget(agentId);
       await super.putNamed(agentId, reference, bytes);
     }
   }
 
   override async copy(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean> {
-    const copy = () => super.copy(fromAgentId, reference, toAgentId);
-    return (await copy()) || (this.#forget(toAgentId) && (await copy()));
+    if (await super.copy(fromAgentId, reference, toAgentId)) return true;
+    this.#forget(toAgentId);
+    return super.copy(fromAgentId, reference, toAgentId);
   }
 
   /**
@@ -168,9 +170,8 @@ export class FileBlobStore extends AgentBlobs {
     deleteOldest(this.#made, mostMade);
   }
 
-  /** Returns whether the directory of the agent was made before. */
-  #forget(agentId: string): boolean {
-    return this.#made.delete(this.folder(agentId).path);
+  #forget(agentId: string): void {
+    this.#made.delete(this.folder(agentId).path);
   }
 }
 

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { utf8 } from "../../internal/bytes.ts";
 import { systemClock } from "../../internal/Clock.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
+import { Pace } from "../../internal/nextTurn.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
@@ -26,6 +27,9 @@ export interface FileStreamStoreOptions {
 
 const optionsSchema = strictOptions(() => ({ directory: nonEmptyString.optional() }));
 const entryName = /^([0-9]+)-([0-9]+)-([0-9]+)\.json$/;
+/** The work of opening a file, compared with reading bytes. */
+const openedBytes = 4_096;
+
 /** The name of an entry's file before it gets its final name. A killed writer can leave such a file. */
 const temporaryName = /^([0-9]+)-.*\.tmp$/;
 
@@ -69,8 +73,10 @@ export class FileStreamStore implements StreamStore {
   async read(streamId: string, after?: StreamPlace): Promise<readonly StreamEntry[]> {
     const folder = this.#folderOf(streamId);
     const entries: StreamEntry[] = [];
+    const pace = new Pace();
     for (const { name, writer, first } of visibleEntries(await this.#entriesIn(folder), after)) {
       const bytes = await this.#disk.readFile(join(folder, name));
+      await pace.after(openedBytes + (bytes?.length ?? 0));
       // Another process has removed it, and the entries before it.
       if (!bytes) entries.length = 0;
       const chunks = bytes && chunksIn(bytes);

@@ -2,6 +2,8 @@ import type { AgentInputItem } from "@openai/agents-core";
 import { expect, test } from "vitest";
 import { InMemoryPersistenceStorageProvider } from "../../../src/index.ts";
 import type { Entry } from "../../../src/storage.ts";
+import { SessionState } from "../../../src/integrations/openai-agents/session/SessionState.ts";
+import type { SessionRecord } from "../../../src/integrations/openai-agents/session/sessionRecords.ts";
 import { SessionStore } from "../../../src/integrations/openai-agents/session/SessionStore.ts";
 
 const says = (content: string): AgentInputItem => ({ role: "user", content });
@@ -61,8 +63,30 @@ test("a call id stays as long as a resumed run can restore its call", async () =
   await store.changeOnce({ type: "replace", items: [says("summary")] }, { run: "b", before: 0 });
   expect(await store.callIds()).toEqual([["own", "provided"]]);
   await store.changeOnce({ type: "replace", items: [says("shorter")] }, { run: "c", before: 0 });
+  await store.prune();
   expect(await store.callIds()).toEqual([]);
   await store.close();
+});
+
+test("a run that replaced an empty session is taken back in the same way after a snapshot", () => {
+  const state = new SessionState();
+  const take = (records: Iterable<SessionRecord>, to: SessionState) => {
+    for (const record of records) to.add(structuredClone(record));
+    return to;
+  };
+  take(
+    [
+      { kind: "splice", at: 0, items: ["a", "b"] },
+      { kind: "progress", run: "r", done: 1, added: [[0, 1]], dropped: [] },
+      { kind: "splice", at: 0, drop: 2, items: ["c"] },
+      { kind: "progress", run: "r", done: 2, added: [[2, 2]], dropped: [[0, 1]] },
+    ],
+    state,
+  );
+  for (const each of [take(state.restate(), new SessionState()), state]) {
+    take(each.progressOf("r").undone(each.items, 0), each);
+    expect(each.items).toEqual([]);
+  }
 });
 
 async function lastRestated({ log }: InMemoryPersistenceStorageProvider) {

@@ -8,6 +8,7 @@ import {
 } from "agent-persistence";
 import { ToolFailedError } from "agent-persistence/errors";
 import type { AgentFeature } from "agent-persistence/feature";
+import { inspect } from "agent-persistence/inspect";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { impatientClock } from "../../agent/impatientClock.ts";
@@ -53,6 +54,10 @@ it.each(logStorages.flatMap((storage) => [true, false].map((inverse) => ({ ...st
     const [late, ...others] = await durable.getToolCallsInDoubt();
     expect([late, others]).toMatchObject([{ toolName: "add", effect: "idempotent" }, []]);
     expect(late).not.toHaveProperty("settled");
+    const view = await inspect(opened()).agent("a");
+    expect(view?.inDoubt).toMatchObject([
+      { tool: "add", state: "in_doubt", undo: inverse ? "possible" : "irreversible" },
+    ]);
     const [start] = await durable.getCheckpoints();
     const report = await durable.rollbackToCheckpoint(start?.checkpointId ?? "none");
     expect(report.reverted.map(({ toolName }) => toolName)).toEqual(inverse ? ["add"] : []);

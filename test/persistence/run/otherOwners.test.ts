@@ -197,3 +197,33 @@ it("does not continue a run with join that stop() has paused", async () => {
   await expect(run).rejects.toMatchObject({ code: "stop_requested" });
   expect(await unfinishedOf(agent)).toEqual(["paused"]);
 });
+
+it("answers a repeated call that has joined and then continued the run of another process", async () => {
+  const open = await fileStorage(soonerClock).open();
+  const [over, started] = [gate(), gate()];
+  let starts = 0;
+  const waiting = asking(async (input, { signal }) => {
+    starts += 1;
+    started.open();
+    const aborted = new Promise<never>((_, reject) =>
+      signal.addEventListener("abort", () => reject(signal.reason as Error)),
+    );
+    await Promise.race([over.opened, aborted]);
+    return `on ${input}`;
+  });
+  const [first, second] = [open(), open()] as [LogPersistenceStorageProvider, LogPersistenceStorageProvider];
+  const one = durableAgent(waiting, first, { clock: soonerClock });
+  const two = durableAgent(waiting, second, { clock: soonerClock });
+  const opens = vi.spyOn(second.log, "open");
+  const dying = new AbortController();
+  const killed = one.run("one", { runId: "one", signal: dying.signal });
+  await started.opened;
+  const joining = two.run("two", { runId: "two", whenBusy: "join" });
+  await until(() => expect(opens.mock.settledResults.map(({ type }) => type)).toContain("rejected"));
+  dying.abort(new Error("dies"));
+  await expect(killed).rejects.toThrow("dies");
+  await until(() => expect(starts).toBe(2));
+  const repeated = two.run("two", { runId: "two", whenBusy: "join" });
+  over.open();
+  expect(await Promise.all([joining, repeated])).toMatchObject([{ output: "on one" }, { output: "on one" }]);
+});

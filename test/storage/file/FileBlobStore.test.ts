@@ -75,6 +75,11 @@ describe("a store of blobs", () => {
     expect(await store.copy("b", other, "a")).toBe(true);
     expect(Buffer.from((await store.get("a", other)) ?? []).toString()).toBe("other");
     expect(await store.copy("b", reference, "a")).toBe(false);
+    await rm(agentPath(directory, "a"), { recursive: true });
+    const texts = ["three", "four", "five"];
+    const stored = await Promise.all(texts.map((text) => store.put("a", 3, Buffer.from(text))));
+    const found = await Promise.all(stored.map((each) => store.get("a", each)));
+    expect(found.map((bytes) => Buffer.from(bytes ?? []).toString())).toEqual(texts);
   });
 
   it("removes the temporary files of earlier owners at the first use of an agent", async () => {

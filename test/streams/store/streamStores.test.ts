@@ -250,3 +250,18 @@ describe("wrong options", () => {
     await expect(postgres.read("a")).rejects.toMatchObject({ code: "storage_failed" });
   });
 });
+
+it("lets other work run while it reads many files", async () => {
+  const store = new FileStreamStore({ directory: await testDirectory() });
+  for (let first = 1; first <= 300; first++) await store.append("a", { writer: 1, first, chunks: ["chunk"] });
+  let turns = 0;
+  let isReading = true;
+  const count = () => {
+    turns += 1;
+    if (isReading) setImmediate(count);
+  };
+  setImmediate(count);
+  expect(await store.read("a")).toHaveLength(300);
+  isReading = false;
+  expect(turns).toBeGreaterThanOrEqual(3);
+});

@@ -72,6 +72,7 @@ export class SessionState {
   }
 
   *restate(): Iterable<SessionRecord> {
+    this.#forgetUnused();
     let at = 0;
     for (const [first, last] of rangesOf(this.#items)) {
       const end = at + last - first + 1;
@@ -109,7 +110,6 @@ export class SessionState {
     if (done === 0) this.#progress.delete(run);
     else this.#progress.set(run, progress);
     this.#removed = [];
-    if (dropped) this.#forgetUnused();
   }
 
   /** Forgets the call ids and the changes that belong to no item. Keeps how far the newest runs have proceeded. */
