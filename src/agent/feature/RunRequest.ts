@@ -12,7 +12,8 @@ import type { RunStateSeed, RecordedRequirements, RunSettings } from "../state/R
 
 /**
  * The behavior of `run` while another run of the agent is in progress, in this process or another one. While another
- * operation owns the agent, such as a rollback, `"reject"` rejects as well, and the other values wait for its end.
+ * operation owns the agent, such as a rollback, `"reject"` rejects as well, and the other values wait for its end. An
+ * interrupted run counts as in progress.
  *
  * - `"reject"`: rejects with AgentBusyError.
  * - `"queue"`: waits until that run has finished, then runs. Calls of one process run in call order. A queued call is
