@@ -1,4 +1,6 @@
+import { NotSerializableError } from "../../errors/storedDataErrors.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
+import { encodeValue } from "../values/valueCodec.ts";
 import type { Message } from "./Message.ts";
 import type { HistoryEdit } from "./LinkedHistory.ts";
 
@@ -81,7 +83,7 @@ export class MessageHistory {
 
   /**
    * Replaces the history. A message that stays keeps its number. Messages are matched first by identity, then by
-   * content.
+   * stored form.
    */
   rewrite(change: (messages: readonly Message[]) => readonly Message[]): void {
     const wanted = change(this.messages);
@@ -174,44 +176,68 @@ function numbersOf(entries: readonly NumberedMessage[]): Map<unknown, number> {
   return new Map(entries.map(({ number, message }) => [message, number]));
 }
 
+type Positions = Map<unknown, number[]>;
+
 /** Matches messages by identity. Starts with the last message, because trimming removes messages at the start. */
 function matchLast(before: readonly NumberedMessage[], wanted: readonly Message[]): (NumberedMessage | undefined)[] {
-  const entries = new Map<Message, NumberedMessage[]>();
-  for (const entry of before) {
-    const same = entries.get(entry.message);
-    if (same) same.push(entry);
-    else entries.set(entry.message, [entry]);
-  }
+  const positions: Positions = new Map();
+  before.forEach(({ message }, at) => addPosition(positions, message, at));
   return wanted
     .toReversed()
-    .map((message) => entries.get(message)?.pop())
+    .map((message) => before[positions.get(message)?.pop() ?? before.length])
     .toReversed();
 }
 
+/** Matches messages in their order. Encodes messages only if a wanted message has no identical message. */
 function matchKept(before: readonly NumberedMessage[], wanted: readonly Message[]): (NumberedMessage | undefined)[] {
-  const positions = new Map<unknown, number[]>();
-  const remember = (key: unknown, at: number) => {
-    const list = positions.get(key);
-    if (list) list.push(at);
-    else positions.set(key, [at]);
-  };
-  before.forEach(({ message }, at) => {
-    remember(message, at);
-    remember(contentKey(message), at);
-  });
+  // Starts with the last message, so the next position of a message is the last in its list.
+  const identical: Positions = new Map();
+  for (let at = before.length - 1; at >= 0; at--) addPosition(identical, before[at]?.message, at);
+  let equal: Positions | undefined;
   let from = 0;
-  const firstOf = (key: unknown) => positions.get(key)?.find((at) => at >= from);
   return wanted.map((message) => {
-    const found = firstOf(message) ?? firstOf(contentKey(message));
-    if (found === undefined) return undefined;
-    from = found + 1;
-    return before[found];
+    let at = nextPosition(identical, message, from);
+    if (at === undefined) {
+      equal ??= positionsByContent(before, new Set(wanted));
+      if (equal.size > 0) at = nextPosition(equal, contentKey(message), from);
+    }
+    if (at === undefined) return undefined;
+    from = at + 1;
+    return before[at];
   });
 }
 
-/** Returns a key that is equal for messages with equal plain content. */
-function contentKey(message: Message): string {
-  return JSON.stringify(message, (_key, value: unknown) => (typeof value === "bigint" ? `${value}n` : value));
+function positionsByContent(before: readonly NumberedMessage[], except: ReadonlySet<Message>): Positions {
+  const positions: Positions = new Map();
+  for (let at = before.length - 1; at >= 0; at--) {
+    const message = before[at]?.message;
+    if (message !== undefined && !except.has(message)) addPosition(positions, contentKey(message), at);
+  }
+  positions.delete(undefined);
+  return positions;
+}
+
+function addPosition(positions: Positions, key: unknown, at: number): void {
+  const list = positions.get(key);
+  if (list) list.push(at);
+  else positions.set(key, [at]);
+}
+
+function nextPosition(positions: Positions, key: unknown, from: number): number | undefined {
+  const list = positions.get(key);
+  let at = list?.at(-1);
+  for (; at !== undefined && at < from; at = list?.at(-1)) list?.pop();
+  return at;
+}
+
+/** Returns a key that is equal for messages with equal stored forms, or `undefined` for a message without one. */
+function contentKey(message: Message): string | undefined {
+  try {
+    return JSON.stringify(encodeValue(message, "a message"));
+  } catch (error) {
+    if (error instanceof NotSerializableError) return undefined;
+    throw error;
+  }
 }
 
 function editsBetween(before: readonly NumberedMessage[], after: readonly NumberedMessage[]): HistoryEditChange[] {
