@@ -141,3 +141,14 @@ export interface HistoryEdit<Entry> {
   readonly insert: readonly Entry[];
   readonly before?: number;
 }
+
+/** Returns ranges without gaps, because the original history can contain trimmed messages with the numbers of a gap. */
+export function numberRanges(numbers: Iterable<number>): HistoryEdit<never>["remove"] {
+  const ranges: [from: number, to: number][] = [];
+  for (const number of [...numbers].sort((a, b) => a - b)) {
+    const last = ranges.at(-1);
+    if (last?.[1] === number - 1) last[1] = number;
+    else ranges.push([number, number]);
+  }
+  return ranges;
+}

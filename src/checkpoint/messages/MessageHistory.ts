@@ -2,7 +2,7 @@ import { NotSerializableError } from "../../errors/storedDataErrors.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { encodeValue } from "../values/valueCodec.ts";
 import type { Message } from "./Message.ts";
-import type { HistoryEdit } from "./LinkedHistory.ts";
+import { type HistoryEdit, numberRanges } from "./LinkedHistory.ts";
 
 /** A message with a permanent number that is unique in the log of its agent. */
 export interface NumberedMessage {
@@ -244,7 +244,7 @@ function editsBetween(before: readonly NumberedMessage[], after: readonly Number
   const kept = new Set(after.map(({ number }) => number));
   const existed = new Set(before.map(({ number }) => number));
   const changes: HistoryEditChange[] = [];
-  let remove = removedRanges(before, kept);
+  let remove: HistoryEditChange["remove"] = numberRanges([...existed].filter((number) => !kept.has(number)));
   for (let at = 0; at < after.length;) {
     const entry = after[at];
     if (!entry || existed.has(entry.number)) {
@@ -260,16 +260,4 @@ function editsBetween(before: readonly NumberedMessage[], after: readonly Number
   }
   if (remove.length > 0) changes.push({ kind: "edit", remove, insert: [] });
   return changes;
-}
-
-/** A removed range can include unused numbers, but no numbers of kept messages. */
-function removedRanges(before: readonly NumberedMessage[], kept: ReadonlySet<number>): [number, number][] {
-  const ranges: [number, number][] = [];
-  let open: [number, number] | undefined;
-  for (const number of before.map((entry) => entry.number).sort((a, b) => a - b)) {
-    if (kept.has(number)) open = undefined;
-    else if (open) open[1] = number;
-    else ranges.push((open = [number, number]));
-  }
-  return ranges;
 }

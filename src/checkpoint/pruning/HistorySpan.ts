@@ -1,4 +1,4 @@
-import { LinkedHistory, type HistoryEdit, type StoredMessage } from "../messages/LinkedHistory.ts";
+import { LinkedHistory, type HistoryEdit, numberRanges, type StoredMessage } from "../messages/LinkedHistory.ts";
 
 export interface HistoryChanges {
   readonly edits: readonly HistoryEdit<StoredMessage>[];
@@ -90,7 +90,7 @@ function lastCommon(history: LinkedHistory, number: number, other: LinkedHistory
 function changesTo(history: LinkedHistory, removed: Iterable<number>, added: ReadonlySet<number>): HistoryChanges {
   const edits: HistoryEdit<StoredMessage>[] = [];
   let appended: readonly StoredMessage[] = [];
-  const remove = rangesOf([...removed].sort(byNumber));
+  const remove = numberRanges(removed);
   if (remove.length > 0) edits.push({ remove, insert: [] });
   for (const { insert, before } of runsOf(history, added))
     if (before === undefined) appended = insert;
@@ -124,16 +124,6 @@ function firstOfRun(history: LinkedHistory, number: number, added: ReadonlySet<n
     before = history.numberBefore(first);
   }
   return first;
-}
-
-function rangesOf(numbers: readonly number[]): (readonly [from: number, to: number])[] {
-  const ranges: [from: number, to: number][] = [];
-  for (const number of numbers) {
-    const last = ranges.at(-1);
-    if (last?.[1] === number - 1) last[1] = number;
-    else ranges.push([number, number]);
-  }
-  return ranges;
 }
 
 function byNumber(a: number, b: number): number {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Message } from "../../../src/checkpoint/messages/Message.ts";
-import { MessageHistory } from "../../../src/checkpoint/messages/MessageHistory.ts";
+import { HistoryFold } from "../../../src/checkpoint/messages/LinkedHistory.ts";
+import { type HistoryChange, MessageHistory } from "../../../src/checkpoint/messages/MessageHistory.ts";
 
 const result = (output: unknown) =>
   ({ role: "tool", content: [{ type: "tool-result", toolCallId: "c1", toolName: "lookUp", output }] }) as Message;
@@ -70,5 +71,41 @@ describe("a rewrite", () => {
     const history = saved(result(() => 1));
     history.rewrite(() => [result("done")]);
     expect(history.messages).toEqual([result("done")]);
+  });
+});
+
+describe("the original history", () => {
+  const user = (content: string): Message => ({ role: "user", content });
+  const all = ["system", "m0", "m1", "m2", "m3", "m4"];
+
+  const trimmed = () => {
+    const history = new MessageHistory();
+    history.append(...all.map(user));
+    history.trim(history.messages.toSpliced(1, 3, user("summary")));
+    return history;
+  };
+
+  const historiesOf = (changes: readonly HistoryChange[]) => {
+    const [live, original] = [new HistoryFold(), new HistoryFold()];
+    for (const change of changes)
+      for (const fold of change.kind === "edit" && change.trim ? [live] : [live, original])
+        if (change.kind === "edit") fold.edit(change);
+        else for (const entry of change.messages) fold.push(entry);
+    return [live, original].map((fold) => fold.entries().map(({ message }) => (message as Message).content));
+  };
+
+  it("keeps the trimmed messages after a rewrite removes live messages around them", () => {
+    const history = trimmed();
+    history.rewrite((messages) => messages.slice(-1));
+    expect(historiesOf(history.takeChanges())).toEqual([["m4"], ["m0", "m1", "m2", "m4"]]);
+  });
+
+  it("loses only the removed messages if messages were replaced by shorter ones", () => {
+    const history = new MessageHistory();
+    history.append(...all.map(user));
+    history.trim(history.messages.with(2, user("short")));
+    history.rewrite((messages) => messages.toSpliced(1, 1).toSpliced(2, 1));
+    const left = ["system", "short", "m3", "m4"];
+    expect(historiesOf(history.takeChanges())).toEqual([left, left.with(1, "m1")]);
   });
 });
