@@ -263,12 +263,12 @@ function assertNew({ agentId, checkpointId, version }: AgentCheckpointData, inde
 
 /** Returns whether the stored forms of two values are equal. A wrong `false` only stores the value twice. */
 function same(a: unknown, b: unknown): boolean {
-  return a === b || (plainJson(a) && plainJson(b) && JSON.stringify(a) === JSON.stringify(b));
+  return Object.is(a, b) || (plainJson(a) && plainJson(b) && JSON.stringify(a) === JSON.stringify(b));
 }
 
 function plainJson(value: unknown): boolean {
   if (value === null || typeof value === "string" || typeof value === "boolean") return true;
-  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0);
   if (typeof value !== "object") return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return (

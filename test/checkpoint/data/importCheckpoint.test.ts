@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { AgentCheckpointData } from "../../../src/checkpoint/data/AgentCheckpointData.ts";
 import { importCheckpoint } from "../../../src/checkpoint/data/importCheckpoint.ts";
+import { foldTo } from "../../../src/checkpoint/state/foldTo.ts";
 import { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
+import { decodeValue } from "../../../src/checkpoint/values/valueCodec.ts";
 import { ValueWriter } from "../../../src/checkpoint/format/ValueWriter.ts";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import { exampleCheckpoint } from "../../../src/testing/conformance/provider/exampleCheckpoint.ts";
@@ -68,6 +70,15 @@ describe("a log made of checkpoints", () => {
     const index = imported([step(1), step(2, end), step(3, { runId: "second" })]);
     expect([index.unfinished, index.run?.run, [...index.runs.keys()]]).toEqual([true, "second", ["first"]]);
   });
+});
+
+it("a log made of checkpoints keeps a change of the sign of zero", () => {
+  const index = imported([
+    step(1, { storage: { sum: 0, deep: [-0], same: -0 } }),
+    step(2, { storage: { sum: -0, deep: [0], same: -0 } }),
+  ]);
+  const stored = [...(foldTo(index)?.storage ?? [])].map(([key, slot]) => [key, decodeValue(slot)] as const);
+  expect(Object.fromEntries(stored)).toEqual({ sum: -0, deep: [0], same: -0 });
 });
 
 describe("branches in a log made of checkpoints", () => {
