@@ -1,4 +1,3 @@
-import { NotSerializableError } from "../../errors/storedDataErrors.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { encodeValue } from "../values/valueCodec.ts";
 import type { Message } from "./Message.ts";
@@ -176,30 +175,30 @@ function numbersOf(entries: readonly NumberedMessage[]): Map<unknown, number> {
   return new Map(entries.map(({ number, message }) => [message, number]));
 }
 
-type Positions = Map<unknown, number[]>;
-
 /** Matches messages by identity. Starts with the last message, because trimming removes messages at the start. */
 function matchLast(before: readonly NumberedMessage[], wanted: readonly Message[]): (NumberedMessage | undefined)[] {
-  const positions: Positions = new Map();
-  before.forEach(({ message }, at) => addPosition(positions, message, at));
+  const positions = positionsBy(before, (message) => message);
   return wanted
     .toReversed()
-    .map((message) => before[positions.get(message)?.pop() ?? before.length])
+    .map((message) => before[positions.get(message)?.pop() ?? -1])
     .toReversed();
 }
 
 /** Matches messages in their order. Encodes messages only if a wanted message has no identical message. */
 function matchKept(before: readonly NumberedMessage[], wanted: readonly Message[]): (NumberedMessage | undefined)[] {
-  // Starts with the last message, so the next position of a message is the last in its list.
-  const identical: Positions = new Map();
-  for (let at = before.length - 1; at >= 0; at--) addPosition(identical, before[at]?.message, at);
-  let equal: Positions | undefined;
+  const same = new Set(wanted);
+  const identical = positionsBy(before, (message) => message);
+  let equal: typeof identical | undefined;
   let from = 0;
+  const next = (positions: number[] = []) => {
+    while ((positions[0] ?? from) < from) positions.shift();
+    return positions[0];
+  };
   return wanted.map((message) => {
-    let at = nextPosition(identical, message, from);
+    let at = next(identical.get(message));
     if (at === undefined) {
-      equal ??= positionsByContent(before, new Set(wanted));
-      if (equal.size > 0) at = nextPosition(equal, contentKey(message), from);
+      equal ??= positionsBy(before, (known) => (same.has(known) ? undefined : contentKey(known)));
+      at = next(equal.get(contentKey(message)));
     }
     if (at === undefined) return undefined;
     from = at + 1;
@@ -207,36 +206,28 @@ function matchKept(before: readonly NumberedMessage[], wanted: readonly Message[
   });
 }
 
-function positionsByContent(before: readonly NumberedMessage[], except: ReadonlySet<Message>): Positions {
-  const positions: Positions = new Map();
-  for (let at = before.length - 1; at >= 0; at--) {
-    const message = before[at]?.message;
-    if (message !== undefined && !except.has(message)) addPosition(positions, contentKey(message), at);
-  }
+/** Returns the positions of the messages by key. Skips the key `undefined`. */
+function positionsBy(
+  entries: readonly NumberedMessage[],
+  keyOf: (message: Message) => unknown,
+): Map<unknown, number[]> {
+  const positions = new Map<unknown, number[]>();
+  entries.forEach(({ message }, at) => {
+    const key = keyOf(message);
+    const list = positions.get(key);
+    if (list) list.push(at);
+    else positions.set(key, [at]);
+  });
   positions.delete(undefined);
   return positions;
 }
 
-function addPosition(positions: Positions, key: unknown, at: number): void {
-  const list = positions.get(key);
-  if (list) list.push(at);
-  else positions.set(key, [at]);
-}
-
-function nextPosition(positions: Positions, key: unknown, from: number): number | undefined {
-  const list = positions.get(key);
-  let at = list?.at(-1);
-  for (; at !== undefined && at < from; at = list?.at(-1)) list?.pop();
-  return at;
-}
-
-/** Returns a key that is equal for messages with equal stored forms, or `undefined` for a message without one. */
+/** Returns a key that is equal for messages with equal stored forms, or `undefined` if the message cannot be stored. */
 function contentKey(message: Message): string | undefined {
   try {
-    return JSON.stringify(encodeValue(message, "a message"));
-  } catch (error) {
-    if (error instanceof NotSerializableError) return undefined;
-    throw error;
+    return JSON.stringify(encodeValue(message, ""));
+  } catch {
+    return undefined;
   }
 }
 
@@ -245,18 +236,13 @@ function editsBetween(before: readonly NumberedMessage[], after: readonly Number
   const existed = new Set(before.map(({ number }) => number));
   const changes: HistoryEditChange[] = [];
   let remove: HistoryEditChange["remove"] = numberRanges([...existed].filter((number) => !kept.has(number)));
-  for (let at = 0; at < after.length;) {
-    const entry = after[at];
-    if (!entry || existed.has(entry.number)) {
-      at++;
-      continue;
-    }
-    let end = at;
-    while (end < after.length && !existed.has(after[end]?.number ?? 0)) end++;
-    const next = after[end];
-    changes.push({ kind: "edit", remove, insert: after.slice(at, end), ...(next && { before: next.number }) });
+  for (let at = 0; at < after.length; at++) {
+    const from = at;
+    while (at < after.length && !existed.has(after[at]?.number ?? 0)) at++;
+    if (at === from) continue;
+    const next = after[at];
+    changes.push({ kind: "edit", remove, insert: after.slice(from, at), ...(next && { before: next.number }) });
     remove = [];
-    at = end;
   }
   if (remove.length > 0) changes.push({ kind: "edit", remove, insert: [] });
   return changes;

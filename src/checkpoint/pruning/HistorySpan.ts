@@ -103,7 +103,7 @@ function* runsOf(
   added: ReadonlySet<number>,
 ): Generator<{ readonly insert: readonly StoredMessage[]; readonly before: number | undefined }> {
   const seen = new Set<number>();
-  for (const number of [...added].sort(byNumber)) {
+  for (const number of [...added].sort((a, b) => a - b)) {
     if (seen.has(number)) continue;
     const insert: StoredMessage[] = [];
     let before: number | undefined;
@@ -124,8 +124,4 @@ function firstOfRun(history: LinkedHistory, number: number, added: ReadonlySet<n
     before = history.numberBefore(first);
   }
   return first;
-}
-
-function byNumber(a: number, b: number): number {
-  return a - b;
 }
