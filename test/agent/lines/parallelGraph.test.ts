@@ -184,7 +184,7 @@ describe("a parallel node", () => {
     ["undefined in place of a node", /"all" is given undefined/, (g) => g.each("all", undefined as never, String)],
     [
       "a node twice",
-      /branch "b" of "both" is "a", which is a branch of "both" already.*another node/,
+      /branch "b" of "both" is "a", which is already a branch of "both".*another node/,
       (g) => {
         const a = pass(g, "a");
         g.parallel("both", { a, b: a }, first);
@@ -192,7 +192,7 @@ describe("a parallel node", () => {
     ],
     [
       "a node that is a branch of another",
-      /"all" is "a", which is a branch of "both" already/,
+      /"all" is "a", which is already a branch of "both"/,
       (g) => {
         const a = pass(g, "a");
         g.parallel("both", { a }, first);
