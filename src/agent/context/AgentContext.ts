@@ -98,7 +98,10 @@ export interface AgentContext {
 
 /** The message history and the model. */
 export interface AgentLlm {
-  /** The history as a frozen snapshot. */
+  /**
+   * The history as a frozen snapshot. Do not change maps, sets, dates or bytes in its messages. Use
+   * {@link AgentLlm.rewrite}.
+   */
   readonly messages: readonly Message[];
   /**
    * Appends messages to the history.

@@ -1,4 +1,7 @@
-/** A message in the format of the AI SDK. Messages are never changed: the runtime keeps frozen copies. */
+/**
+ * A message in the format of the AI SDK. The runtime keeps frozen copies. Maps, sets, dates and bytes cannot be frozen
+ * and are shared, so do not change them. Replace the message.
+ */
 export type Message =
   | { readonly role: "system"; readonly content: string }
   | { readonly role: "user"; readonly content: string | readonly ContentPart[] }
