@@ -14,7 +14,7 @@ export class BranchesChangedError extends AgentPersistenceError {
     readonly keys: readonly string[],
   ) {
     super(
-      `Node "${nodeId}" started the branches ${quotedList(missing)}, but its items now have the keys ${quotedList(keys) || "(empty)"}. ` +
+      `Node "${nodeId}" no longer has its started branches ${quotedList(missing)}. It now has the branches ${quotedList(keys) || "(none)"}. ` +
         `The key of an item must not change between attempts, so derive it only from the item. ` +
         `Restore the earlier keys and resume. Or discard the results of the branches: ` +
         `persistence(agent).agent(${quoted(agentId)}).setExecutionPoint({ nodeId: ${quoted(nodeId)}, input }).`,

@@ -1,6 +1,4 @@
-/**
- * Matches call ids that start with a dash. This is one of 64 ids. Call ids have 22 characters, more than any option.
- */
+/** Matches call ids that start with a dash, one of 64. They have 22 characters. No option is that long. */
 const dashedId = /^-[\w-]{21}$/;
 /** A character that process arguments cannot contain. */
 const mark = "\0";

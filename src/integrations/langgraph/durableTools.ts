@@ -31,8 +31,9 @@ const attempts = new TaskAttempts();
 
 /**
  * Wraps LangChain tools so that their calls are recorded in the thread of the graph. If a node runs again after a
- * crash, an interrupt or a failure, its calls return the recorded results, and the tools do not run again. Call the
- * tools in nodes, or pass them to a `ToolNode` or an agent of a graph with this checkpointer. Each call receives an id
+ * crash, an interrupt or a failure, its calls return the recorded results, and the tools do not run again.
+ * Compile the graph with the given checkpointer. Call the tools in its nodes, or pass them to its `ToolNode` or agent.
+ * Each call receives an id
  * in `config.configurable.idempotency_key`. A repeated call receives the same id.
  *
  * @example

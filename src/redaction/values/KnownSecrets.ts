@@ -4,7 +4,7 @@ import { parsedJson } from "../../internal/parsedJson.ts";
 
 /** Shorter secrets are redacted only at their paths, because they also occur in unrelated texts. */
 const shortestSecret = 6;
-/** The characters and the texts that a process remembers of an agent. */
+/** The maximum numbers of characters and of texts that a process remembers for an agent. */
 const mostCharacters = 16 * 1024 * 1024;
 const mostTexts = 200_000;
 /** The characters of the secrets that a record stores. */

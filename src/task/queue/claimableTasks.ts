@@ -18,7 +18,8 @@ export interface ClaimableTask {
   readonly taskId: string;
   readonly taskName: string;
   /**
-   * `in_progress`: the process ended before the task ended. `waiting`: the wait has expired. `failed`: a retry is due.
+   * Why the task has no owner. `in_progress`: its process ended before the task did. `waiting`: its wait has expired.
+   * `failed`: its retry is due.
    */
   readonly status: "queued" | "in_progress" | "waiting" | "failed";
   readonly priority: number;

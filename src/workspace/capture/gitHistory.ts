@@ -6,7 +6,7 @@ import { type FileNote, fileNoteOf } from "../files/FileNote.ts";
 export interface GitHistory {
   /** Omitted if no command checked out another branch or commit. */
   readonly head?: HeadHistory;
-  /** The branches that commands moved while they were checked out. */
+  /** The checked-out branches that commands moved. */
   readonly moved: ReadonlyMap<string, MovedBranch>;
   /** The entries that commands changed, by path. */
   readonly index: ReadonlyMap<string, EntryHistory>;

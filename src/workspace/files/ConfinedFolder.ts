@@ -50,7 +50,7 @@ export class ConfinedFolder {
   /**
    * Runs an action with the location of a file.
    *
-   * @param path in the form of `relativePath`
+   * @param path a path that `relativePath` returned
    * @param made called with each created directory. If it is omitted, a missing directory is an error.
    * @throws PathNotAllowedError if the path contains a link
    * @throws FileAccessError

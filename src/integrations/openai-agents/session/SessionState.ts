@@ -144,7 +144,7 @@ interface RunStep {
   /** The progress of the run before the step. */
   readonly from: number;
   readonly done: number;
-  /** The numbers of the added items. */
+  /** The item number of each added item. */
   readonly added: readonly number[];
   readonly dropped?: readonly number[] | undefined;
   /** The removed items. Omitted after a pruning, and after another run or a caller has replaced all items. */
