@@ -5,6 +5,11 @@ import { type LinePoint, type Reached, reachedFrom } from "./reachedFrom.ts";
 /** A stored structure. Earlier versions stored a graph without schemas and tools. */
 export type StoredStructure = GraphStructure | CodeStructure;
 
+interface Schemas {
+  readonly input?: string | undefined;
+  readonly output?: string | undefined;
+}
+
 type Facts = ReadonlyMap<string, string>;
 
 /**
@@ -66,30 +71,32 @@ interface Within {
 
 function addGraph(facts: Map<string, string>, graph: GraphStructure, within: Within): void {
   const { of, prefix, reached } = within;
-  const { input, output, nodes, edges } = graph;
+  const { output, nodes, edges } = graph;
   const subject = prefix === "" ? "the strategy" : `subgraph "${prefix.slice(0, -1)}"`;
-  if (input !== undefined && (!reached || reached.sources.has(`${prefix}start`)))
-    facts.set(`${of}the input schema of ${subject}`, input);
-  if (output !== undefined) facts.set(`${of}the output schema of ${subject}`, output);
+  const starts = !reached || reached.sources.has(`${prefix}start`);
+  addSchemas(facts, starts ? graph : { output }, subject, of);
   for (const node of nodes) addNode(facts, node, within);
   for (const edge of edges)
     if (!reached || reached.sources.has(prefix + edge.from)) facts.set(of + edgeFact(edge, prefix), "");
 }
 
+function addSchemas(facts: Map<string, string>, { input, output }: Schemas, subject: string, of: string): void {
+  if (input !== undefined) facts.set(`${of}the input schema of ${subject}`, input);
+  if (output !== undefined) facts.set(`${of}the output schema of ${subject}`, output);
+}
+
 function edgeFact({ from, to, ordinal, conditional, mapped }: EdgeStructure, prefix: string): string {
-  const traits = [conditional ? "with a condition" : "", mapped ? "with a mapping" : ""]
-    .filter((trait) => trait !== "")
-    .join(" and ");
-  return `edge ${ordinal + 1} from "${prefix}${from}" to "${prefix}${to}"${traits === "" ? "" : ` ${traits}`}`;
+  const condition = conditional ? " with a condition" : "";
+  const mapping = mapped ? `${condition && " and"} with a mapping` : "";
+  return `edge ${ordinal + 1} from "${prefix}${from}" to "${prefix}${to}"${condition}${mapping}`;
 }
 
 function addNode(facts: Map<string, string>, node: NodeStructure, { of, prefix, reached }: Within): void {
   const path = prefix + node.name;
   if (reached && !reached.nodes.has(path) && !reached.around.has(path)) return;
   facts.set(`${of}node "${path}"`, "");
-  const { graph, parallel, input, output } = node;
-  if (input !== undefined) facts.set(`${of}the input schema of node "${path}"`, input);
-  if (output !== undefined) facts.set(`${of}the output schema of node "${path}"`, output);
+  const { graph, parallel } = node;
+  addSchemas(facts, node, `node "${path}"`, of);
   if (graph) addGraph(facts, graph, { of, prefix: `${path}/`, reached });
   if (parallel) for (const fact of parallelFacts(path, prefix, parallel)) facts.set(of + fact, "");
 }

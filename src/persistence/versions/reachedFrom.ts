@@ -69,13 +69,12 @@ class Walk implements Reached {
     for (const { from, to } of graph?.edges ?? ([] as readonly EdgeStructure[])) {
       if (from !== name) continue;
       if (to !== "finish") this.#node(prefix + to);
-      else if (prefix !== "") this.#leave(prefix.slice(0, -1));
+      else if (prefix !== "") {
+        const subgraph = prefix.slice(0, -1);
+        this.around.add(subgraph);
+        this.#source(subgraph);
+      }
     }
-  }
-
-  #leave(subgraph: string): void {
-    this.around.add(subgraph);
-    this.#source(subgraph);
   }
 
   #graphAround(path: string): {
