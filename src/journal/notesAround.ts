@@ -28,11 +28,7 @@ export function notesToRedo(index: LogProjection, { target, base }: RollbackGoal
 }
 
 /** Returns the notes of a key in the run of a checkpoint, on all lanes, oldest first. Reverted notes are omitted. */
-export function notesOfRun(
-  index: LogProjection,
-  { runId }: Pick<CheckpointPoint, "runId">,
-  key: string,
-): readonly NoteRecord[] {
+export function notesOfRun(index: LogProjection, { runId }: CheckpointPoint, key: string): readonly NoteRecord[] {
   return notesWhere(index, key, (lane) => index.lanes.get(lane)?.runId === runId);
 }
 
@@ -55,7 +51,8 @@ function notesWhere(
 /**
  * Returns the paths of files that a run changed and that were not reverted, each once, sorted.
  *
- * @param after Earlier entries are not read, unless the run has entries up to this position. 0 reads the whole log.
+ * @param after The position after which the log contains only this run. Earlier entries are not read. 0 reads the whole
+ * log.
  */
 export async function changedFiles(
   log: RecordLog,
@@ -64,11 +61,8 @@ export async function changedFiles(
   after: number,
 ): Promise<readonly string[]> {
   const stored = await AgentLog.read(log, agentId, { after }, ({ kind }) => kind === "note");
-  const { lanes, needsWhole } = stored.index;
-  const begins = [...lanes.values()].find((lane) => lane.runId === runId)?.record.keep ?? "all";
-  // A run whose first lane here keeps all began earlier, or is a branch.
-  if (after > 0 && (needsWhole || begins === "all")) return changedFiles(log, agentId, runId, 0);
-  const changes = notesOfRun(stored.index, { runId }, fileNoteKey);
+  const { lanes } = stored.index;
+  const changes = notesWhere(stored.index, fileNoteKey, (lane) => after > 0 || lanes.get(lane)?.runId === runId);
   const files = summarizeFileChanges(changes.flatMap(({ value }) => fileChangesIn(stored.readValue(value))));
   return Object.values(files)
     .flatMap((changed: readonly FileChange[]) => changed.map(({ path }) => path))

@@ -1,4 +1,12 @@
-import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, type PromptExecutor, tool } from "agent-persistence";
+import {
+  AIAgent,
+  InMemoryPersistenceStorageProvider,
+  Persistence,
+  persistence,
+  type PromptExecutor,
+  strategy,
+  tool,
+} from "agent-persistence";
 import {
   attachStream,
   InMemoryStreamStore,
@@ -134,6 +142,43 @@ describe("a client of a run", () => {
     await run;
     expect([...(await reader(streams(agent).attach("a", { after: inside })).rest()).texts.values()]).toEqual(["f"]);
     expect([...(await reader(streams(agent).attach("a", { after })).rest()).texts.values()]).toEqual(["cd", "ef"]);
+  });
+
+  it("continues after its position in a visit with a snapshot", async () => {
+    const model = new WrittenModel();
+    const [storage, store] = [new InMemoryPersistenceStorageProvider(), new CountedStore()];
+    const snapshots = async () => {
+      const kinds: string[] = [];
+      for await (const { records } of storage.log.read("a")) kinds.push(...records.map(({ kind }) => kind));
+      return kinds.filter((kind) => kind === "snapshot").length;
+    };
+    const long = strategy<string, string>("long", (graph) => {
+      const work = graph.node("work", async (input: string, context) => {
+        for (let note = 0; note < 4_000; note++) persistence(context).note({ key: "k", value: "y".repeat(300) });
+        await persistence(context).createCheckpoint({ nodeId: "work", lastInput: input });
+        await expect.poll(snapshots).toBeGreaterThan(0);
+        await context.llm.request();
+        await context.llm.request();
+        return "done";
+      });
+      graph.edge(graph.start, work);
+      graph.edge(work, graph.finish);
+    });
+    const agent = new AIAgent({ llmModel: "m", promptExecutor: model, strategy: long })
+      .install(Persistence, { storage })
+      .install(Streams, { store, batchChunks: 1 });
+    const run = agent.run("go", { agentId: "a" });
+    (await model.request(0)).end();
+    (await model.request(1)).write("a");
+    const client = reader(attachStream({ storage, store }, "a"));
+    const after = (await client.next())?.position;
+    await client.leave();
+    (await model.request(1)).write("b");
+    const late = reader(attachStream({ storage, store }, "a", { after }));
+    expect(await late.next()).toMatchObject({ text: "b" });
+    await late.leave();
+    (await model.request(1)).end();
+    await run;
   });
 
   it("without a position sees the run in progress, and no finished one", async () => {

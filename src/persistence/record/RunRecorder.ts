@@ -326,7 +326,7 @@ export class RunRecorder {
       structure: this.structure,
       checkpointId: head?.id ?? "",
       parent: before.parent ?? this.#from.origin,
-      first: before.parent === undefined && record.status === undefined,
+      first: before.unsaved.some(({ kind }) => kind === "lane"),
       status: before.unsaved.reduce(
         (status, each) => statusAfter(status, each, journal.generation),
         journal.statusState,

@@ -23,8 +23,10 @@ export interface OwnTurn {
  */
 export function joinOrRun(storage: object, request: RunRequest, carryOut: (turn: OwnTurn) => Result): Result {
   return AgentTurns.with(storage, request.agentId, async (turns) => {
+    const { runId } = runOptionsOf(request);
     for (let other = joined(turns, request); other; other = joined(turns, request)) {
-      const result = await resultOf(other, request.options.signal);
+      const isOfRun = turns.byRun.get(runId ?? "")?.call === other;
+      const result = await resultOf(other, isOfRun, request.options.signal);
       if (result) return result;
     }
     return carriedOut(turns, request, carryOut);
@@ -68,11 +70,19 @@ function runOptionsOf({ kind, options }: RunRequest): Pick<RunOptions, "runId" |
   return kind === "run" ? (options as RunOptions) : {};
 }
 
-/** Returns the result of another call. `undefined` if its caller aborted, or it did not execute the run. */
-async function resultOf(other: RunningCall, ours: AbortSignal | undefined): Promise<RunResult<unknown> | undefined> {
+/**
+ * Returns the result of another call. `undefined` if its caller aborted, or it did not execute the run.
+ *
+ * @param isOfRun - whether it is a call of the same run, whose recorded result also counts.
+ */
+async function resultOf(
+  other: RunningCall,
+  isOfRun: boolean,
+  ours: AbortSignal | undefined,
+): Promise<RunResult<unknown> | undefined> {
   try {
     const result = await unlessAborted(ours, other.result);
-    return other.executes ? result : undefined;
+    return isOfRun || other.executes ? result : undefined;
   } catch (error) {
     if (ours?.aborted || (other.executes && !other.signal?.aborted)) throw error;
     return undefined;

@@ -286,20 +286,20 @@ const resultsSchema: z.ZodType = z.array(z.unknown());
 function completionData(
   { participants, log }: PersistenceSetup,
   journal: Journal,
-  { recording }: RunRecorder,
+  { run: { run: runId }, recording }: RunRecorder,
   verify: ((output: unknown) => readonly unknown[] | PromiseLike<readonly unknown[]>) | undefined,
 ): ((output: unknown) => Promise<CompletionData>) | undefined {
   const changesFiles = participants.some(({ key }) => key === fileNoteKey);
   if (!verify && !changesFiles) return undefined;
   const { writer, agentId } = journal;
-  // A resumed run includes the changes that earlier owners noted, since the end of the run before.
-  const after = recording ? ([...journal.runs.entries()].at(-1)?.[1][1] ?? 0) : journal.position;
+  // For a resumed run, include changes that earlier owners noted.
+  const after = recording ? 0 : journal.position;
   return async (output) => {
     const results = verify && (checkSchema(resultsSchema, await verify(output), "verification") as readonly unknown[]);
     await journal.durable();
     // A rollback can have continued an earlier run.
-    const { run } = journal.statusState;
-    const files = run && changesFiles ? await changedFiles(log, agentId, run.run, after) : [];
+    const { run = runId } = journal.statusState.run ?? {};
+    const files = changesFiles ? await changedFiles(log, agentId, run, run === runId ? after : 0) : [];
     return {
       ...(results && { verification: results.map((result) => writer.value(result, "a verification result")) }),
       ...(files.length > 0 && { files: writer.value(files, "the files that the run changed") }),

@@ -106,8 +106,11 @@ export class StoredResponses {
     const records = entries.flatMap((entry) => entry.records as readonly AgentRecord[]);
     const snapshot = entries[0]?.records.find((record): record is SnapshotRecord => record.kind === "snapshot");
     const reaches =
-      after === undefined ? records.some(({ kind }) => kind === "run") : after >= (entries[0]?.position ?? 0);
-    if (!snapshot || snapshot.since || snapshot.checkpoint.visit || !reaches || pruningIn(entries)) return undefined;
+      after === undefined ? records.some(({ kind }) => kind === "run") : after > (entries[0]?.position ?? 0);
+    // A snapshot with `nextVersion` can be from within a visit.
+    if (!snapshot || snapshot.since || snapshot.nextVersion !== undefined || snapshot.checkpoint.visit)
+      return undefined;
+    if (!reaches || pruningIn(entries)) return undefined;
     if (entries.some((entry) => validateRecord(entry) !== undefined)) return undefined;
     this.#start = snapshot;
     return entries;

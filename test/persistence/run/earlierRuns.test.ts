@@ -1,9 +1,10 @@
-import { persistence, strategy, tool } from "agent-persistence";
+import { type AgentContext, persistence, strategy, tool } from "agent-persistence";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { CountedFiles } from "../support/CountedFiles.ts";
 import { durableAgent } from "../support/durableAgent.ts";
 import { forgeConversation } from "../support/forgedConversation.ts";
+import { memory } from "../support/storages.ts";
 
 const book = tool({
   name: "book",
@@ -37,4 +38,26 @@ test("the notes of the last run are read without the records of earlier runs", a
   const { recordsRead: least } = await few.files.count(() => readNotes(few));
   const { recordsRead: most } = await many.files.count(() => readNotes(many));
   expect(most).toBeLessThan(least + 20);
+});
+
+test("a branch of the first saved node reads the notes of earlier nodes", async () => {
+  let found: readonly unknown[] = [];
+  const branching = strategy<string, string>("branching", (graph) => {
+    const first = graph.node("first", async (input: string, context: AgentContext) => {
+      persistence(context).note({ key: "seats", value: "1A" });
+      for (let note = 0; note < 1_000; note++) persistence(context).note({ key: "other", value: "y".repeat(300) });
+      return input;
+    });
+    const branch = graph.node("branch", async (input: string, context: AgentContext) => {
+      found = await persistence(context).getNotes("seats");
+      return input;
+    });
+    const both = graph.parallel("both", { branch }, () => "done");
+    graph.edge(graph.start, first);
+    graph.edge(first, both);
+    graph.edge(both, graph.finish);
+  });
+  const storage = (await memory.open())();
+  await durableAgent(branching, storage, { automatic: false }).run("go");
+  expect(found).toEqual(["1A"]);
 });

@@ -5,7 +5,8 @@ import {
   type PersistenceStorageProvider,
   type PromptExecutor,
 } from "agent-persistence";
-import { describe, expect, it } from "vitest";
+import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
+import { describe, expect, it, vi } from "vitest";
 import { logStorages, storages } from "../support/storages.ts";
 
 /** A model that answers when it is told to, and counts. */
@@ -81,6 +82,15 @@ describe.each(logStorages)("$name: a runId that is running in this process", (st
     expect(await Promise.all([first, second, third])).toEqual([result, result, result]);
     expect(model.asked()).toBe(1);
     expect(await agent.run("one", { runId: "r" })).toEqual(result);
+  });
+
+  it("opens the agent once for concurrent calls that get the recorded result", async () => {
+    const provider = (await storage.open())() as LogPersistenceStorageProvider;
+    await agentOn(provider, failing(0)).run("one", { runId: "r" });
+    const opens = vi.spyOn(provider.log, "open");
+    const calls = Array.from({ length: 20 }, () => agentOn(provider, failing(0)).run("one", { runId: "r" }));
+    expect(new Set((await Promise.all(calls)).map(({ runId }) => runId))).toEqual(new Set(["r"]));
+    expect(opens.mock.calls).toHaveLength(1);
   });
 
   it("gives a second call the error of the first, and is retried by the next call", async () => {
