@@ -39,10 +39,16 @@ const deeds: Readonly<Record<string, Deed>> = {
   "the destruction of a key": { act: (storage) => destroyKey(storage, "a"), after: "key_missing" },
 };
 
-async function fill({ log }: Storage): Promise<void> {
-  const owned = await log.open("a", processOwner());
+/** Fills an agent and its inbox, which have separate keys. */
+async function fill(storage: Storage): Promise<void> {
+  await fillLog(storage, "inbox:a");
+  await fillLog(storage, "a");
+}
+
+async function fillLog({ log }: Storage, agentId: string): Promise<void> {
+  const owned = await log.open(agentId, processOwner());
   for (const value of texts) {
-    const reference = await log.blobs.put("a", owned.generation, new TextEncoder().encode(value));
+    const reference = await log.blobs.put(agentId, owned.generation, new TextEncoder().encode(value));
     await owned.append({ id: `x-${value}`, records: [{ kind: "example", value, reference } as never] }, owned.position);
   }
   await owned.release();
