@@ -10,12 +10,15 @@ import { busyDesk } from "./busyDesk.ts";
 const [directory = "", whenBusy = ""] = process.argv.slice(2);
 const print = (line: object) => writeSync(1, `${JSON.stringify(line)}\n`);
 
+/** A call that waits has looked at the run of the other owner before its second attempt. */
+const tellsAt = whenBusy === "join" || whenBusy === "queue" ? 2 : 1;
+
 /** A log that tells when another owner holds its agent. */
 function telling(log: RecordLog): RecordLog {
-  let isTold = false;
+  let refusals = 0;
   const open: RecordLog["open"] = (...args) =>
     log.open(...args).catch((error: unknown) => {
-      if (error instanceof AgentBusyError && !isTold) print({ busy: (isTold = true) });
+      if (error instanceof AgentBusyError && ++refusals === tellsAt) print({ busy: true });
       throw error;
     });
   const get = (target: RecordLog, key: PropertyKey): unknown => {
