@@ -6,7 +6,7 @@ import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import type { NoteRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { RollbackGoal } from "./planRollback.ts";
 import type { Note } from "./RollbackParticipant.ts";
-import { type FileChange, fileChangesIn, fileNoteKey, summarizeFileChanges } from "../checkpoint/data/FileChange.ts";
+import { fileChangesIn, fileNoteKey, summarizeFileChanges } from "../checkpoint/data/FileChange.ts";
 
 /** Returns the notes of a key in the history of a checkpoint that are not reverted, oldest first. */
 export function notesBefore(index: LogProjection, target: CheckpointPoint, key: string): readonly NoteRecord[] {
@@ -60,11 +60,16 @@ export async function changedFiles(
   runId: string,
   after: number,
 ): Promise<readonly string[]> {
-  const stored = await AgentLog.read(log, agentId, { after }, ({ kind }) => kind === "note");
+  const stored = await AgentLog.read(
+    log,
+    agentId,
+    { after },
+    (record) => "key" in record && record.key === fileNoteKey,
+  );
   const { lanes } = stored.index;
   const changes = notesWhere(stored.index, fileNoteKey, (lane) => after > 0 || lanes.get(lane)?.runId === runId);
-  const files = summarizeFileChanges(changes.flatMap(({ value }) => fileChangesIn(stored.readValue(value))));
-  return Object.values(files)
-    .flatMap((changed: readonly FileChange[]) => changed.map(({ path }) => path))
-    .toSorted();
+  const { modified, created, deleted } = summarizeFileChanges(
+    changes.flatMap(({ value }) => fileChangesIn(stored.readValue(value))),
+  );
+  return [...modified, ...created, ...deleted].map(({ path }) => path).toSorted();
 }

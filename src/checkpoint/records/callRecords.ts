@@ -100,3 +100,8 @@ export function asksFor({ message }: AnswerRecord, calls: ReadonlySet<string>): 
   if (!Array.isArray(content)) return false;
   return content.some((part: { readonly toolCallId?: unknown }) => calls.has(String(part.toolCallId)));
 }
+
+/** Returns whether the outcome of a call is unknown and was not settled with an output or an error. */
+export function isUnsettled(outcome: OutcomeRecord | undefined): boolean {
+  return !outcome || !!(outcome.retry ?? outcome.unknown ?? outcome.late);
+}

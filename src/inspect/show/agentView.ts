@@ -6,6 +6,7 @@ import type { AgentStatus, AgentView, OwnershipView, OwnerView, RunView } from "
 import type { CallView } from "../view/CallView.ts";
 import type { RequestView } from "../view/RequestView.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";
+import { isUnsettled } from "../../checkpoint/records/callRecords.ts";
 import { callViews } from "./callView.ts";
 import { checkpointShower, isoTime, lineShower, usageView } from "./checkpointView.ts";
 import { reasonIn } from "./listedAgent.ts";
@@ -104,8 +105,7 @@ function callsInDoubt(shown: Shown): readonly CallView[] {
 function mayBeInDoubt({ log }: AgentIndex, call: IndexedCall): boolean {
   const { outcome } = call;
   if (log.owners.has(call.call) || log.reverted.has(call.call)) return false;
-  const isUnsettled = !outcome || (outcome.retry ?? outcome.unknown ?? outcome.late) === true;
-  return isUnsettled && callFacts({ ...call, visit: [0, 0] }).effect !== "none";
+  return isUnsettled(outcome) && callFacts({ ...call, visit: [0, 0] }).effect !== "none";
 }
 
 function openRollback({ log, rollbacks }: AgentIndex) {

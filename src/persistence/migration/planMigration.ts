@@ -67,7 +67,7 @@ function leftCalls({ state }: FittedLine, { index, blobs, agentId }: AgentLog): 
   const isLeft = ({ lane, visit }: LoggedCall) =>
     lane === state.lane ? visit[0] === base : isNestedIn(index, lane, state.lane);
   const left = loggedCalls(index, blobs).filter((call) => isLeft(call) && index.counts(call));
-  const inDoubt = left.find(({ effect, outcome }) => effect !== "none" && (!outcome || outcome.retry === true));
+  const inDoubt = left.find(({ effect, outcome }) => effect !== "none" && (!outcome || outcome.retry));
   if (inDoubt) throw new ToolCallInDoubtError(toolCallInDoubt(agentId, inDoubt));
   return left.filter(leavesEffect).map(({ call }) => call);
 }

@@ -7,7 +7,7 @@ import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { Inverse } from "../registry/RollbackToolRegistry.ts";
 import { type ToolCallInDoubt, type ToolCallSettlement, settledOutcome } from "../../doubt/ToolCallInDoubt.ts";
 import { foldLine } from "../../checkpoint/state/foldTo.ts";
-import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import { isUnsettled, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import { ToolCallNotInDoubtError } from "../../errors/toolCallErrors.ts";
 
 /** Returns the calls of this agent. A fork cannot settle calls of the agent from which it was forked. */
@@ -35,7 +35,7 @@ function inversesToSettle(log: AgentLog): readonly LoggedCall[] {
 }
 
 function isInDoubt({ effect, outcome }: LoggedCall): boolean {
-  return effect !== "none" && (!outcome || (outcome.retry ?? outcome.unknown ?? outcome.late) === true);
+  return effect !== "none" && isUnsettled(outcome);
 }
 
 export function toolCallInDoubt(agentId: string, call: LoggedCall): ToolCallInDoubt {
