@@ -149,8 +149,8 @@ export class Redaction {
 
   #copy(value: unknown, place: ValuePlace, isSecret: boolean, depth: number): unknown {
     if (depth > 0 && this.#hides(place)) return hiddenText;
-    if (typeof value === "string") return isSecret ? this.#secret(value) : this.text(value);
-    if (typeof value === "number" && isSecret) return this.#secret(String(value));
+    if (isSecret && isSingleValue(value)) return this.#secret(value);
+    if (typeof value === "string") return this.text(value);
     if (typeof value !== "object" || value === null) return value;
     if (depth >= deepest) return "… deeper levels are not shown";
     return Array.isArray(value)
@@ -160,9 +160,15 @@ export class Redaction {
 
   #copyInstance(value: object, place: ValuePlace, isSecret: boolean, depth: number): unknown {
     if (value instanceof Map || value instanceof Set) return this.#copyCollection(value, place, isSecret, depth);
-    if (value instanceof URL) return new URL(this.text(value.href));
+    if (value instanceof URL) return this.#copyUrl(value);
     if (ArrayBuffer.isView(value) || value instanceof Date) return value;
     return this.#copyObject(value, place, isSecret, depth);
+  }
+
+  /** Returns a text if a URL without its secrets is not valid, such as with a hidden host. */
+  #copyUrl({ href }: URL): URL | string {
+    const text = this.text(href);
+    return URL.canParse(text) ? new URL(text) : text;
   }
 
   /** Handles maps and headers, which are lists of pairs. */
@@ -207,11 +213,17 @@ export class Redaction {
     return prototype === Object.prototype ? copy : (Object.assign(Object.create(prototype), copy) as object);
   }
 
-  #secret(text: string): string {
-    if (text === "") return text;
+  #secret(value: unknown): string {
+    if (value === "") return "";
     this.#secrets += 1;
     return hiddenText;
   }
+}
+
+/** Returns whether a value is hidden as a whole under the name of a secret. Of other values, the parts are hidden. */
+function isSingleValue(value: unknown): boolean {
+  if (typeof value !== "object") return ["string", "number", "bigint"].includes(typeof value);
+  return ArrayBuffer.isView(value) || value instanceof Date || value instanceof URL;
 }
 
 /** By name, because the keys of records and messages repeat. */

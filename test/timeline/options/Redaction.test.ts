@@ -85,6 +85,21 @@ describe("likely secrets", () => {
     expect(hiding().value({ kind: "storage", key: "apiKey", value: "abc" }, [])).toMatchObject({ value: "[hidden]" });
   });
 
+  it("values that are not JSON are hidden by name", () => {
+    const url = new URL("https://a.example/reset/abc");
+    const value = { privateKey: new Uint8Array([1, 2]), pin: 1234n, token: url, passwords: [new Date(5), new Map()] };
+    const hidden = { privateKey: "[hidden]", pin: "[hidden]", token: "[hidden]", passwords: ["[hidden]", new Map()] };
+    expect(hiding().value(value, [])).toEqual(hidden);
+    const { privateKey, pin } = value;
+    expect(hiding().value({ key: privateKey, count: pin }, [])).toEqual({ key: privateKey, count: pin });
+  });
+
+  it("a URL with a hidden host becomes a text", () => {
+    const host = `sk-${"a1".repeat(20)}`;
+    expect(hiding().value(new URL(`https://${host}.example/a`), [])).toBe("https://[hidden].example/a");
+    expect(hiding().value(new URL(`https://a.example/${host}`), [])).toEqual(new URL("https://a.example/[hidden]"));
+  });
+
   it("ordinary text stays", () => {
     const value = {
       inputTokens: 12,
