@@ -1,5 +1,6 @@
 import { persistence, strategy, tool } from "agent-persistence";
 import { inspect } from "agent-persistence/inspect";
+import type { ReadOptions } from "agent-persistence/storage";
 import { crashAfter } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -10,6 +11,11 @@ import { logStorages } from "../persistence/support/storages.ts";
 import { World } from "../persistence/support/World.ts";
 import { loopAgent } from "./support/loopAgent.ts";
 import { ofKind, stepsOf } from "./support/stepsOf.ts";
+
+function bound(target: object, key: string | symbol): unknown {
+  const value: unknown = Reflect.get(target, key);
+  return typeof value === "function" ? (value.bind(target) as unknown) : value;
+}
 
 describe.each(logStorages)("$name: the steps of an agent", ({ open }) => {
   it("show parallel calls of one response, their outcomes, and the calls that a rollback reverted", async () => {
@@ -45,6 +51,36 @@ describe.each(logStorages)("$name: the steps of an agent", ({ open }) => {
     expect(ofKind(steps, "status").at(-1)).toMatchObject({ status: "paused", reason: "rolled back to checkpoint 1-2" });
     expect(ofKind(steps, "visit")[0]?.answers[0]?.message).toMatchObject({ value: { role: "assistant" } });
     expect(ofKind(steps, "visit").map(({ changes }) => changes.messages.added.length)).toEqual([2, 0, 2]);
+  });
+
+  it("show all values if another call reads new appends at the same time", async () => {
+    const storage = (await open())();
+    const agent = durableAgent(
+      asking(async (_input, context) =>
+        String(await context.requestInput({ prompt: "how many?", schema: z.number() })),
+      ),
+      storage,
+    );
+    const requestId = idOf(await agent.run("go"));
+    let meanwhile = async () => {};
+    const log = new Proxy(storage.log, {
+      get: (target, key) =>
+        key === "read"
+          ? async function* (agentId: string, options: ReadOptions = {}) {
+              if (options.upTo !== undefined) await meanwhile();
+              yield* target.read(agentId, options);
+            }
+          : bound(target, key),
+    });
+    const view = inspect(new Proxy(storage, { get: (target, key) => (key === "log" ? log : bound(target, key)) }));
+    meanwhile = async () => {
+      meanwhile = async () => {};
+      await persistence(agent).agent("a").answer(requestId, 3);
+      await view.agent("a");
+    };
+    const { steps } = await view.steps("a");
+    const requests = ofKind(steps, "visit").flatMap((step) => step.requests);
+    expect(requests).toMatchObject([{ state: "answered", answer: { value: 3 } }]);
   });
 
   it("show a call in doubt after a crash, and the owner that took over", async () => {

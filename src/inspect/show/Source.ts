@@ -20,15 +20,22 @@ export interface Shown extends Source {
 
 const placeholder: ShownValue = { value: null };
 
-/** Creates a view twice: the first pass finds the values to load for the second one. */
+/**
+ * Creates a view twice: the first pass finds the values to load for the second one. If another call has added new
+ * appends to the index in the meantime, the first pass is repeated.
+ */
 export async function withValues<View>(source: Source, make: (shown: Shown) => View): Promise<View> {
-  const values = new ValueLoader(source.log, source.index, source.maxValueLength);
-  const wanted: unknown[] = [];
-  const note = (value: unknown): ShownValue => {
-    wanted.push(value);
-    return placeholder;
-  };
-  make({ ...source, show: note, values });
-  await values.load(wanted);
+  const { index } = source;
+  const values = new ValueLoader(source.log, index, source.maxValueLength);
+  for (let known = -1; known !== index.nextOrder;) {
+    known = index.nextOrder;
+    const wanted: unknown[] = [];
+    const note = (value: unknown): ShownValue => {
+      wanted.push(value);
+      return placeholder;
+    };
+    make({ ...source, show: note, values });
+    await values.load(wanted);
+  }
   return make({ ...source, show: (value) => values.show(value), values });
 }
