@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { encrypted, reencrypt } from "../../src/encryption.ts";
@@ -7,8 +7,10 @@ import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
 import { AgentFolder } from "../../src/storage/file/layout/AgentFolder.ts";
 import { processOwner } from "../../src/storage/ReleasableLog.ts";
 import type { LogPersistenceStorageProvider } from "../../src/storage.ts";
+import { FaultyFileSystem } from "../storage/file/support/FaultyFileSystem.ts";
 import { collect, testDirectory } from "../storage/file/support/fixture.ts";
 import { testKeys } from "./encryptedHarness.ts";
+import { bytesUnder } from "./storedBytes.ts";
 
 async function append({ log }: LogPersistenceStorageProvider, logId: string, record: object): Promise<void> {
   const owned = await log.open(logId, processOwner());
@@ -50,4 +52,28 @@ it("encrypts the other data keys if some are damaged, and reports the damaged on
     [ofLong, false, "corrupt_log"],
     ["e", true, undefined],
   ]);
+});
+
+it("leaves no earlier data key, even if an earlier change of the key ended at any call to the file system", async () => {
+  const original = await testDirectory();
+  const open = (directory: string, fileSystem = new FaultyFileSystem()) =>
+    new FilePersistenceStorageProvider({ directory, fileSystem });
+  await append(encrypted(open(original), { keys: testKeys("first") }), "a", { kind: "note" });
+  const [stored] = (await collect(open(original).log.read("data_key:a"))).flatMap(({ records }) => records);
+  const { wrapped } = stored as unknown as { readonly wrapped: string };
+  const keys = testKeys("second", "first");
+  const change = async (call: number) => {
+    const [directory, fileSystem] = [await testDirectory(), new FaultyFileSystem()];
+    await cp(original, directory, { recursive: true });
+    fileSystem.failAt(call, "EIO", true);
+    await collect(reencrypt(encrypted(open(directory, fileSystem), { keys }))).catch(() => []);
+    const calls = [...fileSystem.calls];
+    fileSystem.heal();
+    const results = await collect(reencrypt(encrypted(open(directory, fileSystem), { keys })));
+    return { call, calls, error: results[0]?.error, isLeft: (await bytesUnder(directory)).includes(wrapped) };
+  };
+  const { calls } = await change(Infinity);
+  const changes = calls.flatMap((name, at) => (/^(?:readFile|readdir|stat)$/.test(name) ? [] : at + 1));
+  const found = await Promise.all(changes.map((call) => change(call)));
+  expect(found.flatMap(({ call, error, isLeft }) => (error || isLeft ? [{ call, error, isLeft }] : []))).toEqual([]);
 });

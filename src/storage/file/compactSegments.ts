@@ -14,9 +14,11 @@ import { join } from "node:path";
 
 /**
  * Writes the remaining log into one new segment, then removes the older segments and unreferenced blobs. Appends must
- * not run concurrently. Lines are copied byte for byte, without the positions that `pruned` records name.
+ * not run concurrently. Lines are copied byte for byte, without the positions that `pruned` records name. First removes
+ * the temporary files of earlier owners, because they can contain pruned lines.
  */
 export async function compactSegments(backend: FileBackend, folder: AgentFolder, taken: Held): Promise<Held> {
+  await removeFiles(backend.disk, folder.temporary, isOfEarlierOwner(taken.claim.generation));
   const loader = new LogLoader(folder, backend);
   const { parts, from } = await loader.load({ needsOlder: () => true });
   const chain = new EntryChain(new LogReader(folder, backend).gapsIn(parts), {

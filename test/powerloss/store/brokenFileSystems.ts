@@ -61,9 +61,9 @@ export const removedBeforeSynced: Wrap = (fileSystem) =>
   }));
 
 async function removeBelow(fileSystem: FileSystem, temporary: string): Promise<void> {
-  const own = Number.parseInt(temporary.slice(dirname(temporary).length + 1), 10);
+  const before = Number.parseInt(temporary.slice(dirname(temporary).length + 1), 10);
   for (const generation of segmentGenerations(await fileSystem.readdir(checkpoints)))
-    if (generation < own) await fileSystem.unlink(join(checkpoints, `${generation}.jsonl`));
+    if (generation <= before) await fileSystem.unlink(join(checkpoints, `${generation}.jsonl`));
 }
 
 /** `state.json` is replaced without having said that it changes. */

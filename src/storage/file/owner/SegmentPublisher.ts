@@ -23,10 +23,11 @@ export class SegmentPublisher {
 
   /**
    * Publishes a new segment, open for appending. Returns `undefined` if its generation is in use or its temporary file
-   * was removed. Only a newer owner removes temporary files.
+   * was removed. Its temporary file has the number of the generation before it, so that the owner of this generation
+   * can remove the files of other attempts to publish it.
    */
   async publish(folder: AgentFolder, generation: number, bytes: Uint8Array): Promise<DiskFile | undefined> {
-    const temporary = join(folder.temporary, `${generation}-${randomUUID()}`);
+    const temporary = join(folder.temporary, `${generation - 1}-${randomUUID()}`);
     const file = this.#linkSupported
       ? await this.#create(temporary, bytes)
       : await this.#create(folder.segment(generation), bytes);
