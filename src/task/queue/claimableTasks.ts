@@ -145,12 +145,13 @@ async function expiryOf(logs: TaskLogs, { agentId, status, controls }: AgentSumm
 type Rest = Pick<ClaimableTask, "attempts" | "reserves">;
 
 /**
- * Reads the task from its summary. Returns `undefined` if the summary may count too many attempts, or if an earlier
+ * Reads the task from its summary. A failed task has no attempts, because its retry counts anew. Returns `undefined` if the summary may count too many attempts, or if an earlier
  * version wrote it.
  */
 function inSummary(summary: AgentSummary): Rest | undefined {
   const { status, reserves, attempts } = summary;
   if (!hasStateData(summary)) return undefined;
+  if (reserves && status === "failed") return { attempts: 0, reserves };
   if (reserves && attempts !== undefined && attempts <= 1) return { attempts, reserves };
   return status === "queued" ? { attempts: 0, reserves: reservesOf(summary) } : undefined;
 }
@@ -160,7 +161,8 @@ async function inLog(logs: TaskLogs, { agentId, status }: AgentSummary): Promise
   const recorded = await ifReadable(() => logs.life(agentId));
   if (!recorded) return { attempts: 0, reserves: [] };
   const { task, attempts, current } = recorded;
-  return current?.status === status ? { attempts, reserves: task?.reserves ?? [] } : undefined;
+  if (current?.status !== status) return undefined;
+  return { attempts: status === "failed" ? 0 : attempts, reserves: task?.reserves ?? [] };
 }
 
 /** Returns `undefined` for an unreadable task. The worker that claims it gets the error. */

@@ -1,6 +1,6 @@
 import { AIAgent } from "../../agent/AIAgent.ts";
 import { StatusChangedError } from "../../errors/runErrors.ts";
-import { StorageError } from "../../errors/storageErrors.ts";
+import { OwnershipLostError, StorageError } from "../../errors/storageErrors.ts";
 import { OtherStorageError, TooManyAttemptsError } from "../../errors/taskErrors.ts";
 import { FileReservedError } from "../../errors/workspaceErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
@@ -254,7 +254,7 @@ export class TaskWorker implements AsyncDisposable {
       await this.#report({ ...claimedTask(task), outcome: "expired" });
     } catch (error) {
       if (isUnreadable(error)) await this.#report({ ...claimedTask(task), outcome: "interrupted", error });
-      else if (!isOvertaken(error)) throw error;
+      else if (!isOvertaken(error) && !(error instanceof OwnershipLostError)) throw error;
       shift.left.add(task.taskId, error, [task]);
     }
   }

@@ -32,7 +32,7 @@ export async function runTask(taken: TakenTask): Promise<TaskOutcome> {
     if (result.status !== "completed") return { ...claimedTask(task), outcome: result.status };
     return { ...claimedTask(task), outcome: "completed", output: result.output };
   } catch (error) {
-    if (error instanceof AgentBusyError || error instanceof StatusChangedError) throw error;
+    if ((error instanceof AgentBusyError || error instanceof StatusChangedError) && isOf(task, error)) throw error;
     if (signal.aborted) return { ...claimedTask(task), outcome: "interrupted", error };
     return stopTask(tasks, task, error);
   }
@@ -61,37 +61,58 @@ const instructions =
   "Fix the mismatches that the reason names, or give the worker an onEnvironmentMismatch; then resume the task.";
 
 /**
- * Records that a task cannot start or continue. Pauses a task that needs a decision, and fails any other task. The task
- * stays unchanged if the cause lies outside the task, or if its log cannot be read or written.
+ * Records that a task cannot start or continue, unless its run has recorded a failure. Pauses a task that needs a
+ * decision, and fails any other task. The task stays unchanged if the cause lies outside the task, or if its log cannot
+ * be read or written.
  *
  * @throws AgentBusyError, StatusChangedError if another process claimed or changed the task first.
  */
 export async function stopTask(tasks: TaskManager, task: ClaimableTask, error: unknown): Promise<TaskOutcome> {
-  if (isOutside(error)) return { ...claimedTask(task), outcome: "interrupted", error };
+  const interrupted = { ...claimedTask(task), outcome: "interrupted" } as const;
+  if (isLost(error) && isOf(task, error)) return { ...interrupted, error };
   const isUnsettled = error instanceof EnvironmentMismatchError || error instanceof RecoveryRefusedError;
   try {
-    return isUnsettled ? await holdTask(tasks, task, error) : await failTask(tasks, task, error);
+    const now = await tasks.get(task.taskId);
+    if (hasFailed(task, now)) return { ...claimedTask(task), outcome: "failed", error };
+    if (isOutside(error)) return { ...interrupted, error };
+    return isUnsettled ? await holdTask(tasks, task, error, now) : await failTask(tasks, task, error, now);
   } catch (unrecorded) {
-    if (isOutside(unrecorded)) return { ...claimedTask(task), outcome: "interrupted", error: unrecorded };
+    if (isOutside(unrecorded)) return { ...interrupted, error: isOutside(error) ? error : unrecorded };
     if (!isUnreadable(unrecorded)) throw unrecorded;
-    return { ...claimedTask(task), outcome: "interrupted", error };
+    return { ...interrupted, error };
   }
 }
 
-function isOutside(error: unknown): boolean {
-  return error instanceof StopRequestedError || error instanceof OwnershipLostError || error instanceof StorageError;
+/** Returns whether an error concerns the task, not another agent that the code of the task uses. */
+function isOf({ taskId }: ClaimableTask, { agentId }: { readonly agentId: string }): boolean {
+  return agentId === taskId;
 }
 
-const failable: ReadonlySet<string | undefined> = new Set(["queued", "in_progress", "waiting"]);
+/** Returns whether a run has recorded a failure since the task was claimed. */
+function hasFailed({ status, retries }: ClaimableTask, now: Task | undefined): boolean {
+  return now?.status === "failed" && (status !== "failed" || now.data.retryCount !== retries);
+}
+
+function isLost(error: unknown): error is StopRequestedError | OwnershipLostError {
+  return error instanceof StopRequestedError || error instanceof OwnershipLostError;
+}
+
+function isOutside(error: unknown): boolean {
+  return isLost(error) || error instanceof StorageError;
+}
+
+const failable: ReadonlySet<string | undefined> = new Set(["failed", "queued", "in_progress", "waiting"]);
 
 /** Records that a task could not start. If the run has started, it records its failures itself. */
-async function failTask(tasks: TaskManager, task: ClaimableTask, error: unknown): Promise<TaskOutcome> {
+async function failTask(
+  tasks: TaskManager,
+  task: ClaimableTask,
+  error: unknown,
+  now: Task | undefined,
+): Promise<TaskOutcome> {
   const { taskId } = task;
-  const now = await tasks.get(taskId);
-  // A failure that the run recorded has counted the retry.
-  const isDueRetry = now?.status === "failed" && now.data.retryCount === task.retries;
-  if (now?.status === "queued" || isDueRetry) await begin(tasks, now);
-  if (isDueRetry || failable.has(now?.status)) await tasks.fail(taskId, error);
+  if (now?.status === "queued" || now?.status === "failed") await begin(tasks, now);
+  if (failable.has(now?.status)) await tasks.fail(taskId, error);
   return { ...claimedTask(task), outcome: "failed", error };
 }
 
@@ -100,9 +121,13 @@ async function begin(tasks: TaskManager, { taskId, status }: Pick<Task, "taskId"
   if (status !== "in_progress") await tasks.start(taskId);
 }
 
-async function holdTask(tasks: TaskManager, task: ClaimableTask, error: Error): Promise<TaskOutcome> {
+async function holdTask(
+  tasks: TaskManager,
+  task: ClaimableTask,
+  error: Error,
+  now: Task | undefined,
+): Promise<TaskOutcome> {
   const { taskId } = task;
-  const now = await tasks.get(taskId);
   if (now?.status !== task.status) throw new StatusChangedError(taskId, now?.status, [task.status]);
   await begin(tasks, now);
   await tasks.pause(taskId, error.message, { resumeInstructions: instructions, interrupt: false });

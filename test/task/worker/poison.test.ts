@@ -100,6 +100,15 @@ describe.each(logStorages)("$name: a task that ends every process that runs it",
     expect(ran).toEqual(["poison", "poison", "b", "poison"]);
   });
 
+  it("is retried by a worker with all its attempts", async () => {
+    const { tasks, ran, work } = await setup({ taskId: "poison", retries: 1, retryDelayMs: 0 });
+    const limits = { maxAttempts: 2, attemptDelayMs: 0 };
+    for (let restart = 0; restart < 2; restart++) await work(() => true, limits);
+    expect(await work(() => false, limits)).toBe(true);
+    expect(ran).toHaveLength(3);
+    expect(await tasks.get("poison")).toMatchObject({ status: "completed" });
+  });
+
   it("resets its attempts after progress, and follows the limits of the worker", async () => {
     const { tasks, clock, outcomes, work } = await setup({ taskId: "poison" });
     const limits = { maxAttempts: 2, attemptDelayMs: 0 };
