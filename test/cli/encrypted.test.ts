@@ -127,4 +127,19 @@ export const options = () => ({ keys, keyStorage: new FilePersistenceStorageProv
       expect((await desk.command(["log", "order-1", ...saved])).out).toContain("the order");
     },
   );
+
+  it("salvages an agent although the data key of another agent is damaged", async () => {
+    await using desk = await Desk.open();
+    for (const agentId of ["order-1", "order-2", "order-3"])
+      await deskOn(encrypted(desk.storage, { keys })).run("the order", { agentId });
+    await writeFile(join(desk.folder, "keys.mjs"), moduleOf("one", "one"));
+    const given = ["--to", "saved", "--yes", "--json", "--keys", "keys.mjs#keys"];
+    await desk.damage("data-key-order-2", 0.5);
+    for (const agentId of ["order-1", "order-3"]) await desk.damage(agentId, 0.9);
+    for (const agentId of ["order-1", "order-3"])
+      expect(await desk.command(["salvage", agentId, ...given])).toMatchObject({ code: 0 });
+    expect(await desk.command(["salvage", "order-2", ...given])).toMatchObject({ code: 6 });
+    const saved = ["--storage", "file:saved", "--keys", "keys.mjs#keys"];
+    expect(await desk.command(["verify", "order-1", "order-3", ...saved])).toMatchObject({ code: 0 });
+  });
 });

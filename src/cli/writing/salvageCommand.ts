@@ -1,5 +1,6 @@
 import { FilePersistenceStorageProvider, FileRecordLog, type SalvageReport } from "../../file.ts";
 import { resolve } from "node:path";
+import { agentIdOf } from "../../encryption/keys/KeyLog.ts";
 import { CommandFailure, type ExitReason } from "../terminal/CommandFailure.ts";
 import { findLog } from "../ids/findLog.ts";
 import type { Session, WritingOptions } from "../session/Session.ts";
@@ -30,7 +31,11 @@ export async function salvage(
   const target = new FilePersistenceStorageProvider({ directory: folder });
   const { log: into } = session.keep({ storage: target, name: folder, close: () => target.log.close() }).storage;
   const report = await log.salvage(agentId, into as FileRecordLog);
-  if (keyLogId !== undefined && report.appends > 0) await log.salvage(keyLogId, into as FileRecordLog);
+  if (keyLogId !== undefined && report.appends > 0) {
+    const key = await log.salvage(keyLogId, into as FileRecordLog);
+    if (key.appends === 0)
+      throw new CommandFailure("damaged", `The data key of ${agentId} is damaged, so its copy cannot be read.`);
+  }
   if (output.json) await output.document(report);
   else await show(session, report);
   return report.appends === 0 ? "damaged" : undefined;
@@ -39,7 +44,7 @@ export async function salvage(
 /** Returns the id of the log with the data key of an agent. `undefined` if this storage has none. */
 async function keyLogOf(log: FileRecordLog, agentId: string): Promise<string | undefined> {
   for await (const { agentId: id, status } of log.list({ status: "data_key" }))
-    if (status === "data_key" && (await isKeyOf(log, id, agentId))) return id;
+    if (status === "data_key" && (agentIdOf(id) === agentId || (await isKeyOfLongId(log, id, agentId)))) return id;
   return undefined;
 }
 
@@ -50,7 +55,9 @@ async function isEncrypted(log: FileRecordLog, agentId: string): Promise<boolean
   return false;
 }
 
-async function isKeyOf(log: FileRecordLog, id: string, agentId: string): Promise<boolean> {
+/** Reads the log of a key only if its id has a hash, because the log of another agent's key may be damaged. */
+async function isKeyOfLongId(log: FileRecordLog, id: string, agentId: string): Promise<boolean> {
+  if (agentIdOf(id) !== id) return false;
   for await (const { records } of log.read(id))
     if (records.some((record) => (record as { readonly agentId?: unknown }).agentId === agentId)) return true;
   return false;
