@@ -49,7 +49,8 @@ function pathOf(text: string, rest: string): string {
 }
 
 function postgresAddress(text: string): StorageAddress {
-  if (!URL.canParse(text)) throw invalid("postgres:…", "expected a connection string such as postgres://user@host/db");
+  if (!/^\w+:\/\//.test(text) || !URL.canParse(text))
+    throw invalid("postgres:…", "expected a connection string such as postgres://user@host/db");
   const url = new URL(text);
   const schema = url.searchParams.get("schema");
   // Removed, because the driver would send it to the server as a setting.

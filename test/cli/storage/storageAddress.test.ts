@@ -31,6 +31,7 @@ describe("the address of a storage", () => {
     "mysql://host/db",
     "dynamodb:agents?colour=red",
     "postgres://[",
+    "postgres:me@host/db",
     "dynamodb:?region=x",
   ])("is refused with a suggestion: %j", (text) => {
     expect(() => storageAddress(text, "/home/me")).toThrow(/is not the address of a storage: expected /);
@@ -43,6 +44,7 @@ it.each([
   ["mysql://me:sec@ret@host/db", "mysql://…@host/db"],
   ["mysql://host/db?password=secret&x=1", "mysql://host/db?password=…&x=1"],
   ["me:secret@host/db", "me:…@host/db"],
+  ["postgres:me:secret@host/db", "postgres:…"],
 ])("an error about an address does not contain its password: %s", (text, shown) => {
   expect(() => storageAddress(text, "/home/me")).toThrow(`"${shown}" is not the address of a storage`);
 });
