@@ -1,7 +1,6 @@
 import type { Command, Argument, Option } from "commander";
 import { inspect } from "../inspect.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
-import { unmarked } from "./ids/dashedIds.ts";
 import { findAgent } from "./ids/findLog.ts";
 import { newestCheckpoints } from "./ids/findCheckpointId.ts";
 import { agentStatuses } from "../inspect/show/listedAgent.ts";
@@ -13,7 +12,7 @@ const mostIds = 200;
 /** `complete -- <words>`: called by shells. Prints no errors, because the shell would hide them. */
 export function completeFor(program: Command) {
   return async ({ io, output }: Session, _options: CommonOptions, words: readonly string[]): Promise<void> => {
-    const found = await completionsFor(program, words.map(unmarked), async (what, given, storage) => {
+    const found = await completionsFor(program, words, async (what, given, storage) => {
       try {
         await using session = new Session(io, { storage });
         return await idsOf(await session.storage(), what, given);
@@ -94,6 +93,7 @@ function withWord(before: Before, word: string): Before {
   }
   if (word.startsWith("-")) {
     const found = command.options.find(({ long, short }) => word === long || word === short);
+    if (word.startsWith("--storage=")) return { ...before, storage: word.slice("--storage=".length) };
     return { ...before, option: found?.required || found?.optional ? found : undefined };
   }
   const inner = command.commands.find((each) => each.name() === word);
@@ -104,7 +104,9 @@ function withWord(before: Before, word: string): Before {
  * The completion script of each shell. A script asks `agent-persistence` for the words, so it never becomes outdated.
  */
 const scripts = {
-  bash: `_agent_persistence() {
+  bash: `# Keeps addresses and ids with colons as one word.
+COMP_WORDBREAKS=\${COMP_WORDBREAKS//[:=]}
+_agent_persistence() {
   local line
   COMPREPLY=()
   while IFS= read -r line; do COMPREPLY+=("$(printf %q "$line")"); done \\

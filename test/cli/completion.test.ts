@@ -42,6 +42,7 @@ describe("completion", () => {
     expect(await words(desk, "verify", "order-1", "order-2", "")).toEqual(["order-1", "order-2"]);
     expect(await words(desk, "show", "order-1", "1-")).toContain("1-2");
     expect(await words(desk, "show", "--storage", `file:${desk.folder}/none`, "")).toEqual([]);
+    expect(await words(desk, "show", `--storage=file:${desk.folder}/none`, "")).toEqual([]);
   });
 
   it("completes a line in bash", async () => {
@@ -52,6 +53,14 @@ describe("completion", () => {
     const { stdout } = await promisify(execFile)("bash", ["-c", line]);
     expect(stdout).toBe("order-1|or\\ der|");
     expect(await desk.command(["completion", "tcsh"])).toMatchObject({ code: 2 });
+  });
+
+  it("keeps addresses and ids with a colon as one word in bash", async () => {
+    await using desk = await Desk.open();
+    const { out } = await desk.command(["completion", "bash"]);
+    const line = `COMP_WORDBREAKS=$' \\t\\n"\\'@><=;|&(:'; ${out} printf %q "$COMP_WORDBREAKS"`;
+    const { stdout } = await promisify(execFile)("bash", ["-c", line]);
+    expect(stdout).toBe(`$' \\t\\n"\\'@><;|&('`);
   });
 
   it.skipIf(!has("zsh"))("completes a line in zsh", async () => {
