@@ -24,9 +24,10 @@ export function commandLine(io: CommandIo, isForPrograms: boolean, onEnd: (reaso
     async (...given) => {
       const all = Object.entries((given.at(-1) as Command).optsWithGlobals());
       const options = Object.fromEntries(all.map(([name, value]) => [name, unmarked<unknown>(value)]));
+      const words = given.slice(0, -2).map((word) => (Array.isArray(word) ? word.map(unmarked) : unmarked(word)));
       await using session = new Session(io, options as WritingOptions);
       const action = await load();
-      const ended = await action(session, options as never, ...(given.slice(0, -2).map(unmarked) as never[]));
+      const ended = await action(session, options as never, ...(words as never[]));
       if (ended) onEnd(ended);
     };
   const program = new Command("agent-persistence")
@@ -259,7 +260,7 @@ function taskCommands(program: Command, lazily: Lazily): void {
   withAgent(common(tasks.command("list")), optional)
     .description("list the tasks by priority")
     .option("--status <status>", "only tasks in this status")
-    .option("--limit <number>", "the maximum number of tasks to list", count, 100)
+    .option("--limit <number>", "the maximum number of tasks to list; 0: all", count, 100)
     .action(lazily(async () => (await load()).listTasks));
   const change = (name: "pause" | "resume" | "cancel" | "retry", description: string): Command =>
     withAgent(writing(tasks.command(`${name} <task>`)), optional)

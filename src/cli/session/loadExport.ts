@@ -1,6 +1,7 @@
 import { AgentPersistenceError } from "../../errors.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import type { CommandIo } from "../terminal/CommandIo.ts";
+import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { EncryptionOptions, KeySource } from "../../encryption.ts";
@@ -42,11 +43,10 @@ async function load(path: string): Promise<Readonly<Record<string, unknown>>> {
   try {
     return (await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>;
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
+    const { code } = error as NodeJS.ErrnoException;
     if (code === "ERR_UNKNOWN_FILE_EXTENSION" && /\.[mc]?tsx?$/.test(path))
       throw new CommandFailure("usage", noLoader(path));
-    if (code === "ERR_MODULE_NOT_FOUND" && message.includes(path))
-      throw new CommandFailure("notFound", `There is no module ${path}.`);
+    if (!(await stat(path).catch(() => undefined))) throw new CommandFailure("notFound", `There is no module ${path}.`);
     throw notLoaded(path, error);
   }
 }
