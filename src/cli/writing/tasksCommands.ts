@@ -20,7 +20,8 @@ export async function listTasks(session: Session, options: TaskListOptions): Pro
   const { storage } = await storedAgents(session, options, "read");
   const status = options.status === undefined ? undefined : statusNamed(options.status);
   const rows: (readonly Part[])[] = [];
-  for await (const task of new TaskManager({ storage }).list({ status, limit: options.limit })) {
+  const limit = options.limit === 0 ? Infinity : options.limit;
+  for await (const task of new TaskManager({ storage }).list({ status, limit })) {
     if (output.json) await output.item(task);
     else
       rows.push([task.taskId, statusOf(task.status), task.taskName, String(task.priority), output.ago(task.updatedAt)]);

@@ -163,6 +163,7 @@ describe("writing commands", () => {
       return listed.map(({ taskId, status }) => `${taskId} ${status}`);
     };
     expect(await statuses()).toEqual(["a queued", "b in_progress"]);
+    expect(itemsOf(await desk.command(["tasks", "list", "--limit", "0", "--json"]))).toHaveLength(2);
     expect((await desk.command(["tasks", "list", "--status", "queued"])).out).toMatch(/^TASK.*\na {5}queued {2}desk/);
     expect(await desk.command(["tasks", "list", "--status", "running"])).toMatchObject({ code: 2 });
     expect(await desk.command(["tasks", "pause", "b"])).toMatchObject({ code: 4 });
@@ -205,6 +206,16 @@ describe("--agent", () => {
     await desk.waits("order-1");
     const found = await desk.command(["resume", "order-1", "--agent", agent, "--yes"]);
     expect(found).toMatchObject({ code, err: expect.stringContaining(message) });
+  });
+
+  it.each(["no-such-package", "./none.mjs"])("names the missing import of an existing module: %s", async (name) => {
+    await using desk = await Desk.open();
+    await writeFile(join(desk.folder, "agent.mjs"), `import "${name}";`);
+    const found = await desk.command(["resume", "order-1", "--agent", "agent.mjs", "--yes"]);
+    expect(found).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/Could not load .*agent\.mjs: .*(package|none)/),
+    });
   });
 
   it("loads the default export, and is refused together with --storage", async () => {
