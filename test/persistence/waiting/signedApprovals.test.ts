@@ -168,6 +168,25 @@ describe.each(logStorages)("signed approvals, $name", ({ open }) => {
     expect(paid).toHaveLength(1);
   });
 
+  it("are requested again after a malformed answer in the log", async () => {
+    const { opened, agent, durable, request, paid } = await waiting();
+    const { lane } = await lastOf(opened(), "request");
+    const approval = await signed(request);
+    const malformed = [
+      { ...approval, signature: 5 },
+      { ...approval, reason: 5 },
+      { ...approval, more: 5 },
+      { approved: 1 },
+    ];
+    for (const answer of malformed) {
+      await forge(opened(), { kind: "reply", lane, request: request.requestId, at: Date.now(), answer } as LogRecord);
+      expect(approvalOf(await agent().resume())).toMatchObject({ problems: [{ path: "signature" }] });
+    }
+    await durable().answer(request.requestId, approval, { by: ann });
+    approvalOf(await agent().resume());
+    expect(paid).toHaveLength(1);
+  });
+
   it("count without the check, which shows that the forged records are complete", async () => {
     const { opened, request, paid } = await waiting({ check: undefined });
     const unchecked = () => paying(opened(), paid, { check: { verify: () => true } satisfies ApprovalVerifier });
