@@ -21,6 +21,7 @@ import {
   withMissed,
 } from "./Schedule.ts";
 import type { Task } from "../state/Task.ts";
+import { ifReadable } from "./claimableTasks.ts";
 import { isTaskRefused, type ScheduledTasks } from "./ScheduledTasks.ts";
 import { storeAndPrune } from "./QueueTurns.ts";
 import type { TaskLogs } from "./TaskLogs.ts";
@@ -80,10 +81,10 @@ export class Schedules {
     });
   }
 
-  /** Lists the schedules, by the time of their last change. */
+  /** Lists the schedules, by the time of their last change. Omits unreadable schedules, for which `get` rejects. */
   async *list(): AsyncGenerator<Schedule> {
     for (const scheduleId of await this.#ids({})) {
-      const schedule = await this.get(scheduleId);
+      const schedule = await ifReadable(() => this.get(scheduleId));
       if (schedule) yield schedule;
     }
   }

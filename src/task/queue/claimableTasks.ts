@@ -166,7 +166,7 @@ async function inLog(logs: TaskLogs, { agentId, status }: AgentSummary): Promise
 }
 
 /** Returns `undefined` for an unreadable task. The worker that claims it gets the error. */
-async function ifReadable<Result>(known: () => Promise<Result>): Promise<Result | undefined> {
+export async function ifReadable<Result>(known: () => Promise<Result>): Promise<Result | undefined> {
   try {
     return await known();
   } catch (error) {

@@ -48,7 +48,8 @@ function queuePriority(priority: number): string {
   return `${priority >= 0 ? 0 : 1}${String(place).padStart(digits, "0")}`;
 }
 
-const orderParts = /^((?:~q\S+ \d{17} )?)((?:[!~]\d{16} |\S* )?)([+-]?\d{4,6}-\d\d-\d\dT\S+) /;
+/** The id of a task without a queue can look like a time, so such a task has no place for a key. */
+const orderParts = /^(?:(~q\S+ \d{17} )(\S* )|([!~]\d{16} )?)([+-]?\d{4,6}-\d\d-\d\dT\S+) /;
 
 /** The parts of a task's sort key. */
 export interface TaskOrder {
@@ -63,8 +64,8 @@ export interface TaskOrder {
 }
 
 export function parseTaskOrder(order: string): TaskOrder {
-  const [, level = "", rest = "", time = ""] = orderParts.exec(order) ?? [];
-  return { level, group: level + rest, hasKey: level !== "" && rest !== " ", time: Date.parse(time) };
+  const [, level = "", key = "", priority = "", time = ""] = orderParts.exec(order) ?? [];
+  return { level, group: level + key + priority, hasKey: key.length > 1, time: Date.parse(time) };
 }
 
 /** Returns a sort key between the last task of a group or a level and the next group or level. */

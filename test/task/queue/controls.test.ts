@@ -55,6 +55,13 @@ describe.each(queueStorages)("$name: controls of tasks", (storage) => {
     expect(ran).toEqual(["now", "late", "later"]);
   });
 
+  it("start a delayed task whose id looks like a later time", async () => {
+    const { ran, worker, add } = await setup();
+    await add("in", { taskId: `${at(9 * hour).toISOString()} report`, notBefore: at(0) });
+    await worker();
+    expect(ran).toEqual(["in"]);
+  });
+
   it("start a task with a lower priority behind a delayed task", async () => {
     const { ran, worker, add } = await setup();
     await add("delayed", { notBefore: at(hour), priority: 5 });

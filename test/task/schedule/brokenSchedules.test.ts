@@ -109,6 +109,15 @@ it("reports a damaged schedule once and runs the other tasks", async () => {
   expect(events).toMatchObject([{ type: "schedule_failed", scheduleId: "damaged", error: { code: "corrupt_log" } }]);
 });
 
+it("omits a damaged schedule from the list", async () => {
+  const { damaged, tasks, schedules } = setup();
+  await tasks.schedule({ ...hourly, scheduleId: "damaged" });
+  await tasks.schedule(hourly);
+  damaged.add("schedule:damaged");
+  expect(await collect(schedules.list())).toMatchObject([{ scheduleId: "s" }]);
+  await expect(schedules.get("damaged")).rejects.toMatchObject({ code: "corrupt_log" });
+});
+
 it.each(["skip", "queue", "cancel"] as const)(
   "with overlap %s, a damaged or moved task counts as finished",
   async (overlap) => {
