@@ -5,7 +5,7 @@ import { AgentBusyError, OwnershipLostError } from "../../errors/storageErrors.t
 import type { Clock } from "../../internal/Clock.ts";
 import { integerFrom } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/checkSchema.ts";
-import { readShape } from "../../journal/shape/readShape.ts";
+import { ShapeViews } from "../../journal/shape/readShape.ts";
 import type { ShapeDefinition, ShapeState } from "../../journal/shape/ShapeDefinition.ts";
 import { ShapedLog } from "../../journal/shape/ShapedLog.ts";
 import type { LogStorage } from "../../storage/LogStorage.ts";
@@ -28,6 +28,9 @@ export interface QueueRefusal {
   readonly waitMs?: number;
 }
 
+/** The number of queues whose starts are remembered. */
+const mostRates = 100;
+
 /** After how many milliseconds a worker tries again if another worker was faster. */
 const fasterMs = 20;
 
@@ -38,10 +41,13 @@ export class QueueTurns {
   readonly #storage: LogStorage;
   readonly #clock: Clock;
   readonly #slots: TaskSlots;
+  /** The starts that were read last, so that a turn reads only new ones. */
+  readonly #rates: ShapeViews<StartRecord, RateState>;
 
   constructor(storage: LogStorage, clock: Clock) {
     this.#storage = storage;
     this.#clock = clock;
+    this.#rates = new ShapeViews(rateShape, storage.log, mostRates);
     this.#slots = new TaskSlots(storage.log);
   }
 
@@ -96,14 +102,15 @@ export class QueueTurns {
 
   /** Reads the log without owning it, because releasing an owned log would wake the other workers. */
   async #rateWaitMs(queue: string, rateLimit: NonNullable<QueueLimits["rateLimit"]>): Promise<number> {
-    const { state } = await readShape(rateShape, { log: this.#storage.log, id: queue });
+    const { state } = await this.#rates.read(queue);
     return state.waitMs(rateLimit, this.#clock.now());
   }
 
   /** Counts a start. If no start is possible now, returns the milliseconds until a start is possible. */
   async #start(queue: string, rateLimit: NonNullable<QueueLimits["rateLimit"]>): Promise<number> {
     try {
-      await using log = await ShapedLog.open(rateShape, { storage: this.#storage, id: queue, clock: this.#clock });
+      const options = { storage: this.#storage, id: queue, clock: this.#clock, views: this.#rates };
+      await using log = await ShapedLog.open(rateShape, options);
       const at = this.#clock.now();
       const waitMs = log.state.waitMs(rateLimit, at);
       if (waitMs > 0) return waitMs;
@@ -163,11 +170,13 @@ interface StartRecord extends LogRecord {
 
 /** The starts of the last period. */
 export class RateState implements ShapeState<StartRecord> {
-  #starts: readonly StartRecord[] = [];
+  readonly #starts: StartRecord[] = [];
 
   add(record: StartRecord): void {
-    const isRecent = ({ at }: StartRecord) => Math.abs(record.at - at) < record.perMs;
-    this.#starts = [...this.#starts.filter(isRecent), record];
+    // The oldest start is first, unless the clock was set back.
+    const isOld = ({ at }: StartRecord) => Math.abs(record.at - at) >= record.perMs;
+    while (this.#starts[0] && isOld(this.#starts[0])) this.#starts.shift();
+    this.#starts.push(record);
   }
 
   restate(): Iterable<StartRecord> {

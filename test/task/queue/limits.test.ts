@@ -1,5 +1,5 @@
-import type { AgentContext } from "agent-persistence";
-import { processOwner } from "agent-persistence/storage";
+import { type AgentContext, InMemoryPersistenceStorageProvider } from "agent-persistence";
+import { LogPersistenceStorageProvider, processOwner, type RecordLog } from "agent-persistence/storage";
 import { type NewTask, type QueueLimits, TaskManager, TaskWorker } from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";
 import fc from "fast-check";
@@ -10,6 +10,7 @@ import { RateState } from "../../../src/task/queue/QueueTurns.ts";
 import { afterTasksOf, parseTaskOrder, taskOrder } from "../../../src/task/queue/taskOrder.ts";
 import { durableAgent } from "../../persistence/support/durableAgent.ts";
 import { collect } from "../../storage/file/support/fixture.ts";
+import { delegatingLog } from "../../testing/delegatingLog.ts";
 import { oneNode } from "../worker/oneNode.ts";
 import { queueStorages } from "./queueStorages.ts";
 import { settableClock } from "./settableClock.ts";
@@ -193,6 +194,26 @@ describe("sort keys of tasks", () => {
 });
 
 describe("the starts of a rate limit", () => {
+  it("are read once by each worker", async () => {
+    const { log } = new InMemoryPersistenceStorageProvider();
+    let entries = 0;
+    const read: RecordLog["read"] = async function* (id, options) {
+      for await (const entry of log.read(id, options)) {
+        entries++;
+        yield entry;
+      }
+    };
+    const storage = new LogPersistenceStorageProvider(delegatingLog(log, { read }));
+    const [one, other] = [new TaskManager({ storage }), new TaskManager({ storage })];
+    const take = async (tasks: TaskManager) => {
+      const turn = await tasks.takeTurn({ queue: "mail" }, { rateLimit: { max: 1_000, perMs: 3_600_000 } });
+      expect(turn.kind).toBe("granted");
+      if (turn.kind === "granted") await turn.release();
+    };
+    for (let n = 0; n < 100; n++) await take(n % 10 === 0 ? other : one);
+    expect(entries).toBeLessThan(1_000);
+  });
+
   it("never exceed max in a period, and use it when tasks wait", () => {
     const limit = fc.record({ max: fc.integer({ min: 1, max: 5 }), perMs: fc.integer({ min: 1, max: 50 }) });
     fc.assert(
