@@ -1,7 +1,11 @@
+import { deleteOldest } from "../../internal/deleteOldest.ts";
 import type { AgentSummary, ListOptions, RecordLog } from "../../storage/RecordLog.ts";
 import { compareText, listSummaries } from "../../storage/summaries.ts";
 import { afterTasksOf, isInQueue, parseTaskOrder, queueOrder, type TaskOrder } from "./taskOrder.ts";
 import type { TaskLogs } from "./TaskLogs.ts";
+
+/** The number of priorities of a queue whose turns are remembered. */
+const mostTurns = 1_000;
 
 /** Selects the tasks of one queue. */
 export interface QueueScope {
@@ -70,7 +74,7 @@ export class QueuedTasks implements AsyncIterable<AgentSummary> {
     for (const [after, until] of parts)
       for await (const summary of this.#listed(after, until)) {
         const { group, hasKey } = parseTaskOrder(summary.order);
-        this.#turns.set(level, group);
+        this.#remember(level, group);
         if (hasKey) waiting.set(group, summary.order);
         yield summary;
       }
@@ -80,11 +84,17 @@ export class QueuedTasks implements AsyncIterable<AgentSummary> {
         const parsed = next && parseTaskOrder(next.order);
         if (!parsed || parsed.group !== group || this.#isSkipped(next, parsed)) waiting.delete(group);
         else {
-          this.#turns.set(level, group);
+          this.#remember(level, group);
           waiting.set(group, next.order);
           yield next;
         }
       }
+  }
+
+  #remember(level: string, group: string): void {
+    this.#turns.delete(level);
+    this.#turns.set(level, group);
+    deleteOldest(this.#turns, mostTurns);
   }
 
   /** Lists the tasks in a range of sort keys: one of each key, and all without a key. */

@@ -169,6 +169,15 @@ describe.each(queueStorages)("$name: limits of queues", (storage) => {
   });
 });
 
+it("a worker remembers the turns of the last thousand priorities", async () => {
+  const tasks = new TaskManager({ storage: new InMemoryPersistenceStorageProvider() });
+  const task = { taskName: "t", inputRequest: "in", queue: "mail" };
+  await tasks.createMany(Array.from({ length: 1_010 }, (_, priority) => ({ ...task, priority })));
+  const turns = new Map<string, string>();
+  expect(await collect(tasks.claimable({ queue: "mail", turns }))).toHaveLength(1_010);
+  expect(turns.size).toBe(1_000);
+});
+
 describe("sort keys of tasks", () => {
   const name = fc.stringMatching(/^[\w.:@/-]{1,8}$/);
   const priority = fc.integer({ min: -3, max: 3 });
