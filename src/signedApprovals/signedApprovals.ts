@@ -34,8 +34,16 @@ export function signedApprovals(options: SignedApprovalsOptions): ApprovalVerifi
   return { verify: (approval) => isSigned(approval, options) };
 }
 
+/** A recorded answer can have any form if someone wrote it into the log. */
+const approvalSchema = z.strictObject({
+  approved: z.literal(true),
+  reason: z.string().optional(),
+  signature: z.string().optional(),
+});
+
 async function isSigned(approval: CheckedApproval, { verify }: SignedApprovalsOptions): Promise<boolean> {
   const { by, answer } = approval;
+  if (!approvalSchema.safeParse(answer).success) return false;
   const signed = decodeApprovalSignature(answer.signature ?? "");
   if (!signed || (by !== undefined && by !== signed.by)) return false;
   const { signature, ...person } = signed;

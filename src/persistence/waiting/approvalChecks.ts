@@ -39,15 +39,7 @@ export async function recordedProblems(
 
 /** A rejection always counts, because it starts no call. */
 async function problemsOf(verifier: ApprovalVerifier, given: Given): Promise<readonly InputProblem[] | undefined> {
-  const { answer } = given;
-  if ((Object(answer) as { readonly approved?: unknown }).approved === false) return undefined;
-  if (isApproval(answer) && (await verifier.verify({ ...given, answer }))) return undefined;
+  const { approved } = Object(given.answer) as { readonly approved?: unknown };
+  if (!approved || (await verifier.verify(given as CheckedApproval))) return undefined;
   return [{ path: "signature", expected: "a signature of this approval that the option approvals accepts" }];
-}
-
-/** A recorded answer can have any form if someone wrote it into the log. */
-function isApproval(answer: unknown): answer is CheckedApproval["answer"] {
-  const { approved, reason = "", signature = "", ...others } = Object(answer) as Readonly<Record<string, unknown>>;
-  const isText = typeof reason === "string" && typeof signature === "string";
-  return approved === true && isText && Object.keys(others).length === 0;
 }
