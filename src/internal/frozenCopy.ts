@@ -10,17 +10,25 @@ const itemsAPart = 20;
 
 const isolated = new WeakSet<object>();
 
+/** Ends the copy of a value with a cycle. To find all paths through many linked objects would take too long. */
+const cycle = /* @__PURE__ */ new Error();
+
 /**
  * Returns a deep copy that the owner of the original cannot change. Plain objects and arrays are copied and frozen.
- * Dates, maps, sets and bytes are copied. Other values, such as class instances and arrays with extra keys, are
- * returned unchanged, because the codec decides whether they can be stored. If you pass a copy that this function
- * returned, you get the same copy, so identical references mean equal values.
+ * Dates, maps, sets and bytes are copied. Other values, such as values with cycles, class instances and arrays with
+ * extra keys, are returned unchanged, because the codec decides whether they can be stored. If you pass a copy that
+ * this function returned, you get the same copy, so identical references mean equal values.
  */
 export function frozenCopy<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || isolated.has(value)) return value;
-  const copy = copyOf(value, new Set());
-  if (copy !== value) isolated.add(copy as object);
-  return copy as Value;
+  try {
+    const copy = copyOf(value, new Set());
+    if (copy !== value) isolated.add(copy as object);
+    return copy as Value;
+  } catch (error) {
+    if (error === cycle) return value;
+    throw error;
+  }
 }
 
 /**
@@ -47,7 +55,8 @@ function freeze(root: object): void {
 }
 
 function copyOf(value: unknown, ancestors: Set<object>): unknown {
-  if (typeof value !== "object" || value === null || isolated.has(value) || ancestors.has(value)) return value;
+  if (typeof value !== "object" || value === null || isolated.has(value)) return value;
+  if (ancestors.has(value)) throw cycle;
   if (ancestors.size > maximumDepth) return value;
   ancestors.add(value);
   const copy = copyObject(value, ancestors);
@@ -118,8 +127,7 @@ function lendProperties(value: object, prototype: object | null): object {
   const lent = items.map(copyMutableParts);
   if (isSame(items, lent)) return value;
   const copy = Object.create(prototype) as object;
-  // `defineProperty` handles a `__proto__` key like any other key.
-  Object.keys(value).forEach((key, at) => Object.defineProperty(copy, key, { value: lent[at], enumerable: true }));
+  Object.keys(value).forEach((key, at) => define(copy, key, lent[at]));
   return Object.freeze(copy);
 }
 
@@ -161,11 +169,9 @@ async function copyInTurns(value: unknown, turn: Turn, depth: number): Promise<u
     turn.left = partsATurn;
   }
   if (parts <= partsATurn || depth > maximumDepth || !isPlain(value)) return frozenCopy(value);
-  const items: unknown[] = [];
-  for (const item of Object.values(value)) items.push(await copyInTurns(item, turn, depth + 1));
-  if (Array.isArray(value)) return frozenCopy(items);
-  const keys = Object.keys(value);
-  return frozenCopy(Object.fromEntries(keys.map((key, at) => [key, items[at]])));
+  const copy = Array.isArray(value) ? [] : {};
+  for (const [key, item] of Object.entries(value)) define(copy, key, await copyInTurns(item, turn, depth + 1));
+  return frozenCopy(copy);
 }
 
 function isPlain(value: unknown): value is object {

@@ -8,6 +8,11 @@ describe("a value that cannot be stored without changes", () => {
     for (let level = 0; level < levels; level++) value = [value];
     return value;
   };
+  const linked = (): unknown => {
+    const nodes = Array.from({ length: 30 }, (_, id) => ({ id, others: [] as unknown[] }));
+    for (const node of nodes) node.others.push(...nodes);
+    return { nodes };
+  };
   it.each([
     ["a symbol as a key", { at: { [Symbol("s")]: 1 } }],
     ["an array with extra keys", { list: Object.assign([1], { more: 2 }) }],
@@ -15,6 +20,7 @@ describe("a value that cannot be stored without changes", () => {
     ["a subclass of Array", { list: new (class List extends Array {})() }],
     ["a map with extra keys", { map: Object.assign(new Map(), { more: 2 }) }],
     ["a value nested 20,000 deep", deep(20_000)],
+    ["thirty objects that refer to each other", linked()],
   ])("is refused as input: %s", async (_what, input) => {
     const passing = strategy<unknown, unknown>("passing", (g) => {
       const node = g.node("node", (given: unknown) => given);
