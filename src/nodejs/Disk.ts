@@ -55,7 +55,7 @@ export class Disk {
   }
 
   async rename(from: string, to: string): Promise<void> {
-    await this.#call("rename", to, "", () => this.#system.rename(from, to));
+    await this.#call("rename", to, undefined, () => this.#system.rename(from, to));
   }
 
   /** Treats a missing file as removed. */
@@ -86,13 +86,13 @@ export class Disk {
   }
 
   async #syncFolder(path: string): Promise<void> {
-    await this.#call("fsync", path, "", () => this.#system.fsyncDir(path));
+    await this.#call("fsync", path, undefined, () => this.#system.fsyncDir(path));
   }
 
   async #call<Result>(
     operation: string,
     path: string,
-    expected: string,
+    expected: string | undefined,
     action: () => Promise<Result>,
     attempt = 0,
   ): Promise<Result | undefined> {

@@ -1,6 +1,8 @@
 import { constants } from "node:os";
 import { describe, expect, it } from "vitest";
-import { storageFailure, systemCode } from "../../src/nodejs/Disk.ts";
+import { systemClock } from "../../src/internal/Clock.ts";
+import { Disk, storageFailure, systemCode } from "../../src/nodejs/Disk.ts";
+import { nodeFileSystem } from "../../src/nodejs/nodeFileSystem.ts";
 
 /** What Node makes of a number that its own library has no name for. */
 const unnamed = (number: number) =>
@@ -30,4 +32,11 @@ it.each([
   ["EACCES", "permission"],
 ])("%s is %s", (code, reason) => {
   expect(storageFailure(Object.assign(new Error(code), { code }))).toBe(reason);
+});
+
+it("an error without a code is a failure of every call", async () => {
+  const fail = () => Promise.reject(new Error("lost"));
+  const disk = new Disk({ ...nodeFileSystem, rename: fail, fsyncDir: fail, unlink: fail }, systemClock);
+  for (const call of [() => disk.rename("a", "b"), () => disk.fsyncDir("a"), () => disk.unlink("a")])
+    await expect(call()).rejects.toMatchObject({ code: "storage_failed" });
 });
