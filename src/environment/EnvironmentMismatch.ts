@@ -65,9 +65,10 @@ export async function readEnvironment(info: RecoveryInfo, environment: Environme
 export function compareEnvironment(info: RecoveryInfo, facts: EnvironmentFacts): readonly EnvironmentMismatch[] {
   const { workingDirectory: path, requiredContext, fileHashes = {}, environment } = info;
   const missing = path !== undefined && !facts.directoryExists;
+  const recorded = new Map(Object.entries(fileHashes));
   return [
     ...(missing ? [{ kind: "working_directory_missing", path } as const] : []),
-    ...requiredContext.flatMap((file) => judgeFile(file, fileHashes[file], facts.hashes.get(file))),
+    ...requiredContext.flatMap((file) => judgeFile(file, recorded.get(file), facts.hashes.get(file))),
     ...Object.entries(environment).flatMap(([name, wanted]) => judgeName(name, wanted, facts.answers.get(name))),
   ];
 }

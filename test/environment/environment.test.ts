@@ -105,6 +105,12 @@ describe("the verdict on an environment", () => {
       [{ kind: "file_modified_externally", path: "f", expected: "1", found: "2" }],
     ],
     ["file deleted", { ...file, fileHashes: { f: "1" } }, holding(undefined), [{ kind: "file_deleted", path: "f" }]],
+    [
+      "file of unknown hash with the name of a member of objects",
+      { ...info, requiredContext: ["constructor"] },
+      { ...facts, hashes: new Map([["constructor", "1"]]) },
+      [],
+    ],
     ["file that never existed", { ...file, fileHashes: { f: null } }, holding(undefined), []],
     ["file that is new", { ...file, fileHashes: { f: null } }, holding("1"), []],
     ["file without a hash, existing", file, holding("1"), []],
