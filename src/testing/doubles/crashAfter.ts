@@ -8,8 +8,8 @@ import type { LogAppend, LogOwner, OwnedLog, RecordLog } from "../../storage/Rec
 
 /**
  * Wraps a storage so that it stops after a number of saves, as if the process crashed. Earlier saves are kept. Every
- * later save rejects, and another process can take over the agent. A save is one durable write: an append to a log, or
- * a `saveCheckpoint` call of a three-method provider. Pass the original provider to the agent that resumes.
+ * later save or deletion rejects, and another process can take over the agent. A save is one durable write: an append
+ * to a log, or a `saveCheckpoint` call of a three-method provider. Pass the original provider to the agent that resumes.
  *
  * @param saves - the number of successful saves over all agents, at least 0.
  *
@@ -26,9 +26,9 @@ export function crashAfter(storage: PersistenceStorageProvider, saves: number): 
   checkSchema(providerSchema, storage, "storage of crashAfter");
   checkSchema(integerFrom(0), saves, "number of saves of crashAfter");
   let left = saves;
-  const save = async <Result>(write: () => Promise<Result>): Promise<Result> => {
+  const save: Save = async (write, count = 1) => {
     if (left === 0) throw new SimulatedCrashError(saves);
-    left--;
+    left -= count;
     return write();
   };
   if (offersLog(storage)) {
@@ -44,7 +44,8 @@ export function crashAfter(storage: PersistenceStorageProvider, saves: number): 
   };
 }
 
-type Save = <Result>(write: () => Promise<Result>) => Promise<Result>;
+/** @param count - the number of saves that the write counts as. Defaults to 1. */
+type Save = <Result>(write: () => Promise<Result>, count?: number) => Promise<Result>;
 
 function crashingLog(log: RecordLog, save: Save): RecordLog {
   return {
@@ -57,6 +58,8 @@ function crashingLog(log: RecordLog, save: Save): RecordLog {
     owner: (agentId) => log.owner(agentId),
     ...(log.unremovedBytes && { unremovedBytes: log.unremovedBytes.bind(log) }),
     ...(log.watch && { watch: log.watch.bind(log) }),
+    ...(log.end && { end: log.end.bind(log) }),
+    ...(log.makeRoom && { makeRoom: log.makeRoom.bind(log) }),
     ...(log.encodedAppends && { encodedAppends: log.encodedAppends.bind(log) }),
     ...(log.receive && { receive: receiving(log.receive.bind(log), save) }),
     requestStop: (agentId, reason) => log.requestStop(agentId, reason),
@@ -75,11 +78,14 @@ function crashingOwner(owned: OwnedLog, save: Save): OwnedLog {
       return owned.position;
     },
     generation: owned.generation,
+    tornTail: owned.tornTail,
+    damage: owned.damage,
+    rebuilt: owned.rebuilt,
     lost: owned.lost,
     append: (entry: LogAppend, expectedPosition: number) => save(() => owned.append(entry, expectedPosition)),
     ...(owned.checkStop && { checkStop: owned.checkStop.bind(owned) }),
     prune: () => save(() => owned.prune()),
-    drop: () => owned.drop(),
+    drop: () => save(() => owned.drop(), 0),
     release: () => owned.release(),
   };
 }

@@ -1,7 +1,14 @@
-import type { ToolCallInDoubtError } from "agent-persistence";
+import {
+  AIAgent,
+  InMemoryPersistenceStorageProvider,
+  Persistence,
+  persistence,
+  type PersistenceStorageProvider,
+  type ToolCallInDoubtError,
+} from "agent-persistence";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
-import { crashAfter, SimulatedCrashError } from "agent-persistence/testing";
-import { describe, expect, it } from "vitest";
+import { crashAfter, scriptedModel, SimulatedCrashError } from "agent-persistence/testing";
+import { describe, expect, it, vi } from "vitest";
 import { scenarios, type Scenario, type ScenarioOptions } from "../support/scenarios.ts";
 import { latestOf, recordedCalls, restoredBy } from "../support/stored.ts";
 import { logStorages, storages, type TestStorage } from "../support/storages.ts";
@@ -146,3 +153,25 @@ function isOnceOnly(world: World, id: string): boolean {
   const toolName = world.effects.get(id)?.tool ?? "broken";
   return toolName !== "look" && toolName !== "plan";
 }
+
+describe("a storage after a simulated crash", () => {
+  const agentOn = (storage: PersistenceStorageProvider) =>
+    new AIAgent({ promptExecutor: scriptedModel(["Hi."]), llmModel: "none" }).install(Persistence, { storage });
+
+  it("deletes no agent", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    await agentOn(storage).run("go", { agentId: "a" });
+    const crashed = persistence(agentOn(crashAfter(storage, 0)));
+    await expect(crashed.deleteAgent("a")).rejects.toSatisfy((error) => rootOf(error) instanceof SimulatedCrashError);
+    expect(await persistence(agentOn(storage)).agent("a").getLatestCheckpoint()).toBeDefined();
+  });
+
+  it("describes the end of a log as the storage below does", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    const owned = await storage.log.open("a", { host: "here", processId: 1, nonce: "1" });
+    const state = { tornTail: { bytes: 3 }, rebuilt: { file: "state.json" } };
+    vi.spyOn(storage.log, "open").mockResolvedValue(Object.assign(owned, state) as never);
+    const { log } = crashAfter(storage, 1) as LogPersistenceStorageProvider;
+    expect(await log.open("a", { host: "here", processId: 1, nonce: "2" })).toMatchObject(state);
+  });
+});
