@@ -29,7 +29,7 @@ export class ActiveSpan {
     if (!span) return action();
     let end: (() => Result) | undefined;
     guarded(() => span.run(() => (end ??= outcomeOf(action))));
-    return (end ?? outcomeOf(action))();
+    return (end ??= outcomeOf(action))();
   }
 
   /** Adds facts that became known after the start. */
