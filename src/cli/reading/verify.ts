@@ -27,9 +27,8 @@ export async function verify(
   const { storage } = opened;
   const view = inspect(storage);
   const seals = key === undefined ? undefined : await sealsOf(opened, key, session.io);
-  const listed: Pick<ListedAgent, "agentId" | "problem">[] = [];
-  for (const each of given) listed.push({ agentId: await findLog(storage, each) });
-  const ids = listed.map(({ agentId }) => agentId);
+  const ids = [...new Set(await Promise.all(given.map((each) => findLog(storage, each))))];
+  const listed: Pick<ListedAgent, "agentId" | "problem">[] = ids.map((agentId) => ({ agentId }));
   const heads = since === undefined ? new Map<string, SeenCheckpoint>() : await readSeenCheckpoints(since, ids);
   if (given.length === 0) {
     for await (const agent of view.agents()) listed.push(agent);
