@@ -44,6 +44,15 @@ describe("a failing command", () => {
     expect(documentOf(await desk.command(["show", "order-1", "--json"]))).toMatchObject({ status: "waiting" });
   });
 
+  it("leaves no file if an export is stopped", async () => {
+    await using desk = await Desk.open();
+    await desk.waits("order-1");
+    const names = await readdir(desk.folder);
+    const stopped = await desk.command(["export", "order-1", "--out", "copy"], { stop: AbortSignal.abort() });
+    expect(stopped).toMatchObject({ code: 130, out: "" });
+    expect(await readdir(desk.folder)).toEqual(names);
+  });
+
   it("leaves no partial file and can be repeated", async () => {
     await using desk = await Desk.open();
     await desk.waits("order-1");
@@ -59,6 +68,7 @@ describe("a failing command", () => {
     [["explain", "order-1"], 2, /There is no command explain: show <agent>/],
     [["ui", "order-1", "--out", "nowhere/page.html"], 3, /There is no folder .*nowhere for page\.html\.\n/],
     [["fork", "order-1", "", "--yes"], 2, /^agent-persistence: /],
+    [["restore", "nowhere", "--yes"], 3, /There is no folder .*nowhere\.\n$/],
   ])("names the mistake and what to use instead: %j", async (args, code, message) => {
     await using desk = await Desk.open();
     await desk.waits("order-1");

@@ -13,6 +13,11 @@ export async function assertFile(path: string): Promise<void> {
   if (found?.isFile() !== true) throw new CommandFailure("notFound", `There is no file ${path}.`);
 }
 
+/** @throws CommandFailure if the directory does not exist */
+export async function assertFolder(path: string): Promise<void> {
+  if (!(await isDirectoryAt(path))) throw new CommandFailure("notFound", `There is no folder ${path}.`);
+}
+
 /** @throws CommandFailure if the path exists or its directory is missing */
 export async function assertNoFile(path: string): Promise<void> {
   if (await stat(path).catch(() => undefined)) throw new CommandFailure("usage", `The file ${path} already exists.`);
@@ -27,13 +32,11 @@ async function assertFolderOf(file: string): Promise<void> {
 /**
  * Writes a new file that only its owner can access. The file appears when its data is durable.
  *
+ * @param signal - leaves no file if it aborts before all data is written.
  * @throws an Error such as `EEXIST`
  */
-export async function writeNew(
-  file: string,
-  pieces: AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>,
-): Promise<void> {
-  await writeWhole(file, pieces, async (scratch) => {
+export async function writeNew(file: string, pieces: Pieces, signal?: AbortSignal): Promise<void> {
+  const place = async (scratch: string): Promise<void> => {
     try {
       await link(scratch, file);
     } catch (error) {
@@ -41,8 +44,11 @@ export async function writeNew(
       if (await stat(file).catch(() => undefined)) throw error;
       await rename(scratch, file);
     }
-  });
+  };
+  await writeWhole(file, pieces, place, signal);
 }
+
+type Pieces = AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>;
 
 /**
  * Writes a file that only its owner can access. An existing file is replaced when all data is written, and stays if the
@@ -61,13 +67,14 @@ export async function writeOver(file: string, pieces: AsyncIterable<string>): Pr
 /** @param place - gives the written scratch file, which is in the same directory, its name. */
 async function writeWhole(
   file: string,
-  pieces: AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>,
+  pieces: Pieces,
   place: (scratch: string) => Promise<void>,
+  signal?: AbortSignal,
 ): Promise<void> {
   const scratch = join(dirname(file), `.${randomBytes(6).toString("hex")}.tmp`);
   try {
     const opened = await open(scratch, "wx", 0o600);
-    await pipeline(pieces, opened.createWriteStream({ flush: true }));
+    await pipeline(pieces, opened.createWriteStream({ flush: true }), signal ? { signal } : {});
     await place(scratch);
     await nodeFileSystem.fsyncDir(dirname(file));
   } catch (error) {

@@ -3,9 +3,9 @@ import { readOnlyFileSystem } from "../../nodejs/FileSystem.ts";
 import type { PostgresClient } from "../../postgres.ts";
 import type { SqliteDatabase } from "../../sqlite.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
-import { assertFile } from "./commandFiles.ts";
+import { assertFile, assertFolder } from "./commandFiles.ts";
 import { type OpenedStorage, type OpenOptions, commandRetryMs } from "./OpenedStorage.ts";
-import { isDirectoryAt, type StorageAddress, storageName } from "./storageAddress.ts";
+import { type StorageAddress, storageName } from "./storageAddress.ts";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -28,8 +28,7 @@ async function openFiles(
   { folder }: Extract<StorageAddress, { kind: "file" }>,
   { purpose }: OpenOptions,
 ): Promise<Opened> {
-  if (purpose !== "make" && !(await isDirectoryAt(folder)))
-    throw new CommandFailure("notFound", `There is no folder ${folder}.`);
+  if (purpose !== "make") await assertFolder(folder);
   const { FilePersistenceStorageProvider, nodeFileSystem } = await import("../../file.ts");
   const fileSystem = purpose === "read" ? readOnlyFileSystem(nodeFileSystem) : nodeFileSystem;
   const storage = new FilePersistenceStorageProvider({ directory: folder, fileSystem });

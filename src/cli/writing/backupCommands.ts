@@ -4,6 +4,7 @@ import { backupStorage, type FailedLog, markRestored, restoreBackup } from "../.
 import type { ExitReason } from "../terminal/CommandFailure.ts";
 import { archiveKeys, type ArchiveKeyOptions, newArchiveKeys } from "../session/loadExport.ts";
 import type { CommonOptions, Session, WritingOptions } from "../session/Session.ts";
+import { assertFolder } from "../storage/commandFiles.ts";
 import { reasonOfParts } from "../terminal/failureReport.ts";
 import { type Output, withProgress } from "../terminal/Output.ts";
 import { counted } from "../terminal/shortTexts.ts";
@@ -44,6 +45,7 @@ export async function restore(
   const { output, io } = session;
   const keys = await archiveKeys(io, options);
   const directory = resolve(io.cwd, given);
+  await assertFolder(directory);
   await new BackupFolder(directory).assertBackup();
   const name = await session.storageName();
   await session.confirm([`The agents in ${directory} will be copied into ${name}. They run only after a takeover.`]);

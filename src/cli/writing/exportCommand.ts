@@ -40,6 +40,7 @@ export async function exportCommand(session: Session, options: ExportCommandOpti
     writeNew(
       file,
       counting(archive, (count) => tell(bytesText((bytes = count)))),
+      io.stopSignal(),
     ),
   );
   if (output.json) await output.document({ agentId, file, bytes, move });
