@@ -7,6 +7,7 @@ import type { AgentRequest } from "../index.ts";
 import { type AgentInspector, inspect, type ListedAgent } from "../inspect.ts";
 import { agentStatuses } from "../inspect/show/listedAgent.ts";
 import { assertFound } from "./ids/findLog.ts";
+import { assertCursor } from "./reading/list.ts";
 import type { Session } from "./session/Session.ts";
 import { type AgentOptions, storedAgents, type StoredAgents } from "./session/storedAgents.ts";
 import { loadFrom } from "./storage/openStorage.ts";
@@ -146,6 +147,7 @@ function readingTools(server: McpServer, { storage }: StoredAgents): void {
     "Lists agents with their statuses, and why an agent makes no progress.",
     filterSchema,
     async (filter) => {
+      assertCursor(filter.after);
       const agents: ListedAgent[] = [];
       for await (const each of view.agents({ ...filter, explain: true })) agents.push(each);
       return { agents };

@@ -61,6 +61,7 @@ describe("the MCP server", () => {
     const { client, call, ended } = await served(desk);
     expect(await call("list_agents", { status: ["waiting"] })).toMatchObject({ agents: [{ agentId: "order-7" }] });
     expect(await call("list_agents", { limit: 1 })).toMatchObject({ agents: [{}] });
+    expect(await call("list_agents", { after: "order-7" })).toEqual({ refused: expect.stringContaining("no cursor") });
     expect(await call("show_agent", { agentId: "order-8" })).toMatchObject({ agentId: "order-8", inDoubt: [{}, {}] });
     expect(await call("explain_agent", { agentId: "order-7" })).toMatchObject({
       status: "waiting",

@@ -65,10 +65,10 @@ function whyOf(output: Output, { status, dueAt, stuck, reason, problem }: Listed
 }
 
 /** @throws CommandFailure if the text is not a cursor of a list */
-function assertCursor(text: string | undefined): void {
+export function assertCursor(text: string | undefined): void {
   if (text === undefined || isSummaryOrder(text) || text.startsWith(orderBehindAgents)) return;
   throw new CommandFailure(
     "usage",
-    `${JSON.stringify(text)} is no cursor. Pass a "cursor" that list --json has shown to --after.`,
+    `${JSON.stringify(text)} is no cursor. Pass the "cursor" of an agent in an earlier list, which list --json shows.`,
   );
 }
