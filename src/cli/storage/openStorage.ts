@@ -53,8 +53,8 @@ async function openSqlite(
 ): Promise<Opened> {
   if (purpose !== "make") await assertFile(file);
   const open = await sqliteDriver(cwd);
-  const database = open(file, purpose === "read");
-  if (purpose !== "make") assertTables(database, file);
+  const database = openedOr(file, () => open(file, purpose === "read"));
+  if (purpose !== "make") openedOr(file, () => assertTables(database, file));
   const { SqlitePersistenceStorageProvider } = await import("../../sqlite.ts");
   const storage = new SqlitePersistenceStorageProvider({ database, retryMs: commandRetryMs });
   const close = async (): Promise<void> => {
@@ -62,6 +62,17 @@ async function openSqlite(
     database.close();
   };
   return { storage, close };
+}
+
+/** Names the file in an error of the driver. */
+function openedOr<Result>(file: string, open: () => Result): Result {
+  try {
+    return open();
+  } catch (error) {
+    if (error instanceof CommandFailure) throw error;
+    const { message } = error as Error;
+    throw new CommandFailure("failed", `The database ${file} cannot be opened: ${message}`, { cause: error });
+  }
 }
 
 async function sqliteDriver(cwd: string): Promise<OpenSqlite> {

@@ -32,7 +32,8 @@ export async function init(session: Session, { storage }: InitOptions, given = "
   await writeFile(join(directory, "package.json"), manifest, { flag: "wx" });
   if (output.json) return output.document({ directory, storage, files });
   await output.line(`Wrote ${files.length} files into ${directory}: ${files.join(", ")}.`);
-  await output.line("Next: ", painted("bold", `cd ${given} && npm install && npm test && npm start`));
+  const path = /^[\w./-]+$/.test(given) ? given : JSON.stringify(given);
+  await output.line("Next: ", painted("bold", `cd ${path} && npm install && npm test && npm start`));
 }
 
 /** @throws CommandFailure if a file exists */

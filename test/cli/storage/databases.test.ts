@@ -142,11 +142,18 @@ describe("commands on other storages", () => {
         code: 4,
         err: expect.stringContaining(`into sqlite:${join(desk.folder, "new.db")}`),
       });
-    expect(await desk.command(["restore", "none", "--yes", ...created])).toMatchObject({ code: 2 });
+    expect(await desk.command(["restore", "none", "--yes", ...created])).toMatchObject({ code: 3 });
     expect(await readdir(desk.folder)).not.toContain("new.db");
     expect(await desk.command(["import", "copy", "--yes", ...created])).toMatchObject({ code: 0 });
     expect(itemsOf(await desk.command(["list", "--json", "--storage", "sqlite:new.db"]))).toHaveLength(1);
     await writeFile(join(desk.folder, "text.db"), "no database");
-    expect(await desk.command(["list", "--storage", "sqlite:text.db"])).toMatchObject({ code: 1 });
+    for (const args of [
+      ["list", "--storage", "sqlite:text.db"],
+      ["import", "copy", "--yes", "--storage", "sqlite:nowhere/new.db"],
+    ])
+      expect(await desk.command(args)).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(/The database .*(text|new)\.db cannot be opened: /),
+      });
   });
 });

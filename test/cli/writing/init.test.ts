@@ -13,7 +13,8 @@ function emptyFolder(): string {
 describe("init", () => {
   it("writes a project named after its folder, whose storage is the chosen one", async () => {
     const cwd = emptyFolder();
-    expect(await run(["init", "Trips & More", "--storage", "postgres"], { cwd })).toMatchObject({ code: 0 });
+    const { code, out } = await run(["init", "Trips & More", "--storage", "postgres"], { cwd });
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining('cd "Trips & More" && npm install') });
     const folder = join(cwd, "Trips & More");
     expect(readFileSync(join(folder, "storage.ts"), "utf8")).toContain("PostgresPersistenceStorageProvider");
     const manifest: unknown = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
