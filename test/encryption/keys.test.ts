@@ -3,13 +3,14 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FilePersistenceStorageProvider } from "../../src/file.ts";
 import { destroyKey, encrypted, encryptedStreams, reencrypt } from "../../src/encryption.ts";
-import { InMemoryPersistenceStorageProvider } from "../../src/index.ts";
+import { AgentBusyError, InMemoryPersistenceStorageProvider } from "../../src/index.ts";
 import { processOwner } from "../../src/storage/ReleasableLog.ts";
 import type { AgentSummary, RecordLog } from "../../src/storage/RecordLog.ts";
 import type { LogPersistenceStorageProvider } from "../../src/storage.ts";
 import { InMemoryStreamStore, FileStreamStore } from "../../src/streams.ts";
 import { streamStoreConformance } from "../../src/testing.ts";
 import { collect, testDirectory } from "../storage/file/support/fixture.ts";
+import { delegatingLog } from "../testing/delegatingLog.ts";
 import { unwrapKey } from "../../src/encryption/keys/wrapKey.ts";
 import { encryptedLog, testKeys } from "./encryptedHarness.ts";
 import { bytesUnder, openBooks } from "./storedBytes.ts";
@@ -370,6 +371,24 @@ describe("encrypted streams", () => {
     await files.append("a", { writer: 1, first: 3, chunks: entry?.chunks ?? [] });
     await expect(streams.read("a")).rejects.toMatchObject({ code: "authentication_failed" });
   });
+});
+
+it("uses a key that another process has just stored, while that process still owns its log", async () => {
+  const { log } = new InMemoryPersistenceStorageProvider();
+  await store({ log: encryptedLog(log) }, "a", "one");
+  let [reads, opens] = [0, 0];
+  const busy = delegatingLog(log, {
+    read: async function* (...given) {
+      if (given[0] !== "data_key:a" || ++reads > 1) yield* log.read(...given);
+    },
+    open: (...given) => {
+      if (given[0] !== "data_key:a") return log.open(...given);
+      if (++opens > 1) throw new Error("opened again");
+      throw new AgentBusyError("data_key:a", { ...processOwner(), generation: 1 }, 1_000);
+    },
+  });
+  const { keys } = encryptedLog(busy);
+  expect((await keys.writing("a", async () => false)).id).toBe(await encryptedLog(log).keys.storedId("a"));
 });
 
 it("finds no key in the methods of an object literal", async () => {

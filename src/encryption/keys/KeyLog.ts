@@ -79,17 +79,14 @@ export class KeyLog {
     return found === undefined ? undefined : storedKeyOf(agentId, found);
   }
 
-  /** Stores the key of an agent, unless it has one. Returns the stored key. */
-  async create(agentId: string, make: () => Promise<StoredKey>): Promise<StoredKey> {
+  /** Stores the key of an agent, unless it has one. */
+  async create(agentId: string, make: () => Promise<StoredKey>): Promise<void> {
     const isThere = async () => (await this.read(agentId)) !== undefined;
-    const added = await this.#owning(agentId, isThere, async (owned) => {
-      const found = await this.read(agentId);
-      if (found) return found;
-      const made = await make();
-      await owned.append({ id: idOf(owned), records: [made], summary: await this.#summary(agentId) }, owned.position);
-      return made;
+    await this.#owning(agentId, isThere, async (owned) => {
+      if (await isThere()) return;
+      const records = [await make()];
+      await owned.append({ id: idOf(owned), records, summary: await this.#summary(agentId) }, owned.position);
     });
-    return added ?? this.create(agentId, make);
   }
 
   /**
