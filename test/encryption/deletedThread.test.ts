@@ -4,6 +4,8 @@ import { PersistenceSession } from "agent-persistence/openai-agents";
 import { describe, expect, it } from "vitest";
 import { gathered, SavedThread } from "../integrations/langgraph/savedThread.ts";
 import { collect } from "../storage/file/support/fixture.ts";
+import { LogPersistenceStorageProvider } from "../../src/storage.ts";
+import { delegatingLog } from "../testing/delegatingLog.ts";
 import { testKeys } from "./encryptedHarness.ts";
 import { openBooks } from "./storedBytes.ts";
 
@@ -59,4 +61,21 @@ describe.each(["in memory", "in files", "in SQLite"])("%s, after the data key wa
     await expect(session.clearSession()).rejects.toMatchObject({ code: "key_missing", keyId: "first" });
     expect(await new PersistenceSession(options).getItems()).toEqual([item("kept")]);
   });
+});
+
+it("a repeated deletion of a graph thread removes the key that an interrupted deletion left", async () => {
+  const book = await openBooks["in files"]?.();
+  if (!book) throw new Error("there are no files");
+  const { log } = book.storage;
+  const keys = testKeys("first");
+  const thread = new SavedThread({ storage: encrypted(book.storage, { keys }) });
+  await thread.put(undefined, { text: "one" });
+  await thread.saver[Symbol.asyncDispose]();
+  const crash = () => Promise.reject(new Error("crash"));
+  const open = (...given: Parameters<typeof log.open>) =>
+    given[0] === "data_key:thread:order-7" ? crash() : log.open(...given);
+  const crashing = encrypted(new LogPersistenceStorageProvider(delegatingLog(log, { open })), { keys });
+  await expect(new PersistenceSaver({ storage: crashing }).deleteThread("order-7")).rejects.toThrow("crash");
+  await new PersistenceSaver({ storage: encrypted(book.storage, { keys }) }).deleteThread("order-7");
+  expect((await book.bytes()).includes('"wrapped"')).toBe(false);
 });

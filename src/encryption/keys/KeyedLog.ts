@@ -59,7 +59,8 @@ export abstract class KeyedRecordLog<Owned extends KeyedOwnedLog = KeyedOwnedLog
         // The log of a missing agent has no owner.
         return (await this.stored.owner(agentId))?.generation === owned.generation ? keyId : undefined;
       },
-      dropped: (keyId) => this.keys.destroy(agentId, keyId),
+      // Without a key, this finishes an interrupted destruction of the key.
+      dropped: (keyId = "") => this.keys.destroy(agentId, keyId),
     };
   }
 
@@ -101,7 +102,7 @@ export interface KeyedLogContext {
   readonly openReason: (reason: string) => Promise<string>;
   /** Returns the id of the key that is destroyed together with the data. `undefined` without a key. */
   readonly keyId: () => Promise<string | undefined>;
-  readonly dropped: (keyId: string) => Promise<void>;
+  readonly dropped: (keyId: string | undefined) => Promise<void>;
 }
 
 /** Base class of owned logs whose agent has a data key. It converts the stored reason of a request to stop. */
@@ -134,7 +135,7 @@ export abstract class KeyedOwnedLog extends OwnedLogWrapper {
       await this.owned.drop();
       this.onEnd();
       // Another process may own the id by now. It has another key.
-      if (keyId !== undefined) await this.#context.dropped(keyId);
+      await this.#context.dropped(keyId);
     });
   }
 

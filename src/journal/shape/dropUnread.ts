@@ -8,14 +8,17 @@ import { whileBusy } from "./whileBusy.ts";
 const waitMs = 30_000;
 
 /**
- * Deletes a log without decoding it, because it may be unreadable.
+ * Deletes a log without decoding it, because it may be unreadable. Also finishes an interrupted deletion, which can
+ * leave files or a data key without a log.
  *
  * @param agentId The stored id.
  * @throws AgentBusyError
  */
 export async function dropUnread(log: RecordLog, agentId: string): Promise<void> {
-  if (!(await exists(log, agentId))) return;
-  const open = () => log.open(agentId, processOwner());
+  const { folder, archiveKeys, redacted } = log.capabilities;
+  const canHaveRemains = folder !== undefined || archiveKeys !== undefined || redacted;
+  if (!canHaveRemains && !(await exists(log, agentId))) return;
+  const open = () => log.open(agentId, { ...processOwner(), mustExist: true });
   const owned = await whileBusy(open, { clock: systemClock, timeoutMs: waitMs });
   try {
     await owned?.drop();

@@ -195,7 +195,8 @@ async function removeLeftovers(
   const isEarlier = isOfEarlierOwner(generation);
   for (const name of found.owners.filter(isEarlier)) await disk.unlink(join(folder.owners, name));
   // An owner that closed the log left no temporary files. Others may have, which is rare.
-  if (!found.isClosed || generation % sweepEvery === 0) await removeFiles(disk, folder.temporary, isEarlier);
+  if (!found.isClosed || found.dropped || generation % sweepEvery === 0)
+    await removeFiles(disk, folder.temporary, isEarlier);
   if (found.dropped)
     await removeFiles(
       disk,

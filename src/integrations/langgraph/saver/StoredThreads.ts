@@ -68,15 +68,16 @@ export class StoredThreads implements AsyncDisposable {
     return { id: threadId, state: view.state, read: (values) => view.read(values) };
   }
 
-  /** Deletes a thread, even if it cannot be read. @throws AgentBusyError */
+  /** Deletes a thread, even if it cannot be read, or finishes an interrupted deletion. @throws AgentBusyError */
   async drop(threadId: string): Promise<void> {
     try {
       const { state } = await this.view(threadId);
-      if (state.namespaces.size > 0) await this.use(threadId, (thread) => thread.drop());
+      if (state.namespaces.size > 0) return await this.use(threadId, (thread) => thread.drop());
+      if (this.#logs.opened(threadId)) return;
     } catch (error) {
       if (!isAboutOneAgent(error)) throw error;
-      await dropUnread(this.#storage.log, logIdOf(threadShape, threadId));
     }
+    await dropUnread(this.#storage.log, logIdOf(threadShape, threadId));
   }
 
   async *list(options: { readonly limit?: number | undefined } = {}): AsyncGenerator<ThreadSummary> {
