@@ -21,8 +21,8 @@ const mostSearches = 256;
 export class KnownSecrets {
   readonly blobs = new BlobValues();
   readonly #texts = new Set<string>();
-  /** The lengths of the secrets with the same first characters. */
-  readonly #lengths = new Map<string, number[]>();
+  /** The secrets with the same first characters. */
+  readonly #byStart = new Map<string, SortedTexts>();
   readonly #restored = new Set<string>();
   #characters = 0;
   #isFull = false;
@@ -58,8 +58,8 @@ export class KnownSecrets {
 
   #isAtAnyPosition(text: string): boolean {
     for (let at = 0; at + shortestSecret <= text.length; at++) {
-      const lengths = this.#lengths.get(text.slice(at, at + shortestSecret));
-      if (lengths?.some((length) => this.#texts.has(text.slice(at, at + length)))) return true;
+      const alike = this.#byStart.get(text.slice(at, at + shortestSecret));
+      if (alike?.hasStartOf(text.slice(at))) return true;
     }
     return false;
   }
@@ -76,15 +76,49 @@ export class KnownSecrets {
 
   #index(text: string): void {
     const start = text.slice(0, shortestSecret);
-    const lengths = this.#lengths.get(start);
-    if (!lengths) this.#lengths.set(start, [text.length]);
-    else if (!lengths.includes(text.length)) lengths.push(text.length);
+    const alike = this.#byStart.get(start) ?? new SortedTexts();
+    this.#byStart.set(start, alike);
+    alike.add(text);
   }
 
   #hasRoomFor(text: string): boolean {
     this.#characters += text.length;
     this.#isFull ||= this.#characters > mostCharacters || this.#texts.size + this.#restored.size >= mostTexts;
     return !this.#isFull;
+  }
+}
+
+/** Texts that are sorted when they are searched. A text that starts with another one is left out. */
+class SortedTexts {
+  #texts: string[] = [];
+  #isSorted = true;
+
+  add(text: string): void {
+    this.#texts.push(text);
+    this.#isSorted = false;
+  }
+
+  /** Returns whether a text starts with one of these texts. Only the last one that is not greater can be its start. */
+  hasStartOf(text: string): boolean {
+    if (!this.#isSorted) this.#sort();
+    let [from, to] = [0, this.#texts.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if ((this.#texts[middle] as string) <= text) from = middle + 1;
+      else to = middle;
+    }
+    const last = this.#texts[from - 1];
+    return last !== undefined && text.startsWith(last);
+  }
+
+  #sort(): void {
+    const texts: string[] = [];
+    for (const text of this.#texts.sort()) {
+      const last = texts.at(-1);
+      if (last === undefined || !text.startsWith(last)) texts.push(text);
+    }
+    this.#texts = texts;
+    this.#isSorted = true;
   }
 }
 

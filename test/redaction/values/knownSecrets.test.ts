@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import { InMemoryPersistenceStorageProvider } from "../../../src/index.ts";
 import { collect } from "../../storage/file/support/fixture.ts";
 import { redactedLog } from "../redactedHarness.ts";
+import { seededNumbers } from "../../../src/testing/powerLoss/seededNumbers.ts";
+import { testSeed } from "../../testSeed.ts";
 import { KnownSecrets, SecretsOfAgents } from "../../../src/redaction/values/KnownSecrets.ts";
 
 const numbered = (count: number) => Array.from({ length: count }, (_, at) => `value-${at}`);
@@ -50,6 +52,34 @@ describe("the known secrets of an agent", () => {
       expect([text, secrets.isIn(text)]).toEqual([text, true]);
     for (const text of ["value", "value-", "Value-7", "quoted", "12345", ""])
       expect([text, secrets.isIn(text)]).toEqual([text, false]);
+  });
+
+  it(`are found in the same texts as by a search for each (seed ${testSeed})`, () => {
+    const number = seededNumbers(testSeed);
+    const random = (below: number) => Math.floor(number() * below);
+    const textOf = (length: number) => Array.from({ length }, () => "ab"[random(2)]).join("");
+    for (let round = 0; round < 20; round++) {
+      const [secrets, known] = [new KnownSecrets(), numbered(300)];
+      for (let at = 0; at < 100; at++) known.push(textOf(6 + random(12)));
+      for (const text of known) secrets.add(text);
+      for (let at = 0; at < 200; at++) {
+        const text = textOf(random(24));
+        expect([text, secrets.isIn(text)]).toEqual([text, known.some((secret) => text.includes(secret))]);
+      }
+    }
+  });
+
+  it("are found in about the same time if they start alike", () => {
+    const timeOf = (count: number) => {
+      const secrets = new KnownSecrets();
+      for (let at = 0; at < count; at++) secrets.add(`${"a".repeat(6 + at)}b`);
+      const text = "a".repeat(4_000);
+      const start = process.cpuUsage();
+      expect(secrets.isIn(text)).toBe(false);
+      return process.cpuUsage(start).user;
+    };
+    const ratios = [1, 2, 3].map(() => timeOf(2_400) / timeOf(300));
+    expect(Math.min(...ratios)).toBeLessThan(8);
   });
 
   it("include every text once there are too many", () => {
