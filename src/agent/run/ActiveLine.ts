@@ -164,7 +164,7 @@ export class ActiveLine implements VisitedRun {
     return this.#isStopped;
   }
   get isLeaving(): boolean {
-    return this.#isClosed || this.#moving !== undefined || this.#next !== undefined;
+    return this.#isClosed || this.#isStopped || this.#moving !== undefined || this.#next !== undefined;
   }
   get #iterations(): number {
     return this.state.iteration - this.#iterationAtStart;

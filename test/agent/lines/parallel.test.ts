@@ -335,6 +335,32 @@ describe("a failing branch", () => {
     await expect(agent.run("go")).rejects.toThrow("a failed");
     expect(seen).toEqual(["first"]);
   });
+
+  it.each([[[1]], [[1, 2, 3]]])('starts no nested branch or merge with onFailure "stop", for %j', async (items) => {
+    const seen: unknown[] = [];
+    const [failed, begun] = [gate<void>(), gate<void>()];
+    const agent = agentOf<readonly number[], void>((graph) => {
+      const b = graph.subgraph<readonly number[], void>("b", (inner) => {
+        const one = inner.node("one", async (item: number) => {
+          begun.open();
+          await failed.opened;
+          await otherRun();
+          seen.push(item);
+        });
+        const all = inner.each("all", one, { concurrency: 1 }, () => void seen.push("merged"));
+        inner.edge(inner.start, all);
+        inner.edge(all, inner.finish);
+      });
+      const a = graph.node("a", async (_items: readonly number[]) => {
+        await begun.opened;
+        queueMicrotask(() => failed.open());
+        throw new Error("a failed");
+      });
+      return graph.parallel("both", { a, b }, { onFailure: "stop" }, () => {});
+    });
+    await expect(agent.run(items)).rejects.toThrow("a failed");
+    expect(seen).toEqual([1]);
+  });
 });
 
 it("nodes of all branches count against maxIterations together", async () => {
