@@ -277,7 +277,8 @@ export class DurableAgent {
     checkSchema(newNoteSchema, note, "note");
     await using journal = await this.#setup.openJournal(this.agentId);
     const { head, writer } = journal;
-    if (!head?.state) throw new CheckpointNotFoundError(this.agentId, undefined, []);
+    // The lane of a task that has never run is 0.
+    if (!head?.state?.lane) throw new CheckpointNotFoundError(this.agentId, undefined, []);
     await journal.store([noteRecord(note, { lane: head.state.lane, call: undefined, writer })]);
   }
 

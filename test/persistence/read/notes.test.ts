@@ -1,4 +1,12 @@
-import { AIAgent, Persistence, persistence, strategy, type PersistenceStorageProvider } from "agent-persistence";
+import {
+  AIAgent,
+  InMemoryPersistenceStorageProvider,
+  Persistence,
+  persistence,
+  type PersistenceStorageProvider,
+  strategy,
+} from "agent-persistence";
+import { TaskManager } from "agent-persistence/task";
 import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { logStorages, RowsProvider } from "../support/storages.ts";
@@ -53,6 +61,16 @@ describe.each(logStorages)("notes, $name", ({ open }) => {
 });
 
 describe("notes", () => {
+  it("are refused for a queued task, whose run has no lane yet", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    await new TaskManager({ storage }).create({ taskId: "a", taskName: "t", inputRequest: "first" });
+    const { agent, saved } = diarist(storage);
+    await expect(saved.note({ key: "diary", value: 1 })).rejects.toMatchObject({ code: "checkpoint_not_found" });
+    await agent.resume();
+    await saved.note({ key: "diary", value: 2 });
+    expect(await saved.getNotes("diary")).toEqual([{ text: "first" }, 2]);
+  });
+
   it("require an agent that has run and a storage with a log", async () => {
     const { saved, agent } = diarist(new RowsProvider());
     await expect(saved.note({ key: "diary", value: 1 })).rejects.toMatchObject({ code: "checkpoint_not_found" });
