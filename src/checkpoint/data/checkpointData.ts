@@ -12,7 +12,7 @@ import { linePath } from "./linePath.ts";
 import { recoveryInfo } from "./recoveryInfo.ts";
 import { RequestedCalls } from "./RequestedCalls.ts";
 import { checkpointToolCall } from "./toolCalls.ts";
-import type { NestedLine } from "../lines/Lines.ts";
+import { isOpenAt, laneAt, type NestedLine } from "../lines/Lines.ts";
 
 /**
  * Builds the data of a checkpoint. Large parts are built when they are first read. The index must contain the whole
@@ -167,22 +167,21 @@ function nestedLinesAt(index: LogProjection, point: CheckpointPoint): readonly N
 
 function nestedAt(index: LogProjection, lane: number, upTo: number): readonly NestedLineAt[] {
   return index.lines.childrenOf(lane).flatMap((line) => {
-    const { begun, closed = Infinity } = line;
-    const isNested = begun <= upTo && (closed > upTo || closed === Infinity);
-    const point = isNested ? newestAt(index, line, upTo) : undefined;
+    const point = isOpenAt(line, upTo) ? latestAt(index, laneAt(line, upTo) ?? 0, upTo) : undefined;
     return point
       ? [{ path: pathOf(index, line), nodeId: point.record.node, status: statusAt(index, point, upTo), point }]
       : [];
   });
 }
 
-function newestAt(index: LogProjection, { lanes }: NestedLine, upTo: number): CheckpointPoint | undefined {
-  const lane = lanes.findLast(([, begun]) => begun <= upTo)?.[0] ?? 0;
+/** Returns the newest checkpoint of a lane up to an order. */
+export function latestAt(index: LogProjection, lane: number, upTo: number): CheckpointPoint | undefined {
+  const { laneRecords, checkpoints, base } = index;
   if (upTo === Infinity) return index.latestOf(lane);
-  const saved = index.laneRecords
-    .get(lane)
-    ?.findLast(({ record, order }) => record.kind === "checkpoint" && order <= upTo)?.record;
-  return saved?.kind === "checkpoint" ? index.checkpoints.get(saved.version) : undefined;
+  const records = laneRecords.get(lane) ?? [];
+  const found = records.findLast(({ record, order }) => record.kind === "checkpoint" && order <= upTo)?.record;
+  if (found?.kind === "checkpoint") return checkpoints.get(found.version);
+  return base?.state.lane === lane ? base.state.checkpoint : undefined;
 }
 
 function pathOf(index: LogProjection, { lane, place }: NestedLine): string {

@@ -14,6 +14,15 @@ type Mutable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
 
 const none: readonly NestedLine[] = [];
 
+export function isOpenAt({ begun, closed = Infinity }: NestedLine, order: number): boolean {
+  return begun <= order && (closed > order || closed === Infinity);
+}
+
+/** Returns the newest lane of a line up to an order. */
+export function laneAt({ lanes }: NestedLine, order: number): number | undefined {
+  return lanes.findLast(([, begun]) => begun <= order)?.[0];
+}
+
 /**
  * The lines of a log, with their nesting, and which of them are open. The time to add a record depends only on its
  * changes.

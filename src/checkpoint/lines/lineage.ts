@@ -1,5 +1,5 @@
 import { type LaneRecord, originOf } from "../records/lineRecords.ts";
-import type { Lines } from "./Lines.ts";
+import { laneAt, type Lines } from "./Lines.ts";
 
 interface PlacedCheckpoint {
   readonly version: number;
@@ -142,7 +142,7 @@ function endsBefore(tree: LaneTree, lane: number): readonly LaneEnd[] {
 
 function endInParent(tree: LaneTree, lane: number, upTo: number): number {
   const line = tree.lines.nestedLine(lane);
-  const newest = line?.lanes.findLast(([, begun]) => begun <= upTo)?.[0];
+  const newest = line && laneAt(line, upTo);
   if (newest === undefined) return -1;
   const seen = new Set<number>();
   for (let at: LaneEnd | undefined = { lane: newest, order: upTo }; at && !seen.has(at.lane);) {

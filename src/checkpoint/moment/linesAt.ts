@@ -1,4 +1,5 @@
-import type { NestedLine } from "../lines/Lines.ts";
+import { latestAt } from "../data/checkpointData.ts";
+import { isOpenAt, laneAt, type NestedLine } from "../lines/Lines.ts";
 import type { CheckpointPoint } from "../records/lineRecords.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
@@ -64,9 +65,9 @@ class LineWalk {
       yield { lane: target.record.lane, point: target, upTo: target.order };
       // The target of an open rollback has no nested lines.
       if (this.#upTo === Infinity) return;
-    } else yield { lane, point: this.#newestOn(lane), upTo: this.#upTo };
+    } else yield { lane, point: latestAt(this.#index, lane, this.#upTo), upTo: this.#upTo };
     for (const line of this.#index.lines.childrenOf(lane)) {
-      const within = this.#isOpen(line) ? this.#laneOf(line) : undefined;
+      const within = isOpenAt(line, this.#upTo) ? this.#laneOf(line) : undefined;
       if (within !== undefined && within > lane) yield* this.from(within);
     }
   }
@@ -76,20 +77,7 @@ class LineWalk {
     return this.#target !== undefined && lines.nestedLine(lane) === lines.nestedLine(this.#target.record.lane);
   }
 
-  #isOpen({ begun, closed = Infinity }: NestedLine): boolean {
-    return begun <= this.#upTo && (closed > this.#upTo || closed === Infinity);
-  }
-
   #laneOf(line: NestedLine): number | undefined {
-    return this.#lanes.get(line) ?? line.lanes.findLast(([, begun]) => begun <= this.#upTo)?.[0];
-  }
-
-  #newestOn(lane: number): CheckpointPoint | undefined {
-    const { laneRecords, checkpoints, base } = this.#index;
-    if (this.#upTo === Infinity) return this.#index.latestOf(lane);
-    const records = laneRecords.get(lane) ?? [];
-    const found = records.findLast(({ record, order }) => record.kind === "checkpoint" && order <= this.#upTo)?.record;
-    if (found?.kind === "checkpoint") return checkpoints.get(found.version);
-    return base?.state.lane === lane ? base.state.checkpoint : undefined;
+    return this.#lanes.get(line) ?? laneAt(line, this.#upTo);
   }
 }
