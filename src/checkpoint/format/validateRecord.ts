@@ -132,7 +132,14 @@ const shapes = {
     receipts: optional(count),
     approval: optional(like({ call: text, tool: text })),
   },
-  reply: { lane: count, request: text, at: time, rejected: optional(text), by: optional(text) },
+  reply: {
+    lane: count,
+    request: text,
+    at: time,
+    rejected: optional(text),
+    refused: optional(isTrue),
+    by: optional(text),
+  },
   status: {
     run: text,
     status: oneOf("queued", "in_progress", "failed", "paused", "waiting"),

@@ -49,12 +49,14 @@ export interface ReplyRecord {
   readonly answer?: StoredValue;
   readonly expired?: true;
   readonly rejected?: string;
+  /** True if the answer does not approve a call. Earlier versions omit it. */
+  readonly refused?: true;
   /** The answering person, as stated by the caller and not verified. */
   readonly by?: string;
 }
 
 /** Returns whether a reply prevents a call: it was rejected, not approved, or has expired. */
-export function isRefusal({ expired, rejected, answer }: ReplyRecord): boolean {
-  if (expired || rejected !== undefined) return true;
+export function isRefusal({ expired, rejected, refused, answer }: ReplyRecord): boolean {
+  if (expired || rejected !== undefined || refused) return true;
   return (Object(answer) as { readonly approved?: unknown }).approved === false;
 }

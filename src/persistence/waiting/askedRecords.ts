@@ -99,7 +99,7 @@ export function leftMs(clock: Clock, { at, end }: { readonly at: number; readonl
   return Math.max(0, Math.min(end - clock.now(), end - at));
 }
 
-export type ReplyEnd = Pick<ReplyRecord, "answer" | "expired" | "rejected" | "by">;
+export type ReplyEnd = Pick<ReplyRecord, "answer" | "expired" | "rejected" | "refused" | "by">;
 
 export function replyRecord({ clock }: Journal, lane: number, request: string, end: ReplyEnd): ReplyRecord {
   return { kind: "reply", lane, request, at: clock.now(), ...end };

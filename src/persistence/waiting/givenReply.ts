@@ -45,7 +45,13 @@ export async function endOf(
   await checkSchemaAsync(schemaOf(setup, agentId, request), answer, answerSubject(requestId));
   if (setup.approvals)
     await (await import("./approvalChecks.ts")).assertCounts(setup.approvals, agentId, request, { ...given, answer });
-  return () => withoutUndefined({ answer: writer.value(answer, `the ${answerSubject(requestId)}`), by: given.by });
+  const isRefused = waiting !== undefined && (answer as { readonly approved: boolean }).approved === false;
+  return () =>
+    withoutUndefined({
+      answer: writer.value(answer, `the ${answerSubject(requestId)}`),
+      refused: isRefused || undefined,
+      by: given.by,
+    });
 }
 
 /**

@@ -242,7 +242,11 @@ describe.each(logStorages)("$name: an approval of an agent's call", (storage) =>
 });
 
 describe.each(logStorages)("$name: a fork keeps", (storage) => {
-  it("a rejection", async () => {
+  it.each([
+    ["plain", "too much"],
+    ["long", `too much${"!".repeat(20_000)}`],
+    ["no", undefined],
+  ])("a rejection with %s reason", async (_kind, reason) => {
     const [opened, bank] = [await storage.open(), payTool()];
     const built = asking(async (_, { tools }) => {
       const first = await tools.call(bank.pay, { item: "bill" }).catch(({ message }: Error) => message);
@@ -250,13 +254,13 @@ describe.each(logStorages)("$name: a fork keeps", (storage) => {
     });
     const agent: Agent = () => durableAgent(built, opened(), { tools: [bank.pay] });
     const asked = idOf(await agent().run("go"));
-    await agent().resume({ answers: { [asked]: { approved: false, reason: "too much" } } });
+    await agent().resume({ answers: { [asked]: { approved: false, reason } } });
     await at(agent).fork("b");
     const [tip] = requestsOf(await agent().resume({ agentId: "b" }));
     expect(tip?.kind === "approval" && tip.input).toEqual({ item: "tip" });
     await approve(at(agent, "b"));
     expect(await agent().resume({ agentId: "b" })).toMatchObject({
-      output: expect.stringContaining("too much") as string,
+      output: expect.stringContaining(reason ?? "it was not approved") as string,
     });
     expect(bank.paid).toHaveLength(1);
   });
