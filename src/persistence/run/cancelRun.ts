@@ -1,4 +1,5 @@
 import { RunNotOpenError } from "../../errors/runErrors.ts";
+import { abortable } from "../../internal/abortable.ts";
 import { stopAndOpen } from "../../journal/openWithRetry.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
@@ -6,7 +7,7 @@ import type { Journal } from "../../journal/Journal.ts";
 import { endRecords } from "../../journal/runRecords.ts";
 import type { StoredState } from "../starting/startRecorder.ts";
 import { giveBackEvents } from "../waiting/giveBackEvents.ts";
-import { type DurableCall, storedState } from "./DurableCall.ts";
+import { type DurableCall, signalOf, storedState } from "./DurableCall.ts";
 import { answerRequests, expireRequests, receiveEvents } from "../waiting/answerRequests.ts";
 
 /** Ends an unfinished run as cancelled. @throws RunNotOpenError, AgentBusyError */
@@ -52,9 +53,11 @@ export async function recordAnswers(
 }
 
 /** Receives events and expires requests before the run continues. Returns the requests that received an event. */
-export async function endRequests({ setup, journal }: DurableCall): Promise<readonly string[]> {
+export async function endRequests(call: DurableCall): Promise<readonly string[]> {
+  const { setup, journal } = call;
   const stored = storedState(journal);
-  const received = stored ? await receiveEvents(setup, journal, stored) : [];
+  // If the signal aborts while the inbox has another owner, the next resume receives the same events.
+  const received = stored ? await abortable(signalOf(call), () => receiveEvents(setup, journal, stored)) : [];
   if (received.length > 0) await journal.readHead();
   const left = storedState(journal);
   if (left && (await expireRequests(journal, left))) await journal.readHead();

@@ -1,9 +1,10 @@
 import { type AgentContext, persistence, strategy, tool } from "agent-persistence";
 import { TaskManager, TaskWorker } from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { systemClock } from "../../../../src/internal/Clock.ts";
+import { processOwner } from "../../../../src/storage/ReleasableLog.ts";
 import { soonerClock } from "../../../internal/soonerClock.ts";
 import { asking, requestsOf, summaryOf } from "../../support/asking.ts";
 import { durableAgent } from "../../support/durableAgent.ts";
@@ -50,6 +51,24 @@ describe.each(eventStorages)("$name: an event", (storage) => {
     expect(await other.resume({ agentId: "a" })).toMatchObject({ status: "waiting" });
     await persistence(other).agent("a").send("paid", "two");
     expect(await other.resume({ agentId: "a" })).toMatchObject({ status: "completed", output: "one two" });
+  });
+
+  it("does not delay the abort of a resume while its inbox has another owner", async () => {
+    const provider = (await storage.open())();
+    const agent = durableAgent(receiver(1), provider, quick);
+    await agent.run("go", { agentId: "a" });
+    await persistence(agent).agent("a").send("paid", "one");
+    const owner = await provider.log.open("inbox:a", processOwner());
+    const opens = vi.spyOn(provider.log, "open");
+    const leaving = new AbortController();
+    const resumed = agent.resume({ agentId: "a", signal: leaving.signal });
+    resumed.catch(() => undefined);
+    const refused = () => opens.mock.settledResults.filter(({ type }) => type === "rejected").length;
+    await expect.poll(refused, { timeout: 60_000 }).toBeGreaterThan(0);
+    leaving.abort(new Error("gone"));
+    await expect(resumed).rejects.toThrow("gone");
+    await owner.release();
+    expect(await agent.resume({ agentId: "a" })).toMatchObject({ status: "completed", output: "one" });
   });
 
   it("reaches a running agent while another process runs it", async () => {
