@@ -1,4 +1,5 @@
 import type { NestedLine } from "../lines/Lines.ts";
+import { lanesOfLine } from "../lines/linesTo.ts";
 import { HistoryFold, type StoredMessage } from "../messages/LinkedHistory.ts";
 import {
   type DecisionRecord,
@@ -45,16 +46,7 @@ export class BranchChanges {
   }
 
   get lanes(): readonly number[] {
-    const { lane } = this.line;
-    const lanes = [lane];
-    for (let at = lane; lanes.length <= this.#index.lanes.size;) {
-      const from = this.#index.lanes.get(at)?.record.from;
-      const origin = from === undefined ? undefined : this.#index.checkpoints.get(from);
-      if (origin === undefined) break;
-      at = origin.record.lane;
-      lanes.unshift(at);
-    }
-    return lanes;
+    return [...lanesOfLine(this.#index, this.line.lane)].reverse();
   }
 
   get messages(): readonly StoredMessage[] {
