@@ -11,7 +11,7 @@ import { journalInputRequest } from "./waiting/journalInputRequest.ts";
 import { expectEnds } from "./replay/Replay.ts";
 import { assertReplayComplete } from "./replay/discardReplay.ts";
 import { journalModelRequest } from "./journaling/journalModelRequest.ts";
-import { journalToolCall } from "./journaling/journalToolCall.ts";
+import { failedCallsIn, journalToolCall } from "./journaling/journalToolCall.ts";
 import type { PersistenceConfig } from "./config/PersistenceConfig.ts";
 import { noteEnvironment } from "../environment/EnvironmentMismatch.ts";
 import { PersistenceFeature } from "./PersistenceFeature.ts";
@@ -67,8 +67,10 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
     });
     pipeline.onBranchFailed(({ run, nodeId, error }) => {
       const { agentId, runId, signal } = run;
-      if (signal.aborted) return;
-      recorders.find(run)?.setup.tell({ type: "branch_failed", agentId, runId, ...eventLine(run), nodeId, error });
+      const recorder = recorders.find(run);
+      if (signal.aborted || !recorder) return;
+      for (const call of failedCallsIn(error)) recorder.journal.failedCalls.add(call);
+      recorder.setup.tell({ type: "branch_failed", agentId, runId, ...eventLine(run), nodeId, error });
     });
     pipeline.onLineWaiting(({ run, requests }) => LiveRequests.of(recorders.of(run).journal).open(run, requests));
     pipeline.onAgentWaiting(({ run, requests }) => LiveRequests.of(recorders.of(run).journal).close(requests));

@@ -268,12 +268,12 @@ async function start(call: DurableCall, recorder: RunRecorder, isLast = true): P
 async function recordFailure(journal: Journal, { options }: RunRequest, error: unknown): Promise<boolean> {
   if (!journal.running || journal.failed || journal.lost.aborted || options.signal?.aborted) return false;
   try {
-    const { usage } = journal;
-    // Unfinished calls of an earlier failure must be retried as well.
-    const failedCalls = [...new Set([...(journal.statusState.failedCalls ?? []), ...failedCallsIn(error)])];
+    const { usage, statusState, failedCalls: ofBranches } = journal;
+    // Unfinished calls of an earlier failure, and of other failed branches, must be retried as well.
+    const failedCalls = [...new Set([...(statusState.failedCalls ?? []), ...ofBranches, ...failedCallsIn(error)])];
     const failed = { status: "failed", at: journal.clock.now(), error: describeError(error) } as const;
     const facts = { ...(usage && { usage }), ...(failedCalls.length > 0 && { failedCalls }) };
-    await journal.store(statusRecords(journal.statusState, { ...failed, ...facts }));
+    await journal.store(statusRecords(statusState, { ...failed, ...facts }));
     return true;
   } catch {
     // The run rejects with its original error. Without this record, the run counts as interrupted.

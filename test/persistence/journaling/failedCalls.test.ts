@@ -90,6 +90,31 @@ describe.each(logStorages)("a call whose failure ended the run, $name", ({ open 
     expect(said[1]).toBe(said[0]);
   });
 
+  it("is made again in every failed branch", async () => {
+    const opened = await open();
+    const shakies = [shaky(1, "irreversible"), shaky(1, "irreversible"), shaky(1, "irreversible")];
+    const tools = shakies.map(({ pay }, at) => Object.freeze({ ...pay, name: `pay${at}` }));
+    const graph = strategy<string, string>("branches", (g) => {
+      const branches = Object.fromEntries(
+        tools.map((each, at) => [
+          `b${at}`,
+          g.node(`b${at}`, (item: string, context: AgentContext) => context.tools.call(each, { item })),
+        ]),
+      );
+      const all = g.parallel("all", branches, (results) => Object.values(results).join(", "));
+      g.edge(g.start, all);
+      g.edge(all, g.finish);
+    });
+    const agent = () => durableAgent(graph, opened(), { tools });
+    await expect(agent().run("rent")).rejects.toThrow("no connection");
+    expect(await agent().resume()).toMatchObject({ output: "rent is paid, rent is paid, rent is paid" });
+    expect(shakies.map(({ ids }) => [ids.length, new Set(ids).size])).toEqual([
+      [2, 1],
+      [2, 1],
+      [2, 1],
+    ]);
+  });
+
   it("is not made again once it has another outcome, so a catch runs the same way", async () => {
     const opened = await open();
     const [first, second] = [shaky(2, "idempotent"), shaky(1, "idempotent")];
