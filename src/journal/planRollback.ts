@@ -92,11 +92,8 @@ function callsLeft(
   const below = new Set(calls.flatMap(({ call, lane, order }) => (isLeft(lane, order) ? [call] : [])));
   const before = withoutOutputBefore(index, calls, target);
   const beginsAfresh = (call: string): boolean => below.has(call) || before.has(call);
-  const isOfAgent = (lane: number): boolean => {
-    const place = index.lines.nestedLine(lane)?.place;
-    if (place === undefined || place.parent >= lane) return false;
-    return ("call" in place && beginsAfresh(place.call)) || isOfAgent(place.parent);
-  };
+  const isOfAgent = (lane: number): boolean =>
+    [...index.lines.around(lane)].some(({ place }) => "call" in place && beginsAfresh(place.call));
   return calls.filter(({ call, lane }) => below.has(call) || isOfAgent(lane));
 }
 

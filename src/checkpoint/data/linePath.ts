@@ -67,16 +67,8 @@ function pathOf({ branch, agentPath }: Way): LinePath {
 }
 
 function wayTo(index: LogProjection, lane: number): Way {
-  const places: LanePlace[] = [];
-  for (let at = lane, place = placeIn(index, at); place !== undefined; at = place.parent, place = placeIn(index, at))
-    places.unshift(place);
-  return places.reduce((around, place) => within(around, place, (at) => nameIn(index, at)), mainLine);
-}
-
-/** A valid line is nested in an earlier line. The check prevents an endless loop in a forged log. */
-function placeIn({ lines }: LogProjection, lane: number): LanePlace | undefined {
-  const place = lines.nestedLine(lane)?.place;
-  return place !== undefined && place.parent < lane ? place : undefined;
+  const lines = [...index.lines.around(lane)];
+  return lines.reduceRight((around, { place }) => within(around, place, (at) => nameIn(index, at)), mainLine);
 }
 
 function within(around: Way, place: LanePlace, nameOf: NameOf): Way {

@@ -61,6 +61,16 @@ export class Lines {
     return this.#byLane.get(lane);
   }
 
+  /** Yields the nested lines that contain a lane, innermost first. */
+  *around(lane: number): Generator<NestedLine> {
+    let at = lane;
+    // A valid line is nested in an earlier line. The check prevents an endless loop in a forged log.
+    for (let line = this.#byLane.get(at); line && line.place.parent < at; line = this.#byLane.get(at)) {
+      yield line;
+      at = line.place.parent;
+    }
+  }
+
   lineOf(place: LanePlace): NestedLine | undefined {
     return this.#byPlace.get(keyOf(place));
   }

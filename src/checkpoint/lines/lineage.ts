@@ -10,7 +10,7 @@ interface PlacedCheckpoint {
 export interface LaneTree {
   readonly lanes: ReadonlyMap<number, { readonly record: Pick<LaneRecord, "from" | "place"> }>;
   readonly checkpoints: ReadonlyMap<number, PlacedCheckpoint>;
-  readonly lines: Pick<Lines, "nestedLine">;
+  readonly lines: Pick<Lines, "around" | "nestedLine">;
 }
 
 type PlaceTest = (lane: number, order: number) => boolean;
@@ -102,11 +102,7 @@ function isMoved(tree: LaneTree, lane: number): boolean {
 
 function joinsAround(tree: LaneTree, lane: number): Map<number, number> {
   const joins = new Map<number, number>();
-  let at = lane;
-  for (let parent = parentOf(tree, at); parent !== undefined; parent = parentOf(tree, at)) {
-    joins.set(parent, (tree.lines.nestedLine(at)?.closed ?? Infinity) - 1);
-    at = parent;
-  }
+  for (const { closed = Infinity, place } of tree.lines.around(lane)) joins.set(place.parent, closed - 1);
   return joins;
 }
 

@@ -36,9 +36,9 @@ export function linesAt(index: LogProjection, target?: CheckpointPoint): LinesAt
 }
 
 function lanesAround({ lines }: LogProjection, lane: number): [line: NestedLine | undefined, lane: number][] {
-  const line = lines.nestedLine(lane);
-  if (!line || line.place.parent >= lane) return [[undefined, lane]];
-  return [[line, lane], ...lanesAround({ lines } as LogProjection, line.place.parent)];
+  const around = [...lines.around(lane)];
+  const lanes = [lane, ...around.map(({ place }) => place.parent)];
+  return lanes.map((each, at) => [around[at], each]);
 }
 
 class LineWalk {

@@ -57,15 +57,9 @@ export async function neededCalls(
 
 /** The calls of the enclosing sub-agents determine to which agent a call or checkpoint belongs. */
 function callersOf({ lines }: LogProjection, lanes: Iterable<number>): ReadonlySet<string> {
-  const known = new Set<number>();
   const callers = new Set<string>();
-  for (const lane of lanes) {
-    let line = lines.nestedLine(lane);
-    for (; line && !known.has(line.first); line = lines.nestedLine(line.place.parent)) {
-      known.add(line.first);
-      if ("call" in line.place) callers.add(line.place.call);
-    }
-  }
+  for (const lane of new Set(lanes))
+    for (const { place } of lines.around(lane)) if ("call" in place) callers.add(place.call);
   return callers;
 }
 

@@ -66,9 +66,9 @@ function* effectiveNotes(index: LogProjection, kept: ReadonlySet<number>): Gener
 /** Returns the innermost enclosing lane without a closing checkpoint. `undefined` if it can continue concurrently. */
 function laneAround({ lines }: LogProjection, lane: number): number | undefined {
   let at = lane;
-  for (let line = lines.nestedLine(at); line; line = lines.nestedLine(at)) {
-    if (line.closed === undefined) return undefined;
-    at = line.place.parent;
+  for (const { closed, place } of lines.around(lane)) {
+    if (closed === undefined) return undefined;
+    at = place.parent;
   }
   return at;
 }

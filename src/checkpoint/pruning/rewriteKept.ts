@@ -144,8 +144,7 @@ function withoutIdleLanes(
 ): readonly RestatedEntry[] {
   const used = new Set<number>();
   const use = (lane: number): void => {
-    let line = lines.nestedLine(lane);
-    for (; line && !used.has(line.first); line = lines.nestedLine(line.place.parent)) used.add(line.first);
+    for (const { first } of lines.around(lane)) used.add(first);
   };
   use(nextLane - 1);
   for (const { records } of restated)

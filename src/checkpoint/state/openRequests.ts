@@ -33,8 +33,7 @@ function isGoingBack(index: LogProjection, lane: number): boolean {
   const target = checkpoints.get(rollback.target)?.record.lane;
   const line = target === undefined ? undefined : lines.nestedLine(openLaneOf(index, target) ?? target);
   if (!line) return true;
-  for (let at = lines.nestedLine(lane); at; at = lines.nestedLine(at.place.parent)) if (at === line) return true;
-  return false;
+  return [...lines.around(lane)].includes(line);
 }
 
 /** Returns whether a line made the request in its current visit. A rollback makes requests anew, with new ids. */

@@ -73,6 +73,5 @@ function leftCalls({ state }: FittedLine, { index, blobs, agentId }: AgentLog): 
 }
 
 function isNestedIn(index: LogProjection, lane: number, around: number): boolean {
-  const parent = index.lines.isOpen(lane) ? index.lines.nestedLine(lane)?.place.parent : undefined;
-  return parent !== undefined && (parent === around || isNestedIn(index, parent, around));
+  return index.lines.isOpen(lane) && [...index.lines.around(lane)].some(({ place }) => place.parent === around);
 }

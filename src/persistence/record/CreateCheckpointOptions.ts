@@ -57,13 +57,12 @@ export class NamedCheckpoints {
 
   static upTo(index: LogProjection, head: CheckpointPoint): NamedCheckpoints {
     const isOnWay = placesUpTo(index, head);
-    const counts = (lane: number): boolean => {
-      const { place, closed } = index.lines.nestedLine(lane) ?? {};
-      if (!place || place.parent >= lane) return true;
-      // A rollback has abandoned the call, unless it ended before the target.
-      const hasEnded = closed !== undefined && isOnWay(place.parent, closed);
-      return ("fork" in place || hasEnded || !index.closed.has(place.call)) && counts(place.parent);
-    };
+    // A rollback has abandoned a call that it closed, unless the call ended before the target.
+    const counts = (lane: number): boolean =>
+      [...index.lines.around(lane)].every(
+        ({ place, closed = Infinity }) =>
+          "fork" in place || isOnWay(place.parent, closed) || !index.closed.has(place.call),
+      );
     return new NamedCheckpoints(
       index.askedFor.filter(
         ({ runId, record: { lane }, order }) => runId === head.runId && isOnWay(lane, order) && counts(lane),

@@ -166,8 +166,7 @@ function beginningOf({ lines }: LogProjection, { lane, from, keep }: LaneRecord,
 function linesWithNotes({ lines, notes }: LogProjection): ReadonlySet<number> {
   const found = new Set<number>();
   for (const { record } of notes) {
-    let line = lines.nestedLine(record.lane);
-    for (; line && !found.has(line.first); line = lines.nestedLine(line.place.parent)) found.add(line.first);
+    for (const { first } of lines.around(record.lane)) found.add(first);
   }
   return found;
 }
