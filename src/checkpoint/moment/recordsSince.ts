@@ -5,6 +5,7 @@ import { answerKey, type Visit } from "../records/Visit.ts";
 import {
   type AgentState,
   answerRecord,
+  askedAgain,
   emptyState,
   nextVisitOf,
   type RecordedAnswer,
@@ -44,12 +45,14 @@ class Restating implements Since {
   readonly #to: NewLane;
   readonly #known: AgentState;
   readonly #after: number;
+  readonly #isAskedAgain: (request: RecordedRequest) => boolean;
 
   constructor(index: LogProjection, line: LineAt, to: NewLane) {
     this.#line = line;
     this.#to = to;
     this.#known = (line.point && foldTo(index, line.point)) ?? emptyState;
     this.#after = line.point?.order ?? -1;
+    this.#isAskedAgain = askedAgain(to.state, index.statusState.failedCalls);
     const [base] = nextVisitOf(to.state);
     const isNow = ({ visit }: { readonly visit: Visit }) => visit[0] === base;
     const { answers, calls, requests } = to.state;
@@ -104,9 +107,9 @@ class Restating implements Since {
     this.#add(order, { kind: "outcome", lane: this.#to.lane, visit: this.#to.visitOf(visit), call, retry: true });
   }
 
-  /** Requests from before a rollback are made again under new ids. */
-  #isDropped({ record, reply }: RecordedRequest): boolean {
-    return !reply && record.lane !== this.#line.lane;
+  /** Requests from before a rollback, and requests whose expiry ended the run, are made again under new ids. */
+  #isDropped(request: RecordedRequest): boolean {
+    return request.reply ? this.#isAskedAgain(request) : request.record.lane !== this.#line.lane;
   }
 
   /** An approval is valid only for one call of the agent that requested it. A fork needs a new approval. */

@@ -62,7 +62,7 @@ export interface StatusRecord {
   readonly prompt?: string;
   readonly until?: number;
   readonly error?: { readonly name: string; readonly message: string; readonly code?: string; readonly stack?: string };
-  /** The calls whose failures ended the run. A resume retries them. */
+  /** The calls and the expired requests whose failures ended the run. A resume retries them. */
   readonly failedCalls?: readonly string[];
   /** The tokens of a failed run so far, including requests without a response. `undefined` if unknown. */
   readonly usage?: ModelUsage;

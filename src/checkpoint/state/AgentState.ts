@@ -102,6 +102,21 @@ export function refusedCalls({ requests }: AgentState): ReadonlySet<string> {
   return new Set(refused);
 }
 
+/**
+ * Returns a test for the requests that a run makes again because an expired request ended the run. The node did not get
+ * later expiries. After the expiry of an approval, a timer or an event, a node continues.
+ *
+ * @param failed The calls and requests that ended the run.
+ */
+export function askedAgain(
+  { requests }: AgentState,
+  failed: readonly string[] = [],
+): (request: RecordedRequest) => boolean {
+  const failedAt = Math.min(...failed.map((id) => requests.get(id)?.repliedAt ?? Infinity));
+  return ({ record: { approval, waitingFor }, reply, repliedAt = 0 }) =>
+    reply?.expired === true && !approval && !["timer", "event"].includes(waitingFor) && repliedAt >= failedAt;
+}
+
 export interface ProjectionBase {
   readonly state: AgentState;
   /** The order among all records of a log. */

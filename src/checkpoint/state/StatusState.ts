@@ -22,7 +22,7 @@ export interface StatusState {
   readonly retries: number;
   /** The number of attempts of the task since it last made progress. 0 without a task. */
   readonly attempts: number;
-  /** The calls whose failures ended the run and that have not settled since then. They are retried. */
+  /** The calls and requests whose failures ended the run and that have not settled since then. They are retried. */
   readonly failedCalls?: readonly string[] | undefined;
   readonly custody?: CustodyRecord;
   readonly checkpoint?: { readonly id: string; readonly record: CheckpointRecord };
@@ -58,8 +58,9 @@ function changedBy(state: StatusState, record: AgentRecord, generation: number):
           : atCheckpoint(state, record, generation),
       );
     case "answer":
-    case "reply":
       return further(state);
+    case "reply":
+      return further(endedAnew(state, record.request));
     case "outcome":
       return further(endedAnew(state, record.call));
     default:

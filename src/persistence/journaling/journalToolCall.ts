@@ -11,6 +11,7 @@ import {
 import { isToolFailure } from "../../agent/tool/Tool.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import type { IntentRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import { RequestNotOpenError } from "../../errors/requestErrors.ts";
 import { NotSerializableError } from "../../errors/storedDataErrors.ts";
 import { ToolFailedError, ToolNotStartedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 import { frozenCopy, countParts, frozenCopyInTurns } from "../../internal/frozenCopy.ts";
@@ -257,6 +258,7 @@ function messageOf({ origin }: ToolCallEvent): object | undefined {
   return origin.kind === "model" ? origin.message : undefined;
 }
 
+/** Returns the ids of the failed calls and of the expired requests that caused an error. */
 export function failedCallsIn(error: unknown): readonly string[] {
   const calls = new Set<string>();
   const seen = new Set<unknown>();
@@ -266,6 +268,7 @@ export function failedCallsIn(error: unknown): readonly string[] {
     seen.add(found);
     if (found instanceof ToolFailedError)
       for (const call of [found.toolCallId, ...(found.failedCalls ?? [])]) calls.add(call);
+    if (found instanceof RequestNotOpenError) calls.add(found.requestId);
     left.push(...causesOf(found));
   }
   return [...calls];

@@ -4,7 +4,7 @@ import type { ApprovalVerdict } from "../../agent/tool/Tool.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { isSameVisit, isSinceVisit, type Visit } from "../../checkpoint/records/Visit.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
-import { nextVisitOf, type AgentState, type RecordedRequest } from "../../checkpoint/state/AgentState.ts";
+import { askedAgain, nextVisitOf, type AgentState, type RecordedRequest } from "../../checkpoint/state/AgentState.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
 import type { InputProblem } from "../../errors/agentErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
@@ -53,11 +53,12 @@ export class RecordedAnswers {
   readonly #byPlace = new Map<string, AskedBefore>();
   readonly #used = new Set<AskedBefore>();
 
-  /** @param keepExpired False if the run failed because an answer was missing. The run then makes the request again. */
-  constructor(state: AgentState, reader: ValueReader, sha256: Sha256, keepExpired: boolean) {
+  /** @param failed The calls and requests that ended the run. The run makes an expired request again. */
+  constructor(state: AgentState, reader: ValueReader, sha256: Sha256, failed: readonly string[] | undefined) {
     const from = nextVisitOf(state);
     const savedAt = state.checkpoint?.order ?? -1;
     const again = [...state.requests.values()].filter(({ record: { visit } }) => isSinceVisit(visit, from));
+    const isAskedAgain = askedAgain(state, failed);
     const numbers = new Map<string, number>();
     for (const request of again) {
       const { record } = request;
@@ -67,7 +68,7 @@ export class RecordedAnswers {
       const ordinal = isCounted ? countUp(numbers, [visit, within, question]) : record.ordinal;
       const reply = replyOf(request, reader, savedAt);
       const shown = record.approval && shownIn(record, reader);
-      if (reply && "expiredAt" in reply && !keepExpired && !mayExpire(record)) continue;
+      if (isAskedAgain(request)) continue;
       const isApproval = record.approval !== undefined;
       const place = placeOf(visit, { id, within, question, ordinal }, isApproval);
       this.#byPlace.set(place, { ...record, ...withoutUndefined({ requestId, shown, reply }) });
@@ -130,11 +131,6 @@ export function requestPlace({ request: { id }, question, ordinal, context }: In
 function placeOf(visit: Visit, { id, question, ordinal, within }: InputRequestPlace, isApproval: boolean): string {
   const own = id === undefined ? [within ?? "", question, ordinal] : [{ id }, question];
   return JSON.stringify([...visit, ...own, isApproval]);
-}
-
-/** Returns whether the node continues after the request has expired. If any other request expires, the node fails. */
-function mayExpire({ approval, waitingFor }: RequestRecord): boolean {
-  return approval !== undefined || waitingFor === "timer" || waitingFor === "event";
 }
 
 function replyOf(

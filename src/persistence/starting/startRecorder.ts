@@ -93,7 +93,6 @@ export function restoredRun(
   const earlier = new EarlierCalls(journal, index, state, lane);
   const start = restoredStart(journal, stored, { ...options, earlier });
   tellRestored(setup, journal, stored, options);
-  const keepExpired = index.statusState.current?.record?.error?.code !== "request_expired";
   return new RunRecorder(setup, journal, run, start, {
     structure: structureRecord(setup, lane, journal),
     opening,
@@ -101,7 +100,7 @@ export function restoredRun(
     openFork: index.lines.openForkOn(lane),
     recording: new Replay(state, reader, index, from),
     calls: new LineCalls(earlier),
-    replies: new RecordedAnswers(state, reader, journal.sha256, keepExpired),
+    replies: new RecordedAnswers(state, reader, journal.sha256, index.statusState.failedCalls),
     ...(checkpoint && { restored: state.decisions, named: NamedCheckpoints.upTo(index, checkpoint) }),
     line,
     parent,

@@ -47,7 +47,7 @@ async function accept(
 ): Promise<{ readonly answer: unknown } | Required<Pick<InputRequestEvent, "problems">>> {
   const { agentId } = recorder.journal;
   if ("rejected" in reply) throw new RequestRejectedError(agentId, requestId, reply.rejected, reply.by);
-  if ("expiredAt" in reply) throw new RequestNotOpenError("request_expired", agentId, requestId, reply.expiredAt);
+  if ("expiredAt" in reply) throw new RequestNotOpenError("request_expired", agentId, reply.requestId, reply.expiredAt);
   let answer: unknown;
   try {
     answer = await checkSchemaAsync(request.schema, reply.answer, answerSubject(requestId));

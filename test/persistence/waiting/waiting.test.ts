@@ -579,6 +579,57 @@ describe.each(logStorages)("$name: an expired request", (storage) => {
     expect(await agent.resume()).toMatchObject({ output: "in time" });
   });
 
+  it("is opened again if a tool made it, in a fork too, unlike a request whose expiry the node caught", async () => {
+    const opened = await storage.open();
+    const clock = new SimulatedClock();
+    const expiring = (context: AgentContext, prompt: string) =>
+      context.requestInput({ prompt, schema: z.string(), expiresAt: new Date(clock.now() + hour) });
+    const ask = tool({
+      name: "ask",
+      description: "",
+      inputSchema: z.object({}),
+      effect: "none",
+      execute: (_input, { context }) => expiring(context, "second?"),
+    });
+    const graph = asking(async (_input, context) => {
+      const first = await expiring(context, "first?").catch(() => "nobody");
+      return `${first} ${await context.tools.call(ask, {})}`;
+    });
+    const agent = () => durableAgent(graph, opened(), { clock, tools: [ask] });
+    await agent().run("go");
+    clock.advance(hour);
+    expect(requestsOf(await agent().resume())).toMatchObject([{ prompt: "second?" }]);
+    clock.advance(hour);
+    await expect(agent().resume()).rejects.toThrow("expired");
+    await persistence(agent()).agent("a").fork("b");
+    for (const agentId of ["a", "b"]) {
+      const asked = await agent().resume({ agentId });
+      expect(requestsOf(asked)).toMatchObject([{ prompt: "second?" }]);
+      expect(await agent().resume({ agentId, answers: { [idOf(asked)]: "M" } })).toMatchObject({ output: "nobody M" });
+    }
+  });
+
+  it("is opened again with all requests that expired with it, in a fork too", async () => {
+    const opened = await storage.open();
+    const clock = new SimulatedClock();
+    const graph = asking(async (_input, context) => {
+      const ask = (prompt: string) =>
+        context.requestInput({ prompt, schema: z.string(), expiresAt: new Date(clock.now() + hour) });
+      return (await Promise.all([ask("first?"), ask("second?")])).join(" ");
+    });
+    const agent = () => durableAgent(graph, opened(), { clock });
+    await agent().run("go");
+    clock.advance(hour);
+    await expect(agent().resume()).rejects.toThrow("expired");
+    await persistence(agent()).agent("a").fork("b");
+    for (const agentId of ["a", "b"]) {
+      const ids = idsOf(await agent().resume({ agentId }));
+      expect(ids).toHaveLength(2);
+      const answers = Object.fromEntries(ids.map((id) => [id, "M"]));
+      expect(await agent().resume({ agentId, answers })).toMatchObject({ output: "M M" });
+    }
+  });
+
   it("is an error that the node may catch, the same each time it runs", async () => {
     const opened = await storage.open();
     const clock = new SimulatedClock();

@@ -238,9 +238,9 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     expect(outcomes).toMatchObject([{ taskId: "paused", outcome: "completed" }]);
   });
 
-  it("fails tasks past their waiting time and leaves the others waiting", async () => {
+  it("fails tasks past their waiting time, asks again after a retry, and leaves the others waiting", async () => {
     const { tasks, clock, outcomes, onOutcome, opened } = await setup({ taskId: "asks" }, { taskId: "by hand" });
-    const at = clock.now() + 60_000;
+    let at = clock.now() + 60_000;
     const asks = oneNode(async (_input, context) =>
       context.requestInput({ prompt: "size?", schema: z.string(), expiresAt: new Date(at) }),
     );
@@ -261,7 +261,16 @@ describe.each(logStorages)("$name: a worker", (storage) => {
       { taskId: "asks", outcome: "failed", error: { code: "request_expired" } },
     ]);
     expect(await tasks.get("asks")).toMatchObject({ status: "failed", data: { recoverable: true } });
-    clock.advance(60_000);
+    at += 60_000;
+    await tasks.retry("asks");
+    await worker();
+    expect(outcomes.splice(0)).toMatchObject([{ taskId: "asks", outcome: "waiting" }]);
+    clock.advance(59_999);
+    const [request] = await persistence(agents).agent("asks").getRequests();
+    await persistence(agents).agent("asks").answer(request!.requestId, "M");
+    await worker();
+    expect(outcomes.splice(0)).toMatchObject([{ taskId: "asks", outcome: "completed", output: "M" }]);
+    clock.advance(1);
     await worker();
     expect(outcomes).toMatchObject([{ taskId: "by hand", outcome: "failed", error: { code: "wait_expired" } }]);
     expect(await tasks.get("by hand")).toMatchObject({ status: "failed", data: { errorType: "WaitExpiredError" } });
