@@ -16,7 +16,7 @@ export function describeError(error: unknown): StatusRecord["error"] & object {
 }
 
 /** Ignores fields of other types and getters that throw, because thrown values can have any form. */
-function shownOf(error: unknown): { readonly name?: string; readonly stack?: string } {
+export function shownOf(error: unknown): { readonly name?: string; readonly stack?: string } {
   try {
     if (!(error instanceof Error)) return {};
     const { name, stack }: { readonly name: unknown; readonly stack?: unknown } = error;

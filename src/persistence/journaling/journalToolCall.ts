@@ -13,6 +13,7 @@ import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import type { IntentRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import { RequestNotOpenError } from "../../errors/requestErrors.ts";
 import { NotSerializableError } from "../../errors/storedDataErrors.ts";
+import { shownOf } from "../../journal/describeError.ts";
 import { ToolFailedError, ToolNotStartedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 import { frozenCopy, countParts, frozenCopyInTurns } from "../../internal/frozenCopy.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
@@ -137,8 +138,8 @@ async function runRecorded(recorder: RunRecorder, performance: Performance): Pro
 
 function nameOf({ cause, errorName }: ToolFailedError): string | undefined {
   if (cause === undefined) return errorName;
-  if (!(cause instanceof Error)) return "";
-  return cause.name === "Error" ? undefined : String(cause.name);
+  const { name = "" } = shownOf(cause);
+  return name === "Error" ? undefined : name;
 }
 
 /**

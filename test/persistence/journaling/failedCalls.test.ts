@@ -90,6 +90,29 @@ describe.each(logStorages)("a call whose failure ended the run, $name", ({ open 
     expect(said[1]).toBe(said[0]);
   });
 
+  it("is recorded even if the name of the error cannot be read", async () => {
+    const opened = await open();
+    const { pay } = shaky(0, "irreversible");
+    const names = [{ value: Object.create(null) as unknown }, { get: () => JSON.parse("no") as unknown }];
+    const tools = names.map((name, at) =>
+      Object.freeze({
+        ...pay,
+        name: `pay${at}`,
+        execute: () => {
+          throw Object.defineProperty(new Error("no connection"), "name", name);
+        },
+      }),
+    );
+    const graph = one(async (item, context) => {
+      const ends = await Promise.allSettled(tools.map((each) => context.tools.call(each, { item })));
+      return ends.map((end) => end.status === "rejected" && (end.reason as Error).message).join();
+    });
+    const agent = durableAgent(graph, opened(), { tools });
+    const failed = (at: number) => `The tool "pay${at}" failed: no connection`;
+    expect(await agent.run("rent")).toMatchObject({ output: `${failed(0)},${failed(1)}` });
+    expect(await persistence(agent).agent().getToolCallsInDoubt()).toEqual([]);
+  });
+
   it("is made again in every failed branch", async () => {
     const opened = await open();
     const shakies = [shaky(1, "irreversible"), shaky(1, "irreversible"), shaky(1, "irreversible")];
