@@ -4,13 +4,13 @@ import { visitAt } from "../../checkpoint/state/AgentState.ts";
 import { type LineAt, linesAt } from "../../checkpoint/moment/linesAt.ts";
 import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import { NotSupportedError } from "../../errors/storageErrors.ts";
-import { findCheckpoint } from "../../journal/findCheckpoint.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import { lanesToHead } from "../recording/LineReader.ts";
 import { LineResults } from "../recording/LineResults.ts";
 import { recordingOf } from "../recording/readRecording.ts";
 import { readStart } from "../recording/readStart.ts";
+import { optionalPoint } from "../trace/runPath.ts";
 import type { CandidateStart } from "./replayCandidate.ts";
 import { joinedResults, type RecordedResults } from "../results/ResultPool.ts";
 
@@ -25,9 +25,9 @@ export async function readCandidateStart(
 ): Promise<CandidateStart> {
   if (log.capabilities.keeps !== undefined) throw new NotSupportedError("replayRun()", "a log of model responses");
   const stored = await AgentLog.read(log, agentId);
-  if (from === undefined) return { recording: recordingOf(stored, runId) };
-  const point = findCheckpoint(stored, from);
-  const recording = recordingOf(stored, runId ?? point.runId);
+  const point = optionalPoint(stored, ["from", from], runId);
+  const recording = recordingOf(stored, runId ?? point?.runId);
+  if (!point) return { recording };
   const { lines } = linesAt(stored.index, point);
   return {
     recording,

@@ -16,7 +16,7 @@ export interface ReplayRunOptions extends Candidate {
   /** The storage with the recorded run. It is only read. */
   readonly storage: PersistenceStorageProvider;
   readonly agentId: string;
-  /** Defaults to the newest run of the agent. */
+  /** Defaults to the run of the checkpoint `from`, or to the newest run of the agent. */
   readonly runId?: string | undefined;
   /** Stops the replay with the signal's reason. Defaults to no signal. */
   readonly signal?: AbortSignal | undefined;
@@ -38,6 +38,7 @@ const optionsSchema = strictOptions(() => ({
  * tool, and does not write. With a {@link Candidate}, changed code, another model or another prompt runs with the
  * recorded results that fit.
  *
+ * @throws InvalidInputError if an argument is invalid, or if the run does not contain the checkpoint `from`.
  * @throws RunNotFoundError if the storage does not contain the run.
  * @throws RecordingPrunedError if the log of the run was pruned.
  * @throws CheckpointNotFoundError if the agent has no checkpoint `from`.

@@ -11,14 +11,14 @@ import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import type { RunTrace } from "./RunTrace.ts";
 import { plainValue } from "./plainValue.ts";
-import { runPath, type RunPath } from "./runPath.ts";
+import { optionalPoint, runPath, type RunPath } from "./runPath.ts";
 import { traceVisits } from "./traceVisits.ts";
 import type { AgentIndex, PlacedRecord } from "../../inspect/log/AgentIndex.ts";
 
 /** Selects a run. */
 export interface RunTraceOptions {
   readonly agentId: string;
-  /** Defaults to the newest run. */
+  /** Defaults to the run of the checkpoint `at`, or to the newest run. */
   readonly runId?: string | undefined;
   /** The id or name of the last checkpoint of the trace, on any line. Defaults to the newest checkpoint of the run. */
   readonly at?: string | undefined;
@@ -53,10 +53,13 @@ export async function readRunTrace(storage: PersistenceStorageProvider, options:
   const index = await readIndex(log, agentId);
   const [damage] = index.damage;
   if (damage) throw new UnreadableValueError(`the log of the agent is damaged: ${damage.message}`);
-  const run = runId ?? [...index.runs.keys()].at(-1) ?? "";
-  if (!index.runs.has(run)) throw new RunNotFoundError(agentId, run, [...index.runs.keys()]);
+  const runs = [...index.runs.keys()];
+  if (runId !== undefined && !runs.includes(runId)) throw new RunNotFoundError(agentId, runId, runs);
+  const point = optionalPoint({ agentId, index: index.log }, ["at", at], runId);
+  const run = runId ?? point?.runId ?? runs.at(-1);
+  if (run === undefined) throw new RunNotFoundError(agentId, "", runs);
   const source = { log, index, owner: await ownerView(log, agentId), maxValueLength: Infinity };
-  const path = runPath(source, run, at);
+  const path = runPath(source, run, point);
   return withValues(source, (shown) => runTrace(shown, path));
 }
 

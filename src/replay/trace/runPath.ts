@@ -1,9 +1,12 @@
 import { placesUpTo } from "../../checkpoint/lines/lineage.ts";
 import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
+import { quoted } from "../../errors/AgentPersistenceError.ts";
 import { type StepEvent, stepEvents } from "../../inspect/show/stepView.ts";
 import type { Source } from "../../inspect/show/Source.ts";
 import { findCheckpoint } from "../../journal/findCheckpoint.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
 
 /** The part of a log that leads to the end of a run, or to a checkpoint in the run. */
 export interface RunPath {
@@ -16,10 +19,28 @@ export interface RunPath {
   readonly events: readonly StepEvent[];
 }
 
-/** Finds the path of a run. @param at - the id or name of its last checkpoint. Defaults to the end of the run. */
-export function runPath({ index, owner }: Source, runId: string, at: string | undefined): RunPath {
+/**
+ * Returns the checkpoint that an option names by its id or name. `undefined` without a name.
+ *
+ * @param runId - the run that must contain the checkpoint. Defaults to any run.
+ * @throws CheckpointNotFoundError if there is no such checkpoint.
+ * @throws InvalidInputError if the checkpoint belongs to another run.
+ */
+export function optionalPoint(
+  log: Pick<AgentLog, "agentId" | "index">,
+  [option, checkpointId]: readonly [option: string, checkpointId: string | undefined],
+  runId: string | undefined,
+): CheckpointPoint | undefined {
+  const point = checkpointId === undefined ? undefined : findCheckpoint(log, checkpointId);
+  if (!point || runId === undefined || runId === point.runId) return point;
+  const expected = `expected a checkpoint of run ${quoted(runId)}, received one of run ${quoted(point.runId)}`;
+  throw new InvalidInputError("checkpoint of a run", [{ path: option, expected }]);
+}
+
+/** Finds the path of a run. @param at - its last checkpoint. Defaults to the end of the run. */
+export function runPath({ index, owner }: Source, runId: string, at: CheckpointPoint | undefined): RunPath {
   const { log } = index;
-  const end = at === undefined ? endOf(log, runId) : findCheckpoint({ agentId: index.agentId, index: log }, at);
+  const end = at ?? endOf(log, runId);
   const isWhole = at === undefined;
   const isOnWay = end ? placesUpTo(log, end) : () => false;
   const events = stepEvents(index, owner).filter((event) => {

@@ -1,5 +1,5 @@
 import { persistence, strategy } from "agent-persistence";
-import { readRunTrace, type RunTrace } from "agent-persistence/replay";
+import { readRunTrace, replayRun, type RunTrace } from "agent-persistence/replay";
 import { SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -128,6 +128,23 @@ describe.each([memory, file])("$name: readRunTrace", ({ open }) => {
       error: { name: "RangeError", message: "too far" },
     });
     expect(path(trace)).toEqual(["one"]);
+  });
+
+  it("reads the run of its last checkpoint, and refuses a checkpoint of another run", async () => {
+    const storage = (await open())();
+    const agent = () => durableAgent(chain("two", { one: (text) => `${text}1`, two: (text) => `${text}2` }), storage);
+    await agent().run("a", { runId: "monday" });
+    await agent().run("b", { runId: "tuesday" });
+    const trace = await readRunTrace(storage, { agentId: "a", at: "1-2" });
+    expect(trace).toMatchObject({ runId: "monday", input: "a", checkpointId: "1-2", nextNode: "two" });
+    expect(path(trace)).toEqual(["one"]);
+    const options = { agentId: "a", runId: "tuesday" };
+    const refused = {
+      code: "invalid_input",
+      message: expect.stringContaining('a checkpoint of run "tuesday", received one of run "monday"') as string,
+    };
+    await expect(readRunTrace(storage, { ...options, at: "1-2" })).rejects.toMatchObject(refused);
+    await expect(replayRun(agent(), { ...options, storage, from: "1-2" })).rejects.toMatchObject(refused);
   });
 
   it("refuses an unknown run and names the existing runs", async () => {
