@@ -72,7 +72,7 @@ export async function comparisonLines(output: Output, comparison: RunComparison)
   if (first) await output.line(`The first difference is in step ${(firstDivergence ?? 0) + 1}, node ${first.node}.`);
   else await output.line(isSame ? "The runs are the same." : "All steps are the same.");
   for (const [index, step] of steps.entries()) if (step.change !== "same") await stepLines(output, step, index);
-  for (const name of ["status", "output", "error"] as const) {
+  for (const name of ["input", "status", "output", "error"] as const) {
     const changed = comparison[name];
     if (changed) await changedLines(output, name, changed);
   }

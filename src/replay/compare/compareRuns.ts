@@ -39,15 +39,16 @@ export function compareRuns(before: RunTrace, after: RunTrace, options: CompareR
   checkSchema(schema, options, "options of compareRuns()");
   const steps = compareSteps(before.visits, after.visits);
   const firstDivergence = steps.findIndex(({ change }) => change !== "same");
+  const input = changedPart(before.input, after.input);
   const status = changedPart(before.status, after.status);
   const output = changedPart(before.output, after.output);
   const error = changedPart(before.error, after.error);
-  const isSame = firstDivergence === -1 && !status && !output && !error;
+  const isSame = firstDivergence === -1 && !input && !status && !output && !error;
   const summaries = { before: runSummary(before, options.prices), after: runSummary(after, options.prices) };
   return withoutUndefined({
     isSame,
     ...summaries,
-    input: changedPart(before.input, after.input),
+    input,
     status,
     output,
     error,

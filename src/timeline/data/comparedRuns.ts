@@ -72,7 +72,7 @@ export function comparedRuns(before: RunTrace, after: RunTrace, options: Timelin
   const redaction = redactionOf(options);
   const texts = new ShownTexts(redaction);
   const comparison = compareRuns(before, after, { prices: options.prices });
-  const { isSame, status, output, error, steps } = comparison;
+  const { isSame, input, status, output, error, steps } = comparison;
   const shown = {
     isSame,
     before: comparedRun(comparison.before, texts),
@@ -80,6 +80,7 @@ export function comparedRuns(before: RunTrace, after: RunTrace, options: Timelin
     first: comparison.firstDivergence,
     steps: steps.map((step) => comparedRow(step, { before, after }, texts)),
     parts: [
+      ...textChanges("Input", input, ["input"], texts),
       ...textChanges("Status", status, [], texts),
       ...textChanges("Output", output, ["output"], texts),
       ...textChanges("Error", error, [], texts),

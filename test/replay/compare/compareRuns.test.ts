@@ -120,6 +120,17 @@ describe("compareRuns", () => {
     });
   });
 
+  it("shows another input, even if the run ignores it", async () => {
+    const traceOf = async (input: string) => {
+      const storage = new InMemoryPersistenceStorageProvider();
+      await durableAgent(chain("fixed", { one: () => "done" }), storage).run(input);
+      return readRunTrace(storage, { agentId: "a" });
+    };
+    const comparison = compareRuns(await traceOf("this"), await traceOf("that"));
+    expect(comparison).toMatchObject({ isSame: false, input: { before: "this", after: "that" } });
+    expect(comparison.firstDivergence).toBeUndefined();
+  });
+
   it("sums tokens and costs by the user's prices, with the price of cached tokens", () => {
     const visit = (model: string, cachedInputTokens?: number): TraceVisit => ({
       node: "n",
