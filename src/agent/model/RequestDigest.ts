@@ -36,21 +36,10 @@ export class RequestDigest {
     // The digest contains positions, because another line can use the same message numbers.
     const places = left ? { places: left.map(({ place }) => place) } : null;
     const digest = digestOf(left?.length === marked ? null : places, this.#chain.of(fresh));
-    const earlier = () => {
-      const messages = this.#chainWithIds.of(fresh);
-      return [
-        digestOf(places, messages),
-        ...(left
-          ? [
-              digestOf(
-                left.map(({ number }) => number),
-                messages,
-              ),
-            ]
-          : []),
-      ];
-    };
-    return { digest, matches: (recorded) => recorded === digest || earlier().includes(recorded) };
+    let known: readonly string[] | undefined;
+    const earlier = () =>
+      [places, left?.map(({ number }) => number)].map((kept) => digestOf(kept, this.#chainWithIds.of(fresh)));
+    return { digest, matches: (recorded) => recorded === digest || (known ??= earlier()).includes(recorded) };
   }
 }
 

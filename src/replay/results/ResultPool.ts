@@ -1,7 +1,7 @@
 import type { AskedDigest } from "../../agent/model/RequestDigest.ts";
 import type { LinePath } from "../../checkpoint/data/linePath.ts";
+import { canonicalText } from "../../checkpoint/values/isSameValue.ts";
 import type { LineRecording, RecordedInput, RecordedResponse, RecordedToolCall } from "../recording/Recording.ts";
-import { sameValue } from "./sameValue.ts";
 
 type Placed<Result> = Result & { readonly path?: LinePath | undefined };
 
@@ -23,35 +23,54 @@ export interface ResultPlace {
  */
 export class ResultPool {
   readonly #responses: Placed<RecordedResponse>[];
-  readonly #calls: Placed<RecordedToolCall>[];
+  readonly #calls = new Map<string, Placed<RecordedToolCall>[]>();
   readonly #inputs: Placed<RecordedInput>[];
 
   constructor({ answers, calls, requests }: RecordedResults) {
     const byOrder = <Item extends { readonly order: number }>(items: readonly Item[]) =>
       items.toSorted((a, b) => a.order - b.order);
     this.#responses = byOrder(answers);
-    this.#calls = byOrder(calls.filter(({ outcome }) => outcome !== undefined));
     this.#inputs = byOrder(requests.filter(({ reply }) => reply !== undefined));
+    for (const call of byOrder(calls.filter(({ outcome }) => outcome !== undefined))) {
+      const key = callKey(call.toolName, call.input);
+      const equal = this.#calls.get(key);
+      if (equal) equal.push(call);
+      else this.#calls.set(key, [call]);
+    }
   }
 
   /** Returns the response to an equal request of the node. If there is none, returns the next response of the node. */
   response(place: ResultPlace, asked: AskedDigest): RecordedResponse | undefined {
-    const ofNode = this.#responses.filter((each) => each.nodeId === place.nodeId && isOfAgent(each, place));
-    const equal = ofNode.filter((each) => each.asked !== undefined && asked.matches(each.asked));
-    return take(this.#responses, nearest(equal.length > 0 ? equal : ofNode, place));
+    const isEqual = (each: RecordedResponse) => each.asked !== undefined && asked.matches(each.asked);
+    const [inBranch, ofNode] = nearest(place);
+    return take(this.#responses, [
+      (each) => inBranch(each) && isEqual(each),
+      (each) => ofNode(each) && isEqual(each),
+      inBranch,
+      ofNode,
+    ]);
   }
 
   /** Returns the next call of the tool with an equal input. */
   call(place: ResultPlace, toolName: string, input: unknown): RecordedToolCall | undefined {
-    const equal = this.#calls.filter((each) => each.toolName === toolName && sameValue(each.input, input));
-    return take(this.#calls, nearest(equal, place));
+    return take(this.#calls.get(callKey(toolName, input)) ?? [], [...nearest(place), () => true]);
   }
 
   /** Returns the next answer to an equal question. */
   input(place: ResultPlace, question: string, isApproval: boolean): RecordedInput | undefined {
     const isEqual = (each: RecordedInput) => each.question === question && (each.approval !== undefined) === isApproval;
-    return take(this.#inputs, nearest(this.#inputs.filter(isEqual), place));
+    const [inBranch, ofNode] = nearest(place);
+    return take(this.#inputs, [
+      (each) => inBranch(each) && isEqual(each),
+      (each) => ofNode(each) && isEqual(each),
+      isEqual,
+    ]);
   }
+}
+
+/** Returns a key that is the same for equal inputs. The text of an input contains no line break. */
+function callKey(toolName: string, input: unknown): string {
+  return `${toolName}\n${canonicalText(input)}`;
 }
 
 /** Returns the results of a line and of its nested lines. */
@@ -72,23 +91,22 @@ export function joinedResults(
   };
 }
 
-function isOfAgent({ path }: Placed<unknown>, { agentPath }: ResultPlace): boolean {
-  return path === undefined || path.agentPath.join("\n") === agentPath.join("\n");
+type Test = (result: Placed<{ readonly nodeId: string }>) => boolean;
+
+/** Returns a test for results of the node in the same branch, and a test for results of the node in any branch. */
+function nearest({ nodeId, branch, agentPath }: ResultPlace): readonly [inBranch: Test, ofNode: Test] {
+  const isOfAgent = ({ path }: Placed<unknown>) =>
+    path === undefined ||
+    (path.agentPath.length === agentPath.length && path.agentPath.every((name, at) => name === agentPath[at]));
+  const ofNode: Test = (result) => result.nodeId === nodeId && isOfAgent(result);
+  return [(result) => result.path?.branch === branch && ofNode(result), ofNode];
 }
 
-/**
- * Returns the first result of the node in the same branch. If there is none, returns the first of the node in any
- * branch, then the first of any node.
- */
-function nearest<Result extends Placed<{ readonly nodeId: string }>>(
-  results: readonly Result[],
-  place: ResultPlace,
-): Result | undefined {
-  const ofNode = results.filter((each) => each.nodeId === place.nodeId && isOfAgent(each, place));
-  return ofNode.find(({ path }) => path?.branch === place.branch) ?? ofNode[0] ?? results[0];
-}
-
-function take<Item>(items: Item[], item: Item | undefined): Item | undefined {
-  if (item !== undefined) items.splice(items.indexOf(item), 1);
-  return item;
+/** Takes the first result that passes a test. An earlier test comes first. */
+function take<Item>(items: Item[], tests: readonly ((item: Item) => boolean)[]): Item | undefined {
+  for (const test of tests) {
+    const at = items.findIndex(test);
+    if (at >= 0) return items.splice(at, 1)[0];
+  }
+  return undefined;
 }
