@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import type { CheckpointPoint } from "../checkpoint/records/lineRecords.ts";
 import { platformSha256 } from "../internal/sha256/platformSha256.ts";
 import { findCheckpoint, findRollbackGoal } from "../journal/findCheckpoint.ts";
@@ -131,6 +132,8 @@ const followSchema = strictOptions(() => ({
 export class AgentInspector {
   readonly #log: RecordLog;
   readonly #opened: ReturnType<typeof openedLogs>;
+  /** Keeps the blob that was read last for each open log, because it contains the files that one call changed. */
+  readonly #contents = new WeakMap<LogProjection, PackedContents>();
   readonly #maxValueLength: number;
   readonly #clock: Clock;
 
@@ -266,9 +269,13 @@ export class AgentInspector {
    */
   async fileContent(agentId: string, hash: string): Promise<Uint8Array | undefined> {
     checkSchema(nonEmptyString, hash, "hash of a file");
-    const { index, log } = await this.#open(agentId);
+    assertAgentId(agentId);
+    const { log: index } = await this.#opened(agentId);
     const sha256 = await platformSha256();
-    return new PackedContents({ blobs: log.blobs, agentId, index: index.log, sha256 }).read(hash);
+    const contents =
+      this.#contents.get(index) ?? new PackedContents({ blobs: this.#log.blobs, agentId, index, sha256 });
+    this.#contents.set(index, contents);
+    return contents.read(hash);
   }
 
   /**

@@ -3,10 +3,11 @@ import { inspect } from "agent-persistence/inspect";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { TaskManager } from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { RowsProvider } from "../persistence/support/storages.ts";
 import { collect } from "../storage/file/support/fixture.ts";
-import { Coder } from "../workspace/fixture.ts";
+import { Coder, temporaryFolder } from "../workspace/fixture.ts";
+import { put, Shell } from "../workspace/Shell.ts";
 import { loopAgent } from "./support/loopAgent.ts";
 import { ofKind, stepsOf } from "./support/stepsOf.ts";
 
@@ -141,6 +142,22 @@ describe("an inspector", () => {
     expect((await view.files("coder", both)).map(({ path }) => path)).toEqual(["a", "b"]);
     const calls = ofKind(await stepsOf(coder.storage, "coder"), "visit").flatMap(({ calls: each }) => each);
     expect(calls.map(({ undo }) => undo)).toEqual(["with_files", "with_files", "with_files"]);
+  });
+
+  it("reads the contents of files that one call changed with one read of a blob", async () => {
+    const names = Array.from({ length: 20 }, (_, at) => `file ${at}`);
+    const root = temporaryFolder();
+    const shell = new Shell(root, [() => put(root, Object.fromEntries(names.map((name) => [name, `in ${name}`])))]);
+    await shell.run();
+    const view = inspect(shell.storage);
+    const reads = vi.spyOn(shell.storage.log.blobs, "get");
+    const changes = await view.files("shell");
+    for (const { path, after } of changes) {
+      const hash = after?.kind === "file" ? after.hash : "";
+      expect(new TextDecoder().decode(await view.fileContent("shell", hash))).toBe(`in ${path}`);
+    }
+    expect(changes.map(({ path }) => path).toSorted()).toEqual(names.toSorted());
+    expect(reads.mock.calls.length).toBe(1);
   });
 
   it("shows a fork with its source agent, whose calls belong to the source", async () => {
