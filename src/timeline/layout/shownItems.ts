@@ -83,7 +83,9 @@ function withShownParent(
   parents: ReadonlyMap<string, string | undefined>,
 ): TimelineStep {
   let parent = step.parent;
-  while (parent !== undefined && !keys.has(parent)) parent = parents.get(parent);
+  // A forged log can repeat an id, so that a step is its own ancestor.
+  for (let left = parents.size; parent !== undefined && !keys.has(parent); left--)
+    parent = left > 0 ? parents.get(parent) : undefined;
   if (parent === step.parent) return step;
   const { parent: _, ...rest } = step;
   return parent === undefined ? rest : { ...rest, parent };

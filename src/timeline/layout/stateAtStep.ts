@@ -51,26 +51,21 @@ function wayTo(step: TimelineStep, steps: ReadonlyMap<string, TimelineStep>): re
 
 /**
  * Applies the changes of a step to a list. Usually they are appended to the same list. The list is copied only for
- * removals and insertions.
+ * removals and insertions. A step can remove messages that it has added.
  */
 function withChanges(messages: TimelineMessage[], { messages: added, removed }: TimelineChanges): TimelineMessage[] {
-  const isGone = ({ number }: TimelineMessage): boolean =>
-    removed.some(([first, last]) => first <= number && number <= last);
-  const places = new Map<number, TimelineMessage[]>();
-  const end: TimelineMessage[] = [];
-  for (const message of added) {
-    if (message.before === undefined) end.push(message);
-    else places.set(message.before, [...(places.get(message.before) ?? []), message]);
-  }
-  if (places.size === 0 && removed.length === 0) {
-    for (const message of end) messages.push(message);
+  if (removed.length === 0 && added.every(({ before }) => before === undefined)) {
+    for (const message of added) messages.push(message);
     return messages;
   }
-  const kept = messages.flatMap((message) => [
-    ...(places.get(message.number) ?? []),
-    ...(isGone(message) ? [] : [message]),
-  ]);
-  return [...kept, ...end];
+  const all = [...messages];
+  // The page can omit the message after an inserted one, which is older than all messages on the page.
+  let first = 0;
+  for (const message of added) {
+    const at = message.before === undefined ? all.length : all.findIndex(({ number }) => number === message.before);
+    all.splice(at < 0 ? first++ : at, 0, message);
+  }
+  return all.filter(({ number }) => !removed.some(([from, to]) => from <= number && number <= to));
 }
 
 function applyStorage(storage: Map<string, string>, changes: Readonly<Record<string, string | null>>): void {

@@ -37,6 +37,11 @@ describe("the state at a step", () => {
   it("omits removed messages and has inserted ones in their position", () => {
     expect(at("c").messages.map(({ number }) => number)).toEqual([4, 3]);
   });
+
+  it("begins with messages that were inserted before a message that the page omits", () => {
+    const first = changed("a", { messages: [message(7), message(8, 2), message(9, 2)] });
+    expect(stateAtStep(first, stepsByKey([first])).messages.map(({ number }) => number)).toEqual([8, 9, 7]);
+  });
 });
 
 describe("the difference between two steps", () => {
@@ -68,5 +73,12 @@ describe("a filter", () => {
       { key: "a" },
       { key: "ab", parent: "a" },
     ]);
+  });
+
+  it("ends if a forged step is its own ancestor", () => {
+    const forged = itemsOf("loop<loop", "ab<loop");
+    const [found, ...others] = shownItems(forged, { ...everything, text: "node a" });
+    expect([found?.key, others.length]).toEqual(["ab", 0]);
+    expect(found).not.toHaveProperty("parent");
   });
 });
