@@ -77,6 +77,8 @@ export interface TimelineStep extends Item {
   readonly parent?: string;
   /** The lane, which consecutive steps of a line share. */
   readonly lane: string;
+  /** The part of the state of the previous lane with which the lane starts. Omitted if it starts with the whole state. */
+  readonly keeps?: "history" | "state" | "nothing";
   /** The branch or sub-agent. Omitted on the main line. */
   readonly branch?: string;
   readonly run?: string;

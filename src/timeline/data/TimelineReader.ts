@@ -17,7 +17,7 @@ import type { Redaction } from "../options/Redaction.ts";
 import { fileTexts, RecordTexts, ShownTexts } from "./ShownTexts.ts";
 import type { TimelineAgent, TimelineDamage, TimelineItem, Cost, TimelineStep, RevertedCall } from "./TimelineData.ts";
 import { keyOfCheckpoint, pointStep, visitStep, timeOf } from "./timelineStep.ts";
-import type { EntryView } from "../../inspect/view/viewParts.ts";
+import type { EntryView, LaneView } from "../../inspect/view/viewParts.ts";
 
 const pageOfSteps = 250;
 /** The approximate maximum number of reads, because a storage may read the whole log each time. */
@@ -31,6 +31,7 @@ export class TimelineReader {
   readonly #redaction: Redaction;
   readonly #texts: ShownTexts;
   readonly #spent = new Spent();
+  readonly #keeps = new Map<number, LaneView["keeps"]>();
   #shown = 0;
 
   constructor(inspector: AgentInspector, agentId: string, options: TimelineOptions) {
@@ -67,6 +68,7 @@ export class TimelineReader {
     try {
       for await (const page of this.#pages()) {
         records ??= this.#recordsFrom(page);
+        for (const { lane, keeps } of page.lanes) this.#keeps.set(lane, keeps);
         const steps = [...waiting, ...page.steps];
         waiting = page.after === undefined ? [] : steps.splice(-1);
         yield* this.#itemsOf(steps, waiting[0], records);
@@ -139,12 +141,13 @@ export class TimelineReader {
 
   async #itemOf(step: StepView, records: readonly string[]): Promise<TimelineItem> {
     const texts = this.#texts;
+    const keeps = "lane" in step ? this.#keeps.get(step.lane) : undefined;
     if (step.kind === "visit") {
       const files = await fileTexts(step.files, { inspector: this.#inspector, agentId: this.#agentId, texts });
       const took = this.#spent.time.tookOf(step);
-      return visitStep(step, { texts, files, records, took, prices: this.#options.prices });
+      return visitStep(step, { texts, files, records, keeps, took, prices: this.#options.prices });
     }
-    if (step.kind === "begin" || step.kind === "move") return pointStep(step, { texts, files: [], records });
+    if (step.kind === "begin" || step.kind === "move") return pointStep(step, { texts, files: [], records, keeps });
     return timelineMark(step, texts, records);
   }
 }

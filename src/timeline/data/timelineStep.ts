@@ -1,5 +1,5 @@
 import type { CheckpointView } from "../../inspect/view/CheckpointView.ts";
-import type { LineView, NotedFileChange } from "../../inspect/view/viewParts.ts";
+import type { LaneView, LineView, NotedFileChange } from "../../inspect/view/viewParts.ts";
 import type { AnswerView, BeginStep, ChangesView, MoveStep, VisitStep } from "../../inspect/view/StepView.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { ShownTexts } from "./ShownTexts.ts";
@@ -23,6 +23,7 @@ export interface StepContents {
   readonly prices?: TokenPrices | undefined;
   readonly files: readonly TimelineFile[];
   readonly records: readonly string[];
+  readonly keeps?: LaneView["keeps"] | undefined;
 }
 
 export function keyOfCheckpoint(checkpointId: string): string {
@@ -85,10 +86,11 @@ export function pointStep(step: BeginStep | MoveStep, contents: StepContents): T
 
 type BaseView = Pick<VisitStep, "lane" | "line" | "at"> & { readonly checkpoint?: CheckpointView };
 
-function baseOf({ lane, line, at, checkpoint }: BaseView, { texts, records }: StepContents) {
+function baseOf({ lane, line, at, checkpoint }: BaseView, { texts, records, keeps }: StepContents) {
   return withoutUndefined({
     kind: "step" as const,
     lane: String(lane),
+    keeps: keeps === "all" ? undefined : keeps,
     branch: lineName(line),
     at: timeOf(checkpoint?.at ?? at),
     records,

@@ -28,7 +28,7 @@ export function stateAtStep(step: TimelineStep, steps: ReadonlyMap<string, Timel
   const files = new Map<string, TimelineFile>();
   let input = "";
   let settings = "";
-  for (const { changes } of wayTo(step, steps)) {
+  for (const changes of changesTo(step, steps)) {
     messages = withChanges(messages, changes);
     applyStorage(storage, changes.storage);
     for (const file of changes.files) files.set(file.path, merged(files.get(file.path), file));
@@ -39,12 +39,23 @@ export function stateAtStep(step: TimelineStep, steps: ReadonlyMap<string, Timel
   return { messages, added, input, storage, settings, files };
 }
 
-function wayTo(step: TimelineStep, steps: ReadonlyMap<string, TimelineStep>): readonly TimelineStep[] {
-  const way: TimelineStep[] = [];
+/** Returns the changes on the way to a step, without the parts that a later lane of the way does not keep. */
+function changesTo(step: TimelineStep, steps: ReadonlyMap<string, TimelineStep>): readonly TimelineChanges[] {
+  const way: TimelineChanges[] = [];
   const seen = new Set<string>();
-  for (let at: TimelineStep | undefined = step; at && !seen.has(at.key); at = steps.get(at.parent ?? "")) {
-    seen.add(at.key);
-    way.push(at);
+  let [keepsHistory, keepsState] = [true, true];
+  for (let at: TimelineStep | undefined = step; at && !seen.has(at.key);) {
+    const { key, lane, parent, keeps, changes }: TimelineStep = at;
+    seen.add(key);
+    const { messages, removed, ...state } = changes;
+    way.push({
+      ...(keepsState ? state : { files: state.files, storage: {} }),
+      ...(keepsHistory ? { messages, removed } : { messages: [], removed: [] }),
+    });
+    at = steps.get(parent ?? "");
+    if (at?.lane === lane) continue;
+    keepsHistory &&= keeps === undefined || keeps === "history";
+    keepsState &&= keeps === undefined || keeps === "state";
   }
   return way.toReversed();
 }

@@ -1,10 +1,15 @@
-import { InMemoryPersistenceStorageProvider, strategy } from "agent-persistence";
+import { InMemoryPersistenceStorageProvider, type PersistenceStorageProvider, strategy } from "agent-persistence";
 import { inspect } from "agent-persistence/inspect";
+import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { TimelineItem } from "../../../src/timeline/data/TimelineData.ts";
 import { TimelineReader } from "../../../src/timeline/data/TimelineReader.ts";
 import { stateAtStep, stepsByKey } from "../../../src/timeline/layout/stateAtStep.ts";
+import { crashing, liveLines } from "../../persistence/lines/support/liveLines.ts";
+import { linesOf } from "../../persistence/lines/support/randomLines.ts";
 import { durableAgent } from "../../persistence/support/durableAgent.ts";
+import { memory } from "../../persistence/support/storages.ts";
+import { cases } from "../../soak/cases.ts";
 
 it("an event that is reported with the next step is not repeated if a read ends between the event and the step", async () => {
   const storage = new InMemoryPersistenceStorageProvider();
@@ -25,7 +30,21 @@ it("an event that is reported with the next step is not repeated if a read ends 
   expect(new Set(kinds)).toEqual(new Set(["step", "owner"]));
 });
 
-it("the state at each step has the messages of its checkpoint if the history is trimmed and edited", async () => {
+async function assertStates(storage: PersistenceStorageProvider): Promise<void> {
+  const inspector = inspect(storage, { maxValueLength: Infinity });
+  const items: TimelineItem[] = [];
+  for await (const item of new TimelineReader(inspector, "a", {}).items()) items.push(item);
+  const steps = stepsByKey(items);
+  for (const step of steps.values()) {
+    if (step.checkpoint === undefined) continue;
+    const known = await inspector.checkpoint("a", step.checkpoint, { messagesLimit: 1_000 });
+    const { messages, storage: values } = stateAtStep(step, steps);
+    expect(messages.map(({ number }) => number)).toEqual(known.messages.map(({ number }) => number));
+    expect([...values.keys()].toSorted()).toEqual(Object.keys(known.storage).toSorted());
+  }
+}
+
+it("the state at each step is the state of its checkpoint in several runs, whose histories are trimmed and edited", async () => {
   const storage = new InMemoryPersistenceStorageProvider();
   const fill = strategy<string, string>("fill", (graph) => {
     const node = graph.node("fill", (text: string, { llm }) => {
@@ -44,14 +63,18 @@ it("the state at each step has the messages of its checkpoint if the history is 
   });
   const agent = durableAgent(fill, storage, { trimming: { messages: 3, summarize: () => "summary" } });
   await agent.run("go");
-  const inspector = inspect(storage);
-  const items: TimelineItem[] = [];
-  for await (const item of new TimelineReader(inspector, "a", {}).items()) items.push(item);
-  const steps = stepsByKey(items);
-  expect(steps.size).toBeGreaterThan(6);
-  for (const step of steps.values()) {
-    const { messages } = await inspector.checkpoint("a", step.checkpoint ?? "");
-    const numbers = stateAtStep(step, steps).messages.map(({ number }) => number);
-    expect(numbers).toEqual(messages.map(({ number }) => number));
-  }
+  await agent.run("on", { history: "continue" });
+  await agent.run("so");
+  await assertStates(storage);
+});
+
+it.each([1, 2])("the state at each step is the state of its checkpoint, in branches %d deep", async (depth) => {
+  await fc.assert(
+    fc.asyncProperty(linesOf(depth), async (lines) => {
+      const opened = await memory.open();
+      await liveLines(lines, crashing(opened));
+      await assertStates(opened());
+    }),
+    { numRuns: cases(5, 200) },
+  );
 });
