@@ -17,7 +17,8 @@ export function traceVisits(shown: Shown, { events }: RunPath): Pick<RunTrace, "
   const parts: TimedVisit[] = [];
   for (const step of stepViews(shown, events)) {
     time.see(step);
-    if (step.kind === "visit") parts.push({ ...step, took: time.tookOf(step) });
+    // A move to the end of a run adds a step without an execution.
+    if (step.kind === "visit" && step.node !== "finish") parts.push({ ...step, took: time.tookOf(step) });
   }
   const visits = nestedOrder(log, wholeVisits(log, parts)).map(traceVisit);
   return withoutUndefined({ visits, durationMs: time.total() });
@@ -87,18 +88,23 @@ interface TimedVisit extends VisitStep {
   readonly took?: number | undefined;
 }
 
-/** Joins the steps of one execution. A checkpoint within an execution, or at the join of branches, divides it. */
-function wholeVisits({ checkpoints }: LogProjection, steps: readonly TimedVisit[]): readonly TimedVisit[] {
+/**
+ * Joins the steps of one execution. A checkpoint within an execution, or at the join of branches, divides it. A move to
+ * such a checkpoint continues the execution on another lane.
+ */
+function wholeVisits({ checkpoints, lanes }: LogProjection, steps: readonly TimedVisit[]): readonly TimedVisit[] {
   const whole: TimedVisit[] = [];
   const begun = new Map<number, TimedVisit>();
   const continues = ({ checkpoint }: TimedVisit): boolean => {
     const { visit, joined, unresolved } = checkpoints.get(checkpoint?.version ?? -1)?.record ?? {};
     return visit !== undefined || joined !== undefined || unresolved === true;
   };
+  const beforeLane = (lane: number) => checkpoints.get(lanes.get(lane)?.record.from ?? -1)?.record.lane ?? -1;
   for (const step of steps) {
-    const before = begun.get(step.lane);
+    const lane = begun.has(step.lane) ? step.lane : beforeLane(step.lane);
+    const before = begun.get(lane);
     const both = before ? joinedSteps(before, step) : step;
-    begun.delete(step.lane);
+    begun.delete(lane);
     if (continues(step)) begun.set(step.lane, both);
     else whole.push(both);
   }

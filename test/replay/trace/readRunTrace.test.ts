@@ -1,5 +1,5 @@
 import { persistence, strategy } from "agent-persistence";
-import { readRunTrace, replayRun, type RunTrace } from "agent-persistence/replay";
+import { compareRuns, readRunTrace, replayRun, type RunTrace } from "agent-persistence/replay";
 import { SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -7,6 +7,7 @@ import { loopAgent } from "../../inspect/support/loopAgent.ts";
 import { asking, idOf } from "../../persistence/support/asking.ts";
 import { called, chain } from "../../persistence/support/calledAgents.ts";
 import { durableAgent } from "../../persistence/support/durableAgent.ts";
+import { World } from "../../persistence/support/World.ts";
 import { file, memory } from "../../persistence/support/storages.ts";
 
 const path = ({ visits }: RunTrace) =>
@@ -57,6 +58,35 @@ describe.each([memory, file])("$name: readRunTrace", ({ open }) => {
     const again = await readRunTrace(storage, { agentId: "a", runId: "r" });
     expect(path(again)).toEqual(["callModel", "callTools", "callModel"]);
     expect(again.checkpointId).not.toBe("1-4");
+  });
+
+  it("shows a node once after a rollback to a checkpoint within it, and after a move to the end of a run", async () => {
+    const storage = (await open())();
+    const world = new World();
+    const add = world.adder("add", "none");
+    const built = chain("two", {
+      one: async (text, context) => {
+        await context.tools.call(add, { item: "x" });
+        await persistence(context).createCheckpoint({ checkpointId: "within" });
+        await context.tools.call(add, { item: "y" });
+        return `${text}1`;
+      },
+      two: (text) => `${text}2`,
+    });
+    const agent = durableAgent(built, storage, { tools: [add] });
+    await agent.run("go");
+    const before = await readRunTrace(storage, { agentId: "a" });
+    await persistence(agent).agent("a").rollbackToCheckpoint("within");
+    await agent.resume();
+    const after = await readRunTrace(storage, { agentId: "a" });
+    expect(path(after)).toEqual(["one", "two"]);
+    expect(after.visits[0]?.calls.map(({ input }) => input)).toEqual([{ item: "x" }, { item: "y" }]);
+    expect(compareRuns(before, after).isSame).toBe(true);
+    await persistence(agent)
+      .agent("a")
+      .rollbackToCheckpoint(after.checkpointId ?? "");
+    await agent.resume();
+    expect(path(await readRunTrace(storage, { agentId: "a" }))).toEqual(["one", "two"]);
   });
 
   it("sorts branches by name and puts sub-agents before their call, independently of their timing", async () => {
