@@ -1,5 +1,5 @@
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { TraceCall, TraceVisit } from "../trace/RunTrace.ts";
+import type { TraceCall, TraceVisit, TraceWait } from "../trace/RunTrace.ts";
 import type {
   ComparedCall,
   ChangedPart,
@@ -27,7 +27,7 @@ export function compareSteps(before: readonly TraceVisit[], after: readonly Trac
 
 function indexed(visit: TraceVisit, index: number): IndexedVisit {
   const { state, output, calls, waits } = visit;
-  const compared = [placeOf(visit), state, output, messagesOf(visit), calls.map(callContent), waits];
+  const compared = [placeOf(visit), state, output, messagesOf(visit), calls.map(callContent), waits.map(waitContent)];
   return { index, visit, content: comparableText(compared) };
 }
 
@@ -37,6 +37,13 @@ function placeOf({ node, branch = "", agentPath = [] }: TraceVisit): string {
 
 function callContent({ tool, input, state, output, error }: TraceCall): unknown {
   return [tool, input, state, output, error];
+}
+
+/** Leaves out the time in the prompt of a timer, and the number of a received event. */
+function waitContent({ prompt, answer, ...wait }: TraceWait): unknown {
+  if (wait.kind === "timer") return wait;
+  const isEvent = wait.kind === "event" && answer !== undefined;
+  return { ...wait, prompt, answer: isEvent ? (Object(answer) as { readonly payload?: unknown }).payload : answer };
 }
 
 /** Returns the new messages, and the responses that the node did not add to the history. */
@@ -73,7 +80,7 @@ function differences(before: typeof nothing = nothing, after: typeof nothing = n
     output: changedPart(before.output, after.output),
     calls: comparedCalls(before.calls, after.calls),
     messages: itemChanges(messagesOf(before), messagesOf(after)),
-    waits: itemChanges(before.waits, after.waits),
+    waits: itemChanges(before.waits, after.waits, waitContent),
   };
 }
 
@@ -126,11 +133,17 @@ function comparedCall(before: TraceCall | undefined, after: TraceCall | undefine
   };
 }
 
-function itemChanges<Item>(before: readonly Item[], after: readonly Item[]): readonly ItemChange<Item>[] {
-  return aligned(before, after, [comparableText]).flatMap(([old, current]): readonly ItemChange<Item>[] => {
-    if (old === undefined) return current === undefined ? [] : [{ change: "added", item: current }];
-    return current === undefined ? [{ change: "removed", item: old }] : [];
-  });
+function itemChanges<Item>(
+  before: readonly Item[],
+  after: readonly Item[],
+  contentOf: (item: Item) => unknown = (item) => item,
+): readonly ItemChange<Item>[] {
+  return aligned(before, after, [(item) => comparableText(contentOf(item))]).flatMap(
+    ([old, current]): readonly ItemChange<Item>[] => {
+      if (old === undefined) return current === undefined ? [] : [{ change: "added", item: current }];
+      return current === undefined ? [{ change: "removed", item: old }] : [];
+    },
+  );
 }
 
 /** The keys of message parts that differ between runs of the same code. */

@@ -22,7 +22,7 @@ import { reasonOf } from "../../internal/reasonOf.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { LinePosition } from "../recording/readStart.ts";
-import type { RecordedToolCall } from "../recording/Recording.ts";
+import type { RecordedInput, RecordedToolCall } from "../recording/Recording.ts";
 import { type Divergence, type FoundDifference, ReplayStop } from "../results/Divergence.ts";
 import { repliedTo, unaskedApproval } from "../results/repliedTo.ts";
 import type { ResultPlace, ResultPool } from "../results/ResultPool.ts";
@@ -36,6 +36,8 @@ type Next<Event> = (event: Event) => Promise<unknown>;
 export class CounterfactualReplay implements PersistenceAnswers {
   /** Why the replay stopped. `undefined` if the replay ran to its end. */
   stopped: Divergence | undefined;
+  /** The recorded requests whose replies the run has received. */
+  readonly repeated = new WeakMap<InputRequestEvent, RecordedInput>();
   readonly #candidate: Candidate;
   readonly #pool: ResultPool;
   readonly #sha256: Sha256;
@@ -144,6 +146,7 @@ export class CounterfactualReplay implements PersistenceAnswers {
     if (timer && !timer.event) return undefined;
     const recorded = this.#pool.input(placeIn(context), question, approval !== undefined);
     if (recorded?.reply) {
+      this.repeated.set(event, recorded);
       const { value, isRefused } = await repliedTo(event, recorded, recorded.reply);
       if (!isRefused) return value;
     } else if (approval && (await this.#mayStart(approval))) return unaskedApproval;

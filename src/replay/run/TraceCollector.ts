@@ -36,7 +36,8 @@ interface OpenVisit {
   readonly inner: OpenVisit[];
   readonly requests: TraceModelRequest[];
   readonly calls: TraceCall[];
-  readonly waits: SeenWait[];
+  /** In the order of their starts. `undefined` for an approval that was not needed, and until the reply is known. */
+  readonly waits: (SeenWait | undefined)[];
   /** The failed requests since the last response, by the tool call that made the request. */
   readonly failures: Map<string | undefined, readonly Failure[]>;
   state: TraceVisit["state"];
@@ -57,7 +58,7 @@ export class TraceCollector {
 
   readonly #recordedOf: (event: InputRequestEvent) => RecordedInput | undefined;
 
-  /** @param recordedOf returns the recorded request with the place of a request */
+  /** @param recordedOf returns the recorded request that a request repeats, at once or when the request ends */
   constructor(
     recording: Recording,
     recordedOf: (event: InputRequestEvent) => RecordedInput | undefined = () => undefined,
@@ -165,9 +166,21 @@ export class TraceCollector {
   async #addWait(event: InputRequestEvent, next: () => Promise<unknown>): Promise<unknown> {
     const waits = this.#open.get(runOf(event.context))?.waits ?? [];
     const recorded = this.#recordedOf(event);
-    if (!recorded) return addedAtEnd(waits, event, next);
-    waits.push(recordedWait(event, recorded));
-    return next();
+    const at = waits.push(recorded && recordedWait(event, recorded)) - 1;
+    const end = (seen: SeenEnd | undefined) => {
+      const found = this.#recordedOf(event);
+      if (found) waits[at] = recordedWait(event, found);
+      else if (seen) waits[at] = { ...begunWait(event), ...seen };
+    };
+    try {
+      const answer = await next();
+      end(answer === unaskedApproval ? undefined : answeredEnd(begunWait(event).kind, answer));
+      return answer;
+    } catch (error) {
+      const { reason } = Object(error) as { readonly reason?: unknown };
+      end(typeof reason === "string" ? { state: "rejected", rejection: reason } : undefined);
+      throw error;
+    }
   }
 }
 
@@ -194,7 +207,7 @@ function nestedFirst(visit: OpenVisit): readonly OpenVisit[] {
 function traceVisit(visit: OpenVisit): TraceVisit {
   const { run, node, state, output, changes, ...seen } = visit;
   const { branch, agentPath } = run;
-  const waits = seen.waits.map((wait) => shownWait(wait, changes !== undefined));
+  const waits = seen.waits.flatMap((wait) => (wait ? shownWait(wait, changes !== undefined) : []));
   const isWaiting = changes === undefined && waits.some((wait) => wait.state === "open");
   return withoutUndefined({
     node,
@@ -261,20 +274,6 @@ type SeenEnd = Pick<SeenWait, "state" | "answer" | "rejection">;
 function recordedWait(event: InputRequestEvent, { prompt, reply }: RecordedInput): SeenWait {
   const wait = begunWait(event);
   return { ...wait, prompt, ...(reply && recordedEnd(wait.kind, reply)) };
-}
-
-/** Adds a request that is not recorded, when its reply is known. */
-async function addedAtEnd(waits: SeenWait[], event: InputRequestEvent, next: () => Promise<unknown>): Promise<unknown> {
-  const wait = begunWait(event);
-  try {
-    const answer = await next();
-    if (answer !== unaskedApproval) waits.push({ ...wait, ...answeredEnd(wait.kind, answer) });
-    return answer;
-  } catch (error) {
-    const { reason } = Object(error) as { readonly reason?: unknown };
-    if (typeof reason === "string") waits.push({ ...wait, state: "rejected", rejection: reason });
-    throw error;
-  }
 }
 
 /** @param isOver whether the node has completed */

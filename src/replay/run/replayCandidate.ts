@@ -35,7 +35,7 @@ export async function replayCandidate(
     { pool: new ResultPool(results), positions },
     await platformSha256(),
   );
-  const trace = new TraceCollector(recording);
+  const trace = new TraceCollector(recording, (event) => replay.repeated.get(event));
   const definition = definitionOf(agent);
   const definitions: ReplayDefinitions = new ReplayDefinitions({
     install: (pipeline) => {
