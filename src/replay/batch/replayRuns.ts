@@ -2,11 +2,12 @@ import { z } from "zod";
 import type { AIAgent } from "../../agent/AIAgent.ts";
 import { inspect } from "../../inspect/AgentInspector.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
-import { abortSignalSchema, integerFrom, numberFrom, plainObject } from "../../internal/options/optionSchemas.ts";
+import { abortSignalSchema, integerFrom, numberFrom } from "../../internal/options/optionSchemas.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import type { ReplayResult } from "../run/replayRecording.ts";
-import { replayRun, type ReplayRunOptions } from "../run/replayRun.ts";
+import { candidateShape } from "../run/Candidate.ts";
+import { replayedAgentSchema, replayRun, type ReplayRunOptions } from "../run/replayRun.ts";
 import type { RunTrace } from "../trace/RunTrace.ts";
 
 /** A stored run. */
@@ -46,7 +47,7 @@ const optionsSchema = strictOptions(() => ({
   concurrency: integerFrom(1).optional(),
   budget: strictOptions(() => ({ tokens: numberFrom(0) })).optional(),
   signal: abortSignalSchema.optional(),
-  replay: plainObject.optional(),
+  replay: strictOptions(candidateShape).optional(),
 }));
 
 /**
@@ -68,10 +69,11 @@ export function replayRuns(
   selection: RunSelection,
   options: ReplayRunsOptions = {},
 ): ReplayedRuns {
+  checkSchema(replayedAgentSchema, agent, "agent of replayRuns()");
   checkSchema(selectionSchema, selection, "selection of replayRuns()");
   checkSchema(optionsSchema, options, "options of replayRuns()");
   const { replay = {} } = options;
-  const totals = new ReplayTotals("model" in replay && replay.model === "live");
+  const totals = new ReplayTotals(replay.model === "live");
   return {
     get report() {
       return totals.report;

@@ -23,7 +23,7 @@ export interface ReplayRunOptions extends Candidate {
 }
 
 /** Also accepts agents of another copy of the package. */
-const agentSchema = objectWithMethods<AIAgent<never, unknown>>("run", "asTool");
+export const replayedAgentSchema = objectWithMethods<AIAgent<never, unknown>>("run", "asTool");
 
 const optionsSchema = strictOptions(() => ({
   storage: providerSchema,
@@ -50,7 +50,7 @@ const optionsSchema = strictOptions(() => ({
  * ```
  */
 export async function replayRun(agent: AIAgent<never, unknown>, options: ReplayRunOptions): Promise<ReplayResult> {
-  checkSchema(agentSchema, agent, "agent of replayRun()");
+  checkSchema(replayedAgentSchema, agent, "agent of replayRun()");
   checkSchema(optionsSchema, options, "options of replayRun()");
   const { storage, agentId, runId, signal, ...candidate } = options;
   assertAgentId(agentId);

@@ -75,5 +75,8 @@ describe("replayRuns", () => {
     const storage = new InMemoryPersistenceStorageProvider();
     expect(() => replayRuns(agentOn(storage), { storage }, { concurrency: 0 })).toThrow("options of replayRuns()");
     expect(() => replayRuns(agentOn(storage), {} as never)).toThrow("selection of replayRuns()");
+    expect(() => replayRuns({} as never, { storage })).toThrow("agent of replayRuns()");
+    const misspelled = { replay: { modle: "live" } } as never;
+    expect(() => replayRuns(agentOn(storage), { storage }, misspelled)).toThrow("modle");
   });
 });
