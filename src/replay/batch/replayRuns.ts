@@ -203,7 +203,10 @@ class ReplayTotals {
 
 function tokensOf(result: ReplayedRun["result"]): number {
   const requests = result?.trace?.visits.flatMap((visit) => visit.requests) ?? [];
-  return requests.reduce((sum, { usage }) => sum + (usage?.totalTokens ?? 0), 0);
+  return requests.reduce((sum, { usage: { inputTokens = 0, outputTokens = 0, totalTokens } = {} }) => {
+    // Not every provider reports the total.
+    return sum + (totalTokens ?? inputTokens + outputTokens);
+  }, 0);
 }
 
 /** A run of a selection with its replay. Has either `result` or `error`. */

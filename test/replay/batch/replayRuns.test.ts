@@ -37,6 +37,19 @@ describe("replayRuns", () => {
     });
   });
 
+  it("counts the input and output tokens of a model that reports no total", async () => {
+    const storage = await stored(4);
+    const usage = { inputTokens: 6, outputTokens: 4 };
+    const promptExecutor = {
+      execute: async () => ({ message: { role: "assistant", content: "done" } as const, usage }),
+    };
+    const agent = new AIAgent({ llmModel: "small", systemPrompt: "Be short.", promptExecutor });
+    const options = { concurrency: 1, budget: { tokens: 20 }, replay: { model: "live" } } as const;
+    const replays = replayRuns(agent, { storage }, options);
+    expect(await all(replays)).toHaveLength(2);
+    expect(replays.report).toMatchObject({ tokens: 20, ended: "budget" });
+  });
+
   it("counts first differences by node, and yields runs that cannot be replayed with their errors", async () => {
     const storage = await stored(3);
     const selection = {
