@@ -40,6 +40,8 @@ const storedNames = {
   checkpoints: "checkpoints",
 } as const satisfies Readonly<Record<keyof AgentSummary, string>>;
 
+const storedFields = Object.entries(storedNames);
+
 const isState = like({
   version: oneOf(version),
   generation: (value) => count(value) && value !== 0,
@@ -51,7 +53,7 @@ const tail = /,"checksum":"([0-9a-f]{64})"\}\n$/;
 /** Returns the content of `state.json`. Other programs rely on these keys. */
 export function encodeState({ summary, generation, changing, end }: StoredSummary, sha256: Sha256): string {
   const stored: Stored = { ...summary, data: renamed(summary.data ?? null, storedKeys) };
-  const fields = Object.entries(storedNames).map(([name, key]) => [key, stored[name]]);
+  const fields = storedFields.map(([name, key]) => [key, stored[name]]);
   const covered = JSON.stringify({ version, ...Object.fromEntries(fields), generation, changing, end }).slice(0, -1);
   return `${covered},"checksum":"${sha256.hex(covered)}"}\n`;
 }
@@ -62,11 +64,11 @@ export function decodeState(text: string, sha256: Sha256): StoredSummary | undef
   if (ending === undefined || sha256.hex(text.slice(0, -ending.length)) !== checksum) return undefined;
   const state = parsedJson(text);
   if (!isState(state)) return undefined;
-  const { generation, changing, end, ...stored } = state as Omit<StoredSummary, "summary"> & Stored;
-  const fields = Object.entries(storedNames).flatMap(([name, key]) =>
-    stored[key] === undefined ? [] : [[name, name === "data" ? renamed(stored[key], namedKeys) : stored[key]]],
-  );
-  const summary: unknown = Object.fromEntries(fields);
+  const stored = state as Omit<StoredSummary, "summary"> & Stored;
+  const summary: Record<string, unknown> = {};
+  for (const [name, key] of storedFields)
+    if (stored[key] !== undefined) summary[name] = name === "data" ? renamed(stored[key], namedKeys) : stored[key];
+  const { generation, changing, end } = stored;
   return isSummary(summary) ? { summary, generation, changing, ...(end && { end }) } : undefined;
 }
 
