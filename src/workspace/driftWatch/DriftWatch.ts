@@ -135,7 +135,7 @@ export class DriftWatch {
   readonly #config: DriftWatchConfig;
   readonly #files: WorkspaceFiles;
   readonly #clock: Clock;
-  /** The time of the last check of each run in this process. */
+  /** The start of the last check of each run in this process. */
   readonly #checked = new Map<string, number>();
   readonly #told = new Map<string, DriftNotice>();
 
@@ -150,12 +150,17 @@ export class DriftWatch {
 
   /** Checks at the first node of a run in this process, and then once per interval. */
   async checkWhenDue(context: AgentContext): Promise<void> {
-    watchUnsaved(context.runId);
-    const last = this.#checked.get(context.runId);
+    const { runId } = context;
+    watchUnsaved(runId);
+    const last = this.#checked.get(runId);
     const { intervalMs = defaultIntervalMs } = this.#config;
     if (last !== undefined && this.#clock.monotonic() - last < intervalMs) return;
-    await this.check(context, last === undefined ? "before_task_resume" : "periodic");
-    this.#checked.set(context.runId, this.#clock.monotonic());
+    // Set before the check, because other branches may start during the check.
+    this.#checked.set(runId, this.#clock.monotonic());
+    await this.check(context, last === undefined ? "before_task_resume" : "periodic").catch((error: unknown) => {
+      this.#checked.delete(runId);
+      throw error;
+    });
   }
 
   /**

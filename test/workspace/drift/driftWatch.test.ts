@@ -82,6 +82,25 @@ describe("Drift", () => {
     });
   });
 
+  it("Drift checks once when several branches start after the interval", async () => {
+    const { ours } = pair();
+    const clock = new SimulatedClock();
+    const triggers: string[] = [];
+    const work = strategy<string, string>("work", (graph) => {
+      const first = graph.node("first", (input: string) => (clock.advance(600_000), input));
+      const item = graph.node("item", (input: string) => input);
+      const all = graph.each("all", item, { concurrency: 5 }, (results: readonly string[]) => results.join());
+      graph.edge(graph.start, first);
+      graph.edge(first, all, { map: () => ["a", "b", "c", "d", "e"] });
+      graph.edge(all, graph.finish);
+    });
+    const agent = new AIAgent({ id: "task", promptExecutor: scriptedModel([]), llmModel: "m", strategy: work })
+      .install(Persistence, { storage: new InMemoryPersistenceStorageProvider() })
+      .install(Drift, { root: ours.root, clock, onDrift: ({ trigger }) => void triggers.push(trigger) });
+    expect(await agent.run("go")).toMatchObject({ output: "a,b,c,d,e" });
+    expect(triggers).toEqual(["before_task_resume", "periodic"]);
+  });
+
   it("Drift records a rebase made during the run and does not propose it again", async () => {
     const { origin, ours } = pair();
     const upstream = origin.commit({ "b.txt": "theirs" });
