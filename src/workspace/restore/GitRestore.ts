@@ -102,7 +102,10 @@ export class GitRestore {
     const wanted = parts.filter((part): part is GitPart => part.kind === "git_head" || part.kind === "git_index");
     if (wanted.length === 0) return [];
     const now = await this.read();
-    if (!now) throw new GitError("", "the repository of the workspace cannot be read");
+    if (!now) {
+      leave(wanted, new GitError("", "the repository of the workspace cannot be read"), restoring);
+      return [];
+    }
     const todo: GitPart[] = [];
     const open: ConflictingFile[] = [];
     for (const part of wanted.filter((each) => !isDone(each, now))) {
@@ -132,17 +135,17 @@ export class GitRestore {
   async apply(todo: readonly GitPart[], restoring: Asking): Promise<void> {
     for (let attempt = 1; todo.length > 0; attempt++) {
       if (await this.#applyOnce(todo, restoring)) return;
-      const { request } = restoring;
       const open = todo.map(({ path }) =>
         conflictingFile({ kind: "git_state_changed", path }, "others keep changing it"),
       );
-      if (attempt === attempts) throw conflictError(request, open);
+      if (attempt === attempts) return leave(todo, conflictError(restoring.request, open), restoring);
       todo = await this.lookAgain(todo, restoring);
     }
   }
 
   /** @returns `false` without any change if others changed HEAD or the index meanwhile */
-  async #applyOnce(todo: readonly GitPart[], { outcome, request }: Asking): Promise<boolean> {
+  async #applyOnce(todo: readonly GitPart[], restoring: Asking): Promise<boolean> {
+    const { outcome, request } = restoring;
     const restore = async (repository: GitRepository): Promise<boolean> => {
       await using lock = await IndexLock.take(repository);
       await assertNothingInProgress(repository, "rollback");
@@ -164,14 +167,20 @@ export class GitRestore {
     try {
       return await GitRepository.with(this.root, restore, request.abortSignal);
     } catch (error) {
-      if (request.onFailure === "stop" || !(error instanceof GitError)) throw error;
-      for (const { path } of todo) outcome.set(path, { change: `not applied: ${error.message}` });
+      if (!(error instanceof GitError)) throw error;
+      leave(todo, error, restoring);
       return true;
     }
   }
 }
 
 type Asking = Pick<Restoring, "request" | "outcome" | "ask">;
+
+/** Reports parts as not applied. @throws the error unless failures may stay */
+function leave(parts: readonly GitPart[], error: Error, { request, outcome }: Asking): void {
+  if (request.onFailure === "stop") throw error;
+  for (const { path } of parts) outcome.set(path, { change: `not applied: ${error.message}` });
+}
 
 function conflictError({ agentId, checkpointId }: StepRequest, open: readonly ConflictingFile[]): FileConflictError {
   return new FileConflictError(agentId, checkpointId, open);

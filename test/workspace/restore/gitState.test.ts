@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { crashAfter } from "agent-persistence/testing";
 import type { FileConflict, FileResolution, WorkspaceOptions } from "agent-persistence/workspace";
@@ -227,6 +227,27 @@ describe("HEAD and the index", () => {
     repository.git("checkout", "--quiet", "main");
     expect(steps(await shell.rollBack(0))).toEqual([{ subject: "a.txt", change: "write" }]);
   });
+});
+
+it("a rollback that leaves failures restores the files if the repository was removed after the plan", async () => {
+  const repository = project();
+  const work = () => {
+    repository.write("b.txt", "new\n");
+    repository.git("mv", "a.txt", "c.txt");
+  };
+  const { shell, first } = await ran(repository, [work], on);
+  const { saved, workspace } = shell.build();
+  const apply = workspace.apply.bind(workspace);
+  Object.assign(workspace, {
+    apply: (...given: Parameters<typeof apply>) => {
+      rmSync(join(repository.root, ".git"), { recursive: true, force: true });
+      return apply(...given);
+    },
+  });
+  const report = await saved.rollbackToCheckpoint(first, { onFailure: "leave" });
+  expect(readFileSync(join(repository.root, "b.txt"), "utf8")).toBe("b\n");
+  const change = expect.stringContaining("cannot be read") as string;
+  expect(steps(report)).toContainEqual({ subject: ".git/index", change });
 });
 
 describe("a command that a crash interrupts", () => {
