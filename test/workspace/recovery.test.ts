@@ -30,6 +30,8 @@ class Project {
   readonly root = temporaryFolder();
   readonly fault = new Fault();
   readonly opened: Opened;
+  /** What the first node does in addition. */
+  inFirst: (context: AgentContext) => Promise<unknown> = async () => {};
   /** What the second node does before it stops. */
   inSecond: (context: AgentContext, workspace: Workspace) => Promise<unknown> = async () => {};
 
@@ -53,6 +55,7 @@ class Project {
         context.require({ files: required });
         await edit(context, "doc.md", "line 2\n", "the agent's\n");
         await edit(context, "run.sh", "old", "new");
+        await this.inFirst(context);
         return input;
       });
       const second = graph.node("second", async (input: string, context: AgentContext) => {
@@ -156,6 +159,18 @@ describe.each(logStorages)("recovery of files, $name", ({ open }) => {
 });
 
 describe("recovery of files", () => {
+  it.each(["constructor", "__proto__", "doc.txt"])(
+    "the recovery restores a file that is not required: %s",
+    async (path) => {
+      const project = new Project(await memory.open());
+      project.inFirst = (context) => write(context, path, "the agent's");
+      await project.stop();
+      project.write(path, "mine");
+      const report = await project.recover("use_checkpoint");
+      expect([project.read(path), report.result.status]).toEqual(["644 the agent's", "completed"]);
+    },
+  );
+
   it("the recovery of files restores the agent's changes after the checkpoint without a conflict", async () => {
     const project = new Project(await memory.open());
     project.inSecond = (context) => edit(context, "doc.md", "line 9\n", "later\n");

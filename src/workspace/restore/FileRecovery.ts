@@ -88,7 +88,7 @@ export class FileRecovery implements RecoveryParticipant {
     if (request.redone) return undefined;
     const since = fileHistories(request.notes.toReversed()).find((history) => history.path === path);
     const before = (await host.notesBefore(agentId, checkpointId, fileNoteKey)).map(({ value }) => fileNoteOf(value));
-    const hash = recoveryInfo.fileHashes?.[mismatch.path] ?? undefined;
+    const hash = new Map(Object.entries(recoveryInfo.fileHashes ?? {})).get(mismatch.path) ?? undefined;
     const content = hash === undefined ? undefined : await request.content(hash);
     const required = hash === undefined ? undefined : { hash, bytes: content?.length };
     const file = fileToRecover(path, await this.#found(path), { before, since, required });
