@@ -65,7 +65,7 @@ export class FileRecovery implements RecoveryParticipant {
       spans: [withoutUndefined({ before: needed, after: base })],
     });
     const plan = { kind: "conflict", conflict: { kind, path }, history, found } as const;
-    const settled = await settleConflict(plan, option as FileResolution, request.content, this.restore.resolver);
+    const settled = await settleConflict(plan, option as FileResolution, { request, resolver: this.restore.resolver });
     if ("refused" in settled)
       throw new RecoveryRefusedError(agentId, `${path} cannot be settled by "${option}": ${settled.refused}`);
     const { part, content: merged } = settled;

@@ -180,7 +180,7 @@ export class FileRestore {
       const settled =
         answer === undefined || answer === "abort"
           ? { refused: undefined }
-          : await settleConflict(plan, answer, request.content, this.resolver);
+          : await settleConflict(plan, answer, { request, resolver: this.resolver });
       if ("refused" in settled) open.push(conflictingFile(plan.conflict, settled.refused));
       else answered.set(plan.history.path, { plan, settled });
     }

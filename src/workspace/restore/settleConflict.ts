@@ -1,6 +1,7 @@
 import { type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { ParticipantRequest } from "../../journal/RollbackParticipant.ts";
 import type { ConflictResolver, ResolutionStep } from "../conflicts/ConflictResolver.ts";
 import { type FoundFile, stateOf, textIn, isDirectory, withoutContent } from "../files/readFile.ts";
 import { type FileSpan, type FileHistory, leftStates } from "./FileHistory.ts";
@@ -14,14 +15,16 @@ export interface SettledConflict {
   readonly content?: Uint8Array;
 }
 
-type ContentOf = (hash: string) => Promise<Uint8Array | undefined>;
+interface MergeTools {
+  readonly request: Pick<ParticipantRequest, "content" | "abortSignal">;
+  readonly resolver: ConflictResolver;
+}
 
 /** Applies a decision to a conflict plan, or returns the reason why the decision is not possible. Changes no files. */
 export async function settleConflict(
   plan: ConflictingPlan,
   settled: FileResolution,
-  contentOf: ContentOf,
-  resolver: ConflictResolver,
+  tools: MergeTools,
 ): Promise<SettledConflict | { readonly refused: string }> {
   const { conflict, history, found } = plan;
   const { path, target, interrupted } = history;
@@ -31,7 +34,7 @@ export async function settleConflict(
   const from: FilePart = withoutUndefined({ kind: "file", path, before: stateOf(found), settled });
   if (settled !== "merge") return { part: withoutUndefined({ ...from, after: target }) };
   if (interrupted) return { refused: "a command was interrupted, so its changes cannot be told from those of others" };
-  return mergeInto(from, plan, contentOf, resolver);
+  return mergeInto(from, plan, tools);
 }
 
 interface Version {
@@ -44,15 +47,14 @@ interface Version {
 async function mergeInto(
   from: FilePart,
   { history: { path, spans }, found }: ConflictingPlan,
-  contentOf: ContentOf,
-  resolver: ConflictResolver,
+  tools: MergeTools,
 ): Promise<SettledConflict | { readonly refused: string }> {
   let version: Version = withoutUndefined({
     state: stateOf(found),
     content: found.kind === "file" ? found.content : undefined,
   });
   for (const span of spans.toReversed()) {
-    const earlier = await withoutSpan(version, span, { path, contentOf, resolver });
+    const earlier = await withoutSpan(path, version, span, tools);
     if ("refused" in earlier) return earlier;
     version = earlier;
   }
@@ -61,13 +63,8 @@ async function mergeInto(
   return withoutUndefined({ part: withoutUndefined({ ...from, after, settledBy }), content });
 }
 
-interface MergeTools {
-  readonly path: string;
-  readonly contentOf: ContentOf;
-  readonly resolver: ConflictResolver;
-}
-
 async function withoutSpan(
+  path: string,
   version: Version,
   span: FileSpan,
   tools: MergeTools,
@@ -83,7 +80,7 @@ async function withoutSpan(
     theirs: content && textIn(content),
   };
   if (!isComplete(texts)) return { refused: "only text can be merged" };
-  const outcome = await tools.resolver.resolve({ path: tools.path, ...texts });
+  const outcome = await tools.resolver.resolve({ path, ...texts }, tools.request.abortSignal);
   if (!outcome.resolved)
     return { refused: `it cannot be merged: ${outcome.refused.map(({ reason }) => reason).join("; ")}` };
   return withoutUndefined({
@@ -102,15 +99,15 @@ function isComplete(texts: Texts<string | undefined>): texts is Texts<string> {
   return Object.values(texts).every((text) => text !== undefined);
 }
 
-async function earlierVersion(state: FileState | undefined, { contentOf }: MergeTools): Promise<Version> {
-  return withoutUndefined({ state, content: state?.kind === "file" ? await contentOf(state.hash) : undefined });
+async function earlierVersion(state: FileState | undefined, { request }: MergeTools): Promise<Version> {
+  return withoutUndefined({ state, content: state?.kind === "file" ? await request.content(state.hash) : undefined });
 }
 
 async function textOf(
   { hash }: FileState & { readonly kind: "file" },
-  { contentOf }: MergeTools,
+  { request }: MergeTools,
 ): Promise<string | undefined> {
-  const content = await contentOf(hash);
+  const content = await request.content(hash);
   return content && textIn(content);
 }
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import { StorageError } from "agent-persistence/errors";
+import { ConflictResolver } from "agent-persistence/workspace";
 import { temporaryFolder } from "../fixture.ts";
 import { put, Shell } from "../Shell.ts";
 import { aheadOfChanges } from "./changingCalls.ts";
@@ -51,4 +52,34 @@ it("a rollback that leaves failures and cannot read its storage restores all fil
   Object.assign(blobs, { get });
   await rollBack();
   expect(restored()).toBe(names.length);
+});
+
+it("a stopped rollback aborts the model that merges a file", async () => {
+  const root = temporaryFolder();
+  put(root, { "a.txt": "old\n" });
+  let stop = () => {};
+  const signals: AbortSignal[] = [];
+  const execute = ({ abortSignal }: { readonly abortSignal: AbortSignal }) =>
+    new Promise<never>((_resolve, reject) => {
+      signals.push(abortSignal);
+      abortSignal.addEventListener("abort", () => reject(new Error("aborted")));
+      stop();
+    });
+  const conflictResolver = new ConflictResolver({
+    automation: "model",
+    model: { promptExecutor: { execute }, name: "m" },
+  });
+  const shell = new Shell(root, [() => put(root, { "a.txt": "new\n" })], {
+    onConflict: () => "merge",
+    conflictResolver,
+  });
+  await shell.run();
+  put(root, { "a.txt": "of others\n" });
+  const { saved } = shell.build();
+  let stopped: Promise<unknown> = Promise.resolve();
+  stop = () => (stopped = saved.stop({ reason: "deploy" }).catch((error: unknown) => error));
+  const [first] = await saved.getCheckpoints({ nodeId: "callModel" });
+  await expect(saved.rollbackToCheckpoint(first?.checkpointId ?? "")).rejects.toMatchObject({ code: "stop_requested" });
+  await stopped;
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
 });
