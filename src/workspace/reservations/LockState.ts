@@ -89,7 +89,10 @@ export class LockExpiry {
     const now = this.clock.monotonic();
     if (entry.deadlineMs !== undefined && this.#hasSameClock(entry))
       return Math.min(entry.deadlineMs - now, entry.ttlMs);
-    return entry.ttlMs - (now - this.#unchangedSince(`${entry.id} ${path}`, entry.expiresAt, now));
+    const { id, owner, operation, since, expiresAt } = entry;
+    // Entries of other tools have no id.
+    const key = JSON.stringify([id, owner, operation, since, path]);
+    return entry.ttlMs - (now - this.#unchangedSince(key, expiresAt, now));
   }
 
   /** Returns whether the process that wrote the entry measures the time since boot as this process does. */

@@ -19,7 +19,7 @@ import { relativePath } from "../files/relativePath.ts";
 import { LockFolder } from "./LockFolder.ts";
 import { LockExpiry, type LockState, type Reservation, type ReservedFile } from "./LockState.ts";
 import { PathLock } from "./PathLock.ts";
-import { isAbsolute, join, resolve } from "node:path";
+import { isAbsolute, resolve } from "node:path";
 
 /** Options of `Reservations`. */
 export interface ReservationsOptions {
@@ -97,7 +97,7 @@ export class Reservations {
   constructor(options: ReservationsOptions = {}) {
     checkSchema(optionsSchema, options, "options of the reservations");
     const { clock = machineClock, identity = nodeProcessIdentity(), directory = ".agent-persistence" } = options;
-    this.#folder = new LockFolder(new Disk(nodeFileSystem, clock), join(directory, "locks"));
+    this.#folder = new LockFolder(new Disk(nodeFileSystem, clock), resolve(directory, "locks"));
     this.#expiry = new LockExpiry(clock, identity);
     this.#root = resolve(options.root ?? ".");
   }

@@ -66,6 +66,37 @@ async function passTime(ms: number): Promise<void> {
 /** Lets time pass, from one look at a file to the next, until a request has ended. */
 const inTime = <Result>(request: Promise<Result>) => clock.runUntil(request, longestRetryMs);
 
+it("reservations in a relative directory are released after a change of the working directory", async () => {
+  const before = process.cwd();
+  try {
+    process.chdir(directory);
+    const relative = new Reservations({ directory: "relative", clock });
+    const held = await relative.acquire([write("a")], { owner: "a" });
+    process.chdir(before);
+    await held.release();
+    expect(await new Reservations({ directory: join(directory, "relative"), clock }).holders("a")).toEqual([]);
+  } finally {
+    process.chdir(before);
+  }
+});
+
+it("readers of other tools without ids expire", async () => {
+  const entry = (owner: string, ms: number) => ({
+    owner,
+    operation: "read",
+    acquired_at: new Date(0).toISOString(),
+    expires_at: new Date(ms).toISOString(),
+  });
+  mkdirSync(join(lockFile("a", 1), ".."), { recursive: true });
+  writeFileSync(
+    lockFile("a", 1),
+    JSON.stringify({ path: "a", ...entry("x", minute), also_held_by: [entry("y", 2 * minute)] }),
+  );
+  expect(await ours.holders("a")).toHaveLength(2);
+  clock.advance(2 * minute);
+  expect(await ours.holders("a")).toEqual([]);
+});
+
 describe("reservations", () => {
   it("a file is reserved for many readers or for one writer", async () => {
     const reader = await ours.acquire([read("a.txt")], { owner: "Ann" });
