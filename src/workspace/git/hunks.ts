@@ -1,6 +1,7 @@
 import { inGroups, sizesOf } from "./blobs.ts";
 import type { GitRepository } from "./GitRepository.ts";
 import { checkedId } from "./refName.ts";
+import { isTooLarge } from "./runGit.ts";
 
 /**
  * The replaced lines of the older file: `count` lines from line `start`. If `count` is 0, lines are inserted after
@@ -25,8 +26,9 @@ interface Comparable extends FileVersions {
 }
 
 /**
- * Returns the differences between two contents of each file, in lines of the first. New, deleted and binary files, and
- * files that a partial clone lacks, differ as a whole. The number of git calls does not depend on the number of files.
+ * Returns the differences between two contents of each file, in lines of the first. New, deleted and binary files, files
+ * with a very large difference, and files that a partial clone lacks differ as a whole. The number of git calls does not
+ * depend on the number of files.
  */
 export async function hunksOf<Versions extends FileVersions>(
   repository: GitRepository,
@@ -43,10 +45,15 @@ export async function hunksOf<Versions extends FileVersions>(
   const present = changed.filter(({ before, after }) => sizes.has(before) && sizes.has(after));
   const bytesOf = ({ before, after }: Comparable): number => (sizes.get(before) ?? 0) + (sizes.get(after) ?? 0);
   for (const group of inGroups(present, bytesOf)) {
-    const diffs = await diffsOf(repository, group);
-    for (const [at, file] of group.entries()) hunks.set(file, hunksIn(diffs.get(at) ?? ""));
+    const diffs = await diffsOf(repository, group).catch(unlessTooLarge);
+    if (diffs) for (const [at, file] of group.entries()) hunks.set(file, hunksIn(diffs.get(at) ?? ""));
   }
   return hunks;
+}
+
+/** Only the diff of a single file is too large, because groups are small. @throws all other errors */
+function unlessTooLarge(error: unknown): undefined {
+  if (!isTooLarge(error)) throw error;
 }
 
 function isChanged(file: FileVersions): file is Comparable {

@@ -83,7 +83,7 @@ async function status(
 }
 
 function isOwn(path: string): boolean {
-  return path === ".agent-persistence" || path.includes(".agent-persistence/");
+  return path.split("/").includes(".agent-persistence");
 }
 
 /** Returns whether some files of HEAD are excluded from the work tree. */

@@ -58,6 +58,13 @@ export function runGit(call: GitCall, expected: readonly number[] = [0]): Promis
   });
 }
 
+const tooLarge = "ERR_CHILD_PROCESS_STDIO_MAXBUFFER";
+
+/** Returns whether a call failed because git wrote too much. */
+export function isTooLarge(error: unknown): boolean {
+  return error instanceof GitError && (error.cause as NodeJS.ErrnoException | undefined)?.code === tooLarge;
+}
+
 function environmentOf({ program, environment, userConfiguration }: GitCall): Record<string, string> {
   const { GIT_CONFIG_GLOBAL: none = "", ...others } = gitEnvironment(process.env, program.path);
   const file = userConfiguration ?? none;
@@ -65,7 +72,7 @@ function environmentOf({ program, environment, userConfiguration }: GitCall): Re
 }
 
 function reasonOf(error: { readonly code?: unknown; readonly killed?: boolean } | null, complaint: Buffer): string {
-  if (error?.code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER") return `it wrote more than ${maximumBytes} bytes`;
+  if (error?.code === tooLarge) return `it wrote more than ${maximumBytes} bytes`;
   if (error?.killed) return `it did not end within ${timeoutMs} ms`;
   const text = complaint.toString().trim();
   return text === "" ? `it ended with ${String(error?.code)}` : text.slice(0, 500);

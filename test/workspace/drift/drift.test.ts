@@ -79,18 +79,32 @@ describe("checkDrift, on repositories with a remote", () => {
     expect(await check(ours)).toMatchObject({ severity: "high", localFiles: ["a.txt"] });
   });
 
+  it("checkDrift counts a file as fully changed if its difference is too large for one call of git", async () => {
+    const { origin, ours } = pair();
+    const large = (text: string) => `${text.repeat(1_000)}\n`.repeat(34_000);
+    origin.commit({ "large.txt": large("a") });
+    ours.git("pull", "--quiet");
+    ours.remove("large.txt");
+    origin.commit({ "large.txt": large("b") });
+    ours.git("fetch", "--quiet");
+    expect(await check(ours)).toMatchObject({ severity: "high", conflictingFiles: ["large.txt"] });
+  });
+
   it("checkDrift separates changes of others from local changes and skips ignored files", async () => {
     const { ours } = pair();
     ours.write("a.txt", "by the agent\n");
     ours.write("b.txt", "by Ann\n");
     ours.write("new.txt", "");
     ours.write("debug.log", "");
+    ours.write("other.agent-persistence/new.txt", "");
+    ours.write("packages/.agent-persistence/new.txt", "");
     const state = { kind: "file", hash: nodeSha256.hex("by the agent\n"), bytes: 13, mode: 0o644 } as const;
     const left = new Map([["a.txt", state]]);
-    expect((await check(ours)).localFiles).toEqual(["a.txt", "b.txt", "new.txt"]);
-    expect((await check(ours, { left })).localFiles).toEqual(["b.txt", "new.txt"]);
+    const others = ["b.txt", "new.txt", "other.agent-persistence/new.txt"];
+    expect((await check(ours)).localFiles).toEqual(["a.txt", ...others]);
+    expect((await check(ours, { left })).localFiles).toEqual(others);
     ours.write("a.txt", "by the agent, and Ann\n");
-    expect((await check(ours, { left })).localFiles).toEqual(["a.txt", "b.txt", "new.txt"]);
+    expect((await check(ours, { left })).localFiles).toEqual(["a.txt", ...others]);
   });
 
   it("checkDrift detects rewritten history", async () => {
