@@ -75,13 +75,19 @@ function writeTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
     execute: ({ path: given, content, encoding: form, executable }, options) =>
       turns.runExclusive(async () => {
         const at = relativePath(given);
-        if (form === "base64" && !/^[\w+/-]*={0,2}$/.test(content.replace(/\s+/g, "")))
+        if (form === "base64" && !isBase64(content))
           throw new FileAccessError(at, "was not written: the content is not base64");
         const bytes = Buffer.from(content, form ?? "utf8");
         const [change] = await changeFiles(files, options, () => writeOf(files, at, bytes, executable));
         return { path: at, bytes: bytes.length, created: change?.before === undefined };
       }),
   });
+}
+
+/** Accepts white space, missing padding and the characters of base64url. A single last character has no whole byte. */
+function isBase64(text: string): boolean {
+  const [digits] = /^[\w+/-]*(?=={0,2}$)/.exec(text.replace(/\s+/g, "")) ?? [];
+  return digits !== undefined && digits.length % 4 !== 1;
 }
 
 function editTool(files: WorkspaceFiles, turns: Mutex, contentOf: ContentOf): AnyTool {
