@@ -25,7 +25,7 @@ export interface GitCommitRequest {
   /** Files to commit as they are in the work tree, relative to its root. A missing file is removed. */
   readonly paths: readonly string[];
   readonly author: CommitAuthor;
-  /** Aborts git. The call then rejects with the reason of the signal. */
+  /** Aborts the call before it changes the index. The call then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -138,6 +138,7 @@ async function commitPaths(
   const args = ["commit-tree", tree, ...(parent === "" ? [] : ["-p", parent])];
   const commit = await idOf(repository, args, { environment: identityOf(author), input: message, keep: true });
   await note({ commit, parent, made: true, branch: current ?? "" });
+  repository.startChange();
   // The index is written before the branch. After a crash, staged changes without a commit are harmless. A commit with
   // an old index would look like an undo.
   await using lock = await IndexLock.take(repository);

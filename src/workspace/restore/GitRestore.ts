@@ -160,6 +160,7 @@ export class GitRestore {
           change: `not restored: HEAD is at ${commit ?? "no commit"}, not at ${index.base ?? "no commit"}`,
         });
       if (writesIndex) await lock.prepare(treeEntries(index));
+      repository.startChange();
       if (head) await setHead(repository, head);
       if (writesIndex) await lock.put();
       return true;

@@ -21,6 +21,7 @@ import {
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { commitInRun } from "../../../src/workspace/tools/commitTool.ts";
+import { abortedInCommand } from "./wrappedGit.ts";
 import { hostileRepository } from "./hostileRepository.ts";
 import { lines, TestRepository } from "./repositories.ts";
 
@@ -355,5 +356,20 @@ describe("the commit tool", () => {
       expect([saves, repository.git("rev-parse", "HEAD")]).toEqual([saves, before]);
     }
     expect(made).toContain(true);
+  });
+});
+
+describe("an abort", () => {
+  it("does not end git while the branch moves", async () => {
+    const repository = TestRepository.create();
+    repository.commit({ "a.txt": "1" });
+    repository.write("a.txt", "2");
+    const stop = new AbortController();
+    const commit = async () => {
+      const request = { message: "Work", paths: ["a.txt"], author, signal: stop.signal };
+      expect(await commitFiles(repository.root, request)).toMatchObject({ made: true });
+    };
+    await abortedInCommand("update-ref", join(repository.root, ".git"), commit, () => stop.abort(new Error("enough")));
+    expect(repository.git("status", "--porcelain")).toBe("");
   });
 });

@@ -5,6 +5,7 @@ import type { FileConflict, FileResolution, WorkspaceOptions } from "agent-persi
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../fixture.ts";
 import { TestRepository } from "../git/repositories.ts";
+import { abortedInCommand } from "../git/wrappedGit.ts";
 import { Shell, steps } from "../Shell.ts";
 
 /** A repository with two files. */
@@ -248,6 +249,18 @@ it("a rollback that leaves failures restores the files if the repository was rem
   expect(readFileSync(join(repository.root, "b.txt"), "utf8")).toBe("b\n");
   const change = expect.stringContaining("cannot be read") as string;
   expect(steps(report)).toContainEqual({ subject: ".git/index", change });
+});
+
+it("a stopped rollback does not end git while HEAD changes", async () => {
+  const repository = project();
+  const { shell, first } = await ran(repository, [() => void repository.git("checkout", "--quiet", "-b", "x")], on);
+  const { saved } = shell.build();
+  let stopped: Promise<unknown> = Promise.resolve();
+  const rollBack = () => saved.rollbackToCheckpoint(first).catch((error: unknown) => error);
+  const stop = () => (stopped = saved.stop({ reason: "deploy" }).catch((error: unknown) => error));
+  await abortedInCommand("symbolic-ref?-m", join(repository.root, ".git"), rollBack, stop);
+  await stopped;
+  expect(head(repository)).toBe("refs/heads/main");
 });
 
 describe("a command that a crash interrupts", () => {
