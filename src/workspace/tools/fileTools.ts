@@ -202,13 +202,19 @@ async function carryOut(
   changes: readonly FileChange[],
   contents: DecidedChanges["contents"],
 ): Promise<string | undefined> {
-  const contentOf = (state: FileState | undefined) => (state?.kind === "file" ? contents.get(state.hash) : undefined);
+  const replace = (path: string, expected: FileState | undefined, state: FileState | undefined) =>
+    files.replace(path, { expected, state, content: state?.kind === "file" ? contents.get(state.hash) : undefined });
+  const undo = async (done: readonly FileChange[]): Promise<void> => {
+    for (const { path, before, after } of done) await replace(path, after, before);
+  };
   for (const [at, { path, before, after }] of changes.entries()) {
-    const found = await files.replace(path, { expected: before, state: after, content: contentOf(after) });
-    if (!found) continue;
-    for (const done of changes.slice(0, at))
-      await files.replace(done.path, { expected: done.after, state: done.before, content: contentOf(done.before) });
-    return path;
+    let isDone = false;
+    try {
+      isDone = (await replace(path, before, after)) === undefined;
+    } finally {
+      if (!isDone) await undo(changes.slice(0, at));
+    }
+    if (!isDone) return path;
   }
   await files.sync(changes.map(({ path }) => path));
   return undefined;

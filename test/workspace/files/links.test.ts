@@ -53,3 +53,23 @@ it("a scan skips a link that disappears meanwhile", async () => {
   syncBuiltinESMExports();
   expect(await new Workspace({ root }).scan()).toMatchObject({ files: 1, leftOut: [] });
 });
+
+it("move_file leaves no copy if the old file cannot be removed", async () => {
+  const coder = new Coder([["move_file", { from: "from.txt", to: "to.txt" }]]);
+  writeFileSync(join(coder.root, "from.txt"), "content");
+  const unlink = fs.unlinkSync;
+  onTestFinished(() => {
+    Object.assign(fs, { unlinkSync: unlink });
+    syncBuiltinESMExports();
+  });
+  Object.assign(fs, {
+    unlinkSync: (path: string) => {
+      if (path.endsWith("/from.txt"))
+        throw Object.assign(new Error("no permission"), { code: "EACCES", syscall: "unlink" });
+      unlink(path);
+    },
+  });
+  syncBuiltinESMExports();
+  expect(await coder.run()).toEqual([expect.stringContaining("not accessible")]);
+  expect(Object.keys(treeOf(coder.root))).toEqual(["from.txt"]);
+});

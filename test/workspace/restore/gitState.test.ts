@@ -257,7 +257,9 @@ it("a stopped rollback does not end git while HEAD changes", async () => {
   const { saved } = shell.build();
   let stopped: Promise<unknown> = Promise.resolve();
   const rollBack = () => saved.rollbackToCheckpoint(first).catch((error: unknown) => error);
-  const stop = () => (stopped = saved.stop({ reason: "deploy" }).catch((error: unknown) => error));
+  const stop = () => {
+    stopped = saved.stop({ reason: "deploy" }).catch((error: unknown) => error);
+  };
   await abortedInCommand("symbolic-ref?-m", join(repository.root, ".git"), rollBack, stop);
   await stopped;
   expect(head(repository)).toBe("refs/heads/main");

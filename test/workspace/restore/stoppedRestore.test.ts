@@ -77,7 +77,9 @@ it("a stopped rollback aborts the model that merges a file", async () => {
   put(root, { "a.txt": "of others\n" });
   const { saved } = shell.build();
   let stopped: Promise<unknown> = Promise.resolve();
-  stop = () => (stopped = saved.stop({ reason: "deploy" }).catch((error: unknown) => error));
+  stop = () => {
+    stopped = saved.stop({ reason: "deploy" }).catch((error: unknown) => error);
+  };
   const [first] = await saved.getCheckpoints({ nodeId: "callModel" });
   await expect(saved.rollbackToCheckpoint(first?.checkpointId ?? "")).rejects.toMatchObject({ code: "stop_requested" });
   await stopped;
