@@ -138,6 +138,8 @@ export class DriftWatch {
   /** The start of the last check of each run in this process. */
   readonly #checked = new Map<string, number>();
   readonly #told = new Map<string, DriftNotice>();
+  /** The tracker of each run after its last check. The storage of a branch ends with the branch. */
+  readonly #found = new Map<string, VersionTracker>();
 
   /** @throws InvalidInputError */
   constructor(config: DriftWatchConfig) {
@@ -174,7 +176,7 @@ export class DriftWatch {
     const saved = persistence(context);
     const noted = await saved.getNotes(versionTrackerKey.name);
     const stored = context.storage.get(versionTrackerKey);
-    const known = newestTracker(stored, noted);
+    const known = newestTracker(newestTracker(stored, noted), [this.#found.get(context.runId)]);
     const checkpoints = await saved.getCheckpoints();
     const earlierHead = stored ? undefined : earlierHeadOf(checkpoints, context.runId);
     const report = await this.#look(known ? knownHeadOf(known) : earlierHead, context.signal, {
@@ -197,7 +199,9 @@ export class DriftWatch {
           questionOf(knownHeadOf(stored) ?? earlierHead, report, response.advice, restartDecision),
         )
       : undefined;
-    context.storage.set(versionTrackerKey, resolution ? trackVersions(found, report, { ...about, resolution }) : found);
+    const value = resolution ? trackVersions(found, report, { ...about, resolution }) : found;
+    context.storage.set(versionTrackerKey, value);
+    this.#found.set(context.runId, value);
     return report;
   }
 
@@ -271,6 +275,7 @@ export class DriftWatch {
   forget(runId: string): void {
     this.#checked.delete(runId);
     this.#told.delete(runId);
+    this.#found.delete(runId);
     forgetUnsaved(runId);
   }
 

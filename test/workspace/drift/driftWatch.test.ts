@@ -101,6 +101,34 @@ describe("Drift", () => {
     expect(triggers).toEqual(["before_task_resume", "periodic"]);
   });
 
+  it("Drift asks once about a drift that a branch finds", async () => {
+    const { origin, ours } = pair();
+    const work = strategy<string, string>("work", (graph) => {
+      const first = graph.node("first", (input: string) => {
+        ours.write("a.txt", lines({ 3: "ours" }));
+        origin.commit({ "a.txt": lines({ 3: "theirs" }) });
+        ours.git("fetch", "--quiet");
+        return input;
+      });
+      const item = graph.node("item", (input: string) => input);
+      const all = graph.each("all", item, (results: readonly string[]) => results.join());
+      const last = graph.node("last", (input: string) => input);
+      graph.edge(graph.start, first);
+      graph.edge(first, all, { map: () => ["a"] });
+      graph.edge(all, last);
+      graph.edge(last, graph.finish);
+    });
+    const agent = new AIAgent({ id: "task", promptExecutor: scriptedModel([]), llmModel: "m", strategy: work })
+      .install(Persistence, { storage: new InMemoryPersistenceStorageProvider() })
+      .install(Drift, { root: ours.root, intervalMs: 0 });
+    const waiting = await agent.run("go");
+    const [request] = waiting.status === "waiting" ? waiting.requests : [];
+    await persistence(agent)
+      .agent()
+      .answer(request?.requestId ?? "", "ignored");
+    expect(await agent.resume()).toMatchObject({ status: "completed", output: "a" });
+  });
+
   it("Drift records a rebase made during the run and does not propose it again", async () => {
     const { origin, ours } = pair();
     const upstream = origin.commit({ "b.txt": "theirs" });
