@@ -2,6 +2,7 @@ import type { AIAgent } from "../../agent/AIAgent.ts";
 import type { ResumeOptions } from "../../agent/feature/RunRequest.ts";
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { EnvironmentMismatchError, RecoveryRefusedError } from "../../errors/checkpointErrors.ts";
+import { abortable } from "../../internal/abortable.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { DurableAgent } from "../../persistence/DurableAgent.ts";
 import { persistence } from "../../persistence/Persistence.ts";
@@ -135,7 +136,7 @@ export class Recovery<Output> {
     const settled: Settled[] = [];
     for (const offered of all) {
       const { mismatch, options } = offered;
-      const option = await onEnvironmentMismatch?.(mismatch, options, checkpoint);
+      const option = await this.#ask(async () => onEnvironmentMismatch?.(mismatch, options, checkpoint));
       const about = describeMismatch(mismatch);
       if (option === undefined || !options.includes(option))
         throw new RecoveryRefusedError(
@@ -156,9 +157,15 @@ export class Recovery<Output> {
     const { confirm = "on_mismatch", onConfirm } = this.#options;
     const asks = confirm === "always" || (confirm === "on_mismatch" && chosen.length > 0);
     if (!asks || !onConfirm) return;
-    if (!(await onConfirm({ checkpoint, validation, chosen })))
+    if (!(await this.#ask(async () => onConfirm({ checkpoint, validation, chosen }))))
       throw new RecoveryRefusedError(this.#durable.agentId, "it was not confirmed");
     this.#confirmed = true;
+  }
+
+  /** Calls a handler. If the signal aborts, does not wait for the answer, because a person may give it. */
+  #ask<Answer>(handler: () => Promise<Answer>): Promise<Answer> {
+    const { signal } = this.#options;
+    return signal ? abortable(signal, handler) : handler();
   }
 
   async #notice(checkpoint: AgentCheckpointData): Promise<void> {

@@ -124,6 +124,25 @@ describe.each(logStorages)("$name: a worker recovers a task", ({ open }) => {
     expect(outcomes).toMatchObject([{ taskId: "t", outcome: "completed" }]);
   });
 
+  it.each<[string, (asked: () => Promise<never>) => RecoveryHandlers]>([
+    ["onEnvironmentMismatch", (asked) => ({ onEnvironmentMismatch: asked })],
+    ["onConfirm", (asked) => ({ onEnvironmentMismatch: () => "use_current", onConfirm: asked })],
+  ])("or leaves it in progress when it is stopped while %s waits for a person", async (_name, handlers) => {
+    const at = await scene();
+    at.change();
+    const stop = new AbortController();
+    const asked = () => {
+      stop.abort(new Stopped());
+      return new Promise<never>(() => {});
+    };
+    const { tasks, outcomes } = at;
+    const onOutcome = (outcome: TaskOutcome) => void outcomes.push(outcome);
+    const worker = new TaskWorker({ tasks, agents: at.agent(), onOutcome, ...handlers(asked) });
+    await worker.run({ signal: stop.signal });
+    expect(outcomes).toMatchObject([{ taskId: "t", outcome: "interrupted" }]);
+    expect(await tasks.get("t")).toMatchObject({ status: "in_progress" });
+  });
+
   it.each<[string, RecoveryHandlers, RegExp]>([
     ["abort is chosen", { onEnvironmentMismatch: () => "abort" }, /"abort" was chosen/],
     [
