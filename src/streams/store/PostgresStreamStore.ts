@@ -107,13 +107,21 @@ function watchOn(listen: PostgresListen, channel: string): NonNullable<StreamSto
     for (const { digest, onChange } of watchers) if (!told || told === digest) onChange();
   };
   let subscription: Promise<{ close(): unknown } | undefined> | undefined;
+  const subscribe = () => {
+    const opened = Promise.resolve()
+      .then(() => listen(channel, wake, () => wake()))
+      .catch((error: unknown) => {
+        warn("streams_not_watched", `Readers of streams poll, because listen failed: ${reasonOf(error)}`);
+        // The next reader tries again.
+        if (subscription === opened) subscription = undefined;
+        return undefined;
+      });
+    return opened;
+  };
   return (streamId, onChange) => {
     const watcher = { digest: nodeSha256.hex(streamId), onChange };
     watchers.add(watcher);
-    subscription ??= Promise.resolve(listen(channel, wake, () => wake())).catch((error: unknown) => {
-      warn("streams_not_watched", `Readers of streams poll, because listen failed: ${reasonOf(error)}`);
-      return undefined;
-    });
+    subscription ??= subscribe();
     return () => {
       watchers.delete(watcher);
       if (watchers.size > 0) return;

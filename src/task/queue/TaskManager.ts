@@ -126,9 +126,10 @@ export class TaskManager {
   }
 
   /**
-   * Lists tasks by priority, higher first, then by age. Lists tasks with a queue last, by queue. For the next page,
-   * pass the `cursor` of the last task as `after`. Omits agents that are not tasks, unreadable tasks, and tasks that
-   * may not run here. Reads tasks in progress from their logs, and all others from their summaries.
+   * Lists tasks by priority, higher first, then by age. Lists tasks with a queue last, by queue, priority, key and age.
+   * A task with `notBefore` counts from that time. For the next page, pass the `cursor` of the last task as `after`.
+   * Omits agents that are not tasks, unreadable tasks, and tasks that may not run here. Reads tasks in progress from
+   * their logs, and all others from their summaries.
    *
    * @throws InvalidInputError
    */

@@ -214,6 +214,28 @@ describe("a Postgres stream store", () => {
     }
   });
 
+  it.each([
+    ["rejects", () => Promise.reject(new Error("too many connections"))],
+    [
+      "throws",
+      () => {
+        throw new Error("too many connections");
+      },
+    ],
+  ])("listens for the next reader if listen first %s", async (_name, fail) => {
+    const [warned, onWarning] = [[] as string[], ({ message }: Error) => void warned.push(message)];
+    process.on("warning", onWarning);
+    onTestFinished(() => void process.off("warning", onWarning));
+    let calls = 0;
+    const listen = () => (calls++ === 0 ? fail() : Promise.resolve({ close: () => undefined }));
+    const store = new PostgresStreamStore({ client: { query: async () => ({ rows: [] }) }, listen });
+    const ends = [store.watch?.("a", () => {})];
+    await expect.poll(() => warned).toEqual([expect.stringContaining("too many connections")]);
+    ends.push(store.watch?.("b", () => {}));
+    await expect.poll(() => calls).toBe(2);
+    for (const end of ends) end?.();
+  });
+
   it("ignores a broken connection when its last reader leaves", async () => {
     const unhandled: unknown[] = [];
     const note = (error: unknown) => void unhandled.push(error);
