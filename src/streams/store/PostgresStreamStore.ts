@@ -108,7 +108,7 @@ function watchOn(listen: PostgresListen, channel: string): NonNullable<StreamSto
   };
   let subscription: Promise<{ close(): unknown } | undefined> | undefined;
   const subscribe = () => {
-    const opened = Promise.resolve()
+    const opened: NonNullable<typeof subscription> = Promise.resolve()
       .then(() => listen(channel, wake, () => wake()))
       .catch((error: unknown) => {
         warn("streams_not_watched", `Readers of streams poll, because listen failed: ${reasonOf(error)}`);

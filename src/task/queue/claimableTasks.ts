@@ -145,8 +145,8 @@ async function expiryOf(logs: TaskLogs, { agentId, status, controls }: AgentSumm
 type Rest = Pick<ClaimableTask, "attempts" | "reserves">;
 
 /**
- * Reads the task from its summary. A failed task has no attempts, because its retry counts anew. Returns `undefined` if the summary may count too many attempts, or if an earlier
- * version wrote it.
+ * Reads the task from its summary. A failed task has no attempts, because its retry counts anew. Returns `undefined` if
+ * the summary may count too many attempts, or if an earlier version wrote it.
  */
 function inSummary(summary: AgentSummary): Rest | undefined {
   const { status, reserves, attempts } = summary;
