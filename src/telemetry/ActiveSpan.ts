@@ -1,5 +1,5 @@
 import { reasonOf } from "../internal/reasonOf.ts";
-import { warnOnce } from "../internal/warn.ts";
+import { warn } from "../internal/warn.ts";
 import type { TelemetryContent, TelemetryFacts, TelemetryFailure, TelemetrySpan } from "./TelemetryOperation.ts";
 
 /** An operation in progress. Its methods catch all errors of the telemetry. */
@@ -75,8 +75,11 @@ export function guarded<Result>(call: () => Result): Result | undefined {
   }
 }
 
+let hasWarned = false;
+
 function warnOfTelemetry(error: unknown): void {
-  warnOnce("telemetry_failed", `Telemetry failed and is incomplete: ${reasonOf(error)}`);
+  if (!hasWarned) warn("telemetry_failed", `Telemetry failed and is incomplete: ${reasonOf(error)}`);
+  hasWarned = true;
 }
 
 export function within<Result>(span: ActiveSpan, action: (span: ActiveSpan) => Promise<Result>): Promise<Result> {

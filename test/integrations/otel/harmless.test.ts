@@ -80,6 +80,17 @@ describe("telemetry that fails", () => {
     expect(looked).toBe(1);
   });
 
+  it("a failing telemetry causes a single warning, even if each error has another message", async () => {
+    const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    let errors = 0;
+    const end = () => {
+      throw new Error(`error ${++errors}`);
+    };
+    await tracedAgent(new Failing({ end })).run("hello", { agentId: "a-1" });
+    expect(errors).toBeGreaterThan(1);
+    expect(warned.mock.calls.length).toBeLessThanOrEqual(1);
+  });
+
   it("a failing telemetry does not hide the error of a run", async () => {
     vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     const agent = tracedAgent(new Failing({ end: fail }), { turns: [] });
