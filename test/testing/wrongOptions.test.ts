@@ -78,6 +78,21 @@ it.each(refused)("wrong options are refused with invalid_input by %s", (_name, p
   );
 });
 
+it.each<[string, unknown, RegExp]>([
+  ["no turn", undefined, /plain object, received undefined/],
+  ["no calls", { text: "hm" }, /expected array/],
+  ["a Promise", Promise.resolve("ok"), /did you forget/],
+])("a scripted function that returns %s is refused with the number of its turn", async (_name, turn, message) => {
+  const scripted = scriptedModel([() => wrong(turn)]);
+  const request = { messages: [], abortSignal: new AbortController().signal };
+  const error: unknown = await scripted.execute(wrong(request)).catch((caught: unknown) => caught);
+  expect(error).toMatchObject({
+    code: "invalid_input",
+    message: expect.stringContaining("turn 0 of a scripted model"),
+  });
+  expect(String(error)).toMatch(message);
+});
+
 const { log } = storage;
 const none = { leftOut: "not of interest" };
 const others = { reopen: none, advance: none, silence: none, alter: none, loseAnswer: none };

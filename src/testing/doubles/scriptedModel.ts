@@ -57,8 +57,7 @@ export function scriptedModel(
 ): PromptExecutor {
   checkSchema(turnsSchema, turns, "turns of a scripted model");
   checkSchema(optionsSchema, options, "options of a scripted model");
-  for (const [at, turn] of turns.entries())
-    if (typeof turn === "object") checkSchema(callsSchema, turn, `turn ${at} of a scripted model`);
+  for (const [at, turn] of turns.entries()) if (typeof turn !== "function") checkTurn(turn, at);
   return {
     async execute({ messages, abortSignal }) {
       abortSignal.throwIfAborted();
@@ -66,9 +65,16 @@ export function scriptedModel(
       const turn = turns[at];
       if (turn === undefined) throw new ScriptEndedError(turns.length, at);
       const prefix = options.toolCallIds === "unique" ? `call_${randomId()}_` : "call_";
-      return { message: messageOf(typeof turn === "function" ? turn(messages) : turn, prefix) };
+      if (typeof turn !== "function") return { message: messageOf(turn, prefix) };
+      const made = turn(messages);
+      checkTurn(made, at);
+      return { message: messageOf(made, prefix) };
     },
   };
+}
+
+function checkTurn(turn: ScriptedTurn, at: number): void {
+  if (typeof turn !== "string") checkSchema(callsSchema, turn, `turn ${at} of a scripted model`);
 }
 
 function messageOf(turn: ScriptedTurn, idPrefix: string): AssistantMessage {
