@@ -179,19 +179,17 @@ export const streamStoreConformance: readonly StreamStoreTest[] = [
     },
   ),
   streamTest("reports changes to each watcher until it is closed", async (store, expect) => {
-    let calls = 0;
+    let [calls, entries] = [0, 0];
     const end = store.watch?.("desk", () => calls++);
     if (!end) return;
-    await untilCalled(
-      () => calls > 0,
-      () => store.append("desk", entry(1, 1, "a")),
-    );
+    const append = () => store.append("desk", entry(1, ++entries, "a"));
+    await untilCalled(() => calls > 0, append);
     expect.isTrue("the number of calls", calls > 0, "at least 1", calls);
     end();
     end();
     await nextTurn();
     const before = calls;
-    await store.append("desk", entry(1, 2, "b"));
+    await append();
     expect.equal("the number of calls after the end", calls, before);
   }),
 ];

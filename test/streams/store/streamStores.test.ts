@@ -69,6 +69,19 @@ describe("the suite for stream stores", () => {
     expect(new Set(streamStoreConformance.map(({ name }) => name)).size).toBe(streamStoreConformance.length);
   });
 
+  it("accepts a store that starts to watch later, and reports only entries that are new", async () => {
+    const make = () => {
+      const store = new InMemoryStreamStore();
+      const watch = store.watch.bind(store);
+      store.watch = (...watched) => {
+        const ends = [new Promise<void>((resolve) => setImmediate(resolve)).then(() => watch(...watched))];
+        return () => void ends.pop()?.then((end) => end());
+      };
+      return { store };
+    };
+    expect(await failuresOf(streamStoreConformance, make)).toEqual(new Map());
+  });
+
   it.each(broken)("fails a store that $name", async ({ make, fails }) => {
     expect([...(await failuresOf(streamStoreConformance, () => ({ store: make() }))).keys()]).toContain(fails);
   });
