@@ -35,7 +35,7 @@ export {
   UnsupportedMessagePartError,
   UnusableModelAnswerError,
 } from "./errors/modelErrors.ts";
-export { RecordingPrunedError, RunNotFoundError } from "./errors/replayErrors.ts";
+export { RecordingPrunedError, RunNotFoundError } from "./errors/runErrors.ts";
 export {
   ApprovalChangedError,
   RequestNotOpenError,

@@ -6,9 +6,9 @@ export {
   OtherStorageError,
   TooManyAttemptsError,
 } from "./errors/taskErrors.ts";
-export type { FileReservation } from "./checkpoint/status/StateData.ts";
+export type { FileReservation } from "./checkpoint/status/TaskStatus.ts";
 export { STATE_TRANSITIONS } from "./checkpoint/status/TaskStatus.ts";
-export type { StateData } from "./checkpoint/status/StateData.ts";
+export type { StateData } from "./checkpoint/status/TaskStatus.ts";
 export { TaskStatus } from "./checkpoint/status/TaskStatus.ts";
 export { isResumable, allowedTransitions, transitionTask, type TaskTransition } from "./task/state/transitionTask.ts";
 export type { NewTask, Task, TaskWithStatus } from "./task/state/Task.ts";
@@ -34,7 +34,7 @@ export type { MissedTick, NewSchedule, Schedule, ScheduleCatchUp, ScheduleOverla
 export type { QueueLimits } from "./task/queue/QueueTurns.ts";
 export type { QueueScope } from "./task/queue/QueuedTasks.ts";
 export type { QueueRefusal, QueueTurn } from "./task/queue/QueueTurns.ts";
-export type { TaskControls } from "./checkpoint/status/TaskControls.ts";
+export type { TaskControls } from "./checkpoint/records/runRecords.ts";
 export type { ClaimableTask } from "./task/queue/claimableTasks.ts";
 export type { PrunableAgents, PruningSchedule } from "./persistence/config/PersistenceConfig.ts";
 export {

@@ -1,4 +1,4 @@
-import { findPoint } from "../checkpoint/moment/findPoint.ts";
+import { findPoint } from "../checkpoint/moment/linesAt.ts";
 import { linePath } from "../checkpoint/data/linePath.ts";
 import type { CheckpointPoint } from "../checkpoint/records/lineRecords.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";

@@ -4,8 +4,7 @@ import { callsOf } from "../checkpoint/state/foldTo.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { ValueReader, type BlobTexts } from "../checkpoint/state/ValueReader.ts";
 import type { AnswerRecord } from "../checkpoint/records/callRecords.ts";
-import { RequestedCalls } from "../checkpoint/data/RequestedCalls.ts";
-import { callFacts } from "../checkpoint/data/toolCalls.ts";
+import { RequestedCalls, callFacts } from "../checkpoint/data/RequestedCalls.ts";
 import { originOf } from "../checkpoint/records/lineRecords.ts";
 
 export interface LoggedCall extends RecordedCall, ReturnType<typeof callFacts> {

@@ -4,7 +4,7 @@ import type { AgentRun } from "../agent/feature/AgentRun.ts";
 import { nodeInputOf, runOf, visitIn, visitOf, withinOf } from "../agent/feature/ContextBinding.ts";
 import { runMoved, type RunMoved } from "../agent/context/RunMoved.ts";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
-import { lanesOfLine } from "../checkpoint/lines/linesTo.ts";
+import { lanesOfLine } from "../checkpoint/lines/lineage.ts";
 import { CheckpointNotPossibleError } from "../errors/checkpointErrors.ts";
 import { InvalidInputError } from "../errors/agentErrors.ts";
 import { checkSchema, checkSchemaAsync } from "../internal/options/checkSchema.ts";

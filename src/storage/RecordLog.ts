@@ -1,8 +1,8 @@
 import type { TornTail, Entry } from "../checkpoint/records/Entry.ts";
 import type { SealBrokenError } from "../errors/sealErrors.ts";
 import type { CorruptLogError } from "../errors/storedDataErrors.ts";
-import type { TaskControls } from "../checkpoint/status/TaskControls.ts";
-import type { FileReservation } from "../checkpoint/status/StateData.ts";
+import type { TaskControls } from "../checkpoint/records/runRecords.ts";
+import type { FileReservation } from "../checkpoint/status/TaskStatus.ts";
 import type { BlobStore } from "./BlobStore.ts";
 import type { KeySource } from "./KeySource.ts";
 

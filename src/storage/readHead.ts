@@ -9,9 +9,8 @@ import { isMerged, type AgentRecord } from "../checkpoint/records/AgentRecord.ts
 import { addValueReferences } from "../checkpoint/records/blobReferences.ts";
 import type { AgentState } from "../checkpoint/state/AgentState.ts";
 import { foldTo, recordByValue } from "../checkpoint/state/foldTo.ts";
-import { leanState } from "../checkpoint/state/leanState.ts";
+import { leanState, stateReferences } from "../checkpoint/state/leanState.ts";
 import { LogProjection } from "../checkpoint/state/LogProjection.ts";
-import { stateReferences } from "../checkpoint/state/stateReferences.ts";
 import type { BlobCell, BlobCells } from "../checkpoint/values/BlobCell.ts";
 import { UnreadableValueError } from "../errors/storedDataErrors.ts";
 import { AgentLog } from "./AgentLog.ts";

@@ -1,14 +1,14 @@
 import type { ChainLink } from "../checkpoint/format/EntryChain.ts";
 import { lineReferences, openLineStates, unreachedLine } from "../checkpoint/data/openLines.ts";
 import { wholeRecords } from "../checkpoint/format/leanRecords.ts";
-import { decodeAppend } from "../checkpoint/format/verifiedAppends.ts";
+import { decodeAppend } from "../checkpoint/format/entryCodec.ts";
 import { type NextNumbers, numbersAfter, unknownKind, validateRecord } from "../checkpoint/format/validateRecord.ts";
 import { liveEntries, pruningIn } from "../checkpoint/pruning/liveEntries.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { Entry, LogRecord } from "../checkpoint/records/Entry.ts";
 import { foldTo } from "../checkpoint/state/foldTo.ts";
 import { LogProjection } from "../checkpoint/state/LogProjection.ts";
-import { stateReferences } from "../checkpoint/state/stateReferences.ts";
+import { stateReferences } from "../checkpoint/state/leanState.ts";
 import { InvalidArchiveError } from "../errors/storedDataErrors.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { assertSoundLog } from "../storage/readEntries.ts";

@@ -1,4 +1,4 @@
-import { findPoint } from "../checkpoint/moment/findPoint.ts";
+import { findPoint } from "../checkpoint/moment/linesAt.ts";
 import { z } from "zod";
 import { formatVersion } from "../checkpoint/records/Entry.ts";
 import type { ChainLink } from "../checkpoint/format/EntryChain.ts";

@@ -7,7 +7,7 @@ import type { AgentState } from "../checkpoint/state/AgentState.ts";
 import type { CheckpointPoint } from "../checkpoint/records/lineRecords.ts";
 import { foldUpTo } from "../checkpoint/state/foldTo.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
-import { stateReferences } from "../checkpoint/state/stateReferences.ts";
+import { stateReferences } from "../checkpoint/state/leanState.ts";
 import { statusAfter } from "../checkpoint/state/StatusState.ts";
 import { UnreadableValueError } from "../errors/storedDataErrors.ts";
 import { randomId } from "../internal/randomId.ts";
@@ -26,7 +26,7 @@ export interface ForkedLog {
   readonly end: { readonly position: number; readonly checksum: string };
 }
 
-export interface ForkPlace {
+interface ForkPlace {
   readonly forkId: string;
   /** Milliseconds since 1970. */
   readonly at: number;

@@ -1,5 +1,4 @@
-import { hasSnapshot, linkOf, generationOfAppend } from "../checkpoint/format/entryCodec.ts";
-import { decodeAppend, knownLinkOf } from "../checkpoint/format/verifiedAppends.ts";
+import { hasSnapshot, linkOf, generationOfAppend, decodeAppend, knownLinkOf } from "../checkpoint/format/entryCodec.ts";
 import type { Entry, LogRecord } from "../checkpoint/records/Entry.ts";
 import { isRestating } from "../checkpoint/format/ShapeRecord.ts";
 import { UnreadableValueError } from "../errors/storedDataErrors.ts";
@@ -70,7 +69,7 @@ export interface LogSurvey {
   readonly firstRecords: readonly LogRecord[];
 }
 
-export interface SurveyOptions {
+interface SurveyOptions {
   readonly sha256: Sha256;
   readonly upTo?: number;
 }

@@ -3,7 +3,7 @@ import { time } from "../checkpoint/format/fieldTests.ts";
 import { isShapeRecord, type ShapeRecord } from "../checkpoint/format/ShapeRecord.ts";
 import { systemClock } from "../internal/Clock.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
-import { inboxShape, newsStatus } from "../journal/inbox/inboxShape.ts";
+import { inboxShape, newsStatus } from "../journal/inbox/InboxState.ts";
 import { shapeSummary } from "../journal/shape/ShapeDefinition.ts";
 import { decodeEntry } from "../checkpoint/format/entryCodec.ts";
 import { InvalidArchiveError } from "../errors/storedDataErrors.ts";
@@ -20,7 +20,7 @@ const summaryMark = new TextEncoder().encode('"summary":{');
 
 const receivedShapes = ["thread", "session", "inbox"];
 
-export type ReceiveLogOptions = Pick<ImportOptions, "maxPartBytes" | "keys">;
+type ReceiveLogOptions = Pick<ImportOptions, "maxPartBytes" | "keys">;
 
 /**
  * Stores the log of a thread, a session or an inbox from an archive of `exportLog`. The new owner adds one append

@@ -1,6 +1,7 @@
 import type { ModelUsage } from "../status/ModelUsage.ts";
 import type { FileChanges } from "./FileChange.ts";
 import type { Message } from "../messages/Message.ts";
+import type { RequirementsRecord } from "../records/lineRecords.ts";
 
 /** A tool call that settled between a checkpoint's parent and the checkpoint. */
 export interface CheckpointToolCall {
@@ -144,4 +145,17 @@ export interface AgentCheckpointData {
    * `createCheckpoint`, and if the storage keeps no checksums.
    */
   readonly checksum: string;
+}
+
+export function recoveryInfo(
+  resumePoint: string,
+  { files = [], environment = {}, directory, hashes }: Partial<RequirementsRecord> = {},
+): AgentCheckpointData["recoveryInfo"] {
+  return {
+    resumePoint,
+    requiredContext: files,
+    ...(hashes && Object.keys(hashes).length > 0 && { fileHashes: hashes }),
+    ...(directory !== undefined && { workingDirectory: directory }),
+    environment,
+  };
 }

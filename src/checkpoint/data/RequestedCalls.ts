@@ -2,6 +2,7 @@ import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import type { AnswerRecord } from "../records/callRecords.ts";
 import type { RecordedCall } from "../state/AgentState.ts";
 import type { ValueReader } from "../state/ValueReader.ts";
+import type { CheckpointToolCall } from "./AgentCheckpointData.ts";
 
 interface PlacedAnswer {
   readonly record: AnswerRecord;
@@ -78,4 +79,31 @@ function callPartsOf(message: unknown): readonly CallPart[] {
 function isCallPart(part: unknown): part is CallPart {
   const { type, toolCallId } = Object(part) as { readonly type?: unknown; readonly toolCallId?: unknown };
   return type === "tool-call" && typeof toolCallId === "string";
+}
+
+export function callFacts(call: RecordedCall): {
+  readonly tool: string;
+  readonly effect: string;
+  readonly node: string;
+  /** Whether an inverse was registered at the time of the call. */
+  readonly inverse: boolean;
+} {
+  const { tool, effect, node, inverse } = call.intent ?? call.outcome ?? {};
+  return { tool: tool ?? "", effect: effect ?? "none", node: node ?? "", inverse: inverse ?? false };
+}
+
+export function checkpointToolCall(
+  call: RecordedCall,
+  requested: RequestedCalls,
+  reader: ValueReader,
+): CheckpointToolCall | undefined {
+  const { outcome } = call;
+  if (!outcome || outcome.unstarted || outcome.retry || outcome.suspended) return undefined;
+  const { tool, effect } = callFacts(call);
+  const base = { toolCallId: call.call, toolName: tool, effect, input: requested.inputOf(call) };
+  if (outcome.error) return { ...base, status: "failed", error: outcome.error.message };
+  if (outcome.moved) return { ...base, status: "moved" };
+  if (outcome.lost) return { ...base, status: "lost" };
+  if (outcome.unknown) return { ...base, status: "unknown" };
+  return { ...base, status: "succeeded", output: reader.read(outcome.output) };
 }

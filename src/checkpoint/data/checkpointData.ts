@@ -6,12 +6,10 @@ import type { LogProjection } from "../state/LogProjection.ts";
 import { type BlobTexts, ValueReader } from "../state/ValueReader.ts";
 import { formatVersion } from "../records/Entry.ts";
 import type { Message } from "../messages/Message.ts";
-import type { AgentCheckpointData, CheckpointBranch } from "./AgentCheckpointData.ts";
+import { type AgentCheckpointData, type CheckpointBranch, recoveryInfo } from "./AgentCheckpointData.ts";
 import { type FileChanges, fileChangesIn, fileNoteKey, summarizeFileChanges } from "./FileChange.ts";
 import { linePath } from "./linePath.ts";
-import { recoveryInfo } from "./recoveryInfo.ts";
-import { RequestedCalls } from "./RequestedCalls.ts";
-import { checkpointToolCall } from "./toolCalls.ts";
+import { RequestedCalls, checkpointToolCall } from "./RequestedCalls.ts";
 import { isOpenAt, laneAt, type NestedLine } from "../lines/Lines.ts";
 
 /**

@@ -1,20 +1,18 @@
 import { AlreadyExistsError } from "../../errors/storageErrors.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { AgentCheckpointData, CheckpointDecision } from "./AgentCheckpointData.ts";
+import { type AgentCheckpointData, type CheckpointDecision, recoveryInfo } from "./AgentCheckpointData.ts";
 import { emptyState, firstVisitOf, visitAt, type AgentState } from "../state/AgentState.ts";
 import { foldTo } from "../state/foldTo.ts";
-import { historyRecords, storageRecords } from "../format/changeRecords.ts";
+import { type ValueWriter, historyRecords, storageRecords } from "../format/ValueWriter.ts";
 import type { LanePlace, CheckpointPoint } from "../records/lineRecords.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import { MessageHistory } from "../messages/MessageHistory.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
-import { recoveryInfo } from "./recoveryInfo.ts";
 import { branchKey, linePath } from "./linePath.ts";
-import { stateReferences } from "../state/stateReferences.ts";
+import { stateReferences } from "../state/leanState.ts";
 import type { BlobCells } from "../values/BlobCell.ts";
 import { ValueReader, type BlobTexts } from "../state/ValueReader.ts";
-import type { ValueWriter } from "../format/ValueWriter.ts";
 
 /**
  * Returns the records that add a whole checkpoint to a log: first the changes since its parent, then the checkpoint.

@@ -4,7 +4,7 @@ import { type AnswerRecord, asksFor, type IntentRecord, type OutcomeRecord } fro
 import type { ReplyRecord } from "../records/requestRecords.ts";
 import type { Visit } from "../records/Visit.ts";
 import type { EarlierLane } from "../records/SnapshotRecord.ts";
-import { lanesTo } from "../lines/linesTo.ts";
+import { lanesTo } from "../lines/lineage.ts";
 import { type AgentState, answerRecord, emptyState, visitAt } from "../state/AgentState.ts";
 import { BranchChanges } from "../state/BranchChanges.ts";
 import { foldTo } from "../state/foldTo.ts";

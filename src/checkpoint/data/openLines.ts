@@ -3,7 +3,7 @@ import type { AgentState } from "../state/AgentState.ts";
 import { BranchChanges, joinedBranches } from "../state/BranchChanges.ts";
 import { foldLine, reachesLine } from "../state/foldTo.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
-import { stateReferences } from "../state/stateReferences.ts";
+import { stateReferences } from "../state/leanState.ts";
 import type { BlobCell, BlobCells } from "../values/BlobCell.ts";
 
 export type LineStates = ReadonlyMap<number, AgentState>;

@@ -1,6 +1,5 @@
 import { type ChainLink, EntryChain } from "./EntryChain.ts";
-import { decodeEntry } from "./entryCodec.ts";
-import { appendLinkOf } from "./verifiedAppends.ts";
+import { decodeEntry, appendLinkOf } from "./entryCodec.ts";
 import { type PrunedGap, prunedGapsOf } from "../records/Entry.ts";
 import { CorruptLogError } from "../../errors/storedDataErrors.ts";
 import { includesText } from "../../internal/bytes.ts";

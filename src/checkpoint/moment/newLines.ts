@@ -13,7 +13,7 @@ import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { encodeValue } from "../values/valueCodec.ts";
 import { beginLine, type LineChange } from "./beginLine.ts";
 import { CallIds } from "./CallIds.ts";
-import { linesTo } from "../lines/linesTo.ts";
+import { linesTo } from "../lines/lineage.ts";
 import type { LineAt, LinesAt } from "./linesAt.ts";
 import { recordsSince } from "./recordsSince.ts";
 
@@ -38,7 +38,7 @@ export interface NewLinesOptions {
   readonly change?: ((line: LineAt, lane: number, state: AgentState) => LineChange | undefined) | undefined;
 }
 
-export interface NewLine {
+interface NewLine {
   readonly lane: number;
   readonly version: number | undefined;
   readonly state: AgentState;

@@ -1,5 +1,5 @@
 import { asksFor, type AnswerRecord, type IntentRecord, type OutcomeRecord } from "../records/callRecords.ts";
-import { callFacts } from "../data/toolCalls.ts";
+import { callFacts } from "../data/RequestedCalls.ts";
 import type { Pace } from "../../internal/nextTurn.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import { headsOf } from "./neededCheckpoints.ts";

@@ -1,6 +1,4 @@
-import type { FileReservation } from "../status/StateData.ts";
-import type { TaskControls } from "../status/TaskControls.ts";
-import type { WaitingFor } from "../status/TaskStatus.ts";
+import type { WaitingFor, FileReservation } from "../status/TaskStatus.ts";
 import type { ModelUsage } from "../status/ModelUsage.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 
@@ -107,8 +105,26 @@ export interface CustodyRecord {
   readonly asksAgain?: true;
 }
 
-export interface MovedTo {
+interface MovedTo {
   readonly agentId: string;
   /** The directory of the new storage. `undefined` for a storage without a directory. */
   readonly folder?: string;
+}
+
+/** When and how often workers may run a task. Times are in ISO 8601. */
+export interface TaskControls {
+  /** The queue of the task. Omitted for a task without a queue. */
+  readonly queue?: string;
+  /** The key of the task in its queue, such as a customer. */
+  readonly key?: string;
+  /** Workers do not start the task before this time. */
+  readonly notBefore?: string;
+  /** Workers cancel the task if it is still queued at this time. */
+  readonly expiresAt?: string;
+  /** How often a worker retries the task after a failure. Defaults to 0. */
+  readonly retries?: number;
+  /** The first retry delay in milliseconds. Each retry doubles it, up to 64 times the first. Requires `retries`. */
+  readonly retryDelayMs?: number;
+  /** The id that distinguishes the task from its duplicates. */
+  readonly deduplicationId?: string;
 }

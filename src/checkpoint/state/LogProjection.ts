@@ -16,7 +16,7 @@ import {
 } from "../records/lineRecords.ts";
 import { notesAfter, runsLeft, runsRejoined } from "../lines/afterRollback.ts";
 import { Lines } from "../lines/Lines.ts";
-import { lanesTo } from "../lines/linesTo.ts";
+import { lanesTo } from "../lines/lineage.ts";
 import { LogFacts } from "./LogFacts.ts";
 import type { EarlierLane, LastPruning, SnapshotEntry, SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { RollbackEndRecord, RollbackRecord } from "../records/rollbackRecords.ts";

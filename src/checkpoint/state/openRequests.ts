@@ -1,4 +1,4 @@
-import { openLaneOf } from "../lines/linesTo.ts";
+import { openLaneOf } from "../lines/lineage.ts";
 import type { LineRequest } from "../lines/LineRequests.ts";
 import { type AgentState, nextVisitOf } from "./AgentState.ts";
 import type { LogProjection } from "./LogProjection.ts";

@@ -1,6 +1,5 @@
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { StateData } from "../status/StateData.ts";
-import type { TaskStatus } from "../status/TaskStatus.ts";
+import type { TaskStatus, StateData } from "../status/TaskStatus.ts";
 import type { StatusState } from "./StatusState.ts";
 
 /**

@@ -28,3 +28,68 @@ export const STATE_TRANSITIONS: Readonly<Record<TaskStatus, readonly TaskStatus[
   failed: Object.freeze(["queued"] as const),
   cancelled: Object.freeze([] as const),
 });
+
+/** The data of a task in each status. Times are in ISO 8601. */
+export interface StateData {
+  queued: {
+    taskId: string;
+    createdAt: string;
+    /** An integer. Higher priorities run first. */
+    priority: number;
+    estimatedComplexity?: "low" | "medium" | "high";
+    inputRequest: unknown;
+    reserves?: readonly FileReservation[];
+  };
+  in_progress: {
+    /** The path of the running sub-agent, or the name of the task if no sub-agent runs. */
+    currentAgent: string;
+    currentStep: string;
+    iterationCount: number;
+    startedAt: string;
+    lastActivityAt: string;
+    /** The id of the checkpoint with the context. Empty without a checkpoint. */
+    accumulatedContext: string;
+  };
+  paused: {
+    pausedAt: string;
+    pauseReason: string;
+    resumeInstructions?: string;
+    /** The id of the checkpoint at the pause. Empty without a checkpoint. */
+    snapshot: string;
+  };
+  waiting: {
+    waitingFor: WaitingFor;
+    promptShownToUser: string;
+    timeoutAt?: string;
+  };
+  completed: {
+    completedAt: string;
+    finalOutput: unknown;
+    /** Sorted paths, in the workspace, of files that the run has changed. Empty without a workspace. */
+    filesModified: readonly string[];
+    /** The results of the worker's `verify`. */
+    verificationResults: readonly unknown[];
+  };
+  failed: {
+    failedAt: string;
+    errorType: string;
+    errorMessage: string;
+    stackTrace?: string;
+    recoverable: boolean;
+    retryCount: number;
+    /** The time at which a worker retries the task. Omitted if the task is not retried. */
+    retryAt?: string;
+  };
+  cancelled: {
+    cancelledAt: string;
+    reason?: string;
+  };
+}
+
+/** A file that a task will read or write. */
+export interface FileReservation {
+  /** Absolute, or relative to the root of the reservations. */
+  readonly path: string;
+  /** A file can have many concurrent readers, or one writer. */
+  readonly operation: "read" | "write";
+}

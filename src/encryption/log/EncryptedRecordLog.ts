@@ -1,5 +1,5 @@
 import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
-import { noteVerified } from "../../checkpoint/format/verifiedAppends.ts";
+import { noteVerified } from "../../checkpoint/format/entryCodec.ts";
 import { type Entry, prunedGapsOf } from "../../checkpoint/records/Entry.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../internal/bytes.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
@@ -28,7 +28,7 @@ import { SealedReceive } from "./SealedReceive.ts";
 import { type OpenedAppend, openRecords, sealRecords, translatedGaps } from "./sealedRecords.ts";
 import { openSummary, type PlainField, sealSummary } from "./sealedSummary.ts";
 
-export interface EncryptedRecordLogOptions {
+interface EncryptedRecordLogOptions {
   readonly keys: DataKeys;
   readonly plain: readonly PlainField[];
   readonly sha256: () => Promise<Sha256>;

@@ -5,7 +5,7 @@ import { shownValue } from "../log/ValueLoader.ts";
 import type { AgentStatus, AgentView, OwnershipView, OwnerView, RunView } from "../view/AgentView.ts";
 import type { CallView } from "../view/CallView.ts";
 import type { RequestView } from "../view/RequestView.ts";
-import { callFacts } from "../../checkpoint/data/toolCalls.ts";
+import { callFacts } from "../../checkpoint/data/RequestedCalls.ts";
 import { isUnsettled } from "../../checkpoint/records/callRecords.ts";
 import { callViews } from "./callView.ts";
 import { checkpointShower, isoTime, lineShower, usageView } from "./checkpointView.ts";

@@ -1,5 +1,4 @@
-import { RequestedCalls } from "../../checkpoint/data/RequestedCalls.ts";
-import { callFacts } from "../../checkpoint/data/toolCalls.ts";
+import { RequestedCalls, callFacts } from "../../checkpoint/data/RequestedCalls.ts";
 import type { AnswerRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { LogProjection, OrderedRecord } from "../../checkpoint/state/LogProjection.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";

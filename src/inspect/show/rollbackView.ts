@@ -1,7 +1,7 @@
 import type { AgentIndex, PlacedRecord } from "../log/AgentIndex.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RollbackView, RollbackPreview } from "../view/RollbackView.ts";
-import { callFacts } from "../../checkpoint/data/toolCalls.ts";
+import { callFacts } from "../../checkpoint/data/RequestedCalls.ts";
 import { standingUndo, undoOf, callViews, isRevertedWithFiles } from "./callView.ts";
 import type { Source, Shown } from "./Source.ts";
 import { headBefore } from "../log/laneRecords.ts";

@@ -7,13 +7,10 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { LogStorage } from "../../storage/LogStorage.ts";
 import { isOwned } from "../../storage/summaries.ts";
 import type { LogWatch, RecordLog } from "../../storage/RecordLog.ts";
-import { dropUnread } from "../shape/dropUnread.ts";
-import { KeptLogs } from "../shape/KeptLogs.ts";
+import { KeptLogs, dropUnread } from "../shape/KeptLogs.ts";
 import { listShape, ShapeViews } from "../shape/readShape.ts";
 import { logIdOf } from "../shape/ShapeDefinition.ts";
-import type { InboxRecord } from "./inboxRecords.ts";
-import { inboxShape, newsStatus } from "./inboxShape.ts";
-import type { InboxState } from "./InboxState.ts";
+import { type InboxState, type InboxRecord, inboxShape, newsStatus } from "./InboxState.ts";
 
 /** An event to send. */
 export interface NewEvent {

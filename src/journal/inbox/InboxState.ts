@@ -1,4 +1,51 @@
-import type { InboxRecord, PartRecord, SentRecord } from "./inboxRecords.ts";
+import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
+import { count, optional, text, time } from "../../checkpoint/format/fieldTests.ts";
+import type { ShapeDefinition } from "../shape/ShapeDefinition.ts";
+
+/** An event that was sent to an agent. Its number is its index among the events of the inbox, from 0. */
+interface SentRecord {
+  readonly kind: "event";
+  readonly name: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly payload: StoredValue;
+  readonly key?: string;
+  /** The digest of name and payload. `undefined` without a key. */
+  readonly digest?: string;
+  /** Set if the event has redacted values. Omitted for readers with the vault. */
+  readonly vault?: string;
+  /**
+   * The number of the event. Set only for an event that an append repeats. Defaults to the number of earlier events.
+   */
+  readonly number?: number;
+}
+
+/** Starts the part that an append repeats: the events that no request has received, and the last receipts. */
+interface PartRecord {
+  readonly kind: "part";
+  /** The number of all events. */
+  readonly events: number;
+  /** The number of receipts that this part does not contain. */
+  readonly receipts: number;
+  /** The number of the first receipt in this part. Earlier receipts are not in it. */
+  readonly first: number;
+  readonly seen: number;
+}
+
+export type InboxRecord =
+  | SentRecord
+  | PartRecord
+  /** A request of the agent has received an event. */
+  | { readonly kind: "take"; readonly request: string; readonly event: number }
+  /** A rollback has reverted a request. Its event can be received again. */
+  | { readonly kind: "give_back"; readonly request: string }
+  /** A redo has restored a reverted request. The request gets its event back if no other request has received it. */
+  | { readonly kind: "take_again"; readonly request: string }
+  /**
+   * The result of a check: the agent waited for none of the first `events` events, and the agent's log had the replies
+   * of all receipts.
+   */
+  | { readonly kind: "seen"; readonly events: number };
 
 /** The number of receipts that a part record repeats. More requests are rarely open at the same time. */
 const restatedReceipts = 32;
@@ -198,3 +245,23 @@ export class InboxState {
     return queue;
   }
 }
+
+/** The status of an inbox with an event that may continue a waiting agent. Workers list these inboxes. */
+export const newsStatus = "inbox_news";
+
+export const inboxShape: ShapeDefinition<InboxRecord, InboxState> = {
+  name: "inbox",
+  version: 2,
+  records: {
+    event: { name: text, at: time, key: optional(text), digest: optional(text), number: optional(count) },
+    take: { request: text, event: count },
+    give_back: { request: text },
+    take_again: { request: text },
+    seen: { events: count },
+    part: { events: count, receipts: count, first: count, seen: count },
+  },
+  values: (record) => (record.kind === "event" ? [record.payload] : []),
+  begin: () => new InboxState(),
+  part: (state) => state.part(),
+  status: ({ hasNews }) => (hasNews ? newsStatus : "inbox"),
+};

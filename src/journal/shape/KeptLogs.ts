@@ -7,11 +7,14 @@ import type { ShapeViews } from "./readShape.ts";
 import { ShapedLog } from "./ShapedLog.ts";
 import { whileBusy } from "./whileBusy.ts";
 import { StopRequestedError } from "../../errors/runErrors.ts";
+import { processOwner } from "../../storage/ReleasableLog.ts";
+import type { RecordLog } from "../../storage/RecordLog.ts";
+import { isAboutOneAgent } from "../../storage/summaries.ts";
 
 /** How often an idle owner checks whether another process waits for its log, in milliseconds. */
 const lookEveryMs = 75;
 
-export interface KeptLogsOptions {
+interface KeptLogsOptions {
   readonly storage: LogStorage;
   /** Defaults to the system clock. */
   readonly clock?: Clock | undefined;
@@ -23,7 +26,7 @@ export interface KeptLogsOptions {
   readonly waitMs?: number | undefined;
 }
 
-export interface KeptLogsViews<Rec extends LogRecord, State extends ShapeState<Rec>> {
+interface KeptLogsViews<Rec extends LogRecord, State extends ShapeState<Rec>> {
   /**
    * Keeps the states of released logs, so that a log can be opened from its last known append. By default, no states
    * are kept.
@@ -233,4 +236,37 @@ class KeptLog<Rec extends LogRecord, State extends ShapeState<Rec>> {
 
 function isWritable({ failed, lost }: { readonly failed: boolean; readonly lost: AbortSignal }): boolean {
   return !failed && (!lost.aborted || lost.reason instanceof StopRequestedError);
+}
+
+/** Exceeds the lease of a process that was killed elsewhere. */
+const dropWaitMs = 30_000;
+
+/**
+ * Deletes a log without decoding it, because it may be unreadable. Also finishes an interrupted deletion, which can
+ * leave files or a data key without a log.
+ *
+ * @param agentId The stored id.
+ * @throws AgentBusyError
+ */
+export async function dropUnread(log: RecordLog, agentId: string): Promise<void> {
+  const { folder, archiveKeys, redacted } = log.capabilities;
+  const canHaveRemains = folder !== undefined || archiveKeys !== undefined || redacted;
+  if (!canHaveRemains && !(await exists(log, agentId))) return;
+  const open = () => log.open(agentId, { ...processOwner(), mustExist: true });
+  const owned = await whileBusy(open, { clock: systemClock, timeoutMs: dropWaitMs });
+  try {
+    await owned?.drop();
+  } finally {
+    await owned?.release();
+  }
+}
+
+async function exists(log: RecordLog, agentId: string): Promise<boolean> {
+  try {
+    for await (const _ of log.read(agentId, { sinceSnapshot: true })) return true;
+    return false;
+  } catch (error) {
+    if (!isAboutOneAgent(error)) throw error;
+    return true;
+  }
 }

@@ -10,10 +10,16 @@ import type { LogStorage } from "../../storage/LogStorage.ts";
 import { processOwner } from "../../storage/ReleasableLog.ts";
 import type { AgentSummary, OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
 import { SnapshotDue } from "../../storage/SnapshotDue.ts";
-import { invalidRecordField, recordFields } from "./LogContents.ts";
+import {
+  type ReadRecords,
+  readRecords,
+  readStored,
+  ShapeValues,
+  invalidRecordField,
+  recordFields,
+} from "./readRecords.ts";
 import { type ShapeDefinition, logIdOf, type ShapeState, shapeSummary } from "./ShapeDefinition.ts";
 import { type AppendOptions, LogWriter } from "./LogWriter.ts";
-import { type ReadRecords, readRecords, readStored, ShapeValues } from "./readRecords.ts";
 import type { ShapeViews } from "./readShape.ts";
 import { EntryChain } from "../../checkpoint/format/EntryChain.ts";
 import { prunedRanges } from "../../checkpoint/pruning/liveEntries.ts";
@@ -26,7 +32,7 @@ const summaryEveryMs = 60_000;
 /** Replaces the storage in the first read of a new log, which has no appends. */
 const emptyLog: Pick<RecordLog, "read"> = { read: async function* () {} };
 
-export interface ShapedLogOptions {
+interface ShapedLogOptions {
   readonly storage: LogStorage;
   /** The id that callers pass. The stored id starts with the name of the shape. */
   readonly id: string;

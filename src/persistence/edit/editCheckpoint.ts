@@ -1,7 +1,7 @@
 import { TypedStorage } from "../../agent/state/TypedStorage.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
-import { historyRecords, storageRecords } from "../../checkpoint/format/changeRecords.ts";
+import { historyRecords, storageRecords } from "../../checkpoint/format/ValueWriter.ts";
 import { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { linesAt } from "../../checkpoint/moment/linesAt.ts";

@@ -1,4 +1,4 @@
-import { findPoint } from "../../checkpoint/moment/findPoint.ts";
+import { findPoint } from "../../checkpoint/moment/linesAt.ts";
 import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";

@@ -1,7 +1,7 @@
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
-import { historyRecords } from "../../checkpoint/format/changeRecords.ts";
-import { openLaneOf } from "../../checkpoint/lines/linesTo.ts";
+import { historyRecords } from "../../checkpoint/format/ValueWriter.ts";
+import { openLaneOf } from "../../checkpoint/lines/lineage.ts";
 import { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import { beginLine } from "../../checkpoint/moment/beginLine.ts";
 import { linesAt, type LinesAt } from "../../checkpoint/moment/linesAt.ts";
@@ -27,7 +27,7 @@ import { giveBackEvents } from "../waiting/giveBackEvents.ts";
 import type { ExecutionPoint } from "./executionPoint.ts";
 
 /** The position at which the agent continues: an {@link ExecutionPoint}, or other messages for the next node. */
-export type NextPoint = (ExecutionPoint | Required<Pick<ExecutionPoint, "messageHistory">>) & {
+type NextPoint = (ExecutionPoint | Required<Pick<ExecutionPoint, "messageHistory">>) & {
   readonly move: "execution_point" | "rollback";
   readonly pauseReason: string;
 };

@@ -1,4 +1,4 @@
-import { historyRecords, storageRecords } from "../../checkpoint/format/changeRecords.ts";
+import { ValueWriter, historyRecords, storageRecords } from "../../checkpoint/format/ValueWriter.ts";
 import { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { checkpointAt } from "../../checkpoint/moment/beginLine.ts";
@@ -9,12 +9,11 @@ import type { Journal } from "../../journal/Journal.ts";
 import { assertCheckpointFits } from "../record/checkpointRecord.ts";
 import { structureRecord, structureReference } from "../record/strategyRecord.ts";
 import type { LineMigration } from "./planMigration.ts";
-import { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 
-export type MigrationJournal = Pick<
+type MigrationJournal = Pick<
   Journal,
   "agentId" | "clock" | "maxCheckpointBytes" | "nextVersion" | "numbers" | "sha256" | "structures" | "usage" | "writer"
 >;

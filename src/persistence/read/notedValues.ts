@@ -1,4 +1,4 @@
-import { lanesTo } from "../../checkpoint/lines/linesTo.ts";
+import { lanesTo } from "../../checkpoint/lines/lineage.ts";
 import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";

@@ -1,4 +1,4 @@
-import { findPoint } from "../../checkpoint/moment/findPoint.ts";
+import { findPoint } from "../../checkpoint/moment/linesAt.ts";
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { CorruptLogError } from "../../errors/storedDataErrors.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";

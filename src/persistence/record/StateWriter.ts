@@ -1,12 +1,11 @@
 import type { Decision } from "../../agent/context/AgentContext.ts";
 import type { RecordedRequirements, RunSettings, RunState } from "../../agent/state/RunState.ts";
-import { historyRecords, storageRecords } from "../../checkpoint/format/changeRecords.ts";
+import { type ValueWriter, historyRecords, storageRecords } from "../../checkpoint/format/ValueWriter.ts";
 import type { HistoryChange } from "../../checkpoint/messages/MessageHistory.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { DecisionRecord, RequirementsRecord, SettingsRecord } from "../../checkpoint/records/lineRecords.ts";
-import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 
-export interface SavedState extends Pick<RunState, "requirements"> {
+interface SavedState extends Pick<RunState, "requirements"> {
   readonly settings: RunSettings | undefined;
   readonly decisions: readonly DecisionRecord[];
 }

@@ -1,8 +1,11 @@
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
-import type { AgentCheckpointData, CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
+import {
+  type AgentCheckpointData,
+  type CheckpointToolCall,
+  recoveryInfo,
+} from "../../checkpoint/data/AgentCheckpointData.ts";
 import { summarizeFileChanges, type FileChange } from "../../checkpoint/data/FileChange.ts";
-import { recoveryInfo } from "../../checkpoint/data/recoveryInfo.ts";
 import { formatVersion } from "../../checkpoint/records/Entry.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { RunRecorder } from "./RunRecorder.ts";

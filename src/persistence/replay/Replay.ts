@@ -3,7 +3,7 @@ import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { endsOf, visitIn, visitOf } from "../../agent/feature/ContextBinding.ts";
 import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
 import { decideRecorded } from "../../agent/tool/recordedCall.ts";
-import { callFacts } from "../../checkpoint/data/toolCalls.ts";
+import { callFacts } from "../../checkpoint/data/RequestedCalls.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import type { NoteRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { type FailedRequest, isOver, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
@@ -16,7 +16,7 @@ import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { renamedTools } from "../../checkpoint/values/renamed.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 
-export interface RecordedModelAnswer {
+interface RecordedModelAnswer {
   readonly answer: PromptAnswer;
   readonly asked: string | undefined;
   readonly failed: readonly FailedRequest[];

@@ -1,13 +1,13 @@
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import { endsOf, visitIn, withinOf } from "../../agent/feature/ContextBinding.ts";
 import type { CallOrigin, ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
-import { callFacts } from "../../checkpoint/data/toolCalls.ts";
+import { callFacts } from "../../checkpoint/data/RequestedCalls.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import { ReplayDivergedError } from "../../errors/runErrors.ts";
 import type { Replay } from "./Replay.ts";
 
-export interface Replaying {
+interface Replaying {
   readonly recording: Replay | undefined;
 }
 

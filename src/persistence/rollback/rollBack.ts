@@ -1,7 +1,7 @@
 import { isRepeatable } from "../../agent/tool/recordedCall.ts";
 import { runMoved } from "../../agent/context/RunMoved.ts";
 import type { TypedStorage } from "../../agent/state/TypedStorage.ts";
-import { storageRecords } from "../../checkpoint/format/changeRecords.ts";
+import { storageRecords } from "../../checkpoint/format/ValueWriter.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";

@@ -6,7 +6,7 @@ import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import { type AgentState, firstVisitOf, nextVisitOf, refusedCalls } from "../../checkpoint/state/AgentState.ts";
 import { foldLine } from "../../checkpoint/state/foldTo.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
-import { linesTo } from "../../checkpoint/lines/linesTo.ts";
+import { linesTo } from "../../checkpoint/lines/lineage.ts";
 import { joinedBranches } from "../../checkpoint/state/BranchChanges.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
@@ -109,7 +109,7 @@ export function restoredRun(
 }
 
 /** A nested line in the log. `what` describes it in errors. */
-export interface StoredLine extends RecordedLine {
+interface StoredLine extends RecordedLine {
   readonly what: string;
   readonly log: AgentLog;
   readonly lane: number;

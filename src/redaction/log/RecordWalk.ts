@@ -1,6 +1,6 @@
 import { deleteOldest } from "../../internal/deleteOldest.ts";
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
-import { toolOf } from "../../internal/redactedPath.ts";
+import { toolOf } from "../../internal/options/redactedPath.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
 import { foreignCall } from "../values/callShape.ts";
 import {

@@ -1,4 +1,4 @@
-import { isAt, type RedactedPath, type ValuePlace } from "../../internal/redactedPath.ts";
+import { isAt, type RedactedPath, type ValuePlace } from "../../internal/options/redactedPath.ts";
 
 export interface RedactionRules {
   readonly paths: readonly RedactedPath[];

@@ -1,7 +1,7 @@
 import { isBlobCell } from "../../checkpoint/values/BlobCell.ts";
 import { envelopeKeyOf, type StoredResult } from "../../checkpoint/values/valueCodec.ts";
 import { utf8 } from "../../internal/bytes.ts";
-import { toolOf } from "../../internal/redactedPath.ts";
+import { toolOf } from "../../internal/options/redactedPath.ts";
 import { parseBlobReference } from "../../storage/blobs.ts";
 import { blobsNamedIn } from "../../transfer/transferredBlobs.ts";
 import { type LibraryFields, chatMessageFields, partFields } from "./libraryFields.ts";

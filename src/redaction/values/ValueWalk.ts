@@ -1,4 +1,4 @@
-import { isPair, toolOf, type ValuePlace } from "../../internal/redactedPath.ts";
+import { isPair, toolOf, type ValuePlace } from "../../internal/options/redactedPath.ts";
 import { callShape, type CallShape } from "./callShape.ts";
 import type { KnownSecrets } from "./KnownSecrets.ts";
 import { isLibraryField, isName, type LibraryFields } from "./libraryFields.ts";

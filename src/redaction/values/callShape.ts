@@ -1,4 +1,4 @@
-import { toolOf } from "../../internal/redactedPath.ts";
+import { toolOf } from "../../internal/options/redactedPath.ts";
 
 /** An object that represents a call, or a part of one. */
 export interface CallShape {
@@ -8,7 +8,7 @@ export interface CallShape {
   readonly sides: ReadonlyMap<string, CallSide>;
 }
 
-export type CallSide = "input" | "output";
+type CallSide = "input" | "output";
 
 type Fields = Readonly<Record<string, unknown>>;
 

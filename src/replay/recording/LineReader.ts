@@ -1,6 +1,6 @@
 import { linePath } from "../../checkpoint/data/linePath.ts";
 import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
-import { linesTo } from "../../checkpoint/lines/linesTo.ts";
+import { linesTo } from "../../checkpoint/lines/lineage.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type {

@@ -1,4 +1,4 @@
-import { RecordingPrunedError, RunNotFoundError } from "../../errors/replayErrors.ts";
+import { RecordingPrunedError, RunNotFoundError } from "../../errors/runErrors.ts";
 import { NotSupportedError } from "../../errors/storageErrors.ts";
 import { lineValue } from "../../checkpoint/state/lineValue.ts";
 import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";

@@ -1,7 +1,7 @@
 import type { BranchResult } from "../../agent/feature/RunRequest.ts";
 import { storedResult } from "../../agent/feature/storedResult.ts";
 import type { RunLine } from "../../checkpoint/ids/toolCallId.ts";
-import { linesTo } from "../../checkpoint/lines/linesTo.ts";
+import { linesTo } from "../../checkpoint/lines/lineage.ts";
 import type { LineAt } from "../../checkpoint/moment/linesAt.ts";
 import type { LanePlace, CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";

@@ -1,4 +1,4 @@
-import { RunNotFoundError } from "../../errors/replayErrors.ts";
+import { RunNotFoundError } from "../../errors/runErrors.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { readIndex } from "../../inspect/log/readIndex.ts";
 import { ownerView } from "../../inspect/show/agentView.ts";

@@ -1,8 +1,7 @@
 import { checkpointParts, defaultMaxCheckpointBytes } from "../../checkpoint/data/checkpointParts.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
-import type { StatusRecord, TaskRecord } from "../../checkpoint/records/runRecords.ts";
+import type { StatusRecord, TaskRecord, TaskControls } from "../../checkpoint/records/runRecords.ts";
 import type { StatusState } from "../../checkpoint/state/StatusState.ts";
-import type { TaskControls } from "../../checkpoint/status/TaskControls.ts";
 import { encodeValue } from "../../checkpoint/values/valueCodec.ts";
 import { CheckpointTooLargeError } from "../../errors/checkpointErrors.ts";
 import { AlreadyExistsError } from "../../errors/storageErrors.ts";
@@ -13,7 +12,7 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { forEachAtOnce } from "../../internal/together.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { firstAppend } from "../../journal/firstAppend.ts";
+import { type TaskLogs, firstAppend } from "./TaskLogs.ts";
 import { openWithRetry } from "../../journal/openWithRetry.ts";
 import { type RecordSource, runRecord } from "../../journal/runRecords.ts";
 import { whileBusy } from "../../journal/shape/whileBusy.ts";
@@ -22,7 +21,6 @@ import { processOwner } from "../../storage/ReleasableLog.ts";
 import { duplicateIds, duplicateLock } from "../state/deduplicate.ts";
 import { type NewTask, newTaskSchema, type Task, type TaskWithStatus } from "../state/Task.ts";
 import { readTask, storedTask } from "./storedTask.ts";
-import type { TaskLogs } from "./TaskLogs.ts";
 import { taskOrder } from "./taskOrder.ts";
 
 /** How long `create` waits if another owner holds the id but has not stored a task under it. */
@@ -32,7 +30,7 @@ const createTimeoutMs = 5_000;
 const createdAtOnce = 32;
 
 /** A task that {@link TaskCreator.check} has accepted. */
-export interface CheckedTask extends NewTask {
+interface CheckedTask extends NewTask {
   readonly taskId: string;
 }
 

@@ -1,4 +1,4 @@
-import type { FileReservation, StateData } from "../../checkpoint/status/StateData.ts";
+import type { FileReservation, StateData } from "../../checkpoint/status/TaskStatus.ts";
 import { CorruptBlobError, UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { AgentBusyError, NotSupportedError, OwnershipLostError } from "../../errors/storageErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";

@@ -2,8 +2,7 @@ import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { addBlobReference } from "../../checkpoint/records/blobReferences.ts";
 import { statusAfter, type StatusState } from "../../checkpoint/state/StatusState.ts";
 import { inProgressData } from "../../checkpoint/state/stateDataOf.ts";
-import type { StateData } from "../../checkpoint/status/StateData.ts";
-import { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
+import { TaskStatus, type StateData } from "../../checkpoint/status/TaskStatus.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { agentSummary } from "../../journal/agentSummary.ts";
@@ -72,7 +71,7 @@ function textsIn(value: unknown): readonly string[] {
 }
 
 /** A task before a status change, and the records of the change. */
-export interface PlannedTransition<Status extends TaskStatus> {
+interface PlannedTransition<Status extends TaskStatus> {
   readonly before: Task;
   readonly life: StatusState;
   /** The generation of the owner that will append the records. */

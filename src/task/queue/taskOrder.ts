@@ -1,4 +1,4 @@
-import type { TaskControls } from "../../checkpoint/status/TaskControls.ts";
+import type { TaskControls } from "../../checkpoint/records/runRecords.ts";
 import { orderBehindTasks, priorityOrder } from "../../journal/agentSummary.ts";
 
 /** The start of the sort keys of all tasks with a queue. These tasks sort after tasks without a queue. */

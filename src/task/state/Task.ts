@@ -1,7 +1,6 @@
 import { z } from "zod";
-import type { TaskControls } from "../../checkpoint/status/TaskControls.ts";
-import type { FileReservation, StateData } from "../../checkpoint/status/StateData.ts";
-import type { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
+import type { TaskControls } from "../../checkpoint/records/runRecords.ts";
+import type { TaskStatus, FileReservation, StateData } from "../../checkpoint/status/TaskStatus.ts";
 import { customSchema, nonEmptyString, numberFrom } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/checkSchema.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { FileReservation } from "../../checkpoint/status/StateData.ts";
+import type { FileReservation } from "../../checkpoint/status/TaskStatus.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { canonicalPath } from "../../nodejs/canonicalPath.ts";

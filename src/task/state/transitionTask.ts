@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { STATE_TRANSITIONS, TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
-import type { StateData } from "../../checkpoint/status/StateData.ts";
+import { STATE_TRANSITIONS, TaskStatus, type StateData } from "../../checkpoint/status/TaskStatus.ts";
 import { envelopeKeyOf } from "../../checkpoint/values/valueCodec.ts";
 import { TransitionNotAllowedError } from "../../errors/taskErrors.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { z } from "zod";
-import type { FileReservation } from "../../checkpoint/status/StateData.ts";
+import type { FileReservation } from "../../checkpoint/status/TaskStatus.ts";
 import { type FileHolder, FileReservedError } from "../../errors/workspaceErrors.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";

@@ -1,4 +1,11 @@
-import { isAt, isPair, pathText, type RedactedPath, toolOf, type ValuePlace } from "../../internal/redactedPath.ts";
+import {
+  isAt,
+  isPair,
+  pathText,
+  type RedactedPath,
+  toolOf,
+  type ValuePlace,
+} from "../../internal/options/redactedPath.ts";
 
 /** Key names whose values are secrets. Variants such as `apiKey`, `api_key` and `API-KEY` are normalized first. */
 const secretName = new RegExp(
@@ -56,7 +63,7 @@ export interface HiddenValues {
   readonly off: boolean;
 }
 
-export const hiddenText = "[hidden]";
+const hiddenText = "[hidden]";
 
 /** An encrypted value in the log of an agent with a vault. Pages show only that there is such a value. */
 const redactedToken = /\[redacted:[\w-]+\.[\w-]+\.[\w-]+\]/g;

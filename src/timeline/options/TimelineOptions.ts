@@ -2,8 +2,7 @@ import { z } from "zod";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import type { UsageView } from "../../inspect/view/viewParts.ts";
 import { functionSchema } from "../../internal/options/optionSchemas.ts";
-import { redactedPathSchema } from "../../internal/options/redactedPathSchema.ts";
-import { redactedPath } from "../../internal/redactedPath.ts";
+import { redactedPathSchema, redactedPath } from "../../internal/options/redactedPath.ts";
 import { type HiddenValues, Redaction } from "./Redaction.ts";
 
 const amount = z.number().nonnegative();

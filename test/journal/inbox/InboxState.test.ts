@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import type { InboxRecord } from "../../../src/journal/inbox/inboxRecords.ts";
-import { InboxState } from "../../../src/journal/inbox/InboxState.ts";
+import { InboxState, type InboxRecord } from "../../../src/journal/inbox/InboxState.ts";
 import { seededNumbers } from "../../../src/testing/powerLoss/seededNumbers.ts";
 import { cases } from "../../soak/cases.ts";
 import { testSeed } from "../../testSeed.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { LogRecord } from "../../../src/checkpoint/records/Entry.ts";
-import { redactedPath } from "../../../src/internal/redactedPath.ts";
+import { redactedPath } from "../../../src/internal/options/redactedPath.ts";
 import { AppendRedactor } from "../../../src/redaction/log/AppendRedactor.ts";
 import { ShownValues } from "../../../src/redaction/ShownValues.ts";
 import { KnownSecrets, SecretsOfAgents } from "../../../src/redaction/values/KnownSecrets.ts";

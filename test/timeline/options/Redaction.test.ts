@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { redactedPath } from "../../../src/internal/redactedPath.ts";
+import { redactedPath } from "../../../src/internal/options/redactedPath.ts";
 import { Redaction } from "../../../src/timeline/options/Redaction.ts";
 
 const hiding = () => new Redaction([], true);

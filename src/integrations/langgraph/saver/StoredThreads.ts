@@ -1,6 +1,5 @@
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
-import { dropUnread } from "../../../journal/shape/dropUnread.ts";
-import { KeptLogs } from "../../../journal/shape/KeptLogs.ts";
+import { KeptLogs, dropUnread } from "../../../journal/shape/KeptLogs.ts";
 import { listShape, ShapeViews } from "../../../journal/shape/readShape.ts";
 import { logIdOf } from "../../../journal/shape/ShapeDefinition.ts";
 import type { ShapedLog } from "../../../journal/shape/ShapedLog.ts";

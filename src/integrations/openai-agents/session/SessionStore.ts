@@ -4,8 +4,7 @@ import { canonicalText } from "../../../checkpoint/values/isSameValue.ts";
 import { KeyMissingError } from "../../../errors/encryptionErrors.ts";
 import { SessionConflictError } from "../../../errors/integrationErrors.ts";
 import { Mutex } from "../../../internal/Mutex.ts";
-import { dropUnread } from "../../../journal/shape/dropUnread.ts";
-import { KeptLogs } from "../../../journal/shape/KeptLogs.ts";
+import { KeptLogs, dropUnread } from "../../../journal/shape/KeptLogs.ts";
 import { readShape, type ShapeView } from "../../../journal/shape/readShape.ts";
 import { logIdOf, type ShapeDefinition } from "../../../journal/shape/ShapeDefinition.ts";
 import type { ShapedLog } from "../../../journal/shape/ShapedLog.ts";
@@ -24,7 +23,7 @@ import {
 type SessionLog = ShapedLog<SessionRecord, SessionState>;
 
 /** Locates a change among the changes of a durable run. */
-export interface RunPart {
+interface RunPart {
   /** Identifies the run and, if a tool call uses the session, that call. */
   readonly run: string;
   /** The progress before the change, counted like `done` of a {@link ProgressRecord}. */

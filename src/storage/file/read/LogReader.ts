@@ -1,6 +1,5 @@
 import { type ChainLink, EntryChain } from "../../../checkpoint/format/EntryChain.ts";
-import { linkOf, snapshotMark } from "../../../checkpoint/format/entryCodec.ts";
-import { noteVerified } from "../../../checkpoint/format/verifiedAppends.ts";
+import { linkOf, snapshotMark, noteVerified } from "../../../checkpoint/format/entryCodec.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 import { CorruptLogError } from "../../../errors/storedDataErrors.ts";
 import { type Entry, type PrunedGap, prunedGapsOf } from "../../../checkpoint/records/Entry.ts";

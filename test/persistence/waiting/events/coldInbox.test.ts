@@ -3,7 +3,7 @@ import { LogPersistenceStorageProvider, type RecordLog } from "agent-persistence
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { valueDigest } from "../../../../src/checkpoint/values/isSameValue.ts";
-import { inboxShape } from "../../../../src/journal/inbox/inboxShape.ts";
+import { inboxShape } from "../../../../src/journal/inbox/InboxState.ts";
 import { ShapedLog } from "../../../../src/journal/shape/ShapedLog.ts";
 import { Inbox } from "../../../../src/journal/inbox/Inbox.ts";
 import { delegatingLog } from "../../../testing/delegatingLog.ts";

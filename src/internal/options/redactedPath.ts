@@ -1,3 +1,5 @@
+import { z } from "zod";
+
 /** The path of keys to a redacted value. `*` matches any key. */
 export type RedactedPath = readonly string[];
 
@@ -39,3 +41,8 @@ function endsWith(place: readonly string[], path: RedactedPath): boolean {
   const from = place.length - path.length;
   return from >= 0 && path.every((segment, index) => segment === "*" || segment === place[from + index]);
 }
+
+/** The schema of a dotted path to redacted values. */
+export const redactedPathSchema: z.ZodType<string> = z.string().refine((text) => redactedPath(text) !== undefined, {
+  error: 'expected keys with dots between them, such as "signUp.input.email"',
+});
