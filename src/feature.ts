@@ -1,4 +1,4 @@
-export { runMoved } from "./agent/context/RunMoved.ts";
+export { runMoved } from "./agent/strategy/Strategy.ts";
 export type {
   AbortGrace,
   AgentFeature,

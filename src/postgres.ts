@@ -1,4 +1,4 @@
-export type { PostgresClient, PostgresListen, PostgresValue } from "./storage/postgres/PostgresClient.ts";
+export type { PostgresClient, PostgresListen, PostgresValue } from "./storage/postgres/PostgresConnection.ts";
 export { type PostgresMigration, postgresMigrations } from "./storage/postgres/postgresMigrations.ts";
 export {
   PostgresPersistenceStorageProvider,

@@ -1,4 +1,4 @@
-export type { SqliteDatabase, SqliteStatement, SqliteValue } from "./storage/sqlite/SqliteDatabase.ts";
+export type { SqliteDatabase, SqliteStatement, SqliteValue } from "./storage/sqlite/SqliteConnection.ts";
 export {
   SqlitePersistenceStorageProvider,
   type SqliteProviderOptions,

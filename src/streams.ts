@@ -16,5 +16,5 @@ export {
 } from "./streams/store/RedisStreamStore.ts";
 export { SqliteStreamStore, type SqliteStreamStoreOptions } from "./streams/store/SqliteStreamStore.ts";
 export type { StreamEntry, StreamPlace, StreamStore } from "./streams/store/StreamStore.ts";
-export type { PostgresClient, PostgresListen, PostgresValue } from "./storage/postgres/PostgresClient.ts";
-export type { SqliteDatabase, SqliteStatement, SqliteValue } from "./storage/sqlite/SqliteDatabase.ts";
+export type { PostgresClient, PostgresListen, PostgresValue } from "./storage/postgres/PostgresConnection.ts";
+export type { SqliteDatabase, SqliteStatement, SqliteValue } from "./storage/sqlite/SqliteConnection.ts";

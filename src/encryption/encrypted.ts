@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
-import { withLog } from "../storage/LogStorage.ts";
-import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";
+import { type PersistenceStorageProvider, providerSchema, withLog } from "../storage/PersistenceStorageProvider.ts";
 import { DataKeys } from "./keys/DataKeys.ts";
 import { KeyLog } from "./keys/KeyLog.ts";
 import { type KeySource, keySourceSchema } from "../storage/KeySource.ts";

@@ -22,7 +22,7 @@ import {
   numberFrom,
 } from "../internal/options/optionSchemas.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
-import { logStorageOf } from "../storage/checkpoints/CheckpointStorage.ts";
+import { logStorageOf } from "../storage/checkpoints/CheckpointRecordLog.ts";
 import { listLogs } from "../storage/summaries.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";

@@ -19,7 +19,7 @@ import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
 import { type AgentHead, emptyHead, readHead } from "../storage/readHead.ts";
 import { readPaced, withLastCheckpoint } from "../storage/readEntries.ts";
-import type { LogStorage } from "../storage/LogStorage.ts";
+import type { LogStorage } from "../storage/PersistenceStorageProvider.ts";
 import type { SnapshotDue } from "../storage/SnapshotDue.ts";
 import { processOwner } from "../storage/ReleasableLog.ts";
 import type { AgentSummary, LogCapabilities, OwnedLog, RebuiltSummary, RecordLog } from "../storage/RecordLog.ts";

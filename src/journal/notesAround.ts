@@ -1,12 +1,13 @@
 import { AgentLog } from "../storage/AgentLog.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
-import { placesLeft, placesRejoined, placesUpTo } from "../checkpoint/lines/lineage.ts";
+import { placesLeft, placesRejoined, placesUpTo, lanesTo } from "../checkpoint/lines/lineage.ts";
 import type { CheckpointPoint } from "../checkpoint/records/lineRecords.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import type { NoteRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { RollbackGoal } from "./planRollback.ts";
 import type { Note } from "./RollbackParticipant.ts";
 import { fileChangesIn, fileNoteKey, summarizeFileChanges } from "../checkpoint/data/FileChange.ts";
+import { foldTo } from "../checkpoint/state/foldTo.ts";
 
 /** Returns the notes of a key in the history of a checkpoint that are not reverted, oldest first. */
 export function notesBefore(index: LogProjection, target: CheckpointPoint, key: string): readonly NoteRecord[] {
@@ -72,4 +73,19 @@ export async function changedFiles(
     changes.flatMap(({ value }) => fileChangesIn(stored.readValue(value))),
   );
   return [...modified, ...created, ...deleted].map(({ path }) => path).toSorted();
+}
+
+/** Returns the noted values of a key in the history of the head, oldest first. Takes no ownership. */
+export async function notedValues(log: RecordLog, agentId: string, key: string): Promise<readonly unknown[]> {
+  const stored = await AgentLog.readRecent(log, agentId, reachesRun, (record) => "key" in record && record.key === key);
+  const notes = foldTo(stored.index)?.notes ?? [];
+  return notes.filter((note) => note.key === key).map(({ value }) => stored.readValue(value));
+}
+
+/** Returns whether a log has the history of the head since its run started. */
+export function reachesRun({ index }: AgentLog): boolean {
+  const { base, lanes, lines, merged } = index;
+  if (merged.length > 0 || !foldTo(index)) return false;
+  if (base?.first && !base.state.checkpoint?.record.move) return true;
+  return lanesTo(index, lines.mainLane).some(({ lane }) => (lanes.get(lane)?.record.keep ?? "all") !== "all");
 }

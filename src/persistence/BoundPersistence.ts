@@ -2,7 +2,7 @@ import { toJSONSchema } from "zod";
 import type { AgentContext } from "../agent/context/AgentContext.ts";
 import type { AgentRun } from "../agent/feature/AgentRun.ts";
 import { nodeInputOf, runOf, visitIn, visitOf, withinOf } from "../agent/feature/ContextBinding.ts";
-import { runMoved, type RunMoved } from "../agent/context/RunMoved.ts";
+import { runMoved, type RunMoved } from "../agent/strategy/Strategy.ts";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import { lanesOfLine } from "../checkpoint/lines/lineage.ts";
 import { CheckpointNotPossibleError } from "../errors/checkpointErrors.ts";

@@ -8,8 +8,7 @@ import { beginBranch, beginAgentCall } from "./starting/beginNested.ts";
 import { dueBetween } from "./record/saveIfDue.ts";
 import { runOrResume } from "./run/runOrResume.ts";
 import { journalInputRequest } from "./waiting/journalInputRequest.ts";
-import { expectEnds } from "./replay/Replay.ts";
-import { assertReplayComplete } from "./replay/discardReplay.ts";
+import { expectEnds, assertReplayComplete } from "./replay/Replay.ts";
 import { journalModelRequest } from "./journaling/journalModelRequest.ts";
 import { failedCallsIn, journalToolCall } from "./journaling/journalToolCall.ts";
 import type { PersistenceConfig } from "./config/PersistenceConfig.ts";
@@ -18,11 +17,11 @@ import { PersistenceFeature } from "./PersistenceFeature.ts";
 import { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
 import type { AgentTelemetry, Next, Perform } from "../telemetry/AgentTelemetry.ts";
-import { participantContext } from "./rollback/participantContext.ts";
 import type { RunRecorder } from "./record/RunRecorder.ts";
 import { RunRecorders } from "./record/RunRecorders.ts";
 import { LiveRequests } from "./waiting/LiveRequests.ts";
 import { BranchesChangedError } from "../errors/runErrors.ts";
+import type { ParticipantContext } from "../journal/RollbackParticipant.ts";
 
 /**
  * The feature that makes an agent durable.
@@ -190,4 +189,18 @@ function assertBranchesKept({ stored, forks, journal }: RunRecorder, nodeId: str
   const begun = lines.flatMap(({ place }) => ("branch" in place ? [place.branch] : []));
   const missing = begun.filter((key) => !now.has(key));
   if (missing.length > 0) throw new BranchesChangedError(journal.agentId, nodeId, missing, keys);
+}
+
+function participantContext(setup: PersistenceSetup): ParticipantContext {
+  const { folder } = setup.log.capabilities;
+  const participants = () => import("./rollback/participants.ts");
+  return {
+    get agentId() {
+      return setup.lastAgentId;
+    },
+    ...(folder !== undefined && { storageFolder: folder }),
+    request: async (...of) => (await participants()).participantRequestAt(setup, ...of),
+    notesBefore: async (...of) => (await participants()).participantNotesBefore(setup, ...of),
+    content: async (...of) => (await participants()).participantContent(setup, ...of),
+  };
 }

@@ -1,6 +1,5 @@
 import type { AgentContext } from "../agent/context/AgentContext.ts";
-import type { Node } from "../agent/strategy/Strategy.ts";
-import type { RunMoved } from "../agent/context/RunMoved.ts";
+import type { Node, RunMoved } from "../agent/strategy/Strategy.ts";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import type { Message } from "../checkpoint/messages/Message.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";

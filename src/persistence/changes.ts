@@ -9,7 +9,7 @@ export { nameCheckpoint, removeCheckpointName } from "./edit/nameCheckpoint.ts";
 export { forkAgent } from "./fork/forkAgent.ts";
 export { continueFromHead } from "./executionPoint/continueFromHead.ts";
 export { setExecutionPoint } from "./executionPoint/setExecutionPoint.ts";
-export { notedValues } from "./read/notedValues.ts";
+export { notedValues } from "../journal/notesAround.ts";
 export { validateCheckpoint } from "./read/validateCheckpoint.ts";
 export { historyOnly } from "./rollback/rollBack.ts";
 export { restart, restartSchema } from "./rollback/restart.ts";

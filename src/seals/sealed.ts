@@ -2,8 +2,7 @@ import type { z } from "zod";
 import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import { functionSchema, integerFrom, objectWithMethods } from "../internal/options/optionSchemas.ts";
 import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
-import { withLog } from "../storage/LogStorage.ts";
-import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";
+import { type PersistenceStorageProvider, providerSchema, withLog } from "../storage/PersistenceStorageProvider.ts";
 import type { SealKeeper, Sign, Verify } from "./log/SealKeys.ts";
 import { SealingRecordLog } from "./log/SealingRecordLog.ts";
 

@@ -4,8 +4,12 @@ import { InvalidInputError } from "../errors/agentErrors.ts";
 import type { SealChange } from "../errors/sealErrors.ts";
 import { NotSupportedError } from "../errors/storageErrors.ts";
 import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
-import { type LogStorage, offersLog } from "../storage/LogStorage.ts";
-import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";
+import {
+  type PersistenceStorageProvider,
+  providerSchema,
+  type LogStorage,
+  offersLog,
+} from "../storage/PersistenceStorageProvider.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 import { isAboutOneAgent } from "../storage/summaries.ts";
 import { checkSeals, SealReading } from "./log/checkSeals.ts";

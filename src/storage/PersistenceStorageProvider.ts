@@ -2,6 +2,9 @@ import { z } from "zod";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import { integerFrom, objectWithMethods } from "../internal/options/optionSchemas.ts";
+import type { Sha256 } from "../internal/sha256/Sha256.ts";
+import { NotSupportedError } from "../errors/storageErrors.ts";
+import type { RecordLog } from "./RecordLog.ts";
 
 /** A filter for checkpoints. A checkpoint must meet every given condition. */
 export interface CheckpointFilter {
@@ -62,4 +65,32 @@ export function filterCheckpoints<Data extends { readonly nodeId: string; readon
       (nodeId === undefined || data.nodeId === nodeId) && (afterVersion === undefined || data.version > afterVersion),
   );
   return limit === undefined ? passing : passing.slice(Math.max(0, passing.length - limit));
+}
+
+/** The storage as the library uses it: a log, options for stored values, and decoded checkpoints. */
+export interface LogStorage {
+  readonly log: RecordLog;
+  /** Values with more bytes than this are stored as blobs. `Infinity` disables blobs. */
+  readonly inlineThresholdBytes: number;
+  /** Blobs with more bytes than this are compressed. */
+  readonly compressThresholdBytes: number;
+  sha256(): Promise<Sha256>;
+  /** Sorted from oldest to newest. */
+  getCheckpoints(agentId: string, filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]>;
+  /** `undefined` if the agent has no checkpoint. */
+  getLatestCheckpoint(agentId: string): Promise<AgentCheckpointData | undefined>;
+}
+
+/** Whether a provider offers a log. If so, the library uses the log and not the three methods. */
+export function offersLog<Provider extends PersistenceStorageProvider>(
+  provider: Provider,
+): provider is Provider & LogStorage {
+  const { log, sha256 }: Partial<LogStorage> = provider as Partial<LogStorage>;
+  return typeof log?.open === "function" && typeof sha256 === "function";
+}
+
+/** Returns a storage that keeps all records. @throws NotSupportedError for any other storage */
+export function withLog(storage: PersistenceStorageProvider, operation: string): LogStorage {
+  if (offersLog(storage) && storage.log.capabilities.keeps === undefined) return storage;
+  throw new NotSupportedError(operation, "a log of all records");
 }

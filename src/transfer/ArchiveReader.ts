@@ -14,7 +14,7 @@ import {
 } from "./format/archiveFormat.ts";
 import { ByteReader } from "./format/ByteReader.ts";
 import type { KeySource } from "../storage/KeySource.ts";
-import type { LogStorage } from "../storage/LogStorage.ts";
+import type { LogStorage } from "../storage/PersistenceStorageProvider.ts";
 import { type ArchiveKeys, decryptedArchive, readingKeys } from "./format/encryptedArchive.ts";
 import { parsedJson } from "../internal/parsedJson.ts";
 import { gunzipped } from "./gzipStream.ts";

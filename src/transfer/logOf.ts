@@ -1,7 +1,11 @@
 import { NotSupportedError } from "../errors/storageErrors.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
-import { offersLog, type LogStorage } from "../storage/LogStorage.ts";
-import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";
+import {
+  type PersistenceStorageProvider,
+  providerSchema,
+  offersLog,
+  type LogStorage,
+} from "../storage/PersistenceStorageProvider.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 
 export type TransferStorage<Method extends "encodedAppends" | "receive"> = LogStorage & {

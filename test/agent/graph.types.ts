@@ -1,14 +1,19 @@
 // Compiled, never run: what the types of strategies, tools and agents accept and refuse.
 import { z } from "zod";
 import { AIAgent } from "../../src/agent/AIAgent.ts";
-import type { AgentContext } from "../../src/agent/context/AgentContext.ts";
+import { type AgentContext, storageKey } from "../../src/agent/context/AgentContext.ts";
 import type { AgentFeature } from "../../src/agent/feature/FeaturePipeline.ts";
 import type { AgentRun } from "../../src/agent/feature/AgentRun.ts";
 import { callModel, callTools, hasToolCalls, textOf } from "../../src/agent/model/nodes.ts";
-import { type InputOf, type Node, type OutputOf, strategy } from "../../src/agent/strategy/Strategy.ts";
+import {
+  type InputOf,
+  type Node,
+  type OutputOf,
+  strategy,
+  runMoved,
+  type RunMoved,
+} from "../../src/agent/strategy/Strategy.ts";
 import type { PromptExecutor } from "../../src/agent/model/PromptExecutor.ts";
-import { runMoved, type RunMoved } from "../../src/agent/context/RunMoved.ts";
-import { storageKey } from "../../src/agent/context/StorageKey.ts";
 import { tool, type AnyTool } from "../../src/agent/tool/Tool.ts";
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;

@@ -1,14 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { AIAgent } from "../../src/agent/AIAgent.ts";
-import type { AgentContext } from "../../src/agent/context/AgentContext.ts";
+import { type AgentContext, storageKey } from "../../src/agent/context/AgentContext.ts";
 import type { AgentRun } from "../../src/agent/feature/AgentRun.ts";
 import { callOf, runOf, visitOf } from "../../src/agent/feature/ContextBinding.ts";
 import type { FeaturePipeline } from "../../src/agent/feature/FeaturePipeline.ts";
-import { runMoved } from "../../src/agent/context/RunMoved.ts";
+import { strategy, runMoved } from "../../src/agent/strategy/Strategy.ts";
 import type { RunStart } from "../../src/agent/feature/RunRequest.ts";
-import { storageKey } from "../../src/agent/context/StorageKey.ts";
-import { strategy } from "../../src/agent/strategy/Strategy.ts";
 import { tool } from "../../src/agent/tool/Tool.ts";
 import { ExecutionMovedError } from "../../src/errors/runErrors.ts";
 import { IterationLimitError } from "../../src/errors/strategyErrors.ts";

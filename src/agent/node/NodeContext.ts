@@ -1,7 +1,14 @@
 import { DuplicateNameError } from "../../errors/strategyErrors.ts";
 import { FeatureNotInstalledError } from "../../errors/agentErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import type { AgentContext, AgentStorage, Decision, FeatureKey, Requirements } from "../context/AgentContext.ts";
+import {
+  type AgentContext,
+  type AgentStorage,
+  type Decision,
+  type FeatureKey,
+  type Requirements,
+  checkedKey,
+} from "../context/AgentContext.ts";
 import {
   approvalDigest,
   askedQuestion,
@@ -16,7 +23,6 @@ import {
   timerQuestion,
   timerRequest,
 } from "../context/InputRequest.ts";
-import { checkedKey } from "../context/StorageKey.ts";
 import { bindContext, withinOf } from "../feature/ContextBinding.ts";
 import type { InputRequestEvent, TimerEvent, ToolCallEvent } from "../feature/PipelineEvents.ts";
 import { type ApprovalVerdict, approvalRequest, assertApproved } from "../tool/Tool.ts";

@@ -13,8 +13,7 @@ import { subAgentOf } from "../feature/AgentDefinition.ts";
 import { assertMessage } from "../model/checkedResponse.ts";
 import { type AnyTool, type ApprovalVerdict, isToolFailure, toldToModel, type Tool, toolSchema } from "../tool/Tool.ts";
 import { timeoutFailure } from "../tool/recordedCall.ts";
-import { replaceToolCallIds } from "../tool/withToolCallIds.ts";
-import type { CallScope, ScopeCall } from "./CallScope.ts";
+import { type CallScope, type ScopeCall, replaceToolCallIds } from "./CallScope.ts";
 import { onAbort } from "../../internal/abortable.ts";
 import type { AbortGrace } from "../feature/FeaturePipeline.ts";
 
@@ -23,9 +22,7 @@ type ToolResultPart = Extract<ContentPart, { type: "tool-result" }>;
 export type PlannedCall = Omit<ToolCallEvent, "context" | "visit">;
 
 /** The outcome of a call that did not fail. If the schema rejects the input, the call never starts. */
-export type CallOutcome =
-  | { readonly refused: InvalidInputError }
-  | { readonly refused?: never; readonly output: unknown };
+type CallOutcome = { readonly refused: InvalidInputError } | { readonly refused?: never; readonly output: unknown };
 
 const calledSchema = z.custom((tool) => toolSchema.safeParse(tool).success, {
   error: ({ input }) =>

@@ -1,7 +1,7 @@
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { BranchConflictError } from "../../errors/strategyErrors.ts";
 import type { AgentContext, BranchOf } from "../context/AgentContext.ts";
-import { isRunMoved } from "../context/RunMoved.ts";
+import { isRunMoved } from "../strategy/Strategy.ts";
 import type { BranchResult } from "../feature/RunRequest.ts";
 import type { RunState } from "../state/RunState.ts";
 import { TypedStorage } from "../state/TypedStorage.ts";

@@ -1,7 +1,7 @@
 import { ExecutionMovedError } from "../../errors/runErrors.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
-import { isRunMoved } from "../context/RunMoved.ts";
+import { isRunMoved } from "../strategy/Strategy.ts";
 import type { PipelineEvents } from "../feature/PipelineEvents.ts";
 import type { LeafPlan } from "../strategy/GraphPlan.ts";
 import type { NextStep } from "../strategy/StrategyGraph.ts";

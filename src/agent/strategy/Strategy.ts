@@ -1,6 +1,5 @@
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import type { AgentContext, BranchOf, MergeContext } from "../context/AgentContext.ts";
-import type { RunMoved } from "../context/RunMoved.ts";
 import { GraphBuilder } from "./GraphBuilder.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
 import { type BranchFailure, type BranchHistory, registerPlan } from "./GraphPlan.ts";
@@ -225,3 +224,20 @@ export type NodeOutput<Returned> = Exclude<Awaited<Returned>, RunMoved>;
 export type BranchOutputs<Branches> = { readonly [Name in keyof Branches]: OutputOf<Branches[Name]> };
 export type NamedBranches<Branches> = { readonly [Name in keyof Branches]: BranchOf<OutputOf<Branches[Name]>> };
 export type EachBranches<Output> = readonly (BranchOf<Output> & { readonly key: string })[];
+
+const moved: unique symbol = Symbol.for("agent-persistence.moved");
+
+/** The result of a move. A node can return this result without declaring it in the output type. */
+export interface RunMoved {
+  readonly [moved]: true;
+}
+
+/** Marks a value as the result of a move. The mark is not enumerable, so comparisons and printed output ignore it. */
+export function runMoved<Value extends object>(value: Value): Value & RunMoved {
+  Object.defineProperty(value, moved, { value: true });
+  return value as Value & RunMoved;
+}
+
+export function isRunMoved(value: unknown): value is RunMoved {
+  return typeof value === "object" && value !== null && moved in value;
+}

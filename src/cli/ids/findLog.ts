@@ -2,14 +2,13 @@ import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { logShapes } from "../../errors/storedDataErrors.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
-import { offersLog } from "../../storage/LogStorage.ts";
-import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
+import { type PersistenceStorageProvider, offersLog } from "../../storage/PersistenceStorageProvider.ts";
 import { assertOfAgent } from "../../storage/readEntries.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 
 /** Throws if the first entry shows that a log is not of the expected kind. */
-export type CheckLog = (agentId: string, first: Pick<Entry, "records">) => void;
+type CheckLog = (agentId: string, first: Pick<Entry, "records">) => void;
 
 /**
  * Finds a log by its id or the start of its id. The log can belong to an agent, or be of another kind, such as a graph

@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import type { EncryptionOptions, KeySource } from "../../encryption.ts";
 import { keySourceSchema } from "../../storage/KeySource.ts";
 
-export interface LoadedExport {
+interface LoadedExport {
   readonly path: string;
   readonly exported: string;
   /** The export. If the export is a function, the value that the function returns. */

@@ -1,7 +1,7 @@
 import { encrypted, type EncryptionOptions, type KeySource } from "../../encryption.ts";
 import { AgentPersistenceError, SealBrokenError } from "../../errors.ts";
 import { sealed, type SealOptions, verifySeals } from "../../seals.ts";
-import { offersLog } from "../../storage/LogStorage.ts";
+import { offersLog } from "../../storage/PersistenceStorageProvider.ts";
 import type { LogPersistenceStorageProvider } from "../../storage/LogPersistenceStorageProvider.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";

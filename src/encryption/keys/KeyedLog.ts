@@ -2,8 +2,11 @@ import { InvalidAgentIdError } from "../../errors/agentErrors.ts";
 import { StopRequestedError } from "../../errors/runErrors.ts";
 import { NotSupportedError } from "../../errors/storageErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { offersLog } from "../../storage/LogStorage.ts";
-import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
+import {
+  type PersistenceStorageProvider,
+  providerSchema,
+  offersLog,
+} from "../../storage/PersistenceStorageProvider.ts";
 import type { LogOwner, OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
 import { OwnedLogWrapper, RecordLogWrapper } from "../../storage/LogWrapper.ts";
 import { processOwner } from "../../storage/ReleasableLog.ts";

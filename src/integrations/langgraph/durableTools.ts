@@ -23,7 +23,7 @@ import { NotSupportedError } from "../../errors/storageErrors.ts";
 import { quoted } from "../../errors/AgentPersistenceError.ts";
 import type { RedactedStorage, SecretTool } from "../../redaction/log/RedactedStorage.ts";
 import { secretPaths } from "../../redaction/secret.ts";
-import type { LogStorage } from "../../storage/LogStorage.ts";
+import type { LogStorage } from "../../storage/PersistenceStorageProvider.ts";
 
 const ticketKey = Symbol("ticket");
 

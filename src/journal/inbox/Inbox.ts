@@ -4,7 +4,7 @@ import { EventKeyUsedError } from "../../errors/requestErrors.ts";
 import { NotSupportedError } from "../../errors/storageErrors.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { LogStorage } from "../../storage/LogStorage.ts";
+import type { LogStorage } from "../../storage/PersistenceStorageProvider.ts";
 import { isOwned } from "../../storage/summaries.ts";
 import type { LogWatch, RecordLog } from "../../storage/RecordLog.ts";
 import { KeptLogs, dropUnread } from "../shape/KeptLogs.ts";

@@ -1,7 +1,7 @@
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
-import type { LogStorage } from "../../storage/LogStorage.ts";
+import type { LogStorage } from "../../storage/PersistenceStorageProvider.ts";
 import { type ShapeDefinition, logIdOf, type ShapeState } from "./ShapeDefinition.ts";
 import type { ShapeViews } from "./readShape.ts";
 import { ShapedLog } from "./ShapedLog.ts";

@@ -6,7 +6,7 @@ import { estimateBytes } from "../../checkpoint/values/estimateBytes.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import type { LogStorage } from "../../storage/LogStorage.ts";
+import type { LogStorage } from "../../storage/PersistenceStorageProvider.ts";
 import { processOwner } from "../../storage/ReleasableLog.ts";
 import type { AgentSummary, OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
 import { SnapshotDue } from "../../storage/SnapshotDue.ts";

@@ -6,6 +6,7 @@ import {
   nonEmptyString,
   numberFrom,
   objectWithMethods,
+  integerFrom,
 } from "../../internal/options/optionSchemas.ts";
 import type { RollbackParticipant } from "../../journal/RollbackParticipant.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
@@ -19,10 +20,10 @@ import type { EventBody, ListenerErrorHandler, PersistenceListener } from "../..
 import { type InverseRetry, inverseRetrySchema, RollbackToolRegistry } from "../registry/RollbackToolRegistry.ts";
 import { isAfterNode, type CheckpointTrigger } from "./triggers.ts";
 import { type Migration, migrationSchema } from "../versions/Migrations.ts";
-import { type RetentionPolicy, retentionPolicySchema } from "./RetentionPolicy.ts";
-import { type TrimmingPolicy, trimmingPolicySchema } from "./TrimmingPolicy.ts";
 import { z } from "zod";
-import { strictOptions } from "../../internal/options/checkSchema.ts";
+import { strictOptions, checkSchema } from "../../internal/options/checkSchema.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { Message } from "../../checkpoint/messages/Message.ts";
 
 /** A schedule that prunes at certain times, such as `retentionSchedule()` of `agent-persistence/task`. */
 export interface PruningSchedule {
@@ -204,4 +205,82 @@ export const persistenceConfigSchema: z.ZodType = strictOptions(() => ({
   telemetry: telemetrySchema.optional(),
   redact: objectWithMethods<Redactor>("apply", "input", "output").optional(),
   clock: clockSchema.optional(),
+}));
+
+/** Defines when to delete agents and checkpoints. Queued, running, paused and waiting agents always stay. */
+export interface RetentionPolicy {
+  /**
+   * The number of days after which a completed or cancelled agent is deleted. Defaults to 7. `Infinity` keeps the
+   * agent.
+   */
+  readonly completedDays?: number | undefined;
+  /** The number of days after which a failed agent is deleted. Defaults to 30. `Infinity` keeps the agent. */
+  readonly failedDays?: number | undefined;
+  /**
+   * The maximum number of checkpoints. If there are more, only the first, the last and every 5th checkpoint are kept.
+   * If these are still too many, every 25th is kept, then every 125th. Checkpoints with a custom id, the first of an
+   * unfinished run, and starting points of branches are also kept. The result of a finished run stays even if its last
+   * checkpoint is deleted.
+   *
+   * Checkpoints of parallel branches and of sub-agents count as well. Checkpoints of joined branches and of finished
+   * sub-agents are deleted first, together with the checkpoints of the joins. Checkpoints that an open branch, an open
+   * sub-agent or an unfinished `merge` needs are kept and do not count. Defaults to 20. `Infinity` keeps all.
+   */
+  readonly maxCheckpoints?: number | undefined;
+  /** The maximum for agents that are paused or waiting. Defaults to `maxCheckpoints`. `Infinity` keeps all. */
+  readonly maxCheckpointsPaused?: number | undefined;
+}
+
+export type FullRetentionPolicy = { readonly [Name in keyof RetentionPolicy]-?: number };
+
+export const defaultRetention: FullRetentionPolicy = {
+  completedDays: 7,
+  failedDays: 30,
+  maxCheckpoints: 20,
+  maxCheckpointsPaused: 20,
+};
+
+export const retentionPolicySchema: z.ZodType<RetentionPolicy> = strictOptions(() => ({
+  completedDays: numberFrom(0).optional(),
+  failedDays: numberFrom(0).optional(),
+  maxCheckpoints: numberFrom(2).optional(),
+  maxCheckpointsPaused: numberFrom(2).optional(),
+}));
+
+/** Returns the policy with its defaults. @throws InvalidInputError for an invalid number. */
+export function fullRetention(policy: RetentionPolicy = {}): FullRetentionPolicy {
+  checkSchema(retentionPolicySchema, policy, "retention policy");
+  const chosen = { ...defaultRetention, ...withoutUndefined(policy) };
+  return { ...chosen, maxCheckpointsPaused: policy.maxCheckpointsPaused ?? chosen.maxCheckpoints };
+}
+
+/** The content that a summarizer shortens. */
+export type OlderContent =
+  | { readonly kind: "tool_output"; readonly toolName: string; readonly toolCallId: string; readonly output: unknown }
+  /** Oldest first. The first message can be the summary of earlier messages. */
+  | { readonly kind: "messages"; readonly messages: readonly Message[] };
+
+/** Returns the summary of older content. Awaited after each node. After an error, the next node tries again. */
+export type Summarizer = (
+  older: OlderContent,
+  options: { readonly signal: AbortSignal },
+) => string | PromiseLike<string>;
+
+/** Defines how the live history is shortened. The log keeps the full history. */
+export interface TrimmingPolicy {
+  /** The number of newest tool outputs that are kept. Each older output is summarized once. Defaults to 5. */
+  readonly toolOutputs?: number | undefined;
+  /**
+   * The number of newest messages that are kept. One user message replaces all older messages. System messages are kept
+   * and do not count. A call is never separated from its result. Defaults to 50.
+   */
+  readonly messages?: number | undefined;
+  /** Defaults to a summarizer that keeps the start of each text. */
+  readonly summarize?: Summarizer | undefined;
+}
+
+const trimmingPolicySchema: z.ZodType<TrimmingPolicy> = strictOptions(() => ({
+  toolOutputs: integerFrom(0).optional(),
+  messages: integerFrom(0).optional(),
+  summarize: functionSchema<Summarizer>().optional(),
 }));

@@ -15,10 +15,9 @@ import { Journal, type JournalOptions } from "../../journal/Journal.ts";
 import type { Inbox } from "../../journal/inbox/Inbox.ts";
 import type { LoggedCall } from "../../journal/loggedCalls.ts";
 import type { RollbackParticipant } from "../../journal/RollbackParticipant.ts";
-import type { LogStorage } from "../../storage/LogStorage.ts";
+import type { PersistenceStorageProvider, LogStorage } from "../../storage/PersistenceStorageProvider.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
-import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
-import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
+import { logStorageOf } from "../../storage/checkpoints/CheckpointRecordLog.ts";
 import { NoPersistenceStorageProvider } from "../../storage/none/NoPersistenceStorageProvider.ts";
 import type { Redactor } from "../../redaction/Redactor.ts";
 import type { AgentTelemetry } from "../../telemetry/AgentTelemetry.ts";
@@ -28,12 +27,17 @@ import { emitAppended, type EmitEvent, emitOpened, eventEmitter } from "../../li
 import type { EventBody } from "../../listeners/PersistenceEvent.ts";
 import { type InverseRetry, RollbackToolRegistry } from "../registry/RollbackToolRegistry.ts";
 import { triggers, type CheckpointTrigger } from "./triggers.ts";
-import { type ConfiguredParticipant, type PersistenceConfig, persistenceConfigSchema } from "./PersistenceConfig.ts";
+import {
+  type ConfiguredParticipant,
+  type PersistenceConfig,
+  persistenceConfigSchema,
+  fullRetention,
+  type FullRetentionPolicy,
+  type TrimmingPolicy,
+} from "./PersistenceConfig.ts";
 import { type Code, codeOf } from "../versions/CodeStructure.ts";
 import { Migrations } from "../versions/Migrations.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import { fullRetention, type FullRetentionPolicy } from "./RetentionPolicy.ts";
-import type { TrimmingPolicy } from "./TrimmingPolicy.ts";
 import type { z } from "zod";
 
 const noStorage =
@@ -307,7 +311,7 @@ export function assertPrunable({ capabilities }: RecordLog, operation: string): 
 }
 
 /** The wall clock, limited by the monotonic clock. Data does not expire early if the wall clock is set forward. */
-export class CappedClock {
+class CappedClock {
   readonly #clock: Clock;
   readonly #start: { readonly now: number; readonly monotonic: number };
 
@@ -326,7 +330,7 @@ export class CappedClock {
 const kept = 1_000;
 
 /** The schemas of requests that this process has made. Other processes have only the JSON Schema. */
-export class RequestSchemas {
+class RequestSchemas {
   readonly #schemas = new Map<string, z.core.$ZodType>();
 
   add(agentId: string, requestId: string, schema: z.core.$ZodType): void {

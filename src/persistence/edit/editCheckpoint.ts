@@ -20,7 +20,7 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { assertCheckpointFits } from "../record/checkpointRecord.ts";
 import { changedStructure } from "../record/strategyRecord.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
-import { giveBackEvents } from "../waiting/giveBackEvents.ts";
+import { giveBackEvents } from "../waiting/journalReceipt.ts";
 import { stateAt } from "../../checkpoint/state/foldTo.ts";
 import { findCheckpoint } from "../../journal/findCheckpoint.ts";
 import { messagesOf } from "../../journal/messagesOf.ts";

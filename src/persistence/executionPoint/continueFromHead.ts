@@ -23,7 +23,7 @@ import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { CheckpointHead } from "../record/checkpointRecord.ts";
 import { changedStructure } from "../record/strategyRecord.ts";
-import { giveBackEvents } from "../waiting/giveBackEvents.ts";
+import { giveBackEvents } from "../waiting/journalReceipt.ts";
 import type { ExecutionPoint } from "./executionPoint.ts";
 
 /** The position at which the agent continues: an {@link ExecutionPoint}, or other messages for the next node. */

@@ -6,7 +6,7 @@ import type { FailedRequest, ModelFailure } from "../../checkpoint/records/callR
 import { answerKey, failureKey, type Visit } from "../../checkpoint/records/Visit.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
-import { discardReplay } from "../replay/discardReplay.ts";
+import { discardReplay } from "../replay/Replay.ts";
 import type { AskedDigest } from "../../agent/model/RequestDigest.ts";
 import { describeError } from "../../journal/describeError.ts";
 

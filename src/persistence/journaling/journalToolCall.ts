@@ -18,7 +18,7 @@ import { ToolFailedError, ToolNotStartedError, ToolOutcomeUnknownError } from ".
 import { frozenCopy, countParts, frozenCopyInTurns } from "../../internal/frozenCopy.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { saveIfDue } from "../record/saveIfDue.ts";
-import { recordedCall } from "../replay/discardReplay.ts";
+import { recordedCall } from "../replay/Replay.ts";
 import type { CallEnd } from "../replay/countedCalls.ts";
 import type { CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { settledOutcome, type ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";

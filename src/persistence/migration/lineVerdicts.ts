@@ -7,9 +7,8 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { StoredState } from "../starting/startRecorder.ts";
-import type { StoredStructure } from "../versions/codeDifferences.ts";
+import { type CodeVerdict, isSameCode, judgeCode, type StoredStructure } from "../versions/judgeCode.ts";
 import type { Code } from "../versions/CodeStructure.ts";
-import { type CodeVerdict, isSameCode, judgeCode } from "../versions/judgeCode.ts";
 import type { LinePoint } from "../versions/reachedFrom.ts";
 
 export interface FittedLine extends LinePath {
@@ -20,7 +19,7 @@ export interface FittedLine extends LinePath {
   readonly structure: StoredStructure | undefined;
 }
 
-export interface OpenLines extends StoredState {
+interface OpenLines extends StoredState {
   readonly nested: ReadonlyMap<number, AgentState>;
   readonly sha256: Sha256;
   readonly readAll: () => Promise<AgentLog>;

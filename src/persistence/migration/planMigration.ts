@@ -7,7 +7,23 @@ import { leavesEffect } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { toolCallInDoubt } from "../settle/callsInDoubt.ts";
 import type { FittedLine } from "./lineVerdicts.ts";
-import { type LinePlan, migratedLine } from "./migratedLine.ts";
+import { advance } from "../../agent/run/advance.ts";
+import { assertMessage } from "../../agent/model/checkedResponse.ts";
+import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
+import { toolsByNames } from "../../agent/tool/Tool.ts";
+import { renamedTools, renamed, renamedPath } from "../../checkpoint/values/renamed.ts";
+import type { Message } from "../../checkpoint/messages/Message.ts";
+import type { Renames } from "../../checkpoint/records/lineRecords.ts";
+import { MigrationFailedError, UnknownNodeError } from "../../errors/strategyErrors.ts";
+import { abortable } from "../../internal/abortable.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
+import { checkSchema, checkSchemaAsync, strictOptions } from "../../internal/options/checkSchema.ts";
+import { nonEmptyString, plainObject } from "../../internal/options/optionSchemas.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { StoredStructure } from "../versions/judgeCode.ts";
+import type { MigratedLine, Migration } from "../versions/Migrations.ts";
+import { z } from "zod";
 
 /** The migration of a line. `standing` lists the calls of an abandoned visit whose effects remain. */
 export interface LineMigration extends LinePlan {
@@ -74,4 +90,152 @@ function leftCalls({ state }: FittedLine, { index, blobs, agentId }: AgentLog): 
 
 function isNestedIn(index: LogProjection, lane: number, around: number): boolean {
   return index.lines.isOpen(lane) && [...index.lines.around(lane)].some(({ place }) => place.parent === around);
+}
+
+interface LinePlan {
+  readonly line: FittedLine;
+  readonly history: readonly { readonly number: number; readonly message: Message }[];
+  readonly storage: Readonly<Record<string, unknown>>;
+  readonly next: MigratedLine;
+  readonly renames: readonly Renames[];
+  /** True if the interrupted visit continues with its recorded responses, calls and requests. */
+  readonly keepsVisit: boolean;
+}
+
+const lineSchema = strictOptions(() => ({
+  nodeId: nonEmptyString,
+  lastInput: z.unknown().optional(),
+  messageHistory: z.array(z.unknown()),
+  storage: plainObject,
+  tools: z.array(z.string()),
+  branch: z.string().optional(),
+}));
+
+/**
+ * Migrates copies of a line's values, and checks the result.
+ *
+ * @param root The node whose contents the line visits. Empty if the line is not a branch.
+ * @param at.signal If it aborts, this function stops waiting for the migration.
+ * @throws MigrationFailedError if a migration throws. The reason of the signal if the signal aborts.
+ * @throws InvalidInputError, UnknownNodeError, UnknownToolError if the current code does not accept the result.
+ */
+async function migratedLine(
+  line: FittedLine,
+  chain: readonly Migration[],
+  root: string,
+  { log, signal }: { readonly log: AgentLog; readonly signal: AbortSignal },
+): Promise<LinePlan> {
+  const { graph } = line.setup;
+  const { stored, history, isPoint } = storedLine(line, log);
+  const { nodeId } = stored;
+  const renames = chain.map(({ nodes = {}, tools = {} }) => ({ nodes, tools }));
+  let next = stored;
+  for (const migration of chain) next = await through(migration, next, signal);
+  const nodes = renames.map((each) => each.nodes);
+  const sameNode = renamedPath(nodeId, nodes);
+  const mayEnd = nodeId === "finish" || next.nodeId === "start";
+  if (next.nodeId === "start") next = begun(graph, next);
+  await assertRuns(line, next, { root, checksInput: isPoint, mayEnd });
+  const isSame = nodeId === "start" || (next.nodeId === sameNode && hasSameSchemas(line, nodeId, sameNode));
+  return { line, history, storage: stored.storage, next, renames, keepsVisit: isSame };
+}
+
+function storedLine({ state, branch }: FittedLine, log: AgentLog) {
+  const reader = log.reader(state);
+  const { node: nodeId = "start", input = state.run?.input, unresolved, joined } = state.checkpoint?.record ?? {};
+  const history = state.history.map(({ number, message }) => ({ number, message: reader.message(message) }));
+  const stored: MigratedLine = {
+    nodeId,
+    lastInput: reader.read(input),
+    messageHistory: history.map(({ message }) => message),
+    storage: Object.fromEntries([...state.storage].map(([key, slot]) => [key, reader.read(slot)])),
+    tools: state.settings?.tools ?? [],
+    ...(branch !== undefined && { branch }),
+  };
+  return { stored, history, isPoint: unresolved === undefined && joined === undefined };
+}
+
+async function through(migration: Migration, line: MigratedLine, signal: AbortSignal): Promise<MigratedLine> {
+  const { nodes = {}, tools = {}, migrate } = migration;
+  const messages = new Map<unknown, Message>(
+    line.messageHistory.map((message) => [message, renamedTools(message, [tools])]),
+  );
+  const renamedLine: MigratedLine = {
+    ...line,
+    nodeId: renamedPath(line.nodeId, [nodes]),
+    lastInput: messages.get(line.lastInput) ?? renamedTools(line.lastInput, [tools]),
+    messageHistory: line.messageHistory.map((message) => messages.get(message) ?? message),
+    storage: { ...line.storage },
+    tools: line.tools.map((name) => renamed(name, [tools])),
+  };
+  if (!migrate) return renamedLine;
+  const returned = await abortable(signal, () => called(migration, renamedLine));
+  checkSchema(lineSchema, returned, `line that the migration from ${migration.from} to ${migration.to} returned`);
+  return frozenCopyOf(returned as MigratedLine, line.branch);
+}
+
+async function called({ from, to, migrate }: Migration, line: MigratedLine): Promise<unknown> {
+  try {
+    return await migrate?.(line);
+  } catch (cause) {
+    throw new MigrationFailedError(from, to, reasonOf(cause), { cause });
+  }
+}
+
+/** Returns a frozen copy. Unchanged messages and inputs stay the same objects. */
+function frozenCopyOf(line: MigratedLine, branch: string | undefined): MigratedLine {
+  const messages = new Map<unknown, Message>(line.messageHistory.map((message) => [message, frozenCopy(message)]));
+  return withoutUndefined({
+    nodeId: line.nodeId,
+    lastInput: messages.get(line.lastInput) ?? frozenCopy(line.lastInput),
+    messageHistory: line.messageHistory.map((message) => messages.get(message) ?? message),
+    storage: frozenCopy(line.storage),
+    tools: [...line.tools],
+    branch,
+  }) as MigratedLine;
+}
+
+/** A line without a started node starts with the current first node of the strategy. */
+function begun(graph: StrategyGraph, line: MigratedLine): MigratedLine {
+  const { nodeId, input } = advance(
+    graph,
+    "start",
+    checkSchema(graph.root.input, line.lastInput, `input of strategy "${graph.name}"`),
+  );
+  return { ...line, nodeId, lastInput: input };
+}
+
+async function assertRuns(
+  { setup: { graph, tools } }: FittedLine,
+  { nodeId, lastInput, messageHistory, tools: offered }: MigratedLine,
+  { root, checksInput, mayEnd }: { readonly root: string; readonly checksInput: boolean; readonly mayEnd: boolean },
+): Promise<void> {
+  if (nodeId === "finish" && mayEnd) return;
+  graph.node(nodeId);
+  if (graph.lineOf(nodeId) !== root)
+    throw new UnknownNodeError(
+      nodeId,
+      graph.nodePaths.filter((path) => graph.lineOf(path) === root),
+    );
+  if (checksInput) await checkSchemaAsync(graph.inputSchemaOf(nodeId), lastInput, `input of node "${nodeId}"`);
+  for (const message of messageHistory) assertMessage(message, "message of a migrated line");
+  toolsByNames(tools, offered);
+}
+
+function hasSameSchemas({ code, structure }: FittedLine, before: string, now: string): boolean {
+  const stored = structure && schemasAt(structure, before);
+  if (stored?.input === undefined) return true;
+  const { input, output } = schemasAt(code.structure, now) ?? {};
+  return stored.input === input && stored.output === output;
+}
+
+function schemasAt(
+  structure: StoredStructure,
+  path: string,
+): { readonly input?: string; readonly output?: string } | undefined {
+  const names = path.split("/");
+  const name = names.pop();
+  let graph: StoredStructure | undefined = structure;
+  for (const each of names) graph = graph?.nodes.find((node) => node.name === each)?.graph;
+  return graph?.nodes.find((node) => node.name === name);
 }

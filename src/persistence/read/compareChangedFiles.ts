@@ -1,12 +1,11 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import type { NoteRecord } from "../../checkpoint/records/AgentRecord.ts";
-import { reachesRun } from "./notedValues.ts";
+import { noteOf, notesOfRun, reachesRun } from "../../journal/notesAround.ts";
 import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { noteOf, notesOfRun } from "../../journal/notesAround.ts";
 import type { ChangedFile, Comparison, RollbackParticipant } from "../../journal/RollbackParticipant.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";

@@ -1,6 +1,12 @@
 import { findPoint } from "../../checkpoint/moment/linesAt.ts";
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
-import { CorruptLogError } from "../../errors/storedDataErrors.ts";
+import {
+  CorruptLogError,
+  CorruptBlobError,
+  UnreadableValueError,
+  UnsupportedFormatError,
+  UnsupportedRecordError,
+} from "../../errors/storedDataErrors.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
@@ -16,7 +22,8 @@ import {
   type RecoveryInfo,
 } from "../../environment/EnvironmentMismatch.ts";
 import { type ChangedFiles, compareChangedFiles } from "./compareChangedFiles.ts";
-import { checkOf, failed, type Found, isAboutBlob, isDataError, judgeWithLines } from "./judgeData.ts";
+import { checkpointFields, requiredFields } from "../../checkpoint/data/checkpointSchema.ts";
+import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 
 type Stored = Pick<CheckpointValidation, "structural" | "integrity" | "tornTail">;
 type Around = Pick<CheckpointValidation, "environmental" | "mismatches">;
@@ -233,4 +240,97 @@ function logComplete(end: LogEnd | string | undefined): ValidationCheck {
   const { file, line, bytes } = tornTail;
   const place = `line ${line} of ${file} is the beginning of an append (${bytes} bytes)`;
   return { ok: true, notChecked: `${place}: a crash cut it before it was stored, or damage did so after` };
+}
+
+const good: ValidationCheck = { ok: true };
+
+interface Found {
+  readonly structural: CheckpointValidation["structural"];
+  readonly integrity: Omit<CheckpointValidation["integrity"], "logComplete">;
+}
+
+/** Decodes the values of a checkpoint one by one. The storage has already verified the checksums. */
+function judgeData(data: AgentCheckpointData): Found {
+  const values = new Map<string, unknown>();
+  const problems: unknown[] = [];
+  for (const field of Object.keys(data)) {
+    try {
+      values.set(field, withBranches(data[field as keyof AgentCheckpointData], field));
+    } catch (error) {
+      if (!isDataError(error)) throw error;
+      problems.push(error);
+      values.set(field, undefined);
+    }
+  }
+  const missing = requiredFields.filter((field) => !values.has(field));
+  const wrong = [...values].flatMap(([field, value]) => (problems.length > 0 ? [] : shapeProblem(field, value)));
+  const blobs = problems.filter(isAboutBlob).map(reasonOf);
+  const unreadable = problems.filter((problem) => !isAboutBlob(problem)).map(reasonOf);
+  return {
+    structural: {
+      hasRequiredFields: checkOf(missing.map((field) => `it has no field "${field}"`)),
+      schemaValid: checkOf([...unreadable, ...wrong]),
+    },
+    integrity: {
+      checksumMatch: data.checksum === "" ? { ok: true, notChecked: "this storage keeps no checksums" } : good,
+      blobsAccessible: checkOf(blobs),
+    },
+  };
+}
+
+/** Merges the results of the checks of a checkpoint and of its open lines. For each check, the first failure counts. */
+function judgeWithLines(data: AgentCheckpointData, lines: readonly AgentCheckpointData[]): Found {
+  return lines.reduce((found, line) => {
+    const { structural, integrity } = judgeData(line);
+    return {
+      structural: firstFailures(found.structural, structural, line),
+      integrity: firstFailures(found.integrity, integrity, line),
+    };
+  }, judgeData(data));
+}
+
+function firstFailures<Checks extends Readonly<Record<string, ValidationCheck>>>(
+  before: Checks,
+  found: Checks,
+  line: AgentCheckpointData,
+): Checks {
+  const where = [...line.agentPath, ...(line.branch === undefined ? [] : [line.branch])].join(" > ");
+  const checks = Object.entries(before).map(([name, check]) => {
+    const own = found[name];
+    return [name, check.ok && own?.ok === false ? failed(`${where}: ${own.reason}`) : check] as const;
+  });
+  return Object.fromEntries(checks) as unknown as Checks;
+}
+
+function withBranches(value: unknown, field: string): unknown {
+  return field === "branches" ? (value as readonly object[]).map((branch) => ({ ...branch })) : value;
+}
+
+function shapeProblem(field: string, value: unknown): readonly string[] {
+  const outcome = checkpointFields()[field]?.safeParse(value);
+  return outcome?.success === false ? [`the field "${field}" is invalid: ${outcome.error.message}`] : [];
+}
+
+function isAboutBlob(error: unknown): boolean {
+  return error instanceof CorruptBlobError || (error instanceof UnreadableValueError && error.blob !== undefined);
+}
+
+function checkOf(problems: readonly string[]): ValidationCheck {
+  return problems.length === 0 ? good : failed([...new Set(problems)].join(" "));
+}
+
+function failed(reason: string): ValidationCheck {
+  return { ok: false, reason };
+}
+
+/** Returns whether the stored data caused an error. Data of a wrong form can cause errors of other classes. */
+function isDataError(error: unknown): boolean {
+  const kinds = [
+    CorruptLogError,
+    CorruptBlobError,
+    UnreadableValueError,
+    UnsupportedFormatError,
+    UnsupportedRecordError,
+  ];
+  return !AgentPersistenceError.isInstance(error) || kinds.some((kind) => error instanceof kind);
 }

@@ -13,10 +13,9 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 import { listSummaries } from "../../storage/summaries.ts";
 import { assertSoundLog, readPaced } from "../../storage/readEntries.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { fullRetention, type RetentionPolicy, retentionPolicySchema } from "../config/RetentionPolicy.ts";
+import { fullRetention, type RetentionPolicy, retentionPolicySchema } from "../config/PersistenceConfig.ts";
 import { isFull, makingRoom } from "./makingRoom.ts";
-import { mayBeDue } from "./planRetention.ts";
-import { planPruning, type PrunedAgent, type PruningOptions, type PruningPlan } from "./planPruning.ts";
+import { planPruning, type PrunedAgent, type PruningOptions, type PruningPlan, mayBeDue } from "./planPruning.ts";
 import { z } from "zod";
 
 /** Options of `prune()`. */

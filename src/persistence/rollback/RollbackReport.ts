@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
-import type { RunMoved } from "../../agent/context/RunMoved.ts";
+import type { RunMoved } from "../../agent/strategy/Strategy.ts";
 import type { RevertibleCall } from "../../agent/feature/RunResult.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import type { Journal } from "../../journal/Journal.ts";

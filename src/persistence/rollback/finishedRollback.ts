@@ -1,4 +1,4 @@
-import { runMoved } from "../../agent/context/RunMoved.ts";
+import { runMoved } from "../../agent/strategy/Strategy.ts";
 import type { RevertibleCall } from "../../agent/feature/RunResult.ts";
 import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import { loggedCalls, read } from "../../journal/loggedCalls.ts";

@@ -7,7 +7,7 @@ import {
   type InputRequest,
   type ReceiveOptions,
 } from "../../agent/context/InputRequest.ts";
-import { lostOutput, outputSubject } from "../../agent/tool/recordedCall.ts";
+import { lostOutput, outputSubject, timeoutFailure } from "../../agent/tool/recordedCall.ts";
 import type { AnyTool, ToolCallOptions } from "../../agent/tool/Tool.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
@@ -21,9 +21,10 @@ import { checkSchema, checkSchemaAsync } from "../../internal/options/checkSchem
 import { pause } from "../../internal/Clock.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { LoggedCall } from "../../journal/loggedCalls.ts";
-import { attempt } from "./attempt.ts";
 import { leftMs, answerSubject } from "../waiting/askedRecords.ts";
 import type { Rollback } from "./RollbackReport.ts";
+import { ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
+import { onAbort, withGrace } from "../../internal/abortable.ts";
 
 const unanswered = Symbol("unanswered");
 
@@ -102,7 +103,7 @@ function replayedEvents(call: LoggedCall, rollback: Rollback, stop: () => void):
   };
 }
 
-export type Waits = Pick<AgentContext, "requestInput" | "sleep" | "sleepUntil" | "receive">;
+type Waits = Pick<AgentContext, "requestInput" | "sleep" | "sleepUntil" | "receive">;
 
 /**
  * Lets a repeated call wait for the rest of its recorded sleeps. A long sleep stops the call, as a new request does.
@@ -240,4 +241,55 @@ export function callOptions(
     feature: closed,
   };
   return { toolCallId, generation, messages: [], abortSignal: signal, context };
+}
+
+type InverseAttempt =
+  | { readonly failed: false; readonly output: unknown }
+  | { readonly failed: true; readonly error: unknown };
+
+interface Attempted {
+  readonly name: string;
+  readonly toolCallId: string;
+  /** Defaults to the `toolTimeoutMs` of the agent. */
+  readonly timeoutMs: AnyTool["timeoutMs"];
+  readonly effect: AnyTool["effect"];
+}
+
+/** Tries an inverse or a repeated call up to `attempts` times, in time. @throws the reason of the signal. */
+export async function attempt(
+  called: Attempted,
+  rollback: Rollback,
+  action: (signal: AbortSignal) => unknown,
+): Promise<InverseAttempt> {
+  const { setup, journal, signal } = rollback;
+  const { attempts = 3, delayMs = 100 } = setup.inverseRetry;
+  for (let made = 1; ; made++) {
+    signal.throwIfAborted();
+    try {
+      return { failed: false, output: await inTime(called, rollback, action) };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (made >= attempts || error instanceof ToolOutcomeUnknownError) return { failed: true, error };
+    }
+    await pause(journal.clock, delayMs, signal);
+  }
+}
+
+/** After the time limit or a stop, the action has the grace period to end. */
+async function inTime(
+  called: Attempted,
+  { setup, journal: { clock }, signal }: Rollback,
+  action: (signal: AbortSignal) => unknown,
+): Promise<unknown> {
+  const controller = new AbortController();
+  const unlisten = onAbort(signal, () => controller.abort(signal.reason));
+  const { timeoutMs = setup.pipeline.toolTimeoutMs } = called;
+  const stop = () => controller.abort(timeoutFailure(called, called.toolCallId, timeoutMs));
+  const cancel = timeoutMs < Infinity ? clock.after(timeoutMs, stop) : () => undefined;
+  try {
+    return await withGrace(controller.signal, setup.abortGrace, () => action(controller.signal));
+  } finally {
+    cancel();
+    unlisten();
+  }
 }

@@ -15,8 +15,7 @@ import type { RollbackPlan, RollbackGoal } from "../../journal/planRollback.ts";
 import { askWhatHappened } from "../../doubt/askWhatHappened.ts";
 import { declarationOf, inverseIdOf, inverseInDoubt, inverseName, settledInverse } from "../settle/callsInDoubt.ts";
 import type { Inverse } from "../registry/RollbackToolRegistry.ts";
-import { attempt } from "./attempt.ts";
-import { callOptions, repeatCall, checkedInput } from "./repeatCall.ts";
+import { callOptions, repeatCall, checkedInput, attempt } from "./repeatCall.ts";
 import { revertibleCall, type Rollback, type RollbackReport } from "./RollbackReport.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { isRepeatable } from "../../agent/tool/recordedCall.ts";
-import { runMoved } from "../../agent/context/RunMoved.ts";
+import { runMoved } from "../../agent/strategy/Strategy.ts";
 import type { TypedStorage } from "../../agent/state/TypedStorage.ts";
 import { storageRecords } from "../../checkpoint/format/ValueWriter.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";

@@ -6,8 +6,8 @@ import { finishRollback } from "../rollback/rollBack.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { endRecords } from "../../journal/runRecords.ts";
 import type { StoredState } from "../starting/startRecorder.ts";
-import { giveBackEvents } from "../waiting/giveBackEvents.ts";
 import { type DurableCall, signalOf, storedState } from "./DurableCall.ts";
+import { giveBackEvents } from "../waiting/journalReceipt.ts";
 import { answerRequests, expireRequests, receiveEvents } from "../waiting/answerRequests.ts";
 
 /** Ends an unfinished run as cancelled. @throws RunNotOpenError, AgentBusyError */

@@ -16,7 +16,7 @@ import { fitLines, type Fitting, tryLines } from "../migration/fitLines.ts";
 import { restartLine, branchRun, linesBeside, restartLines, statesOf } from "../executionPoint/continueFromHead.ts";
 import { newRun, restoredRun, type StoredState } from "../starting/startRecorder.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
-import { giveBackEvents } from "../waiting/giveBackEvents.ts";
+import { giveBackEvents } from "../waiting/journalReceipt.ts";
 import { type DurableCall, signalOf, storedState } from "./DurableCall.ts";
 import { type LoggedCall, loggedCalls } from "../../journal/loggedCalls.ts";
 import { planRollback } from "../../journal/planRollback.ts";

@@ -3,7 +3,7 @@ import { type ContentPart, type Message, partsOfType } from "../../checkpoint/me
 import { eventLine } from "../../listeners/eventEmitter.ts";
 import { abortable } from "../../internal/abortable.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import type { OlderContent, TrimmingPolicy } from "../config/TrimmingPolicy.ts";
+import type { OlderContent, TrimmingPolicy } from "../config/PersistenceConfig.ts";
 
 /**
  * Trims the history of a run. The next checkpoint saves the change. If a summarizer fails, the content that it should

@@ -1,8 +1,8 @@
 import { type StructureRecord, structureKey } from "../../checkpoint/records/lineRecords.ts";
-import { type StoredStructure, codeDifferences, keepsReached } from "./codeDifferences.ts";
-import type { Code } from "./CodeStructure.ts";
+import type { Code, AgentStructure, CodeStructure } from "./CodeStructure.ts";
 import type { Migration, Migrations } from "./Migrations.ts";
-import type { LinePoint } from "./reachedFrom.ts";
+import { type LinePoint, type Reached, reachedFrom } from "./reachedFrom.ts";
+import type { EdgeStructure, GraphStructure, NodeStructure } from "../../agent/strategy/GraphStructure.ts";
 
 export type CodeVerdict =
   | { readonly kind: "same" }
@@ -42,4 +42,144 @@ export function judgeCode(
   ];
   const fits = version <= current.version && keepsReached(structure, current, point);
   return { kind: fits ? "compatible" : "incompatible", differences };
+}
+
+/** A stored structure. Earlier versions stored a graph without schemas and tools. */
+export type StoredStructure = GraphStructure | CodeStructure;
+
+interface Schemas {
+  readonly input?: string | undefined;
+  readonly output?: string | undefined;
+}
+
+type Facts = ReadonlyMap<string, string>;
+
+/**
+ * Returns the differences between two structures, one text for each. Ignores facts that earlier versions did not store.
+ */
+export function codeDifferences(stored: StoredStructure, current: StoredStructure): readonly string[] {
+  const before = factsOf(stored);
+  const after = factsOf(current, stored);
+  return [
+    ...[...before.keys()].filter((fact) => !after.has(fact) && !isOfOther(fact)).map((fact) => `${fact} is gone`),
+    ...[...before]
+      .filter(([fact, value]) => (after.get(fact) ?? value) !== value)
+      .map(([fact]) => `${fact} has changed`),
+    ...[...after.keys()].filter((fact) => !before.has(fact) && !isOfOther(fact)).map((fact) => `${fact} is new`),
+  ];
+}
+
+/** Returns whether a fact always appears together with another fact. In that case, only the other fact is reported. */
+function isOfOther(fact: string): boolean {
+  return /(^|: )the (input schema|output schema|effect) of /.test(fact);
+}
+
+/** Returns whether all stored parts that a line can still run are unchanged. Added parts do not matter. */
+function keepsReached(stored: StoredStructure, current: StoredStructure, point: LinePoint): boolean {
+  const now = factsOf(current, stored);
+  return [...factsOf(stored, stored, reachedFrom(stored, point))].every(([fact, value]) => now.get(fact) === value);
+}
+
+/**
+ * Returns the facts of a structure.
+ *
+ * @param like Limits the facts to kinds that this structure has, because earlier versions stored no schemas and tools.
+ * @param reached Limits the facts to parts that a line can still run. Defaults to all parts.
+ */
+function factsOf(structure: StoredStructure, like: StoredStructure = structure, reached?: Reached): Facts {
+  const facts = new Map<string, string>();
+  const isWhole = "tools" in like && "tools" in structure;
+  const graph = isWhole ? structure : withoutSchemas(structure);
+  addGraph(facts, graph, { of: "", prefix: "", reached });
+  if (isWhole) addTools(facts, structure, structure, { of: "", described: new Set([0]), reached });
+  return facts;
+}
+
+function withoutSchemas({ nodes, edges }: GraphStructure): GraphStructure {
+  return {
+    nodes: nodes.map(({ input: _input, output: _output, graph, ...node }) => ({
+      ...node,
+      ...(graph && { graph: withoutSchemas(graph) }),
+    })),
+    edges,
+  };
+}
+
+interface Within {
+  readonly of: string;
+  readonly prefix: string;
+  readonly reached: Reached | undefined;
+}
+
+function addGraph(facts: Map<string, string>, graph: GraphStructure, within: Within): void {
+  const { of, prefix, reached } = within;
+  const { output, nodes, edges } = graph;
+  const subject = prefix === "" ? "the strategy" : `subgraph "${prefix.slice(0, -1)}"`;
+  const starts = !reached || reached.sources.has(`${prefix}start`);
+  addSchemas(facts, starts ? graph : { output }, subject, of);
+  for (const node of nodes) addNode(facts, node, within);
+  for (const edge of edges)
+    if (!reached || reached.sources.has(prefix + edge.from)) facts.set(of + edgeFact(edge, prefix), "");
+}
+
+function addSchemas(facts: Map<string, string>, { input, output }: Schemas, subject: string, of: string): void {
+  if (input !== undefined) facts.set(`${of}the input schema of ${subject}`, input);
+  if (output !== undefined) facts.set(`${of}the output schema of ${subject}`, output);
+}
+
+function edgeFact({ from, to, ordinal, conditional, mapped }: EdgeStructure, prefix: string): string {
+  const condition = conditional ? " with a condition" : "";
+  const mapping = mapped ? `${condition && " and"} with a mapping` : "";
+  return `edge ${ordinal + 1} from "${prefix}${from}" to "${prefix}${to}"${condition}${mapping}`;
+}
+
+function addNode(facts: Map<string, string>, node: NodeStructure, { of, prefix, reached }: Within): void {
+  const path = prefix + node.name;
+  if (reached && !reached.nodes.has(path) && !reached.around.has(path)) return;
+  facts.set(`${of}node "${path}"`, "");
+  const { graph, parallel } = node;
+  addSchemas(facts, node, `node "${path}"`, of);
+  if (graph) addGraph(facts, graph, { of, prefix: `${path}/`, reached });
+  if (parallel) for (const fact of parallelFacts(path, prefix, parallel)) facts.set(of + fact, "");
+}
+
+function parallelFacts(
+  path: string,
+  prefix: string,
+  { branches, history, onFailure }: NonNullable<NodeStructure["parallel"]>,
+): readonly string[] {
+  const facts =
+    branches.kind === "each"
+      ? [`a branch of "${path}" for each item: node "${prefix}${branches.node}"${branches.keyed ? " with a key" : ""}`]
+      : branches.nodes.map(({ branch, node }) => `branch "${branch}" of "${path}": node "${prefix}${node}"`);
+  return [...facts, `history "${history}" of "${path}"`, `onFailure "${onFailure}" of "${path}"`];
+}
+
+interface Caller {
+  readonly of: string;
+  readonly described: Set<number>;
+  readonly reached: Reached | undefined;
+}
+
+/** Adds the tools, which any node can call. A new call of a sub-agent uses the current code. */
+function addTools(
+  facts: Map<string, string>,
+  { tools }: AgentStructure,
+  structure: CodeStructure,
+  { of, described, reached }: Caller,
+): void {
+  for (const { name, input, effect = "", agent } of tools) {
+    facts.set(`${of}tool "${name}"`, "");
+    facts.set(`${of}the input schema of tool "${name}"`, input);
+    // A changed effect is listed as a difference, but does not prevent a line from continuing.
+    if (!reached) facts.set(`${of}the effect of tool "${name}"`, effect);
+    if (agent === undefined) continue;
+    facts.set(`${of}the agent that tool "${name}" calls`, "");
+    const called = structure.agents?.[agent - 1];
+    if (reached || described.has(agent) || !called) continue;
+    described.add(agent);
+    const inside = `${of}in the agent that tool "${name}" calls: `;
+    addGraph(facts, called, { of: inside, prefix: "", reached });
+    addTools(facts, called, structure, { of: inside, described, reached });
+  }
 }

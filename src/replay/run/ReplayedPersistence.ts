@@ -1,6 +1,6 @@
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import { nodeInputOf, runOf } from "../../agent/feature/ContextBinding.ts";
-import { runMoved, type RunMoved } from "../../agent/context/RunMoved.ts";
+import { runMoved, type RunMoved } from "../../agent/strategy/Strategy.ts";
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { formatVersion } from "../../checkpoint/records/Entry.ts";
 import type { RunPersistence } from "../../persistence/RunPersistence.ts";

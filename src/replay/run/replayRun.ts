@@ -3,7 +3,7 @@ import { z } from "zod";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { abortSignalSchema, nonEmptyString, objectWithMethods } from "../../internal/options/optionSchemas.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
-import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
+import { logStorageOf } from "../../storage/checkpoints/CheckpointRecordLog.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import { readRecording } from "../recording/readRecording.ts";
 import { type Candidate, candidateShape, isCandidate } from "./Candidate.ts";

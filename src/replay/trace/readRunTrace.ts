@@ -7,7 +7,7 @@ import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
+import { logStorageOf } from "../../storage/checkpoints/CheckpointRecordLog.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import type { RunTrace } from "./RunTrace.ts";
 import { plainValue } from "./plainValue.ts";

@@ -7,7 +7,13 @@ import { AgentBusyError, PositionConflictError } from "../../errors/storageError
 import { nextTurn } from "../../internal/nextTurn.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import { noBlobStore } from "../BlobStore.ts";
-import type { PersistenceStorageProvider } from "../PersistenceStorageProvider.ts";
+import {
+  type PersistenceStorageProvider,
+  filterCheckpoints,
+  type CheckpointFilter,
+  type LogStorage,
+  offersLog,
+} from "../PersistenceStorageProvider.ts";
 import { ProcessLog, ReleasableLog } from "../ReleasableLog.ts";
 import type {
   AgentSummary,
@@ -18,8 +24,12 @@ import type {
   ReadOptions,
   RecordLog,
 } from "../RecordLog.ts";
-import { askProvider } from "./askProvider.ts";
+import { askProvider, checkpointsOf } from "./askProvider.ts";
 import type { ProviderCheckpoints } from "./providerCheckpoints.ts";
+import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
+import { decodeCheckpoint } from "../../checkpoint/data/checkpointCodec.ts";
+import { freezeInPlace } from "../../internal/frozenCopy.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
 const retryAfterMs = 1_000;
 
@@ -78,7 +88,7 @@ export class CheckpointRecordLog extends ProcessLog<CheckpointOwnedLog> implemen
 }
 
 /** The log of a running agent of a three-method provider, in memory. Checkpoints go to the provider. */
-export class CheckpointOwnedLog extends ReleasableLog implements OwnedLog {
+class CheckpointOwnedLog extends ReleasableLog implements OwnedLog {
   readonly entries: Entry[];
   readonly #provider: PersistenceStorageProvider;
   readonly #index: LogProjection;
@@ -143,4 +153,44 @@ export class CheckpointOwnedLog extends ReleasableLog implements OwnedLog {
  */
 function canContinue(index: LogProjection, { record }: CheckpointPoint): boolean {
   return linePath(index, record.lane).agentPath.length === 0;
+}
+
+class CheckpointStorage implements LogStorage {
+  readonly log: CheckpointRecordLog;
+  readonly inlineThresholdBytes = Infinity;
+  readonly compressThresholdBytes = Infinity;
+  readonly #provider: PersistenceStorageProvider;
+
+  constructor(provider: PersistenceStorageProvider) {
+    this.#provider = provider;
+    this.log = new CheckpointRecordLog(provider);
+  }
+
+  sha256(): Promise<Sha256> {
+    return platformSha256();
+  }
+
+  async getCheckpoints(agentId: string, filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]> {
+    // The filter type of the provider is unknown, so the filter is applied here.
+    const stored = await checkpointsOf(this.#provider, agentId);
+    return filterCheckpoints(stored, filter).map((data) => freezeInPlace(decodeCheckpoint(data)));
+  }
+
+  /** Finds the latest checkpoint of the main line. Reads all if the provider's latest belongs to a branch. */
+  async getLatestCheckpoint(agentId: string): Promise<AgentCheckpointData | undefined> {
+    const latest = await askProvider("getLatestCheckpoint", agentId, () => this.#provider.getLatestCheckpoint(agentId));
+    if (!latest || latest.branch === undefined) return latest && freezeInPlace(decodeCheckpoint(latest));
+    const { latestOnMainLine } = await import("./providerCheckpoints.ts");
+    return latestOnMainLine(this.#provider, agentId, await this.sha256());
+  }
+}
+
+/** Keeps one storage per provider, so that agents on the same provider detect each other. */
+const known = new WeakMap<object, CheckpointStorage>();
+
+export function logStorageOf(provider: PersistenceStorageProvider): LogStorage {
+  if (offersLog(provider)) return provider;
+  const storage = known.get(provider) ?? new CheckpointStorage(provider);
+  known.set(provider, storage);
+  return storage;
 }

@@ -1,9 +1,15 @@
 import { randomId } from "../../internal/randomId.ts";
 import { parseBlobReference } from "../blobs.ts";
 import type { TableBlobs } from "../table/LogTable.ts";
-import type { Attributes, DynamoDBConnection } from "./items/DynamoDBConnection.ts";
+import {
+  type Attributes,
+  type DynamoDBConnection,
+  itemBytes,
+  partKeys,
+  type PartsOwner,
+  putParts,
+} from "./items/DynamoDBConnection.ts";
 import { blobKey, type ItemKey } from "./items/itemKeys.ts";
-import { itemBytes, partKeys, type PartsOwner, putParts } from "./items/itemParts.ts";
 
 /**
  * Stores blobs as items, split into parts if they exceed one item. Each put writes separate parts and then replaces the

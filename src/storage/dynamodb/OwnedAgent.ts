@@ -1,7 +1,6 @@
 import type { TableAppend, TableGap, TablePublication } from "../table/LogTable.ts";
-import type { FoundItem, DynamoDBConnection } from "./items/DynamoDBConnection.ts";
+import { type FoundItem, type DynamoDBConnection, partKeys, putParts } from "./items/DynamoDBConnection.ts";
 import { type ItemKey, stagedKey, stagedPosition, stagedUpTo, slotKey } from "./items/itemKeys.ts";
-import { partKeys, putParts } from "./items/itemParts.ts";
 import type { Pictures } from "./lists/Picture.ts";
 import { appendParts, takenParts, type SlotReader } from "./slots/SlotReader.ts";
 import {
@@ -28,7 +27,7 @@ export interface DynamoDBBackend {
   expires(): number | undefined;
 }
 
-export interface SlotOwner {
+interface SlotOwner {
   readonly agentId: string;
   readonly generation: number;
   readonly owner: string;

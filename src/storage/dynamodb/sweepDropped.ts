@@ -1,11 +1,10 @@
-import type { DynamoDBConnection, FoundItem } from "./items/DynamoDBConnection.ts";
+import { type DynamoDBConnection, type FoundItem, partKeys } from "./items/DynamoDBConnection.ts";
 import { blobRange, type ItemKey, type KeyRange, partsUpTo, slotRange, stagedUpTo } from "./items/itemKeys.ts";
 import { removeBlob } from "./DynamoDBBlobs.ts";
-import { partKeys } from "./items/itemParts.ts";
 import { appendParts } from "./slots/SlotReader.ts";
 import type { Summaries } from "./lists/Summaries.ts";
 
-export interface Dropped {
+interface Dropped {
   readonly agentId: string;
   readonly generation: number;
   readonly slot: number;

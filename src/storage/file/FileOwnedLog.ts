@@ -7,8 +7,7 @@ import type { LastAppend, LogAppend, RebuiltSummary, StoredAppends } from "../Re
 import { type FileBackend, newClaim } from "./owner/FileBackend.ts";
 import { compactSegments, dropSegments } from "./compactSegments.ts";
 import { type AgentFolder, replaceAtomically } from "./layout/AgentFolder.ts";
-import { encodeControl, openingBytes } from "./layout/controlLine.ts";
-import { type ReceivedSegment, receiveAppends } from "./receiveAppends.ts";
+import { encodeControl, openingBytes, type Claim } from "./layout/controlLine.ts";
 import { publishReplacement, publishSegment } from "./owner/OwnedSegment.ts";
 import { releaseGeneration } from "./owner/OwnerLiveness.ts";
 import type { Held, Taken } from "./takeOwnership.ts";
@@ -16,6 +15,9 @@ import type { Segment } from "./layout/Segment.ts";
 import type { OwnLog } from "./read/LogLoader.ts";
 import { openReader } from "./read/LogReader.ts";
 import { StateFile } from "./StateFile.ts";
+import { inLargeParts } from "../../internal/bytes.ts";
+import type { DiskFile } from "../../nodejs/Disk.ts";
+import { ReceivedAppends } from "../../checkpoint/format/ReceivedAppends.ts";
 
 /** A file log that this process owns. The next append starts when the previous one is durable and no later owner exists. */
 export class FileOwnedLog extends LeasedOwnedLog<EncodedAppend> {
@@ -273,4 +275,58 @@ async function leaveOutNumbers(
     await segment.close().catch(() => {});
     throw error;
   }
+}
+
+/** Copied lines and the append after them. They are durable, but not yet part of a log. */
+interface ReceivedSegment {
+  readonly file: DiskFile | undefined;
+  readonly claim: Claim;
+  readonly last: EncodedAppend;
+}
+
+const lineBreak = Buffer.from("\n");
+const writtenBytes = 1024 * 1024;
+
+/** Writes the segment that follows the owner's segment. Checks the lines and holds only a few in memory. */
+async function receiveAppends(
+  backend: FileBackend,
+  folder: AgentFolder,
+  { claim: { generation, nonce } }: Held,
+  received: StoredAppends,
+  last: LastAppend,
+): Promise<ReceivedSegment> {
+  const claim = newClaim(backend, folder.agentId, generation + 1, nonce);
+  let ending: EncodedAppend | undefined;
+  const checked = new ReceivedAppends(folder.agentId, received.generation, backend.sha256);
+  async function* bytes(): AsyncGenerator<readonly Uint8Array[]> {
+    for await (const line of received.appends) {
+      const { position } = checked.accept(line);
+      if (checked.count === 1) yield [headOf(claim, position - 1, backend)];
+      yield [line, lineBreak];
+    }
+    ending = await endingOf(folder.agentId, claim, checked.end(), last, backend);
+    yield [ending.encoded];
+  }
+  const file = await backend.publisher.prepare(folder, generation, inLargeParts(bytes(), writtenBytes));
+  if (!ending) throw new TypeError("the lines did not end");
+  return { file, claim, last: ending };
+}
+
+/** Returns the bytes before the lines. `open` may be first, because all lines are durable before the segment. */
+function headOf(claim: Claim, from: number, { sha256 }: FileBackend): Uint8Array {
+  return Buffer.concat([
+    Buffer.from(encodeControl("claim", claim, sha256)),
+    openingBytes([], { from, base: [] }, sha256),
+  ]);
+}
+
+async function endingOf(
+  agentId: string,
+  { generation }: Claim,
+  end: ChainLink,
+  last: LastAppend,
+  { sha256 }: FileBackend,
+): Promise<EncodedAppend> {
+  const append = await last({ generation, position: end.position });
+  return encodeAppend(agentId, append, generation, end, sha256);
 }

@@ -8,8 +8,7 @@ import {
 } from "../LogPersistenceStorageProvider.ts";
 import { askTable } from "../table/askTable.ts";
 import { TableRecordLog, tableRecordLogShape, type TableRecordLogOptions } from "../table/TableRecordLog.ts";
-import type { PostgresClient, PostgresListen } from "./PostgresClient.ts";
-import { PostgresConnection } from "./PostgresConnection.ts";
+import { PostgresConnection, type PostgresClient, type PostgresListen } from "./PostgresConnection.ts";
 import { defaultSchema, schemaName } from "./postgresNames.ts";
 import { PostgresTable } from "./PostgresTable.ts";
 

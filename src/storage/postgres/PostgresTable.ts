@@ -19,8 +19,7 @@ import type {
   TableSelection,
   TableSighting,
 } from "../table/LogTable.ts";
-import type { PostgresListen } from "./PostgresClient.ts";
-import { type PostgresConnection, postgresAdvice, postgresFailure } from "./PostgresConnection.ts";
+import { type PostgresConnection, postgresAdvice, postgresFailure, type PostgresListen } from "./PostgresConnection.ts";
 import { ownBytes, stagedId } from "./postgresNames.ts";
 import { PostgresWrites, beatOf, headColumns, selectAgents } from "./PostgresWrites.ts";
 

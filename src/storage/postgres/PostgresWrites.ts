@@ -1,6 +1,6 @@
 import { utf8 } from "../../internal/bytes.ts";
 import type { TableAppend, TableCreation, TablePublication, TableSummary, TableSelection } from "../table/LogTable.ts";
-import type { PostgresValue } from "./PostgresClient.ts";
+import type { PostgresValue } from "./PostgresConnection.ts";
 import { type PostgresNames, behindAll } from "./postgresNames.ts";
 import { claimable, putSummary } from "./postgresMigrations.ts";
 
@@ -172,12 +172,12 @@ export function beatOf(agent: string): string {
   return `(extract(epoch FROM ${agent}.renewed) * 1000000)::bigint::text`;
 }
 
-export interface PostgresStatement {
+interface PostgresStatement {
   readonly sql: string;
   readonly values: readonly PostgresValue[];
 }
 
-export type Given = (value: PostgresValue, type: string) => string;
+type Given = (value: PostgresValue, type: string) => string;
 
 export function selectAgents(names: PostgresNames, selection: TableSelection): PostgresStatement {
   const values: PostgresValue[] = [];

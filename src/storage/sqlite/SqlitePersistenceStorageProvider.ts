@@ -6,7 +6,7 @@ import {
   type LogProviderOptions,
 } from "../LogPersistenceStorageProvider.ts";
 import { TableRecordLog, tableRecordLogShape, type TableRecordLogOptions } from "../table/TableRecordLog.ts";
-import type { SqliteDatabase } from "./SqliteDatabase.ts";
+import type { SqliteDatabase } from "./SqliteConnection.ts";
 import { SqliteTable } from "./SqliteTable.ts";
 
 /** Options of {@link SqlitePersistenceStorageProvider}. */

@@ -19,10 +19,16 @@ import type {
   TableSighting,
   TableSummary,
 } from "../table/LogTable.ts";
-import { SqliteConnection, sqliteFailure } from "./SqliteConnection.ts";
+import {
+  SqliteConnection,
+  sqliteFailure,
+  listSql,
+  bytesParameter,
+  highestPosition,
+  positionBits,
+  type SqliteDatabase,
+} from "./SqliteConnection.ts";
 import { type Bytes, bytesOf, ensureAgent, SqliteBlobs } from "./SqliteBlobs.ts";
-import type { SqliteDatabase } from "./SqliteDatabase.ts";
-import { listSql, bytesParameter, highestPosition, positionBits } from "./sqliteSchema.ts";
 
 const pageRows = 200;
 

@@ -11,7 +11,10 @@ import type { TableOwners } from "./TableOwners.ts";
 import { type TableLogEnd, TableReader } from "./TableReader.ts";
 import { hasSnapshot } from "../../checkpoint/format/entryCodec.ts";
 import { ReceivedAppends } from "../../checkpoint/format/ReceivedAppends.ts";
-import { encodeRow, isSameBytes } from "./encodeRow.ts";
+import { prunedGapsOf } from "../../checkpoint/records/Entry.ts";
+import { encodeAppend } from "../appends/encodeAppend.ts";
+import { orderBehindAgents } from "../summaries.ts";
+import { tableSummary } from "./listTable.ts";
 
 export interface TableBackend {
   readonly table: LogTable;
@@ -24,7 +27,7 @@ export interface TableBackend {
   readonly watchers: Watchers;
 }
 
-export interface ClaimedLog extends TableLogEnd {
+interface ClaimedLog extends TableLogEnd {
   readonly agentId: string;
   readonly generation: number;
   readonly session: string;
@@ -264,4 +267,33 @@ async function stageAppends(
   const end = checked.end();
   await flush();
   return { start: start ?? 0, end };
+}
+
+/**
+ * Encodes the next append of a log. A table stores the summary next to the append, in the same write. If the log does
+ * not belong to an agent, such as a session, the append also contains the summary, because archives have no other place
+ * for it.
+ */
+export function encodeRow(
+  agentId: string,
+  { summary, ...append }: LogAppend,
+  generation: number,
+  end: ChainLink,
+  sha256: Sha256,
+): { readonly row: TableAppend; readonly end: ChainLink } {
+  const kept = summary?.order.startsWith(orderBehindAgents) ? { summary } : {};
+  const appended = encodeAppend(agentId, { ...append, ...kept }, generation, end, sha256);
+  const { position } = appended.end;
+  const row = {
+    position,
+    encoded: appended.encoded.subarray(0, -1),
+    snapshot: append.snapshot ?? false,
+    pruned: prunedGapsOf(append.records).length > 0,
+    ...(summary && { summary: tableSummary({ ...summary, agentId, position }, sha256) }),
+  };
+  return { row, end: appended.end };
+}
+
+export function isSameBytes(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && one.every((byte, at) => byte === other[at]);
 }

@@ -2,7 +2,7 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { NewAgent } from "../RecordLog.ts";
 import { askAgain, askTable, type RetriedTable } from "./askTable.ts";
 import type { LogTable, TableCreation } from "./LogTable.ts";
-import { encodeRow, isSameBytes } from "./encodeRow.ts";
+import { encodeRow, isSameBytes } from "./TableOwnedLog.ts";
 import { TableReader } from "./TableReader.ts";
 
 const [firstGeneration, noEnd] = [1, { position: 0, checksum: "" }];

@@ -4,7 +4,7 @@ import { abortable, onAbort } from "../../internal/abortable.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { abortSignalSchema, integerFrom, objectWithMethods } from "../../internal/options/optionSchemas.ts";
-import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
+import { logStorageOf } from "../../storage/checkpoints/CheckpointRecordLog.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import type { StreamEntry, StreamStore } from "../store/StreamStore.ts";
 import { parseChunk, type StoredChunk } from "../write/storedChunk.ts";

@@ -5,8 +5,13 @@ import { functionSchema, objectWithMethods } from "../../internal/options/option
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { warn } from "../../internal/warn.ts";
-import type { PostgresClient, PostgresListen } from "../../storage/postgres/PostgresClient.ts";
-import { PostgresConnection, postgresAdvice, postgresFailure } from "../../storage/postgres/PostgresConnection.ts";
+import {
+  PostgresConnection,
+  postgresAdvice,
+  postgresFailure,
+  type PostgresClient,
+  type PostgresListen,
+} from "../../storage/postgres/PostgresConnection.ts";
 import { defaultSchema, schemaName } from "../../storage/postgres/postgresNames.ts";
 import { askTable } from "../../storage/table/askTable.ts";
 import { type StreamEntry, lastNumber, type StreamPlace, type StreamStore, visibleEntries } from "./StreamStore.ts";

@@ -2,8 +2,7 @@ import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { StorageError } from "../../errors/storageErrors.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { objectWithMethods } from "../../internal/options/optionSchemas.ts";
-import { SqliteConnection, sqliteFailure } from "../../storage/sqlite/SqliteConnection.ts";
-import type { SqliteDatabase } from "../../storage/sqlite/SqliteDatabase.ts";
+import { SqliteConnection, sqliteFailure, type SqliteDatabase } from "../../storage/sqlite/SqliteConnection.ts";
 import { type StreamEntry, lastNumber, type StreamPlace, type StreamStore, visibleEntries } from "./StreamStore.ts";
 
 /** Options of {@link SqliteStreamStore}. */

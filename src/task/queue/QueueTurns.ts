@@ -8,7 +8,7 @@ import { strictOptions } from "../../internal/options/checkSchema.ts";
 import { ShapeViews } from "../../journal/shape/readShape.ts";
 import type { ShapeDefinition, ShapeState } from "../../journal/shape/ShapeDefinition.ts";
 import { ShapedLog } from "../../journal/shape/ShapedLog.ts";
-import type { LogStorage } from "../../storage/LogStorage.ts";
+import type { LogStorage } from "../../storage/PersistenceStorageProvider.ts";
 import type { OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
 import { processOwner } from "../../storage/ReleasableLog.ts";
 import { queueName } from "../state/Task.ts";

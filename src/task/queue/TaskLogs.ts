@@ -8,7 +8,7 @@ import { Journal } from "../../journal/Journal.ts";
 import { emitAppended, type EmitEvent, emitOpened, eventEmitter } from "../../listeners/eventEmitter.ts";
 import { Inbox } from "../../journal/inbox/Inbox.ts";
 import { readHead } from "../../storage/readHead.ts";
-import { type LogStorage, offersLog } from "../../storage/LogStorage.ts";
+import { type LogStorage, offersLog } from "../../storage/PersistenceStorageProvider.ts";
 import type { RecordLog, LogAppend } from "../../storage/RecordLog.ts";
 import type { AgentTelemetry } from "../../telemetry/AgentTelemetry.ts";
 import { QueueTurns } from "./QueueTurns.ts";

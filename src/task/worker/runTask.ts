@@ -10,7 +10,7 @@ import { Recovery } from "../recovery/Recovery.ts";
 import type { Task } from "../state/Task.ts";
 import { claimedTask, type TaskOutcome, type TaskWorkerOptions } from "./TaskWorkerOptions.ts";
 
-export interface TakenTask extends Pick<TaskWorkerOptions, "verify"> {
+interface TakenTask extends Pick<TaskWorkerOptions, "verify"> {
   readonly tasks: TaskManager;
   readonly task: ClaimableTask;
   readonly agent: AIAgent<never, unknown>;

@@ -2,8 +2,11 @@ import { SimulatedCrashError } from "../../errors/testingErrors.ts";
 import { LogPersistenceStorageProvider } from "../../storage/LogPersistenceStorageProvider.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { integerFrom } from "../../internal/options/optionSchemas.ts";
-import { offersLog } from "../../storage/LogStorage.ts";
-import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
+import {
+  type PersistenceStorageProvider,
+  providerSchema,
+  offersLog,
+} from "../../storage/PersistenceStorageProvider.ts";
 import type { LogAppend, LogOwner, OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
 
 /**

@@ -12,7 +12,7 @@ import { parsedJson } from "../../internal/parsedJson.ts";
 import { quoted } from "../../errors/AgentPersistenceError.ts";
 import { ByteReader } from "./ByteReader.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
-import type { LogStorage } from "../../storage/LogStorage.ts";
+import type { LogStorage } from "../../storage/PersistenceStorageProvider.ts";
 
 /** The facts of an archive that stay readable. A repeated backup compares them with the log. */
 type ReadableFacts = Pick<ArchiveHeader, "agentId" | "position" | "generation" | "checksum" | "shape">;
@@ -43,7 +43,7 @@ const encryptedHeaderSchema = z.strictObject({
 const encryptedMark: Uint8Array = new TextEncoder().encode('{"encrypted":');
 
 /** The plain bytes of each chunk except the last, which can have fewer. */
-export const chunkBytes = 64 * 1024;
+const chunkBytes = 64 * 1024;
 
 /** The bytes that the encryption adds to a chunk: a nonce and a tag. */
 const addedBytes = 28;

@@ -1,8 +1,7 @@
 // Compiled, never run: what the types of parallel nodes accept and refuse, besides the contract in test/package/usage.
 import { z } from "zod";
 import type { BranchOf, MergeContext } from "../../../src/agent/context/AgentContext.ts";
-import { runMoved } from "../../../src/agent/context/RunMoved.ts";
-import { type InputOf, type Node, type OutputOf, strategy } from "../../../src/agent/strategy/Strategy.ts";
+import { type InputOf, type Node, type OutputOf, strategy, runMoved } from "../../../src/agent/strategy/Strategy.ts";
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const same = <A, B>(..._proof: Equal<A, B> extends true ? [] : [never]): void => {};

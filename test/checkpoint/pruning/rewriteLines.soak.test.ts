@@ -17,9 +17,8 @@ import { ValueReader } from "../../../src/checkpoint/state/ValueReader.ts";
 import { Pace } from "../../../src/internal/nextTurn.ts";
 import { loggedCalls } from "../../../src/journal/loggedCalls.ts";
 import { planRollback } from "../../../src/journal/planRollback.ts";
-import { fullRetention } from "../../../src/persistence/config/RetentionPolicy.ts";
-import { planRetention } from "../../../src/persistence/retention/planRetention.ts";
-import { retainableAgent } from "../../../src/persistence/retention/planPruning.ts";
+import { fullRetention } from "../../../src/persistence/config/PersistenceConfig.ts";
+import { retainableAgent, planRetention } from "../../../src/persistence/retention/planPruning.ts";
 import { GrownLog, type Step } from "../support/GrownLog.ts";
 import { cases } from "../../soak/cases.ts";
 

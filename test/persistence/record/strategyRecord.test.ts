@@ -2,7 +2,7 @@ import { type Graph, InMemoryPersistenceStorageProvider, type Node, persistence,
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { StrategyGraph } from "../../../src/agent/strategy/StrategyGraph.ts";
-import { codeDifferences } from "../../../src/persistence/versions/codeDifferences.ts";
+import { codeDifferences } from "../../../src/persistence/versions/judgeCode.ts";
 import { durableAgent } from "../support/durableAgent.ts";
 
 type Build = (graph: Graph<string, string>) => Node<string, string>;

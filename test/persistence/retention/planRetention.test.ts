@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InvalidInputError } from "../../../src/errors/agentErrors.ts";
-import { planRetention } from "../../../src/persistence/retention/planRetention.ts";
+import { planRetention } from "../../../src/persistence/retention/planPruning.ts";
 import {
   defaultRetention,
   fullRetention,
   type RetentionPolicy,
-} from "../../../src/persistence/config/RetentionPolicy.ts";
+} from "../../../src/persistence/config/PersistenceConfig.ts";
 
 const day = 24 * 60 * 60 * 1000;
 const versions = (count: number) => Array.from({ length: count }, (_, at) => ({ version: at + 1, exempt: false }));

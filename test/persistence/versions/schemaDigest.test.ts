@@ -11,7 +11,7 @@ import fc from "fast-check";
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { schemaDigest } from "../../../src/persistence/versions/schemaDigest.ts";
+import { schemaDigest } from "../../../src/persistence/versions/CodeStructure.ts";
 import { expandedText } from "./support/expandedShape.ts";
 
 describe("schema digest", () => {

@@ -6,7 +6,7 @@ import { processOwner } from "agent-persistence/storage";
 import { describe, expect, it, vi } from "vitest";
 import { selectAgents } from "../../../src/storage/postgres/PostgresWrites.ts";
 import { postgresNames } from "../../../src/storage/postgres/postgresNames.ts";
-import { listSql } from "../../../src/storage/sqlite/sqliteSchema.ts";
+import { listSql } from "../../../src/storage/sqlite/SqliteConnection.ts";
 import { appendText, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
 import { testDirectory, collect } from "../file/support/fixture.ts";
 import { newSchema, pool } from "../postgres/database.ts";

@@ -3,7 +3,7 @@ import { KeptLogs, dropUnread } from "../../../journal/shape/KeptLogs.ts";
 import { listShape, ShapeViews } from "../../../journal/shape/readShape.ts";
 import { logIdOf } from "../../../journal/shape/ShapeDefinition.ts";
 import type { ShapedLog } from "../../../journal/shape/ShapedLog.ts";
-import type { LogStorage } from "../../../storage/LogStorage.ts";
+import type { LogStorage } from "../../../storage/PersistenceStorageProvider.ts";
 import { isAboutOneAgent } from "../../../storage/summaries.ts";
 import { type GraphRecord, isMadeAgain, valuesOfRecord, withRecordValues } from "../thread/GraphRecord.ts";
 import { restated } from "../thread/restated.ts";

@@ -4,9 +4,13 @@ import { type OnToolCallInDoubt, onToolCallInDoubtSchema } from "../../../doubt/
 import { NotSupportedError } from "../../../errors/storageErrors.ts";
 import { checkSchema, strictOptions } from "../../../internal/options/checkSchema.ts";
 import { integerFrom, objectWithMethods } from "../../../internal/options/optionSchemas.ts";
-import { type LogStorage, offersLog } from "../../../storage/LogStorage.ts";
+import {
+  type PersistenceStorageProvider,
+  providerSchema,
+  type LogStorage,
+  offersLog,
+} from "../../../storage/PersistenceStorageProvider.ts";
 import { type Telemetry, telemetrySchema } from "../../../telemetry/Telemetry.ts";
-import { type PersistenceStorageProvider, providerSchema } from "../../../storage/PersistenceStorageProvider.ts";
 
 /** Options of a `PersistenceSaver`. */
 export interface PersistenceSaverOptions {

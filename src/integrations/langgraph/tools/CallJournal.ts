@@ -14,7 +14,7 @@ import { ToolOutsideThreadError } from "../../../errors/integrationErrors.ts";
 import { ToolCallNotInDoubtError, ToolOutcomeUnknownError } from "../../../errors/toolCallErrors.ts";
 import { nextTurn } from "../../../internal/nextTurn.ts";
 import { reasonOf } from "../../../internal/reasonOf.ts";
-import type { LogStorage } from "../../../storage/LogStorage.ts";
+import type { LogStorage } from "../../../storage/PersistenceStorageProvider.ts";
 import { type Telemetry, traced } from "../../../telemetry/Telemetry.ts";
 import { outputSubject } from "../../../agent/tool/recordedCall.ts";
 import type { ToolCode, ToolEffect } from "../../../agent/tool/Tool.ts";
@@ -33,7 +33,7 @@ import type { RefusedTasks } from "./RefusedTasks.ts";
 import { answerTo, capturedOutput, callEndOf, recordedOutput, settledOutput } from "./storedOutput.ts";
 import type { CallPlace, TaskPlace } from "./TaskPlace.ts";
 
-export interface CallJournalOptions {
+interface CallJournalOptions {
   readonly checkpointer: object;
   readonly storage: LogStorage;
   readonly threads: StoredThreads;
@@ -60,7 +60,7 @@ export interface MadeCall {
   readonly perform: (id: string) => Promise<unknown>;
 }
 
-export type CallCompletion = { readonly output: unknown } | { readonly thrown: unknown };
+type CallCompletion = { readonly output: unknown } | { readonly thrown: unknown };
 
 interface Performance {
   readonly thread: OwnedThread;

@@ -8,7 +8,7 @@ import { KeptLogs, dropUnread } from "../../../journal/shape/KeptLogs.ts";
 import { readShape, type ShapeView } from "../../../journal/shape/readShape.ts";
 import { logIdOf, type ShapeDefinition } from "../../../journal/shape/ShapeDefinition.ts";
 import type { ShapedLog } from "../../../journal/shape/ShapedLog.ts";
-import type { LogStorage } from "../../../storage/LogStorage.ts";
+import type { LogStorage } from "../../../storage/PersistenceStorageProvider.ts";
 import { type Telemetry, traced } from "../../../telemetry/Telemetry.ts";
 import { mutationRecords, recordsOf, type SessionChange, SessionState } from "./SessionState.ts";
 import {

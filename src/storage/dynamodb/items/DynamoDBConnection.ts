@@ -1,6 +1,7 @@
 import type { StorageFailure } from "../../../errors/storageErrors.ts";
 import { type Clock, pause } from "../../../internal/Clock.ts";
-import type { ItemKey, KeyRange } from "./itemKeys.ts";
+import { type ItemKey, type KeyRange, partKey, partRange } from "./itemKeys.ts";
+import { concatenated } from "../../../internal/bytes.ts";
 
 /** A condition for a write. Attribute names start with `#`, values with `:`. */
 export interface Condition {
@@ -20,7 +21,7 @@ export interface RangeQuery {
 
 export type FoundItem = ItemKey & Attributes;
 
-export interface ItemPage {
+interface ItemPage {
   readonly items: readonly FoundItem[];
   readonly next?: DynamoDBItem | undefined;
 }
@@ -215,7 +216,7 @@ export interface DynamoDBClient {
 /** An item in the format of the service: each attribute is an object that names its type. */
 export type DynamoDBItem = Readonly<Record<string, object>>;
 
-export type AttributeValue = string | number | Uint8Array | readonly number[] | Attributes;
+type AttributeValue = string | number | Uint8Array | readonly number[] | Attributes;
 
 /** The attributes of an item. Attributes with the value `undefined` are not stored. */
 export interface Attributes {
@@ -256,4 +257,55 @@ function fromAttribute(attribute: object): AttributeValue | undefined {
     default:
       return undefined;
   }
+}
+
+/** The maximum number of content bytes in one item. DynamoDB limits an item to 400 KB. */
+const inlineBytes = 380 * 1024;
+
+export interface PartsOwner {
+  readonly agentId: string;
+  readonly generation: number;
+  readonly id: string;
+}
+
+export interface Content extends Attributes {
+  readonly bytes?: Uint8Array;
+  readonly parts?: number;
+}
+
+export async function putParts(
+  connection: DynamoDBConnection,
+  owner: PartsOwner,
+  bytes: Uint8Array,
+  inline: number = inlineBytes,
+): Promise<Content> {
+  if (bytes.length <= inline) return { bytes };
+  const count = Math.ceil(bytes.length / inlineBytes);
+  const partOf = (index: number) => bytes.slice(index * inlineBytes, (index + 1) * inlineBytes);
+  await connection.putAll(
+    Array.from({ length: count }, (_, index) => ({ ...keyOf(owner, index), bytes: partOf(index) })),
+  );
+  return { parts: count };
+}
+
+/** Returns the bytes of an item. `undefined` if they were removed. */
+export async function itemBytes(
+  connection: DynamoDBConnection,
+  owner: PartsOwner,
+  { bytes, parts }: Attributes,
+): Promise<Uint8Array | undefined> {
+  if (parts === undefined) return bytes as Uint8Array | undefined;
+  const found: FoundItem[] = [];
+  const { agentId, generation, id } = owner;
+  for await (const page of connection.pages(partRange(agentId, generation, id))) found.push(...page);
+  if (found.length !== parts) return undefined;
+  return concatenated(found.map((part) => part["bytes"] as Uint8Array));
+}
+
+export function partKeys(owner: PartsOwner, { parts }: Attributes): readonly ItemKey[] {
+  return Array.from({ length: Number(parts ?? 0) }, (_, index) => keyOf(owner, index));
+}
+
+function keyOf({ agentId, generation, id }: PartsOwner, index: number): ItemKey {
+  return partKey(agentId, generation, id, index);
 }

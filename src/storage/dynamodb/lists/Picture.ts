@@ -1,6 +1,5 @@
 import type { TableSummary } from "../../table/LogTable.ts";
-import type { Attributes } from "../items/DynamoDBConnection.ts";
-import type { Content, PartsOwner } from "../items/itemParts.ts";
+import type { Attributes, Content, PartsOwner } from "../items/DynamoDBConnection.ts";
 
 /** The summary of an append, without its text. */
 export interface Picture {

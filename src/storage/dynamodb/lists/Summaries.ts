@@ -1,8 +1,7 @@
 import { together } from "../../../internal/together.ts";
 import type { TableSummary } from "../../table/LogTable.ts";
-import type { Condition, DynamoDBConnection } from "../items/DynamoDBConnection.ts";
+import { type Condition, type DynamoDBConnection, partKeys, putParts } from "../items/DynamoDBConnection.ts";
 import { summaryKey } from "../items/itemKeys.ts";
-import { partKeys, putParts } from "../items/itemParts.ts";
 import type { ListEntries } from "./ListEntries.ts";
 import {
   isRemoval,
@@ -20,7 +19,7 @@ import type { SlotChain } from "../slots/SlotState.ts";
 /** The maximum size of an inline text. Two texts must fit into one item. */
 const inlineText = 150 * 1024;
 
-export interface Resolved {
+interface Resolved {
   readonly pictures: Pictures | undefined;
   readonly current: Picture | undefined;
   /** Pictures that are outdated or were never stored. */
@@ -150,7 +149,7 @@ function isSame(one: Pictures | undefined, other: Pictures | undefined): boolean
   return one?.step === other?.step && one?.generation === other?.generation;
 }
 
-export interface Settling {
+interface Settling {
   readonly pictures: Pictures;
   readonly next: Picture;
   readonly obsolete: readonly Picture[];

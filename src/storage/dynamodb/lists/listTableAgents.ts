@@ -1,8 +1,7 @@
 import { mergeSorted } from "../../../internal/mergeSorted.ts";
 import type { TableList, TableListed, TableSelection } from "../../table/LogTable.ts";
-import type { DynamoDBConnection, FoundItem } from "../items/DynamoDBConnection.ts";
+import { type DynamoDBConnection, type FoundItem, itemBytes } from "../items/DynamoDBConnection.ts";
 import { compareBytes, headKey, summaryKey } from "../items/itemKeys.ts";
-import { itemBytes } from "../items/itemParts.ts";
 import type { ListEntries, ListEntry } from "./ListEntries.ts";
 import { type Picture, pictureParts, picturesOf } from "./Picture.ts";
 import type { Summaries } from "./Summaries.ts";
@@ -11,7 +10,7 @@ import { headOf } from "../slots/AgentHeads.ts";
 const agentsAtOnce = 50;
 const maxAttempts = 5;
 
-export interface ListSources {
+interface ListSources {
   readonly connection: DynamoDBConnection;
   readonly entries: ListEntries;
   readonly summaries: Summaries;

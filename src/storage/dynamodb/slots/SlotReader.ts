@@ -1,6 +1,11 @@
 import type { TablePage, TableRange, TableRow } from "../../table/LogTable.ts";
-import type { DynamoDBConnection, FoundItem, RangeQuery } from "../items/DynamoDBConnection.ts";
-import { itemBytes, type PartsOwner } from "../items/itemParts.ts";
+import {
+  type DynamoDBConnection,
+  type FoundItem,
+  type RangeQuery,
+  itemBytes,
+  type PartsOwner,
+} from "../items/DynamoDBConnection.ts";
 import { type KeyRange, slotOf, slotRange, stagedPosition, stagedRange } from "../items/itemKeys.ts";
 import { type SlotChain, endPosition, type SlotState } from "./SlotState.ts";
 
