@@ -1,5 +1,5 @@
 export { sealed, type SealOptions } from "./seals/sealed.ts";
-export type { ApprovalVerifier, CheckedApproval } from "./signedApprovals/ApprovalVerifier.ts";
+export type { ApprovalVerifier, CheckedApproval } from "./signedApprovals/signedApprovals.ts";
 export {
   signApproval,
   type ApprovalToSign,
@@ -8,5 +8,5 @@ export {
 } from "./signedApprovals/signedApprovals.ts";
 export { signedApprovals, type SignedApprovalsOptions } from "./signedApprovals/signedApprovals.ts";
 export { verifySeals, type SealVerification, type VerifySealsOptions } from "./seals/verifySeals.ts";
-export type { KeptSeal, SealKeeper, Sign, Verify } from "./seals/log/SealKeys.ts";
+export type { KeptSeal, SealKeeper, Sign, Verify } from "./seals/log/Seal.ts";
 export type { SealChange, SealChangeKind } from "./errors/sealErrors.ts";

@@ -7,7 +7,7 @@ export {
 export { type AgentStreams, Streams, streams } from "./streams/Streams.ts";
 export type { StreamsConfig, StreamWriters } from "./streams/write/StreamWriters.ts";
 export { FileStreamStore, type FileStreamStoreOptions } from "./streams/store/FileStreamStore.ts";
-export { InMemoryStreamStore } from "./streams/store/InMemoryStreamStore.ts";
+export { InMemoryStreamStore } from "./streams/store/StreamStore.ts";
 export { PostgresStreamStore, type PostgresStreamStoreOptions } from "./streams/store/PostgresStreamStore.ts";
 export {
   type RedisStreamClient,

@@ -4,7 +4,7 @@ import { objectWithMethods } from "../internal/options/optionSchemas.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../internal/bytes.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import type { StreamEntry, StreamPlace, StreamStore } from "../streams/store/StreamStore.ts";
-import type { DataKey } from "./keys/DataKey.ts";
+import type { DataKey } from "./keys/DataKeys.ts";
 import { type KeyedRecordLog, encryptedLogOf } from "./keys/KeyedLog.ts";
 
 const storeSchema = objectWithMethods<StreamStore>("append", "read", "remove");

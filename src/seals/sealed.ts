@@ -3,7 +3,7 @@ import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import { functionSchema, integerFrom, objectWithMethods } from "../internal/options/optionSchemas.ts";
 import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
 import { type PersistenceStorageProvider, providerSchema, withLog } from "../storage/PersistenceStorageProvider.ts";
-import type { SealKeeper, Sign, Verify } from "./log/SealKeys.ts";
+import type { SealKeeper, Sign, Verify } from "./log/Seal.ts";
 import { SealingRecordLog } from "./log/SealingRecordLog.ts";
 
 /** Options of {@link sealed}. */

@@ -13,7 +13,7 @@ import {
 import type { RecordLog } from "../storage/RecordLog.ts";
 import { isAboutOneAgent } from "../storage/summaries.ts";
 import { checkSeals, SealReading } from "./log/checkSeals.ts";
-import type { KeptSeal, SealKeeper, Verify } from "./log/SealKeys.ts";
+import type { KeptSeal, SealKeeper, Verify } from "./log/Seal.ts";
 import { SealingRecordLog } from "./log/SealingRecordLog.ts";
 import { keepAtSchema, verifySchema } from "./sealed.ts";
 

@@ -1,7 +1,6 @@
 import type { z } from "zod";
 import { customSchema } from "../internal/options/optionSchemas.ts";
-import { ActiveSpan, guarded, within } from "./ActiveSpan.ts";
-import { AgentTelemetry } from "./AgentTelemetry.ts";
+import { AgentTelemetry, ActiveSpan, guarded, within } from "./AgentTelemetry.ts";
 import type { TelemetryOperation, TelemetrySpan } from "./TelemetryOperation.ts";
 
 /**

@@ -2,7 +2,7 @@ import { generateKeyPairSync, sign, verify } from "node:crypto";
 import type { RecordLogHarness } from "../../src/testing.ts";
 import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
 import type { RecordLog } from "../../src/storage/RecordLog.ts";
-import type { KeptSeal, SealKeeper, Sign, Verify } from "../../src/seals/log/SealKeys.ts";
+import type { KeptSeal, SealKeeper, Sign, Verify } from "../../src/seals/log/Seal.ts";
 import { SealingRecordLog } from "../../src/seals/log/SealingRecordLog.ts";
 
 /** A pair of functions for one Ed25519 key. */

@@ -10,8 +10,7 @@ import {
 import type { LogOwner, OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
 import { OwnedLogWrapper, RecordLogWrapper } from "../../storage/LogWrapper.ts";
 import { processOwner } from "../../storage/ReleasableLog.ts";
-import type { DataKey } from "./DataKey.ts";
-import type { DataKeys } from "./DataKeys.ts";
+import type { DataKeys, DataKey } from "./DataKeys.ts";
 import { isKeyLogId, unlessStorageFailed } from "./KeyLog.ts";
 
 /** Base class of the logs that `encrypted()` and a redaction with a vault use. Each agent has a data key. */

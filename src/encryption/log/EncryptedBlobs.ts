@@ -3,8 +3,7 @@ import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../../storage/BlobStore.ts";
 import { formatBlobReference, parseBlobReference } from "../../storage/blobs.ts";
-import type { DataKey } from "../keys/DataKey.ts";
-import type { DataKeys } from "../keys/DataKeys.ts";
+import type { DataKeys, DataKey } from "../keys/DataKeys.ts";
 import { blobNameOf } from "./sealedRecords.ts";
 
 interface BlobPlace {

@@ -6,11 +6,11 @@ import { CorruptLogError } from "../../errors/storedDataErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { encodeAppend } from "../../storage/appends/encodeAppend.ts";
 import type { AgentSummary, LastAppend, LogAppend } from "../../storage/RecordLog.ts";
-import type { DataKey } from "../keys/DataKey.ts";
+import type { DataKey } from "../keys/DataKeys.ts";
 import { sealRecords } from "./sealedRecords.ts";
 import { type PlainField, sealSummary } from "./sealedSummary.ts";
 
-export interface SealedReceiveOptions {
+interface SealedReceiveOptions {
   readonly agentId: string;
   /** Returns the key of the agent. Called once the agent is owned. */
   readonly keyOf: () => Promise<DataKey>;

@@ -6,8 +6,7 @@ import { AuthenticationFailedError } from "../../errors/encryptionErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { parseBlobReference, formatBlobReference } from "../../storage/blobs.ts";
 import { blobsNamedIn } from "../../transfer/transferredBlobs.ts";
-import type { DataKey } from "../keys/DataKey.ts";
-import type { DataKeys } from "../keys/DataKeys.ts";
+import type { DataKeys, DataKey } from "../keys/DataKeys.ts";
 
 export const encryptedKind = "encrypted";
 
@@ -20,7 +19,7 @@ const encryptedSchema = z.object({
 });
 
 /** The place of an append, to which its content is bound. */
-export interface AppendPlace {
+interface AppendPlace {
   readonly agentId: string;
   readonly generation: number;
   readonly position: number;

@@ -4,8 +4,7 @@ import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../internal/bytes.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
 import { unreadable, unreadableSummary } from "../../storage/summaries.ts";
-import type { DataKey } from "../keys/DataKey.ts";
-import type { DataKeys } from "../keys/DataKeys.ts";
+import type { DataKeys, DataKey } from "../keys/DataKeys.ts";
 
 /** A field of a summary that can stay readable in the storage. */
 export type PlainField = "priority" | "attempts" | "checkpoints" | "requestIds" | "runId" | "taskName";

@@ -13,7 +13,7 @@ import type { RunRecords } from "../hosted/RunRecords.ts";
 import { answersOf, givenAnswers, type CallInput, runLegs } from "./runLegs.ts";
 import { type Durable, DurableDefinition } from "./Durable.ts";
 import type { BoundAgentOptions, DurableAgentOptions } from "./DurableAgentOptions.ts";
-import type { ProviderMessage, ProviderPart } from "../ai-sdk/ProviderModel.ts";
+import type { ProviderMessage, ProviderPart } from "../ai-sdk/AiSdkLanguageModel.ts";
 import { StreamLegs, type StreamResult } from "./StreamLegs.ts";
 import { pause, systemClock } from "../../internal/Clock.ts";
 import { AgentBusyError } from "../../errors/storageErrors.ts";

@@ -1,4 +1,4 @@
-import type { ProviderMessage, ProviderPart } from "../ai-sdk/ProviderModel.ts";
+import type { ProviderMessage, ProviderPart } from "../ai-sdk/AiSdkLanguageModel.ts";
 
 export interface StreamResult {
   readonly fullStream: ReadableStream<ProviderPart>;

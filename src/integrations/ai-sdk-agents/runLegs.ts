@@ -1,6 +1,6 @@
 import type { HostedApproval, HostedLoop } from "../hosted/HostedLoop.ts";
 import { type HostedTool, hostedTool } from "../hosted/HostedTool.ts";
-import type { ProviderMessage } from "../ai-sdk/ProviderModel.ts";
+import type { ProviderMessage } from "../ai-sdk/AiSdkLanguageModel.ts";
 import { RequestNotOpenError } from "../../errors/requestErrors.ts";
 import { assertDecided } from "../hosted/RunRecords.ts";
 import type { HostedAgents } from "../hosted/HostedAgents.ts";
@@ -13,7 +13,7 @@ export interface CallInput {
 }
 
 /** One pass of the AI SDK loop, until its final response or until it needs approvals. */
-export interface Leg<Result> {
+interface Leg<Result> {
   readonly result: Result;
   /** Resolves at the end of the pass with the messages that it added. */
   readonly messages: Promise<readonly ProviderMessage[]>;
@@ -48,7 +48,7 @@ export async function runLegs<Result>(
   }
 }
 
-export function promptMessages({ prompt, messages = [] }: CallInput): readonly ProviderMessage[] {
+function promptMessages({ prompt, messages = [] }: CallInput): readonly ProviderMessage[] {
   if (typeof prompt === "string") return [{ role: "user", content: prompt }];
   return prompt ?? messages;
 }
@@ -90,7 +90,7 @@ function approvalsWanted(messages: readonly ProviderMessage[]): readonly WantedA
 }
 
 /** Returns the approvals in the last message for calls that have no result in the messages. */
-export function approvalsGiven(
+function approvalsGiven(
   messages: readonly ProviderMessage[],
 ): readonly { readonly toolCallId: string; readonly approved: boolean; readonly reason?: string | undefined }[] {
   const requested = new Map(approvalsWanted(messages).map(({ approvalId, toolCallId }) => [approvalId, toolCallId]));

@@ -1,5 +1,5 @@
 import { randomId } from "../../internal/randomId.ts";
-import type { ProviderGeneration, ProviderPart, ProviderResponse } from "./ProviderModel.ts";
+import type { ProviderGeneration, ProviderPart, ProviderResponse } from "./AiSdkLanguageModel.ts";
 
 /** The type of a placeholder for a call that started but was never made. */
 export const leftOut = "left-out";

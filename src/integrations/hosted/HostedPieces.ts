@@ -1,7 +1,6 @@
-import { readStore } from "../../streams/follow/readStore.ts";
+import { readStore } from "../../streams/follow/attachStream.ts";
 import type { StreamPlace, StreamStore } from "../../streams/store/StreamStore.ts";
-import { parseChunk, type StoredChunk } from "../../streams/write/storedChunk.ts";
-import type { StreamWriter } from "../../streams/write/StreamWriter.ts";
+import { type StreamWriter, parseChunk, type StoredChunk } from "../../streams/write/StreamWriter.ts";
 import { pause, systemClock } from "../../internal/Clock.ts";
 
 /** A piece of one text in the content of a response. */

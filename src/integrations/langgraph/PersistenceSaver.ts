@@ -17,8 +17,7 @@ import { type ReadableThread, ThreadReader, listedPuts } from "./saver/ThreadRea
 import { AlreadyExistsError } from "../../errors/storageErrors.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
 import { appendImported, importedTuples } from "./saver/importedTuples.ts";
-import { checkpointsUntil, plannedForget } from "./saver/plannedForget.ts";
-import { pruneThread } from "./saver/pruneThread.ts";
+import { checkpointsUntil, plannedForget, pruneThread } from "./saver/plannedForget.ts";
 import { SeenCheckpoints } from "./saver/SeenCheckpoints.ts";
 import {
   type OwnedThread,
@@ -38,21 +37,19 @@ import type { StoredPut } from "./thread/Checkpoints.ts";
 import type { ThreadState } from "./thread/ThreadState.ts";
 import { CallJournal } from "./tools/CallJournal.ts";
 import { lettingThrough } from "./tools/letThrough.ts";
-import { PutsInFlight } from "./tools/PutsInFlight.ts";
+import { WriteOrder, PutsInFlight } from "./write/WriteOrder.ts";
 import { RefusedTasks } from "./tools/RefusedTasks.ts";
 import { GraphSerializer } from "./values/GraphSerializer.ts";
-import { captureCheckpoint, captureWrites } from "./write/captureCheckpoint.ts";
-import { ValueCapture } from "./write/CapturedValue.ts";
+import { captureCheckpoint, captureWrites, ValueCapture } from "./write/captureCheckpoint.ts";
 import {
   type CheckpointPlace,
   checkpointRecords,
   type WrittenRecords,
   writeRecords,
+  type StoreValue,
 } from "./write/checkpointRecords.ts";
-import type { StoreValue } from "./write/ItemWriter.ts";
 import { KnownItems } from "./write/KnownItems.ts";
 import { coderOf, type ValueCoder } from "./write/ValueCoder.ts";
-import { WriteOrder } from "./write/WriteOrder.ts";
 
 interface GraphTask {
   readonly id: string;

@@ -13,7 +13,7 @@ import { type PersistenceStorageProvider, providerSchema } from "../../storage/P
 import { type Telemetry, telemetrySchema } from "../../telemetry/Telemetry.ts";
 import type { Redactor } from "../../redaction/Redactor.ts";
 import { type OnToolCallInDoubt, onToolCallInDoubtSchema } from "../../doubt/ToolCallInDoubt.ts";
-import type { ApprovalVerifier } from "../../signedApprovals/ApprovalVerifier.ts";
+import type { ApprovalVerifier } from "../../signedApprovals/signedApprovals.ts";
 import type { Environment } from "../../environment/EnvironmentMismatch.ts";
 import type { RecoveryParticipant } from "../../environment/RecoveryParticipant.ts";
 import type { EventBody, ListenerErrorHandler, PersistenceListener } from "../../listeners/PersistenceEvent.ts";

@@ -1,7 +1,7 @@
 import { defaultMaxCheckpointBytes } from "../../checkpoint/data/checkpointParts.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { asToolOf, subAgentOf } from "../../agent/feature/AgentDefinition.ts";
-import type { ApprovalVerifier } from "../../signedApprovals/ApprovalVerifier.ts";
+import type { ApprovalVerifier } from "../../signedApprovals/signedApprovals.ts";
 import { type AbortGrace, defaultAbortGrace, type FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import type { AnyTool, ToolEffect } from "../../agent/tool/Tool.ts";

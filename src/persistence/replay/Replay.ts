@@ -193,7 +193,7 @@ function recordedEnds(recorded: Recorded, of: Visit): readonly string[] {
   const { calls } = recorded;
   const isFinished = (call = ""): boolean => {
     const known = calls.get(call);
-    return known !== undefined && (hasEnded(known) || isFinished(withinOf(known)));
+    return known !== undefined && (hasEnded(known) || isFinished(callAround(known)));
   };
   const isOwn = ({ visit, around }: End) => isSameVisit(visit, of) && !around.some(isFinished);
   const own = allEnds(recorded).filter(isOwn);
@@ -218,7 +218,7 @@ function allEnds({ answers, calls, requests }: Recorded): readonly End[] {
   return [
     ...[...answers].map(([key, { visit, order, within }]) => ({ key, order, visit, around: [within] })),
     ...[...calls.values()].flatMap((call) =>
-      hasEnded(call) ? { key: call.call, order: call.order, visit: call.visit, around: [withinOf(call)] } : [],
+      hasEnded(call) ? { key: call.call, order: call.order, visit: call.visit, around: [callAround(call)] } : [],
     ),
     ...[...requests.values()].flatMap(({ record, reply, repliedAt: order = 0 }) => {
       const { request: key, visit, within, around = [], approval } = record;
@@ -228,7 +228,7 @@ function allEnds({ answers, calls, requests }: Recorded): readonly End[] {
   ];
 }
 
-function withinOf({ intent, outcome }: RecordedCall): string | undefined {
+function callAround({ intent, outcome }: RecordedCall): string | undefined {
   return (intent ?? outcome)?.within;
 }
 

@@ -1,7 +1,7 @@
 import type { RunRequest, ResumeOptions, RunOptions } from "../../agent/feature/RunRequest.ts";
 import type { RunResult } from "../../agent/feature/RunResult.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import type { ActiveSpan } from "../../telemetry/ActiveSpan.ts";
+import type { ActiveSpan } from "../../telemetry/AgentTelemetry.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { StoredState } from "../starting/startRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";

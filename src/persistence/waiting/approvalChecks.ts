@@ -1,6 +1,6 @@
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { PendingRequest } from "../../agent/feature/RunResult.ts";
-import type { ApprovalVerifier, CheckedApproval } from "../../signedApprovals/ApprovalVerifier.ts";
+import type { ApprovalVerifier, CheckedApproval } from "../../signedApprovals/signedApprovals.ts";
 import { InvalidInputError, type InputProblem } from "../../errors/agentErrors.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { Reply } from "../replay/RecordedAnswers.ts";

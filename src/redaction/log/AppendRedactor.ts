@@ -1,8 +1,7 @@
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import type { LogAppend } from "../../storage/RecordLog.ts";
 import type { KnownSecrets } from "../values/KnownSecrets.ts";
-import { type RedactionRules, shownText } from "../values/RedactionRules.ts";
-import type { Places } from "../values/ValueWalk.ts";
+import { type Places, type RedactionRules, shownText } from "../values/ValueWalk.ts";
 import { RecordWalk, HiddenValue, CallTools } from "./RecordWalk.ts";
 import { isToken } from "./redactedToken.ts";
 import { hasMark, restatesLog } from "./vaultMark.ts";

@@ -18,13 +18,13 @@ import type {
 } from "../../storage/RecordLog.ts";
 import { isAboutOneAgent, unreadableSummary } from "../../storage/summaries.ts";
 import type { SecretsOfAgents } from "../values/KnownSecrets.ts";
-import { redactedText, type RedactionRules, shownText } from "../values/RedactionRules.ts";
+import { redactedText, type RedactionRules, shownText } from "../values/ValueWalk.ts";
 import { AppendRedactor, type RedactedAppend } from "./AppendRedactor.ts";
 import { RedactedBlobs } from "./RedactedBlobs.ts";
 import { startOfTokens, tokenOf, hasTokensOf, restoredValue } from "./redactedToken.ts";
 import { withoutMark, withoutSecrets } from "./vaultMark.ts";
 
-export interface RedactedRecordLogOptions {
+interface RedactedRecordLogOptions {
   readonly keys: DataKeys;
   readonly rules: RedactionRules;
   readonly secrets: SecretsOfAgents;

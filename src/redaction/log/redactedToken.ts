@@ -1,5 +1,4 @@
-import type { DataKey } from "../../encryption/keys/DataKey.ts";
-import type { DataKeys } from "../../encryption/keys/DataKeys.ts";
+import type { DataKeys, DataKey } from "../../encryption/keys/DataKeys.ts";
 import { AuthenticationFailedError } from "../../errors/encryptionErrors.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../internal/bytes.ts";
 import { maximumDepth } from "../../internal/frozenCopy.ts";

@@ -4,7 +4,7 @@ import { utf8 } from "../../internal/bytes.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
 /** A range of positions, both inclusive. */
-export type PositionRange = readonly [first: number, last: number];
+type PositionRange = readonly [first: number, last: number];
 
 /** The signed part of a seal. Covers all appends since the previous seal, and the append that contains this seal. */
 export interface SealContent {
@@ -112,4 +112,40 @@ export function coveredBy({ covers, digests }: SealContent): readonly (readonly 
     for (let position = first; position <= last && covered.length < digests.length; position++)
       covered.push([position, digests[covered.length] as string]);
   return covered;
+}
+
+/** Signs the bytes of a seal, for example with Ed25519. */
+export type Sign = (bytes: Uint8Array) => Uint8Array | PromiseLike<Uint8Array>;
+
+/** Returns whether a signature of {@link Sign} belongs to the bytes. */
+export type Verify = (bytes: Uint8Array, signature: Uint8Array) => boolean | PromiseLike<boolean>;
+
+/** The newest seal of a log, in the form that `keepAt` keeps. */
+export interface KeptSeal {
+  readonly agentId: string;
+  readonly generation: number;
+  /** The position of the append with the seal. */
+  readonly position: number;
+  /** The SHA-256 of the seal, in base64url. */
+  readonly hash: string;
+  /** Set before the log is deleted. The log may then be empty, because a crash can prevent `dropped`. */
+  readonly dropping?: true;
+  /** Set if the log was deleted at this position. */
+  readonly dropped?: true;
+}
+
+/**
+ * A place for the newest seal of each log. A person who can change the storage must not be able to change this place.
+ */
+export interface SealKeeper {
+  /** Returns the newest seal of a log, or `undefined` if none was written. */
+  read(agentId: string): Promise<KeptSeal | undefined>;
+  /**
+   * Keeps a seal. Called when the append with the seal is durable. `append` waits for this call. Because a replaced
+   * owner may write late, ignore a seal if the kept seal has a higher generation, or a higher position in the same
+   * generation.
+   */
+  write(agentId: string, seal: KeptSeal): Promise<void>;
+  /** Lists the ids of all kept seals. If the method is missing, `verifySeals` does not find agents that were removed. */
+  agentIds?(): AsyncIterable<string> | Iterable<string>;
 }

@@ -4,8 +4,15 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { OwnedLogWrapper } from "../../storage/LogWrapper.ts";
 import type { LogAppend, OwnedLog } from "../../storage/RecordLog.ts";
 import type { FoundAppend } from "./checkSeals.ts";
-import type { KeptSeal } from "./SealKeys.ts";
-import { appendDigest, positionRanges, type Seal, type SealContent, sealHash, withSeal } from "./Seal.ts";
+import {
+  appendDigest,
+  positionRanges,
+  type Seal,
+  type SealContent,
+  sealHash,
+  withSeal,
+  type KeptSeal,
+} from "./Seal.ts";
 
 /** The end of a log: the newest seal, and the digests of the later appends. */
 export interface SealedEnd {

@@ -8,11 +8,21 @@ import type { BlobStore } from "../../storage/BlobStore.ts";
 import type { LogAppend, OwnedLog, ReadOptions, ReceiveArguments, RecordLog } from "../../storage/RecordLog.ts";
 import { orRelease, type Receive, RecordLogWrapper } from "../../storage/LogWrapper.ts";
 import { checkSeals, type SealCheck, type SealedAppend, SealReading } from "./checkSeals.ts";
-import { positionRanges, type Seal, type SealContent, sealHash, signedBytes, withSeal } from "./Seal.ts";
-import type { KeptSeal, SealKeeper, Sign, Verify } from "./SealKeys.ts";
+import {
+  positionRanges,
+  type Seal,
+  type SealContent,
+  sealHash,
+  signedBytes,
+  withSeal,
+  type KeptSeal,
+  type SealKeeper,
+  type Sign,
+  type Verify,
+} from "./Seal.ts";
 import { type SealedEnd, type SealingContext, SealingOwnedLog } from "./SealingOwnedLog.ts";
 
-export interface SealingRecordLogOptions {
+interface SealingRecordLogOptions {
   readonly sign: Sign;
   readonly verify: Verify;
   readonly keepAt: SealKeeper | undefined;

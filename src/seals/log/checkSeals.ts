@@ -2,10 +2,20 @@ import type { Entry } from "../../checkpoint/records/Entry.ts";
 import type { SealChange } from "../../errors/sealErrors.ts";
 import { fromBase64Url } from "../../internal/bytes.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import { coveredBy, firstOf, positionOf, type Seal, sealHash, signedBytes, appendDigest, withoutSeal } from "./Seal.ts";
-import type { KeptSeal, Verify } from "./SealKeys.ts";
+import {
+  coveredBy,
+  firstOf,
+  positionOf,
+  type Seal,
+  sealHash,
+  signedBytes,
+  appendDigest,
+  withoutSeal,
+  type KeptSeal,
+  type Verify,
+} from "./Seal.ts";
 
-export interface SealCheckOptions {
+interface SealCheckOptions {
   readonly agentId: string;
   readonly sha256: Sha256;
   readonly verify: Verify;

@@ -1,17 +1,18 @@
 import type { RunDelta } from "../../agent/feature/RunRequest.ts";
 import { systemClock } from "../../internal/Clock.ts";
-import { abortable, onAbort } from "../../internal/abortable.ts";
+import { abortable, onAbort, withinTime } from "../../internal/abortable.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { abortSignalSchema, integerFrom, objectWithMethods } from "../../internal/options/optionSchemas.ts";
 import { logStorageOf } from "../../storage/checkpoints/CheckpointRecordLog.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
-import type { StreamEntry, StreamStore } from "../store/StreamStore.ts";
-import { parseChunk, type StoredChunk } from "../write/storedChunk.ts";
+import type { StreamEntry, StreamStore, StreamPlace } from "../store/StreamStore.ts";
+import { parseChunk, type StoredChunk } from "../write/StreamWriter.ts";
 import { type LogItem, type StoredResponse, StoredResponses } from "./StoredResponses.ts";
-import { readStore } from "./readStore.ts";
 import { StreamCursor, type TextKind } from "./StreamCursor.ts";
 import { z } from "zod";
+import { reasonOf } from "../../internal/reasonOf.ts";
+import { warnOnce } from "../../internal/warn.ts";
 
 /**
  * A part of a response, as {@link RunDelta} describes it. `restart` means that the earlier parts of the response are
@@ -227,4 +228,30 @@ function changesOf(store: StreamStore, agentId: string, { signal, pollMs = 100 }
     },
     end: () => ends.forEach((end) => end?.()),
   };
+}
+
+interface ReadLimit {
+  /** In milliseconds. Defaults to 5 seconds. */
+  readonly ms?: number | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Reads the chunks of an agent. Returns no entries if the store fails or does not answer in time. */
+export async function readStore(
+  store: StreamStore,
+  agentId: string,
+  after: StreamPlace,
+  { ms = 5_000, signal }: ReadLimit,
+): Promise<readonly StreamEntry[]> {
+  const late = (): Error => new Error(`The store did not answer within ${ms} ms.`);
+  try {
+    return await withinTime({ ms, clock: systemClock, late }, signal, () => store.read(agentId, after));
+  } catch (error) {
+    if (!signal.aborted)
+      warnOnce(
+        "stream_store_failed",
+        `read of a stream store failed. Clients see the stored responses: ${reasonOf(error)}`,
+      );
+    return [];
+  }
 }

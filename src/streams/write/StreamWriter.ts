@@ -1,13 +1,13 @@
 import type { RunDelta } from "../../agent/feature/RunRequest.ts";
-import type { StoredChunk } from "./storedChunk.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { lastNumber, type StreamEntry, type StreamPlace, type StreamStore } from "../store/StreamStore.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { warnOnce } from "../../internal/warn.ts";
 import { StorageError } from "../../errors/storageErrors.ts";
+import { z } from "zod";
 
 /** When buffered chunks are appended. */
-export interface StreamBatching {
+interface StreamBatching {
   /** How long a chunk may wait for further chunks, in milliseconds. */
   readonly delayMs: number;
   /** The number of chunks that are appended at once. */
@@ -260,5 +260,33 @@ export class StreamCalls {
     const what = `${operation} of a stream store failed. Clients see the stored responses`;
     warnOnce("stream_store_failed", `${what}: ${reasonOf(error)}`);
     this.#options.onFailure(failure);
+  }
+}
+
+/** A stored chunk. `at`: how much text of the same kind came before. */
+export type StoredChunk = RunDelta & { readonly at?: number };
+
+const place = {
+  nodeId: z.string(),
+  requestId: z.string(),
+  branch: z.string().exactOptional(),
+  agentPath: z.array(z.string()).exactOptional(),
+};
+const chunkSchema: z.ZodType<StoredChunk> = z.union([
+  z.object({
+    ...place,
+    type: z.enum(["text-delta", "reasoning-delta"]),
+    text: z.string(),
+    at: z.number().exactOptional(),
+  }),
+  z.object({ ...place, type: z.literal("restart") }),
+]);
+
+/** Returns `undefined` for a chunk that no writer has stored. */
+export function parseChunk(text: string): StoredChunk | undefined {
+  try {
+    return chunkSchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
   }
 }

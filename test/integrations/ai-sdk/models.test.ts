@@ -5,7 +5,7 @@ import { describe, expect, expectTypeOf, it } from "vitest";
 import { aiSdkExecutor, ModelNotAvailableError, type AiSdkLanguageModel } from "agent-persistence/ai-sdk";
 import type { PromptExecutor } from "../../../src/agent/model/PromptExecutor.ts";
 import { type FileData, promptOf } from "../../../src/integrations/ai-sdk/AiSdkPrompt.ts";
-import type { functionToolOf } from "../../../src/integrations/ai-sdk/callOptionsOf.ts";
+import type { functionToolOf } from "../../../src/integrations/ai-sdk/aiSdkExecutor.ts";
 import { ask, partsOf } from "./ask.ts";
 import { ChatServer, text } from "./ChatServer.ts";
 import { fakeModel } from "./fakeModel.ts";

@@ -16,9 +16,11 @@ import { Command, Overwrite, Send } from "@langchain/langgraph";
 import { expect, test } from "vitest";
 import { NotSerializableError, registerClass } from "../../../src/index.ts";
 import { UnreadableValueError } from "../../../src/errors.ts";
-import { GraphSerializer } from "../../../src/integrations/langgraph/values/GraphSerializer.ts";
-import { decodeGraphValue } from "../../../src/integrations/langgraph/values/decodeGraphValue.ts";
-import { encodeGraphValue } from "../../../src/integrations/langgraph/values/encodeGraphValue.ts";
+import {
+  GraphSerializer,
+  decodeGraphValue,
+  encodeGraphValue,
+} from "../../../src/integrations/langgraph/values/GraphSerializer.ts";
 import { SavedThread } from "./savedThread.ts";
 
 class Money {

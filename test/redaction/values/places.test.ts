@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { LogRecord } from "../../../src/checkpoint/records/Entry.ts";
 import { redactedPath } from "../../../src/internal/options/redactedPath.ts";
 import { AppendRedactor } from "../../../src/redaction/log/AppendRedactor.ts";
-import { ShownValues } from "../../../src/redaction/ShownValues.ts";
+import { ShownValues } from "../../../src/redaction/redaction.ts";
 import { KnownSecrets, SecretsOfAgents } from "../../../src/redaction/values/KnownSecrets.ts";
 
 const rulesOf = (paths: readonly string[]) => ({ paths: paths.map((path) => redactedPath(path) ?? []) });

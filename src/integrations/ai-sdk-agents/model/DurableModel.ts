@@ -4,22 +4,22 @@ import type { RequestPlace } from "../../../agent/node/hostedCalls.ts";
 import { UnusableModelAnswerError } from "../../../errors/modelErrors.ts";
 import { RunStoppedError } from "../../../errors/runErrors.ts";
 import { objectWithMethods } from "../../../internal/options/optionSchemas.ts";
-import { generationSchema } from "../../ai-sdk/AiSdkLanguageModel.ts";
+import {
+  generationSchema,
+  type ProviderCall,
+  type ProviderGeneration,
+  type ProviderModel,
+  type ProviderPart,
+  type ProviderStream,
+} from "../../ai-sdk/AiSdkLanguageModel.ts";
 import type { GivenHostedResponse, HostedResponse, HostedLoop, HostedPlace } from "../../hosted/HostedLoop.ts";
 import type { ResponsePieces, HostedPiece, HostedPieces } from "../../hosted/HostedPieces.ts";
-import type {
-  ProviderCall,
-  ProviderGeneration,
-  ProviderModel,
-  ProviderPart,
-  ProviderStream,
-} from "../../ai-sdk/ProviderModel.ts";
 import { hostedResponseOf, generationOf, identified, withCallId, promptWithProviderIds } from "./providerResponse.ts";
 import { isOwnCall, StreamedGeneration } from "../../ai-sdk/StreamedGeneration.ts";
 
 const streamSchema = z.looseObject({ stream: objectWithMethods<ReadableStream>("getReader") });
 
-export interface ModelRun {
+interface ModelRun {
   /** @throws TypeError outside a run. */
   readonly loop: HostedLoop;
 }

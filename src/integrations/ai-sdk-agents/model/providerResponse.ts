@@ -3,7 +3,7 @@ import { parsedJson } from "../../../internal/parsedJson.ts";
 import { randomId } from "../../../internal/randomId.ts";
 import type { HostedResponse } from "../../hosted/HostedLoop.ts";
 import { usageOf } from "../../ai-sdk/aiSdkResponse.ts";
-import type { ProviderGeneration, ProviderPart, ProviderMessage } from "../../ai-sdk/ProviderModel.ts";
+import type { ProviderGeneration, ProviderPart, ProviderMessage } from "../../ai-sdk/AiSdkLanguageModel.ts";
 import { isOwnCall, leftOut } from "../../ai-sdk/StreamedGeneration.ts";
 
 /** The metadata key of the provider's call id, which later runs read from the messages. */

@@ -7,8 +7,7 @@ import type { LogStorage } from "../../../storage/PersistenceStorageProvider.ts"
 import { isAboutOneAgent } from "../../../storage/summaries.ts";
 import { type GraphRecord, isMadeAgain, valuesOfRecord, withRecordValues } from "../thread/GraphRecord.ts";
 import { restated } from "../thread/restated.ts";
-import { threadShape } from "../thread/threadShape.ts";
-import type { ThreadState } from "../thread/ThreadState.ts";
+import { type ThreadState, threadShape } from "../thread/ThreadState.ts";
 import type { ReadableThread } from "./ThreadReader.ts";
 
 export type OwnedThread = ShapedLog<GraphRecord, ThreadState>;

@@ -4,13 +4,12 @@ import {
   captureWrites,
   type CapturedCheckpoint,
   type CapturedWrite,
+  type ValueCapture,
 } from "../write/captureCheckpoint.ts";
-import type { ValueCapture } from "../write/CapturedValue.ts";
-import { type CheckpointPlace, checkpointRecords, writeRecords } from "../write/checkpointRecords.ts";
-import type { StoreValue } from "../write/ItemWriter.ts";
+import { type CheckpointPlace, checkpointRecords, writeRecords, type StoreValue } from "../write/checkpointRecords.ts";
 import type { OwnedThread } from "./StoredThreads.ts";
 
-export interface ImportedTuple {
+interface ImportedTuple {
   readonly place: CheckpointPlace;
   readonly checkpoint: CapturedCheckpoint;
   readonly tasks: readonly { readonly id: string; readonly path: string; readonly writes: readonly CapturedWrite[] }[];

@@ -1,7 +1,8 @@
 import type { Namespace, StoredPut } from "../thread/Checkpoints.ts";
 import type { ThreadState } from "../thread/ThreadState.ts";
-import { ancestors } from "../thread/deltaHistory.ts";
+import { ancestors } from "./ThreadReader.ts";
 import type { ForgetRecord } from "../thread/GraphRecord.ts";
+import type { OwnedThread } from "./StoredThreads.ts";
 
 /**
  * Plans which checkpoints to drop. If delta channels of a kept checkpoint need an old one, that one is only hidden.
@@ -50,7 +51,7 @@ function addAll(hidden: Map<StoredPut, Set<string>>, put: StoredPut, channels: r
 }
 
 /** Returns the last checkpoints of the root graph, the later checkpoints of subgraphs, and the memory of subgraphs. */
-export function lastCheckpoints({ namespaces }: ThreadState, keep: number): ReadonlySet<StoredPut> {
+function lastCheckpoints({ namespaces }: ThreadState, keep: number): ReadonlySet<StoredPut> {
   const root = shown(namespaces.get(""));
   const first = root.slice(-keep)[0]?.order ?? -1;
   const kept = new Set<StoredPut>();
@@ -70,4 +71,15 @@ export function checkpointsUntil({ namespaces }: ThreadState, last: StoredPut): 
 
 function shown(namespace: Namespace | undefined): readonly StoredPut[] {
   return (namespace?.stored ?? []).flatMap(({ put }) => (put && !put.hidden ? [put] : []));
+}
+
+/** Removes all but the last checkpoints. Finishes an earlier pruning that was interrupted. */
+export async function pruneThread(
+  thread: OwnedThread,
+  keep: number,
+): Promise<{ readonly bytes: number; readonly checkpoints: number }> {
+  const forget = plannedForget(thread.state, lastCheckpoints(thread.state, keep));
+  if (forget) thread.append([forget]);
+  await thread.durable();
+  return { ...(await thread.prune()), checkpoints: forget?.drop.length ?? 0 };
 }

@@ -1,7 +1,6 @@
 import { compareWritesSortKeys, writesSortKey } from "@langchain/langgraph-checkpoint";
 import type { CallRecord } from "./GraphRecord.ts";
-import type { GraphValue } from "./GraphValue.ts";
-import type { Fields } from "./valueChange.ts";
+import type { GraphValue, Fields } from "./GraphValue.ts";
 
 /** The fields of a checkpoint other than its channel values. */
 export interface PutFields {

@@ -1,10 +1,93 @@
-import type { ShapeState } from "../../../journal/shape/ShapeDefinition.ts";
+import type { ShapeState, ShapeDefinition } from "../../../journal/shape/ShapeDefinition.ts";
 import { type CheckpointEntry, type Namespace, type StoredPut, writesBefore } from "./Checkpoints.ts";
-import { changedValue, type FindItem, changedFields, fieldsOf } from "./valueChange.ts";
-import type { ForgetRecord, GraphRecord, ItemsRecord, PutRecord, WritesRecord } from "./GraphRecord.ts";
-import type { GraphValue, Item } from "./GraphValue.ts";
+import { type GraphValue, type Item, changedValue, type FindItem, changedFields, fieldsOf } from "./GraphValue.ts";
+import {
+  type ForgetRecord,
+  type GraphRecord,
+  type ItemsRecord,
+  type PutRecord,
+  type WritesRecord,
+  type StoredCallEnd,
+  type CallEndRecord,
+  type CallRecord,
+  type WriteEntry,
+  valuesOfRecord,
+} from "./GraphRecord.ts";
 import { restated, usedItems } from "./restated.ts";
-import { ThreadCalls } from "./ThreadCalls.ts";
+import { ERROR, WRITES_IDX_MAP } from "@langchain/langgraph-checkpoint";
+import {
+  count,
+  type FieldTest,
+  like,
+  listOf,
+  mapOf,
+  object,
+  optional,
+  pair,
+  text,
+  whole,
+} from "../../../checkpoint/format/fieldTests.ts";
+
+export interface StoredCall extends Omit<CallRecord, "kind" | "of" | "end"> {
+  /** The checkpoint that the task follows. */
+  readonly entry: CheckpointEntry;
+  /** `undefined` for a started call without a recorded outcome. */
+  readonly end: StoredCallEnd | undefined;
+}
+
+/** The calls of tasks that may run again. When the writes of a task are stored, its calls are no longer needed. */
+class ThreadCalls {
+  /** By task, then by position. */
+  readonly #tasks = new Map<string, Map<string, StoredCall>>();
+
+  of(task: string): readonly StoredCall[] {
+    return [...(this.#tasks.get(task)?.values() ?? [])];
+  }
+
+  get(id: string): StoredCall | undefined {
+    return this.all().find(({ call }) => call === id);
+  }
+
+  all(): readonly StoredCall[] {
+    return [...this.#tasks.values()].flatMap((calls) => [...calls.values()]);
+  }
+
+  begin({ kind: _kind, of: _of, end, ...facts }: CallRecord, entry: CheckpointEntry): void {
+    const calls = this.#tasks.get(facts.task) ?? new Map<string, StoredCall>();
+    calls.set(facts.at, { ...facts, entry, end });
+    this.#tasks.set(facts.task, calls);
+  }
+
+  /**
+   * Records the end of a call. The call may be missing here, because its task may have finished without waiting for the
+   * call.
+   */
+  end({ call: id, end }: CallEndRecord): void {
+    const call = this.get(id);
+    if (call) this.#tasks.get(call.task)?.set(call.at, { ...call, end });
+  }
+
+  /** After a failure of the task, its failed calls are repeated. */
+  written(task: string, writes: readonly WriteEntry[]): void {
+    const calls = this.#tasks.get(task);
+    if (!calls) return;
+    if (writes.some(([channel]) => channel === ERROR)) {
+      for (const [at, call] of calls) if (call.end?.error !== undefined) calls.set(at, { ...call, end: {} });
+    } else if (writes.some(([channel]) => !Object.hasOwn(WRITES_IDX_MAP, channel))) this.#tasks.delete(task);
+  }
+
+  keep(isKept: (entry: CheckpointEntry) => boolean): void {
+    for (const [task, calls] of this.#tasks) {
+      const [first] = calls.values();
+      if (!first || !isKept(first.entry)) this.#tasks.delete(task);
+    }
+  }
+
+  *restated(): Generator<CallRecord> {
+    for (const { entry, end, ...facts } of this.all())
+      if (entry.put) yield { kind: "call", ...facts, of: entry.put.number, ...(end && { end }) };
+  }
+}
 
 export class ThreadState implements ShapeState<GraphRecord> {
   readonly items = new Map<number, Item>();
@@ -196,4 +279,82 @@ function fieldsAfter(
     seen: changedFields(parent?.seen, record.seen),
     more: fieldsOf(record.more ?? {}),
   };
+}
+
+const change = optional(like({ s: optional(object), d: optional(listOf(text)) }));
+const item = either(count, (value) => object(value) && Object.hasOwn(value as object, "v"));
+const end = like({
+  error: optional(text),
+  unknown: optional((unknown) => unknown === true),
+  lost: optional(like({ path: text, reason: text })),
+  settled: optional(text),
+});
+const segment = either(item, pair, like({ r: pair }));
+const entry: FieldTest = (value) => isTuple(value, text, item);
+
+export const threadShape: ShapeDefinition<GraphRecord, ThreadState> = {
+  name: "thread",
+  version: 1,
+  records: {
+    items: { items: Array.isArray, first: optional(count) },
+    put: {
+      id: text,
+      ns: optional(text),
+      n: optional(count),
+      from: (from) => from === null || optional(count)(from),
+      parent: optional(text),
+      ts: text,
+      v: optional(whole),
+      meta: change,
+      versions: change,
+      seen: change,
+      more: optional(object),
+      set: optional(mapOf(graphValue)),
+      unset: optional(listOf(text)),
+      hidden: optional((hidden) => hidden === true),
+    },
+    writes: {
+      of: either(count, text),
+      ns: optional(text),
+      task: text,
+      path: optional(text),
+      w: listOf((write) => isTuple(write, text, graphValue, optional(whole))),
+    },
+    forget: {
+      drop: listOf(count),
+      hide: listOf((hidden) => isTuple(hidden, count, listOf(text))),
+    },
+    call: {
+      call: text,
+      of: count,
+      task: text,
+      at: text,
+      tool: text,
+      effect: text,
+      node: text,
+      digest: text,
+      end: optional(end),
+    },
+    call_end: { call: text, end },
+  },
+  values: valuesOfRecord,
+  begin: () => new ThreadState(),
+};
+
+function graphValue(value: unknown): boolean {
+  return either(
+    item,
+    like({ l: listOf(segment) }),
+    like({ m: listOf(entry) }),
+    like({ e: (edit) => isTuple(edit, listOf(entry), listOf(text)) }),
+    like({ d: graphValue }),
+  )(value);
+}
+
+function either(...tests: readonly FieldTest[]): FieldTest {
+  return (value) => tests.some((test) => test(value));
+}
+
+function isTuple(value: unknown, ...tests: readonly FieldTest[]): boolean {
+  return Array.isArray(value) && value.length <= tests.length && tests.every((test, at) => test(value[at]));
 }

@@ -1,8 +1,7 @@
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
 import type { CheckpointEntry, StoredCheckpoints, StoredPut, StoredWrite, PutFields } from "./Checkpoints.ts";
 import type { GraphRecord, ItemsRecord, PutRecord, WritesRecord, ValueRecord } from "./GraphRecord.ts";
-import { type Item, itemsOf, type GraphValue } from "./GraphValue.ts";
-import { valueChange, fieldsChange } from "./valueChange.ts";
+import { type Item, itemsOf, type GraphValue, valueChange, fieldsChange } from "./GraphValue.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 
 /** Yields the fewest records that recreate the state of a thread. Numbers are kept. */

@@ -1,10 +1,10 @@
 import type { ToolEffect } from "../../../agent/tool/Tool.ts";
 import { decideRecorded } from "../../../agent/tool/recordedCall.ts";
 import { isMadeAgain } from "../thread/GraphRecord.ts";
-import type { StoredCall } from "../thread/ThreadCalls.ts";
+import type { StoredCall } from "../thread/ThreadState.ts";
 import type { CallPlace } from "./TaskPlace.ts";
 
-export interface CallAttempt {
+interface CallAttempt {
   readonly tool: string;
   readonly effect: ToolEffect;
   readonly digest: string;
@@ -19,7 +19,7 @@ export interface CallAttempt {
  */
 export type CallDecision = "perform" | "repeat" | "replay" | "ask" | "diverged";
 
-export function decideCall(recorded: StoredCall | undefined, attempt: CallAttempt): CallDecision {
+function decideCall(recorded: StoredCall | undefined, attempt: CallAttempt): CallDecision {
   if (!recorded) return "perform";
   if (!isSameCall(recorded, attempt)) return hadEffect(recorded) ? "diverged" : "perform";
   const { end } = recorded;
@@ -33,11 +33,11 @@ export function isInDoubt({ effect, end }: StoredCall): boolean {
   return effect !== "none" && (!end || end.unknown === true);
 }
 
-export function isSameCall(recorded: StoredCall, { tool, digest }: CallAttempt): boolean {
+function isSameCall(recorded: StoredCall, { tool, digest }: CallAttempt): boolean {
   return recorded.tool === tool && recorded.digest === digest;
 }
 
-export function hadEffect({ effect, end }: StoredCall): boolean {
+function hadEffect({ effect, end }: StoredCall): boolean {
   return effect !== "none" && end?.error === undefined && !(end && isMadeAgain(end));
 }
 

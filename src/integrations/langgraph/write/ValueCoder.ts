@@ -1,9 +1,7 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { UnreadableValueError } from "../../../errors/storedDataErrors.ts";
 import { fromBase64Url, toBase64Url } from "../../../internal/bytes.ts";
-import { GraphSerializer } from "../values/GraphSerializer.ts";
-import { decodeGraphValue } from "../values/decodeGraphValue.ts";
-import { encodeGraphValue } from "../values/encodeGraphValue.ts";
+import { GraphSerializer, decodeGraphValue, encodeGraphValue } from "../values/GraphSerializer.ts";
 import type { Json } from "../values/Json.ts";
 
 export interface ValueCoder {

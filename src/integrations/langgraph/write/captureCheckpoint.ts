@@ -3,10 +3,16 @@ import {
   type CheckpointMetadata,
   type PendingWrite,
   WRITES_IDX_MAP,
+  isDeltaSnapshot,
 } from "@langchain/langgraph-checkpoint";
-import { encodeGraphValue } from "../values/encodeGraphValue.ts";
-import type { Json } from "../values/Json.ts";
-import type { CapturedValue, ValueCapture } from "./CapturedValue.ts";
+import { encodeGraphValue } from "../values/GraphSerializer.ts";
+import { type Json, tag } from "../values/Json.ts";
+import { unsupportedShape } from "../../../checkpoint/values/unsupportedShape.ts";
+import { blobCellsOf } from "../../../checkpoint/records/blobReferences.ts";
+import { isSameStored, type Item } from "../thread/GraphValue.ts";
+import type { ThreadState } from "../thread/ThreadState.ts";
+import { type KnownItems, type OwnFields, ownFields } from "./KnownItems.ts";
+import type { ValueCoder } from "./ValueCoder.ts";
 
 export interface CapturedCheckpoint {
   readonly id: string;
@@ -24,7 +30,7 @@ export interface CapturedCheckpoint {
 }
 
 /** A field in its stored form. It is complete when the capture has settled. */
-export interface CapturedField {
+interface CapturedField {
   readonly json: Json;
 }
 
@@ -94,4 +100,100 @@ export function captureWrites(
 
 function encoded(fields: object, subject: string): ReadonlyMap<string, Json> {
   return new Map(Object.entries(fields).map(([name, value]) => [name, encodeGraphValue(value, subject)]));
+}
+
+/** A value in its stored form that is not an item of the thread yet. */
+interface FreshItem {
+  /** Set once the capture has settled. */
+  json: Json;
+  /** The source object and its fields at the time of the capture. Omitted if the object cannot be recognized later. */
+  readonly source?: object;
+  readonly fields?: OwnFields;
+}
+
+export type CapturedItem = Item | FreshItem;
+
+export type CapturedValue =
+  | { readonly kind: "one"; readonly item: CapturedItem }
+  | { readonly kind: "list"; readonly items: readonly CapturedItem[] }
+  | { readonly kind: "map"; readonly entries: readonly (readonly [key: string, item: CapturedItem])[] }
+  | { readonly kind: "snapshot"; readonly value: CapturedValue };
+
+/** Captures values synchronously. Custom serializers may finish later, see {@link settled}. */
+export class ValueCapture {
+  readonly #pending: Promise<unknown>[] = [];
+  readonly #reusedBlobs: Item[] = [];
+
+  constructor(
+    readonly thread: string,
+    readonly coder: ValueCoder,
+    /** `undefined` compares everything in depth. */
+    readonly known: KnownItems | undefined,
+  ) {}
+
+  /** Resolves when all captured values are complete. `undefined` if they are complete already. */
+  get settled(): Promise<unknown> | undefined {
+    return this.#pending.length === 0 ? undefined : Promise.all(this.#pending);
+  }
+
+  /** Returns whether the thread lacks a reused blob, because a deletion or a pruning has removed it. */
+  lacksBlob({ items }: ThreadState): boolean {
+    return this.#reusedBlobs.some(({ number, stored }) => {
+      const own = number === undefined ? undefined : items.get(number);
+      return !own || !isSameStored(own.stored, stored);
+    });
+  }
+
+  /** @throws NotSerializableError */
+  value(value: unknown, subject: string): CapturedValue {
+    if (isDeltaSnapshot(value)) return { kind: "snapshot", value: this.value(value.value, subject) };
+    if (Array.isArray(value) && isPlainList(value))
+      return { kind: "list", items: value.map((item: unknown, at) => this.#item(item, subject, at)) };
+    if (isPlainMap(value))
+      return {
+        kind: "map",
+        entries: Object.entries(value).map(([key, item]) => [key, this.#item(item, subject, key)] as const),
+      };
+    return { kind: "one", item: this.#item(value, subject) };
+  }
+
+  /** Captures a value that other values do not share. @throws NotSerializableError */
+  field(value: unknown, subject: string): { readonly json: Json } {
+    return this.#fresh(value, subject, undefined);
+  }
+
+  #item(value: unknown, subject: string, place?: string | number): CapturedItem {
+    if (typeof value !== "object" || value === null) return this.#fresh(value, subject, place);
+    const known = this.known?.find(this.thread, value);
+    if (known && blobCellsOf(known.stored).length > 0) this.#reusedBlobs.push(known);
+    return known ?? this.#fresh(value, subject, place);
+  }
+
+  #fresh(value: unknown, subject: string, place: string | number | undefined): FreshItem {
+    const where = place === undefined ? subject : `${subject}, ${JSON.stringify(place)}`;
+    const json = this.coder.encode(value, where);
+    const fields = typeof value === "object" && value !== null ? ownFields(value) : undefined;
+    const fresh: FreshItem = { json: json as Json, ...(fields && { source: value as object, fields }) };
+    if (json instanceof Promise) this.#await(fresh, json);
+    return fresh;
+  }
+
+  #await(fresh: FreshItem, json: Promise<Json>): void {
+    const settled = json.then((whole) => (fresh.json = whole));
+    settled.catch(() => {});
+    this.#pending.push(settled);
+  }
+}
+
+function isPlainList(value: readonly unknown[]): boolean {
+  return unsupportedShape(value) === undefined && Object.keys(value).length === value.length;
+}
+
+function isPlainMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  const isPlain = prototype === Object.prototype || prototype === null;
+  return (
+    isPlain && unsupportedShape(value) === undefined && !Object.hasOwn(value, tag) && Object.keys(value).length > 0
+  );
 }

@@ -1,8 +1,9 @@
 import type { ToolCode } from "../../../agent/tool/Tool.ts";
 import { quoted } from "../../../errors/AgentPersistenceError.ts";
 import { hostedTool, type HostedTool, type HostedToolSettings } from "../../hosted/HostedTool.ts";
-import type { AnyFunctionTool } from "./AnyAgent.ts";
-import { KeptComputers } from "./KeptComputers.ts";
+import type { AnyFunctionTool, AnyComputerTool, AnyContext } from "./AnyAgent.ts";
+import { type Computer, type ComputerTool, RunContext } from "@openai/agents-core";
+import { originalOf } from "./originals.ts";
 
 /** The tools of a runner in the form of the log. A tool without settings is registered at its first call. */
 export class KnownTools {
@@ -44,4 +45,144 @@ function codeOf(name: string): ToolCode {
 /** Detects tools of `agent.asTool()` by their `on` method. */
 function isAgent(tool: object): boolean {
   return "on" in tool && typeof tool.on === "function";
+}
+
+type ComputerConfig = ComputerTool["computer"];
+type ComputerProvider = Extract<ComputerConfig, { readonly create: unknown }>;
+
+/** The loop that uses a computer. */
+interface ComputerUser {
+  readonly agentId: string;
+  readonly runId: string;
+  /** The tool call around the loop. `undefined` in the loop of the run. */
+  readonly call: string | undefined;
+}
+
+interface Use {
+  readonly runContext: AnyContext;
+}
+
+/**
+ * The computers of unfinished runs. The SDK creates a computer for each loop, and a resume starts the loop again.
+ * Without this class, each resume would create another computer and never dispose the earlier one. When a loop starts
+ * again, it gets the results of the earlier actions, because these have changed the computer already.
+ */
+class KeptComputers {
+  readonly #kept = new WeakMap<AnyComputerTool, Map<string, KeptComputer>>();
+
+  /** Returns a tool whose computer is created and initialized once per run. It is disposed at the end of the loop. */
+  keeping(tool: AnyComputerTool, user: () => ComputerUser): AnyComputerTool {
+    const kept = this.#kept.get(tool) ?? new Map<string, KeptComputer>();
+    this.#kept.set(tool, kept);
+    const create = async (use: Use): Promise<Computer> => {
+      const { runId } = user();
+      const place = placeOf(user());
+      const known = kept.get(place);
+      if (known?.runId === runId) return known.forLoop();
+      const made = new KeptComputer(runId, tool.computer as ComputerConfig, use);
+      kept.set(place, made);
+      // An earlier run of the agent was abandoned while it waited.
+      await known?.dispose(use).catch(() => {});
+      return made.forLoop().catch((error: unknown) => {
+        if (kept.get(place) === made) kept.delete(place);
+        throw error;
+      });
+    };
+    const dispose = async (use: Use): Promise<void> => {
+      const place = placeOf(user());
+      const known = kept.get(place);
+      kept.delete(place);
+      await known?.dispose(use);
+    };
+    const { customDataExtractor: extract } = tool;
+    return {
+      ...tool,
+      computer: { create, dispose },
+      ...(extract && {
+        customDataExtractor: (context) => extract({ ...context, tool: originalOf(context.tool) }),
+      }),
+    };
+  }
+}
+
+function placeOf({ agentId, call }: ComputerUser): string {
+  return JSON.stringify([agentId, call]);
+}
+
+/** The actions of a computer. All other members are read from the computer itself. */
+const actions: ReadonlySet<string | symbol> = new Set([
+  "screenshot",
+  "click",
+  "doubleClick",
+  "scroll",
+  "type",
+  "wait",
+  "move",
+  "keypress",
+  "drag",
+]);
+
+interface MadeAction {
+  /** The name and the arguments as JSON. */
+  readonly action: string;
+  readonly result: Promise<unknown>;
+}
+
+class KeptComputer {
+  readonly runId: string;
+  readonly #provider: ComputerProvider;
+  readonly #created: Promise<Computer>;
+  readonly #made: MadeAction[] = [];
+  #initialized: Promise<void> | undefined;
+
+  constructor(runId: string, config: ComputerConfig, use: Use) {
+    this.runId = runId;
+    const provider = providerOf(config);
+    this.#provider = provider;
+    this.#created = (async () => provider.create(use))();
+  }
+
+  /** Returns the computer for a loop from its start. An action of an earlier loop is not made again: its
+   * result is returned. */
+  async forLoop(): Promise<Computer> {
+    let next = 0;
+    return new Proxy(await this.#created, {
+      get: (computer, key) => {
+        const value: unknown = Reflect.get(computer, key);
+        if (typeof value !== "function") return value;
+        if (key === "initRun") return async (runContext?: AnyContext) => this.#initialize(computer, runContext);
+        if (!actions.has(key)) return value.bind(computer);
+        return (...given: readonly unknown[]) =>
+          this.#act(next++, [key, ...given], () => Reflect.apply(value, computer, given) as unknown);
+      },
+    });
+  }
+
+  async dispose({ runContext }: Use): Promise<void> {
+    const computer = await this.#created.catch(() => undefined);
+    if (computer) await this.#provider.dispose?.({ runContext, computer });
+  }
+
+  #act(at: number, given: readonly unknown[], perform: () => unknown): Promise<unknown> {
+    const action = JSON.stringify(given.filter((each) => !(each instanceof RunContext)));
+    const known = this.#made[at];
+    if (known?.action === action) return known.result;
+    const made = { action, result: (async () => perform())() };
+    // A different action makes the later ones invalid.
+    this.#made.splice(at, Infinity, made);
+    return made.result;
+  }
+
+  #initialize(computer: Computer, runContext?: AnyContext): Promise<void> {
+    this.#initialized ??= (async () => computer.initRun?.(runContext))().catch((error: unknown) => {
+      this.#initialized = undefined;
+      throw error;
+    });
+    return this.#initialized;
+  }
+}
+
+function providerOf(config: ComputerConfig): ComputerProvider {
+  if (typeof config === "function") return { create: config };
+  return "screenshot" in config ? { create: () => config } : config;
 }

@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
 import type { TimelineMessage, TimelinePart } from "../../data/TimelineData.ts";
-import { TextBlock } from "./TextBlock.tsx";
+import { sizeText } from "../../layout/durations.ts";
 
-const portion = 100;
+/** The number of messages that are shown first and added at once. */
+const messagePortion = 100;
 
 interface ConversationProps {
   readonly messages: readonly TimelineMessage[];
@@ -11,13 +12,13 @@ interface ConversationProps {
 
 /** The history as a conversation, newest at the end. */
 export function Conversation({ messages, added }: ConversationProps) {
-  const [shown, setShown] = useState(portion);
+  const [shown, setShown] = useState(messagePortion);
   const earlier = Math.max(0, messages.length - shown);
   if (messages.length === 0) return <p class="empty">No messages yet.</p>;
   return (
     <div class="conversation">
       {earlier > 0 && (
-        <button type="button" class="more" onClick={() => setShown(shown + portion)}>
+        <button type="button" class="more" onClick={() => setShown(shown + messagePortion)}>
           {`Show earlier messages (${earlier})`}
         </button>
       )}
@@ -58,4 +59,25 @@ function labelOf({ type, tool = "", failed }: TimelinePart): string {
   if (type === "call") return `calls ${tool}`;
   if (type === "result") return failed ? `${tool} failed` : `${tool} returned`;
   return type;
+}
+
+/** The number of characters that are shown first and added at once. */
+const textPortion = { first: 4_000, more: 200_000 };
+
+/** Unchanged text from the log. Long text is shown in portions, because browsers cannot lay out megabytes at once. */
+export function TextBlock({ text, prose = false }: { readonly text: string; readonly prose?: boolean }) {
+  const [shown, setShown] = useState(textPortion.first);
+  const rest = text.length - shown;
+  return (
+    <div class="text">
+      <pre class={prose ? "prose" : "code"} tabIndex={-1}>
+        {rest > 0 ? text.slice(0, shown) : text}
+      </pre>
+      {rest > 0 && (
+        <button type="button" class="more" onClick={() => setShown(shown + textPortion.more)}>
+          {`Show more (${sizeText(rest)} hidden)`}
+        </button>
+      )}
+    </div>
+  );
 }

@@ -1,17 +1,15 @@
 import { useState } from "preact/hooks";
 import type { TimelineItem, TimelineStep } from "../../data/TimelineData.ts";
 import { stateAtStep, type StateAtStep } from "../../layout/stateAtStep.ts";
-import { Conversation } from "./Conversation.tsx";
+import { Conversation, TextBlock } from "./Conversation.tsx";
 import { FilesPart, StoragePart } from "./StateParts.tsx";
 import { StepPart } from "./StepPart.tsx";
-import { titleOf } from "../list/StepRow.tsx";
+import { titleOf, titleOfMark } from "../list/StepRow.tsx";
 import { linkTo } from "../../layout/Choice.ts";
-import { TextBlock } from "./TextBlock.tsx";
 import { dateText } from "../../layout/durations.ts";
 import type { ComponentChildren } from "preact";
 import { stateOfResult } from "../../layout/shownItems.ts";
 import { StateLabel } from "../list/Glyph.tsx";
-import { titleOfMark } from "../list/MarkRow.tsx";
 
 interface DetailsProps {
   readonly step: TimelineStep;
@@ -92,7 +90,7 @@ function InputPart({
   );
 }
 
-export function Records({ records }: { readonly records: readonly string[] }) {
+function Records({ records }: { readonly records: readonly string[] }) {
   if (records.length === 0) return <p class="empty">No records are on this page.</p>;
   return (
     <>
@@ -111,7 +109,7 @@ interface DetailsHeadProps {
 }
 
 /** The header of the details with the title, the time and a link back to the list. */
-export function DetailsHead({ title, item, onClose, children }: DetailsHeadProps) {
+function DetailsHead({ title, item, onClose, children }: DetailsHeadProps) {
   return (
     <header>
       <div class="title">

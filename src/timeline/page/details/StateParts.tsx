@@ -1,5 +1,5 @@
 import type { TimelineChanges, TimelineFile } from "../../data/TimelineData.ts";
-import { TextBlock } from "./TextBlock.tsx";
+import { TextBlock } from "./Conversation.tsx";
 import { diffLines } from "diff";
 import { useMemo } from "preact/hooks";
 

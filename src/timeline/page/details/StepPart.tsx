@@ -1,7 +1,7 @@
 import type { TimelineCall, TimelineStep, TimelineWait } from "../../data/TimelineData.ts";
 import { durationText, moneyText, dateText } from "../../layout/durations.ts";
 import { StateLabel } from "../list/Glyph.tsx";
-import { TextBlock } from "./TextBlock.tsx";
+import { TextBlock } from "./Conversation.tsx";
 
 export function StepPart({ step }: { readonly step: TimelineStep }) {
   const { answers, calls, waits } = step;

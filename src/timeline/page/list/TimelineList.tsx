@@ -3,8 +3,7 @@ import type { TimelineItem } from "../../data/TimelineData.ts";
 import { laneColumns } from "../../layout/laneColumns.ts";
 import { RowOffsets, callsInLine, heightOfRow, timelineRows, type TimelineRow } from "../../layout/timelineRows.ts";
 import { GraphDrawing, graphWidth } from "./GraphDrawing.tsx";
-import { GapRow, MarkRow } from "./MarkRow.tsx";
-import { StepRow } from "./StepRow.tsx";
+import { StepRow, GapRow, MarkRow } from "./StepRow.tsx";
 
 interface TimelineListProps {
   readonly items: readonly TimelineItem[];
