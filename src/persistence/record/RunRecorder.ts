@@ -31,7 +31,7 @@ import {
 import { LineCalls } from "./LineCalls.ts";
 import { NamedCheckpoints } from "./CreateCheckpointOptions.ts";
 import { type RecordedLine, type RecorderStart, ParallelStarts } from "./RecorderStart.ts";
-import { StateWriter } from "./StateWriter.ts";
+import { type LastSave, lastSave, StateWriter } from "./StateWriter.ts";
 import { noteRecord, type NewNote } from "./noteRecord.ts";
 import { snapshotIfDue, snapshotOf } from "./snapshot.ts";
 
@@ -356,22 +356,4 @@ export class RunRecorder {
     this.#pending = [];
     return records;
   }
-}
-
-interface LastSave {
-  readonly at: number;
-  /** The bytes that the journal accepted for the lane before the save. */
-  readonly valueBytes: number;
-  readonly left: boolean;
-  readonly progress: number | undefined;
-  readonly progressSummary: string | undefined;
-}
-
-function lastSave(
-  journal: Journal,
-  lane: number,
-  { progress, progressSummary }: Partial<Pick<RunState, "progress" | "progressSummary">>,
-): LastSave {
-  const at = journal.clock.monotonic();
-  return { at, valueBytes: journal.valueBytesOn(lane), left: false, progress, progressSummary };
 }

@@ -1,3 +1,4 @@
+import type { Journal } from "../../journal/Journal.ts";
 import type { Decision } from "../../agent/context/AgentContext.ts";
 import type { RecordedRequirements, RunSettings, RunState } from "../../agent/state/RunState.ts";
 import { type ValueWriter, historyRecords, storageRecords } from "../../checkpoint/format/ValueWriter.ts";
@@ -123,4 +124,22 @@ function isEmpty(
 ): boolean {
   const stated = files.length > 0 || Object.keys(environment).length > 0 || workingDirectory !== undefined;
   return saved === undefined && !stated;
+}
+
+export interface LastSave {
+  readonly at: number;
+  /** The bytes that the journal accepted for the lane before the save. */
+  readonly valueBytes: number;
+  readonly left: boolean;
+  readonly progress: number | undefined;
+  readonly progressSummary: string | undefined;
+}
+
+export function lastSave(
+  journal: Journal,
+  lane: number,
+  { progress, progressSummary }: Partial<Pick<RunState, "progress" | "progressSummary">>,
+): LastSave {
+  const at = journal.clock.monotonic();
+  return { at, valueBytes: journal.valueBytesOn(lane), left: false, progress, progressSummary };
 }

@@ -1,13 +1,25 @@
+import {
+  count,
+  type FieldTest,
+  like,
+  listOf,
+  mapOf,
+  object,
+  optional,
+  pair,
+  text,
+  whole,
+} from "../../../checkpoint/format/fieldTests.ts";
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
 import { KeptLogs, dropUnread } from "../../../journal/shape/KeptLogs.ts";
 import { listShape, ShapeViews } from "../../../journal/shape/readShape.ts";
-import { logIdOf } from "../../../journal/shape/ShapeDefinition.ts";
+import { logIdOf, type ShapeDefinition } from "../../../journal/shape/ShapeDefinition.ts";
 import type { ShapedLog } from "../../../journal/shape/ShapedLog.ts";
 import type { LogStorage } from "../../../storage/PersistenceStorageProvider.ts";
 import { isAboutOneAgent } from "../../../storage/summaries.ts";
 import { type GraphRecord, isMadeAgain, valuesOfRecord, withRecordValues } from "../thread/GraphRecord.ts";
 import { restated } from "../thread/restated.ts";
-import { type ThreadState, threadShape } from "../thread/ThreadState.ts";
+import { ThreadState } from "../thread/ThreadState.ts";
 import type { ReadableThread } from "./ThreadReader.ts";
 
 export type OwnedThread = ShapedLog<GraphRecord, ThreadState>;
@@ -108,4 +120,82 @@ export function appendCopied(thread: OwnedThread, records: readonly CopiedRecord
     const stored = values.map((value): StoredValue => thread.value(value, "a value of a graph"));
     thread.append([withRecordValues(record, stored)]);
   }
+}
+
+const change = optional(like({ s: optional(object), d: optional(listOf(text)) }));
+const item = either(count, (value) => object(value) && Object.hasOwn(value as object, "v"));
+const end = like({
+  error: optional(text),
+  unknown: optional((unknown) => unknown === true),
+  lost: optional(like({ path: text, reason: text })),
+  settled: optional(text),
+});
+const segment = either(item, pair, like({ r: pair }));
+const entry: FieldTest = (value) => isTuple(value, text, item);
+
+const threadShape: ShapeDefinition<GraphRecord, ThreadState> = {
+  name: "thread",
+  version: 1,
+  records: {
+    items: { items: Array.isArray, first: optional(count) },
+    put: {
+      id: text,
+      ns: optional(text),
+      n: optional(count),
+      from: (from) => from === null || optional(count)(from),
+      parent: optional(text),
+      ts: text,
+      v: optional(whole),
+      meta: change,
+      versions: change,
+      seen: change,
+      more: optional(object),
+      set: optional(mapOf(graphValue)),
+      unset: optional(listOf(text)),
+      hidden: optional((hidden) => hidden === true),
+    },
+    writes: {
+      of: either(count, text),
+      ns: optional(text),
+      task: text,
+      path: optional(text),
+      w: listOf((write) => isTuple(write, text, graphValue, optional(whole))),
+    },
+    forget: {
+      drop: listOf(count),
+      hide: listOf((hidden) => isTuple(hidden, count, listOf(text))),
+    },
+    call: {
+      call: text,
+      of: count,
+      task: text,
+      at: text,
+      tool: text,
+      effect: text,
+      node: text,
+      digest: text,
+      end: optional(end),
+    },
+    call_end: { call: text, end },
+  },
+  values: valuesOfRecord,
+  begin: () => new ThreadState(),
+};
+
+function graphValue(value: unknown): boolean {
+  return either(
+    item,
+    like({ l: listOf(segment) }),
+    like({ m: listOf(entry) }),
+    like({ e: (edit) => isTuple(edit, listOf(entry), listOf(text)) }),
+    like({ d: graphValue }),
+  )(value);
+}
+
+function either(...tests: readonly FieldTest[]): FieldTest {
+  return (value) => tests.some((test) => test(value));
+}
+
+function isTuple(value: unknown, ...tests: readonly FieldTest[]): boolean {
+  return Array.isArray(value) && value.length <= tests.length && tests.every((test, at) => test(value[at]));
 }
