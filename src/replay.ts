@@ -8,9 +8,9 @@ export {
 export type { ReplayedRun, ReplayReport } from "./replay/batch/replayRuns.ts";
 export { createFixture, type FixtureOptions } from "./replay/fixture/createFixture.ts";
 export { replayFixture, type ReplayFixtureOptions } from "./replay/fixture/replayFixture.ts";
-export type { RunFixture } from "./replay/fixture/RunFixture.ts";
+export type { RunFixture } from "./replay/fixture/createFixture.ts";
 export { type MatcherResult, toMatchRecording } from "./replay/fixture/replayFixture.ts";
-export type { CallSimulator, Candidate, UnrecordedCall } from "./replay/run/Candidate.ts";
+export type { CallSimulator, Candidate, UnrecordedCall } from "./replay/run/CounterfactualReplay.ts";
 export type { Divergence, MessageDifference } from "./replay/results/Divergence.ts";
 export { replayRun, type ReplayRunOptions } from "./replay/run/replayRun.ts";
 export type { ReplayResult } from "./replay/run/replayRecording.ts";

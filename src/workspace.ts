@@ -17,7 +17,7 @@ export type { FileConflict, FileResolution } from "./workspace/restore/FileConfl
 export type { ConflictHandler } from "./workspace/restore/FileRestore.ts";
 export type { FileOperation, Reservation, ReservedFile } from "./workspace/reservations/LockState.ts";
 export { Reservations, type AcquireOptions, type ReservationsOptions } from "./workspace/reservations/Reservations.ts";
-export type { ContentConflict } from "./workspace/conflicts/ContentConflict.ts";
+export type { ContentConflict } from "./workspace/conflicts/resolutionPrompt.ts";
 export {
   ConflictResolver,
   type ConflictQuestion,

@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { inspect } from "../../inspect.ts";
 import { compareRuns, readRunTrace, replayRun, replayRuns, type ReplayedRun, type SelectedRun } from "../../replay.ts";
-import type { Candidate } from "../../replay/run/Candidate.ts";
-import { divergenceText } from "../../replay/fixture/divergenceText.ts";
+import type { Candidate } from "../../replay/run/CounterfactualReplay.ts";
+import { divergenceText } from "../../replay/results/Divergence.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { comparisonPage } from "../../timeline.ts";
 import { findAgent } from "../ids/findLog.ts";

@@ -1,10 +1,9 @@
 import type { LogPersistenceStorageProvider } from "../../storage/LogPersistenceStorageProvider.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { findAddress, storageName } from "../storage/storageAddress.ts";
-import type { OpenedStorage, OpenOptions } from "../storage/OpenedStorage.ts";
+import { openStorage, type OpenedStorage, type OpenOptions } from "../storage/openStorage.ts";
 import { nameStorage } from "../ids/findLog.ts";
 import { loadExport } from "./loadExport.ts";
-import { openStorage } from "../storage/openStorage.ts";
 import type { CommandIo } from "../terminal/CommandIo.ts";
 import { Output } from "../terminal/Output.ts";
 import type { Part } from "../terminal/painted.ts";

@@ -4,11 +4,30 @@ import type { PostgresClient } from "../../postgres.ts";
 import type { SqliteDatabase } from "../../sqlite.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { assertFile, assertFolder } from "./commandFiles.ts";
-import { type OpenedStorage, type OpenOptions, commandRetryMs } from "./OpenedStorage.ts";
 import { type StorageAddress, storageName } from "./storageAddress.ts";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { LogPersistenceStorageProvider } from "../../storage/LogPersistenceStorageProvider.ts";
+
+/** The retry time for database calls in milliseconds, short because a person waits. */
+const commandRetryMs = 2_000;
+
+export interface OpenedStorage {
+  readonly storage: LogPersistenceStorageProvider;
+  /** The storage below the encryption. Omitted if the storage is not encrypted. */
+  readonly stored?: LogPersistenceStorageProvider;
+  /** The display name without passwords. */
+  readonly name: string;
+  close(): Promise<void>;
+}
+
+export interface OpenOptions {
+  /** The base directory for resolving drivers. */
+  readonly cwd: string;
+  /** `read` changes no data, `write` changes existing agents, and `make` creates the storage if necessary. */
+  readonly purpose: "read" | "write" | "make";
+}
 
 /** Opens the storage at an address, with database clients of the user's project. @throws CommandFailure */
 export async function openStorage(address: StorageAddress, options: OpenOptions): Promise<OpenedStorage> {

@@ -5,7 +5,7 @@ import { offersLog } from "../../storage/PersistenceStorageProvider.ts";
 import type { LogPersistenceStorageProvider } from "../../storage/LogPersistenceStorageProvider.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
-import type { OpenedStorage } from "./OpenedStorage.ts";
+import type { OpenedStorage } from "./openStorage.ts";
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";

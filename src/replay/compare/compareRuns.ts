@@ -1,7 +1,7 @@
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { type TokenPrices, tokenPricesSchema, costOf } from "../../timeline/options/TimelineOptions.ts";
-import type { RunTrace, TraceModelRequest } from "../trace/RunTrace.ts";
+import { type RunTrace, type TraceModelRequest, isJson } from "../trace/RunTrace.ts";
 import { changedPart, compareSteps } from "./compareSteps.ts";
 import type { RunComparison, ComparedStep, RunCost, RunSummary } from "./RunComparison.ts";
 import { addUsage } from "../../checkpoint/status/ModelUsage.ts";
@@ -9,7 +9,6 @@ import type { UsageView } from "../../inspect/view/viewParts.ts";
 import { z } from "zod";
 import { maximumDepth } from "../../internal/frozenCopy.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
-import { isJson } from "../trace/plainValue.ts";
 
 /** Options of {@link compareRuns}. */
 export interface CompareRunsOptions {

@@ -8,6 +8,7 @@ import type {
   LaneRecord,
   CheckpointRecord,
   CheckpointPoint,
+  MessageRecord,
 } from "../../checkpoint/records/lineRecords.ts";
 import { visitAt } from "../../checkpoint/state/AgentState.ts";
 import { mergedAt } from "../../checkpoint/state/BranchChanges.ts";
@@ -19,7 +20,6 @@ import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
-import { HistoryReader } from "./HistoryReader.ts";
 import { LineResults } from "./LineResults.ts";
 import { recordedStateAt } from "./readStart.ts";
 import {
@@ -31,7 +31,10 @@ import {
   type RecordedState,
   isForeseen,
   madeWithin,
+  type RecordedChange,
+  type RecordedTrim,
 } from "./Recording.ts";
+import { HistoryFold, type StoredMessage } from "../../checkpoint/messages/LinkedHistory.ts";
 
 interface OpenPart {
   readonly line: RunLine;
@@ -241,4 +244,68 @@ export function lanesToHead(index: LogProjection, head: Pick<LaneSpan, "lane" | 
     at = before && { lane: before.record.lane, upTo: before.order };
   }
   return spans;
+}
+
+type Change = Pick<RecordedChange, "added" | "history">;
+
+/** Reads the messages of a line, and how they change between two checkpoints. */
+class HistoryReader {
+  readonly #log: AgentLog;
+  #history = new HistoryFold();
+  #added: Message[] = [];
+  #isEdited = false;
+  readonly #trims: RecordedTrim[] = [];
+  /** The changes before a trim, while the last edit of the trim has not been read. */
+  #trimming: Change | undefined;
+
+  constructor(log: AgentLog) {
+    this.#log = log;
+  }
+
+  begin(entries: readonly StoredMessage[]): void {
+    this.#history = new HistoryFold(entries);
+  }
+
+  add(record: AgentRecord, order: number): void {
+    if (record.kind !== "message" && record.kind !== "edit") return;
+    if (record.kind === "edit" && record.trim) this.#trimming ??= this.#take();
+    else this.#endTrim();
+    if (record.kind === "message") return this.#push(record, order);
+    this.#isEdited ||= !record.trim;
+    const insert = record.insert.map((entry) => this.#byValue(entry, record.lane, order));
+    this.#history.edit({ ...record, insert });
+  }
+
+  /** Returns the changes since the last call. */
+  take(): Pick<RecordedCheckpoint, "added" | "history" | "trims"> {
+    this.#endTrim();
+    const trims = this.#trims.splice(0);
+    return { ...this.#take(), ...(trims.length > 0 && { trims }) };
+  }
+
+  get messages(): readonly Message[] {
+    return this.#history.entries().map(({ message }) => this.#log.readValue(message) as Message);
+  }
+
+  #push({ number, message, lane }: MessageRecord, order: number): void {
+    const stored = this.#byValue({ number, message }, lane, order);
+    this.#history.push(stored);
+    this.#added.push(this.#log.readValue(stored.message) as Message);
+  }
+
+  #take(): Change {
+    const change = { added: this.#added, ...(this.#isEdited && { history: this.messages }) };
+    this.#added = [];
+    this.#isEdited = false;
+    return change;
+  }
+
+  #endTrim(): void {
+    if (this.#trimming) this.#trims.push({ ...this.#trimming, trimmed: this.messages });
+    this.#trimming = undefined;
+  }
+
+  #byValue<Entry extends StoredMessage>(entry: Entry, lane: number, order: number): Entry {
+    return { ...entry, message: lineValue(this.#log.index, lane, entry.message, order) };
+  }
 }

@@ -2,6 +2,9 @@ import type { Message } from "../../checkpoint/messages/Message.ts";
 import { describeError } from "../../journal/describeError.ts";
 import type { RecordedToolCall } from "../recording/Recording.ts";
 import { sameValue } from "./sameValue.ts";
+import { diffLines } from "diff";
+import { shownValue } from "../../inspect/log/ValueLoader.ts";
+import { plainValue } from "../trace/RunTrace.ts";
 
 /** The first point at which a replayed run differs from its recording. */
 export interface Divergence {
@@ -75,4 +78,54 @@ export class ReplayStop extends Error {
   constructor() {
     super("The replay has ended.");
   }
+}
+
+/** The maximum length of compared texts. Longer texts are shown one after the other. */
+const longest = 20_000;
+
+/** Describes the first difference of a replay in some lines, with the changed lines of the values or messages. */
+export function divergenceText({
+  what,
+  nodeId,
+  branch,
+  agentPath,
+  expected,
+  actual,
+  reason,
+  messages,
+}: Divergence): string {
+  const place = [...agentPath, branch, nodeId].filter((name) => name !== undefined).join(" / ");
+  const changes =
+    messages.length === 0
+      ? changedLines(expected, actual)
+      : messages.flatMap((message) => [
+          `message ${message.index + 1}:`,
+          ...changedLines(message.expected, message.actual),
+        ]);
+  return [
+    `${what} of node ${place} differs from the recording (- recorded, + now):`,
+    ...changes,
+    ...(reason === undefined ? [] : [reason]),
+  ].join("\n");
+}
+
+function changedLines(expected: unknown, actual: unknown): readonly string[] {
+  const [before, after] = [textOf(expected), textOf(actual)];
+  if (before.length + after.length > longest) return [`- ${cut(before)}`, `+ ${cut(after)}`];
+  return diffLines(`${before}\n`, `${after}\n`).flatMap(({ value, added, removed }) => {
+    const sign = added ? "+" : removed ? "-" : " ";
+    return value
+      .replace(/\n$/, "")
+      .split("\n")
+      .map((line) => `${sign} ${line}`);
+  });
+}
+
+function cut(text: string): string {
+  return text.length <= longest / 4 ? text : `${text.slice(0, longest / 4)}… (${text.length} characters)`;
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined) return "nothing";
+  return typeof value === "string" ? value : JSON.stringify(plainValue(shownValue(value, longest)), undefined, 2);
 }

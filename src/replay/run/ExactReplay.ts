@@ -18,8 +18,7 @@ import {
   shownError,
   ReplayStop,
 } from "../results/Divergence.ts";
-import { LineReplay } from "./LineReplay.ts";
-import { allLines, LinesAtRest, ReplayedLine } from "./LinesAtRest.ts";
+import { LineReplay, allLines, LinesAtRest, ReplayedLine } from "./LineReplay.ts";
 import type { PersistenceAnswers } from "./ReplayedPersistence.ts";
 import { sameValue } from "../results/sameValue.ts";
 

@@ -10,8 +10,14 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { describeError } from "../../journal/describeError.ts";
 import type { RecordedInput, Recording, RecordedReply } from "../recording/Recording.ts";
 import { unaskedApproval } from "../results/repliedTo.ts";
-import { plainValue } from "../trace/plainValue.ts";
-import type { RunTrace, TraceCall, TraceModelRequest, TraceVisit, TraceWait } from "../trace/RunTrace.ts";
+import {
+  type RunTrace,
+  type TraceCall,
+  type TraceModelRequest,
+  type TraceVisit,
+  type TraceWait,
+  plainValue,
+} from "../trace/RunTrace.ts";
 
 type Failure = TraceModelRequest["failures"][number];
 

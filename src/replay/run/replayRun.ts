@@ -6,7 +6,7 @@ import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { logStorageOf } from "../../storage/checkpoints/CheckpointRecordLog.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import { readRecording } from "../recording/readRecording.ts";
-import { type Candidate, candidateShape, isCandidate } from "./Candidate.ts";
+import { type Candidate, candidateShape, isCandidate } from "./CounterfactualReplay.ts";
 import { readCandidateStart } from "./readCandidateStart.ts";
 import { replayCandidate } from "./replayCandidate.ts";
 import { replayRecording, type ReplayResult } from "./replayRecording.ts";

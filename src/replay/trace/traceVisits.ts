@@ -5,9 +5,16 @@ import type { CallView } from "../../inspect/view/CallView.ts";
 import type { RequestView } from "../../inspect/view/RequestView.ts";
 import type { AnswerView, VisitStep } from "../../inspect/view/StepView.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { plainValue } from "./plainValue.ts";
+import {
+  type RunTrace,
+  type TraceCall,
+  type TraceMessage,
+  type TraceModelRequest,
+  type TraceVisit,
+  type TraceWait,
+  plainValue,
+} from "./RunTrace.ts";
 import type { RunPath } from "./runPath.ts";
-import type { RunTrace, TraceCall, TraceMessage, TraceModelRequest, TraceVisit, TraceWait } from "./RunTrace.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
 

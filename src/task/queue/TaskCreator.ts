@@ -18,10 +18,10 @@ import { type RecordSource, runRecord } from "../../journal/runRecords.ts";
 import { whileBusy } from "../../journal/shape/whileBusy.ts";
 import type { NewAgent, RecordLog, OwnedLog } from "../../storage/RecordLog.ts";
 import { processOwner } from "../../storage/ReleasableLog.ts";
-import { duplicateIds, duplicateLock } from "../state/deduplicate.ts";
 import { type NewTask, newTaskSchema, type Task, type TaskWithStatus } from "../state/Task.ts";
 import { readTask, storedTask } from "./storedTask.ts";
 import { taskOrder } from "./taskOrder.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
 /** How long `create` waits if another owner holds the id but has not stored a task under it. */
 const createTimeoutMs = 5_000;
@@ -315,4 +315,35 @@ class DuplicateLocks {
     const lock = await whileBusy(open, { clock: this.#clock, timeoutMs: lockTimeoutMs }, async () => false);
     return lock as OwnedLog;
   }
+}
+
+/** The ids of the tasks that can be duplicates of a new task. */
+interface DuplicateIds {
+  /** The id of the new task. */
+  readonly taskId: string;
+  /** The ids of tasks of the windows before and after. Empty without a window. */
+  readonly nearby: readonly string[];
+}
+
+/**
+ * Returns the ids that a task with a `deduplicationId` can have. Without a window, all duplicates have one id, so no
+ * lock is needed to create the task exactly once. With a window, the id contains the number of the window, and a
+ * duplicate may have the id of the previous or the next window.
+ */
+function duplicateIds(task: NewTask, now: number, sha256: Sha256): DuplicateIds {
+  const { deduplicationWindowMs: windowMs } = task;
+  const base = baseOf(task, sha256);
+  if (windowMs === undefined) return { taskId: base, nearby: [] };
+  const window = Math.floor(now / windowMs);
+  const id = (number: number) => `${base}-${number}`;
+  return { taskId: id(window), nearby: [id(window - 1), id(window + 1)] };
+}
+
+/** Returns the id of the log that a creator owns while it looks for duplicates in several windows. */
+function duplicateLock(task: NewTask, sha256: Sha256): string {
+  return `lock-${baseOf(task, sha256)}`;
+}
+
+function baseOf({ queue = "", deduplicationId = "" }: NewTask, sha256: Sha256): string {
+  return `once-${sha256.base64url(JSON.stringify([queue, deduplicationId]))}`;
 }

@@ -18,12 +18,11 @@ import {
   assertDurable,
 } from "./TaskWorkerOptions.ts";
 import { ReportedKeys } from "./ReportedKeys.ts";
-import { isOvertaken, TaskBackoff } from "./TaskBackoff.ts";
+import { isOvertaken, TaskBackoff, type AttemptLimits, isExpired, judgeAttempts } from "./TaskBackoff.ts";
 import { Bell } from "./Bell.ts";
 import { StorageWatch } from "./StorageWatch.ts";
 import { TaskLists } from "./TaskLists.ts";
 import { ScheduleTicker } from "./ScheduleTicker.ts";
-import { type AttemptLimits, isExpired, judgeAttempts } from "./judgeAttempts.ts";
 import { runTask, stopTask } from "./runTask.ts";
 import { safely } from "./safely.ts";
 

@@ -11,8 +11,7 @@ import {
 } from "../../internal/options/optionSchemas.ts";
 import type { MergeResult } from "../merge/MergeResult.ts";
 import { mergeThreeWay } from "../merge/mergeThreeWay.ts";
-import { type ContentConflict, conflictSchema } from "./ContentConflict.ts";
-import { mergedIn, resolutionPrompt, resultProblem } from "./resolutionPrompt.ts";
+import { mergedIn, resolutionPrompt, resultProblem, type ContentConflict, conflictSchema } from "./resolutionPrompt.ts";
 
 /** The steps that can resolve a conflict, in order. */
 export type ResolutionStep = "merge" | "model" | "person";

@@ -6,7 +6,7 @@ import { nonEmptyString, objectWithMethods } from "../../internal/options/option
 import { persistence } from "../../persistence/Persistence.ts";
 import { commitMessagesAbout } from "../git/history.ts";
 import type { ConflictResolver, ResolutionOutcome } from "./ConflictResolver.ts";
-import { conflictSchema, type ContentConflict } from "./ContentConflict.ts";
+import { conflictSchema, type ContentConflict } from "./resolutionPrompt.ts";
 
 const callSchema = z.object({
   resolver: objectWithMethods<ConflictResolver>("resolve"),

@@ -1,4 +1,4 @@
-import type { Steps } from "./Steps.ts";
+import type { Steps } from "../files/Slice.ts";
 
 /** A part of a comparison. It covers lines `left` to `right` of one text and `top` to `bottom` of the other text. */
 export interface Box {
@@ -13,7 +13,7 @@ export interface Box {
 /**
  * A point on the path through a box. The flags say whether the paths before and after this point must be the shortest.
  */
-export interface SplitPoint {
+interface SplitPoint {
   readonly x: number;
   readonly y: number;
   readonly exactBefore: boolean;

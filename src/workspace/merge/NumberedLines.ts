@@ -1,5 +1,5 @@
 import type { MergeVersions } from "./MergeResult.ts";
-import type { Steps } from "./Steps.ts";
+import type { Steps } from "../files/Slice.ts";
 
 /** The lines of a text. Equal lines have equal numbers. */
 export interface NumberedLines {

@@ -1,4 +1,4 @@
-import type { Steps } from "./Steps.ts";
+import type { Steps } from "../files/Slice.ts";
 
 /** One of two compared texts. */
 export interface Comparable {

@@ -6,7 +6,7 @@ import { emptyCounts, type LineCounts } from "./comparableLines.ts";
 import { eachVersion, type MergeResult, type MergeVersions, type Span } from "./MergeResult.ts";
 import { numberLines, type NumberedVersions, textOfLines } from "./NumberedLines.ts";
 import { type MergeLabels, renderMerge } from "./renderMerge.ts";
-import { inTurns, type Steps } from "./Steps.ts";
+import { inTurns, type Steps } from "../files/Slice.ts";
 
 /** Options of {@link mergeThreeWay}. */
 export interface MergeOptions {

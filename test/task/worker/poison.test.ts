@@ -5,7 +5,7 @@ import { AIAgent, Persistence, strategy } from "agent-persistence";
 import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it, vi } from "vitest";
 import { logStorages } from "../../persistence/support/storages.ts";
-import { judgeAttempts } from "../../../src/task/worker/judgeAttempts.ts";
+import { judgeAttempts } from "../../../src/task/worker/TaskBackoff.ts";
 import { testDirectory } from "../../storage/file/support/fixture.ts";
 
 /** Two steps, of which the second ends the process at a poisonous input. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { KnownFiles } from "../../../src/workspace/capture/KnownFiles.ts";
+import { KnownFiles } from "../../../src/workspace/capture/scanFolder.ts";
 import type { ScannedFile } from "../../../src/workspace/capture/Scan.ts";
 
 const stamp = { size: 1, mtimeMs: 1, ctimeMs: 1, mode: 0, ino: 1, birthtimeMs: 1, nlink: 1 };
