@@ -4,6 +4,6 @@ export { encryptedStreams } from "./encryption/encryptedStreams.ts";
 export type { EncryptionKey, KeySource, WrappingKey } from "./storage/KeySource.ts";
 export type { PlainField } from "./encryption/log/sealedSummary.ts";
 export { reencrypt, type ReencryptedKey } from "./encryption/reencrypt.ts";
-export type { RedactedOptions, Redactor } from "./redaction/Redactor.ts";
+export type { RedactedOptions, Redactor } from "./redaction/redaction.ts";
 export { redaction, type StorageRedaction, type RedactionOptions, type Vault } from "./redaction/redaction.ts";
 export { secret } from "./redaction/secret.ts";

@@ -8,9 +8,8 @@ import { type KeySource, keySourceSchema } from "../storage/KeySource.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { shapeOfStatus } from "../storage/summaries.ts";
 import { openForMove } from "../transfer/exportAgent.ts";
-import { importAgent } from "../transfer/importAgent.ts";
+import { importAgent, receiveLog } from "../transfer/importAgent.ts";
 import { logOf } from "../transfer/logOf.ts";
-import { receiveLog } from "../transfer/receiveLog.ts";
 import { BackupFolder, type BackedUpLog } from "./BackupFolder.ts";
 import { type BackupOptions, type FailedLog, isAboutOneLog } from "./backupStorage.ts";
 

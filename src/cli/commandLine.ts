@@ -217,14 +217,14 @@ function dataCommands(program: Command, lazily: Lazily): void {
     .option("--checkpoint <checkpoint>", "the checkpoint to end with; default: all")
     .option("--gzip", "compress the file")
     .option("--move", "move the agent: it can no longer run here")
-    .action(lazily(async () => (await import("./writing/exportCommand.ts")).exportCommand));
+    .action(lazily(async () => (await import("./writing/transferCommands.ts")).exportCommand));
   withArchiveKeys(writing(program.command("import <file>")), "reads")
     .description("import an agent from a file that export wrote")
     .option("--as <agent>", "another id; the import is then a fork")
     .option("--receipt <file>", "write the receipt for move finish")
     .option("--trust-approvals", "accept the approvals in the file; default: the agent requests them again")
     .option("--max-part-bytes <n>", "the largest line or value of the file; default: 16777216", count)
-    .action(lazily(async () => (await import("./writing/importCommand.ts")).importCommand));
+    .action(lazily(async () => (await import("./writing/transferCommands.ts")).importCommand));
   withArchiveKeys(common(program.command("backup")), "writes")
     .description("copy all agents, threads and sessions into a folder")
     .argument("<folder>", "a new folder, or a folder with an earlier backup")
@@ -241,10 +241,10 @@ function dataCommands(program: Command, lazily: Lazily): void {
   writing(move.command("finish <agent>"))
     .description("the agent has arrived elsewhere")
     .argument("<receipt>", "the file that import --receipt wrote")
-    .action(lazily(async () => (await import("./writing/moveCommand.ts")).moveFinish));
+    .action(lazily(async () => (await import("./writing/transferCommands.ts")).moveFinish));
   writing(move.command("cancel <agent>"))
     .description("the agent has not arrived, and runs here again")
-    .action(lazily(async () => (await import("./writing/moveCommand.ts")).moveCancel));
+    .action(lazily(async () => (await import("./writing/transferCommands.ts")).moveCancel));
   writing(program.command("reencrypt"))
     .description("encrypt the data keys of all agents with the current key of --keys")
     .action(lazily(async () => (await import("./writing/reencryptCommand.ts")).reencryptCommand));

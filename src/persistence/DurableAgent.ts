@@ -12,14 +12,12 @@ import { readHead } from "../storage/readHead.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
 import { CheckpointNotFoundError } from "../errors/checkpointErrors.ts";
 import { newNoteSchema, noteRecord, type NewNote } from "./record/noteRecord.ts";
-import type { GivenReply } from "./waiting/givenReply.ts";
+import { type GivenReply, inAnswerTurn } from "./waiting/givenReply.ts";
 import { executionPointOf, executionPointSchema } from "./executionPoint/executionPoint.ts";
 import type { CheckpointValidation } from "../environment/CheckpointValidation.ts";
-import { messagesOf } from "../journal/messagesOf.ts";
 import { assertNewAgentId } from "../internal/options/assertAgentId.ts";
 import type { EditedCheckpoint, EditOptions } from "./edit/editCheckpoint.ts";
 import { openUnless } from "../journal/openWithRetry.ts";
-import { inAnswerTurn } from "./waiting/inAnswerTurn.ts";
 import { LiveRequests } from "./waiting/LiveRequests.ts";
 import { pendingRequests } from "./waiting/pendingRequests.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
@@ -224,10 +222,10 @@ export class DurableAgent {
     checkSchema(messagesSchema, options, "options of getMessages()");
     const { original: originals = false } = options;
     using head = originals ? undefined : await readHead(this.#setup.log, this.agentId);
-    if (head?.state?.checkpoint) return messagesOf(head.log, head.state);
+    if (head?.state?.checkpoint) return head.log.messagesOf(head.state);
     const log = await AgentLog.read(this.#setup.log, this.agentId);
     const state = log.index.latest && foldTo(log.index, log.index.latest, { originals });
-    return state ? messagesOf(log, state) : [];
+    return state ? log.messagesOf(state) : [];
   }
 
   /** Returns the latest checkpoint, or `undefined` if the agent has no checkpoint. */

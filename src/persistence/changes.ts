@@ -5,7 +5,7 @@
 export { checkpointTree } from "../checkpoint/data/checkpointTree.ts";
 export { findCheckpoint, findRollbackTarget } from "../journal/findCheckpoint.ts";
 export { editCheckpoint, editSchema } from "./edit/editCheckpoint.ts";
-export { nameCheckpoint, removeCheckpointName } from "./edit/nameCheckpoint.ts";
+export { nameCheckpoint, removeCheckpointName } from "./edit/editCheckpoint.ts";
 export { forkAgent } from "./fork/forkAgent.ts";
 export { continueFromHead } from "./executionPoint/continueFromHead.ts";
 export { setExecutionPoint } from "./executionPoint/setExecutionPoint.ts";

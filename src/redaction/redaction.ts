@@ -15,14 +15,38 @@ import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageP
 import { type PersistenceStorageProvider, providerSchema, withLog } from "../storage/PersistenceStorageProvider.ts";
 import { Telemetry } from "../telemetry/Telemetry.ts";
 import type { TelemetryFacts, TelemetryOperation, TelemetrySpan } from "../telemetry/TelemetryOperation.ts";
-import { RedactedRecordLog } from "./log/RedactedRecordLog.ts";
-import { RedactedStorage, type SecretTool } from "./log/RedactedStorage.ts";
-import type { RedactedOptions, Redactor } from "./Redactor.ts";
+import { RedactedRecordLog, RedactedStorage, type SecretTool } from "./log/RedactedRecordLog.ts";
 import { secretPaths } from "./secret.ts";
 import { SecretsOfAgents, KnownSecrets } from "./values/KnownSecrets.ts";
 import { placesAt, placesOfField, root, type RedactionRules, redactedText } from "./values/ValueWalk.ts";
 import { shownNames, shownStructures } from "./values/libraryFields.ts";
 import { StoredValueWalk } from "./values/StoredValueWalk.ts";
+import type { PersistenceEvent, PersistenceListener } from "../listeners/PersistenceEvent.ts";
+
+/** The options of `install(Persistence, …)` through which values leave a run. */
+export interface RedactedOptions {
+  readonly storage?: PersistenceStorageProvider | undefined;
+  readonly onEvent?: PersistenceListener | undefined;
+  readonly onListenerError?: ((error: unknown, event: PersistenceEvent) => void | PromiseLike<void>) | undefined;
+  readonly telemetry?: Telemetry | undefined;
+  readonly rollbackToolRegistry?: { has(toolName: string): boolean } | undefined;
+}
+
+/** Redacts values before they are stored. `redaction()` of `agent-persistence/encryption` returns a redactor. */
+export interface Redactor {
+  /**
+   * Returns the options with a redacted storage, listener and telemetry. `install` and task managers call this, and may
+   * call it again with the result.
+   *
+   * @param agent - the definition of an agent. Omitted by task managers.
+   * @throws VaultRequiredError if a redacted value is needed later, and no vault keeps it.
+   */
+  apply<Options extends RedactedOptions>(options: Options, agent?: Pick<FeaturePipeline, "tools">): Options;
+  /** Called before a tool call, so that errors, events and telemetry do not show the redacted values of the input. */
+  input(agentId: string, toolName: string, input: unknown): void;
+  /** Returns the output of a tool in the form that the run, the model and the storage get. */
+  output(toolName: string, output: unknown): unknown;
+}
 
 /** Keeps redacted values encrypted. */
 export interface Vault {

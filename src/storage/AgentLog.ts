@@ -1,3 +1,4 @@
+import type { Message } from "../checkpoint/messages/Message.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import { addValueReferences } from "../checkpoint/records/blobReferences.ts";
 import { type AgentState, emptyState } from "../checkpoint/state/AgentState.ts";
@@ -68,6 +69,11 @@ export class AgentLog {
 
   readValue(slot: StoredValue): unknown {
     return this.reader(emptyState).read(slot);
+  }
+
+  messagesOf(state: AgentState): readonly Message[] {
+    const reader = this.reader(state);
+    return state.history.map(({ message }) => reader.message(message));
   }
 
   reader(state: AgentState): ValueReader {

@@ -86,8 +86,8 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
       nodeId: point.record.node,
       version: point.version,
     }));
-    const { checkpointIn } = await import("./checkpointIn.ts");
-    return filterCheckpoints(points, filter).map(({ point }) => checkpointIn(read, point));
+    const { checkpointData } = await import("../checkpoint/data/checkpointData.ts");
+    return filterCheckpoints(points, filter).map(({ point }) => checkpointData(read, point));
   }
 
   /**
@@ -129,7 +129,7 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
     const point = whole.index.latest;
     const isAsked =
       point && filterCheckpoints([{ nodeId: point.record.node, version: point.version }], filter).length > 0;
-    return isAsked ? (await import("./checkpointIn.ts")).checkpointIn(whole, point) : undefined;
+    return isAsked ? (await import("../checkpoint/data/checkpointData.ts")).checkpointData(whole, point) : undefined;
   }
 
   /** Reads the whole log of an agent that this process owns, without its values. */

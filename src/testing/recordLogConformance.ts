@@ -2,12 +2,11 @@ import { blobTests, logSeparationTests } from "./conformance/log/blobTests.ts";
 import { appendTests, createTests } from "./conformance/log/appendTests.ts";
 import { damageTests, lostAnswerTests } from "./conformance/log/failureTests.ts";
 import type { RecordLogTest } from "./conformance/log/logTest.ts";
-import { ownershipTests, stopTests } from "./conformance/log/ownershipTests.ts";
+import { ownershipTests, stopTests, takeOverTests } from "./conformance/log/ownershipTests.ts";
 import { receiveTests } from "./conformance/log/receiveTests.ts";
 import { removalTests } from "./conformance/log/removalTests.ts";
 import { readTests, summaryTests } from "./conformance/log/summaryTests.ts";
 import { tableTests } from "./conformance/log/tableTests.ts";
-import { takeOverTests } from "./conformance/log/takeOverTests.ts";
 
 /**
  * The conformance suite for every `RecordLog`, for any test runner. Pass a function that returns a harness with an

@@ -10,12 +10,12 @@ import { statusAfter } from "../checkpoint/state/StatusState.ts";
 import { statusWithoutApprovals, type ImportedEnd, ImportedLog } from "./ImportedLog.ts";
 import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import { customSchema, numberFrom } from "../internal/options/optionSchemas.ts";
-import { assertNewAgentId } from "../internal/options/assertAgentId.ts";
+import { assertNewAgentId, assertAgentId } from "../internal/options/assertAgentId.ts";
 import { agentSummary } from "../journal/agentSummary.ts";
 import type { PersistenceStorageProvider, LogStorage } from "../storage/PersistenceStorageProvider.ts";
 import { processOwner } from "../storage/ReleasableLog.ts";
 import { readEntries } from "../storage/readEntries.ts";
-import type { LogAppend } from "../storage/RecordLog.ts";
+import type { LogAppend, AgentSummary } from "../storage/RecordLog.ts";
 import { type ReceivedArchive, withArchive } from "./ArchiveReader.ts";
 import { type ArchiveHeader, defaultMaxPartBytes } from "./format/archiveFormat.ts";
 import { forkAppend, type ForkedLog, recordsOfFork } from "./forkAppend.ts";
@@ -23,6 +23,14 @@ import { type KeySource, keySourceSchema } from "../storage/KeySource.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
 import { type MoveReceipt, receiptOf } from "./finishMove.ts";
 import { receivedLines } from "./transferredBlobs.ts";
+import type { Entry } from "../checkpoint/records/Entry.ts";
+import { time } from "../checkpoint/format/fieldTests.ts";
+import { isShapeRecord, type ShapeRecord } from "../checkpoint/format/ShapeRecord.ts";
+import type { Sha256 } from "../internal/sha256/Sha256.ts";
+import { inboxShape, newsStatus } from "../journal/inbox/InboxState.ts";
+import { shapeSummary } from "../journal/shape/ShapeDefinition.ts";
+import { decodeEntry } from "../checkpoint/format/entryCodec.ts";
+import { includesText } from "../internal/bytes.ts";
 
 /** The result of `importAgent`. */
 export interface ImportReport {
@@ -159,7 +167,7 @@ async function importedBefore({ log }: LogStorage, { agentId, move }: ArchiveHea
   return isImported ? index.checkpoints.size : undefined;
 }
 
-export function refusalOf(error: unknown): unknown {
+function refusalOf(error: unknown): unknown {
   if (error instanceof CorruptLogError && error.file === "received lines")
     return new InvalidArchiveError(error.found, { cause: error });
   return error instanceof UnreadableValueError ? new InvalidArchiveError(error.message, { cause: error }) : error;
@@ -214,11 +222,98 @@ function movedUnderAnotherId(agentId: string): InvalidInputError {
   return new InvalidInputError("options of importAgent()", [{ path: "agentId", expected }]);
 }
 
-export function assertIdOf({ agentId }: ArchiveHeader, assertValid: (agentId: string) => void): void {
+function assertIdOf({ agentId }: ArchiveHeader, assertValid: (agentId: string) => void): void {
   try {
     assertValid(agentId);
   } catch (cause) {
     if (!AgentPersistenceError.isInstance(cause)) throw cause;
     throw new InvalidArchiveError("it has no valid agent id", { cause });
   }
+}
+
+const summaryMark = new TextEncoder().encode('"summary":{');
+
+const receivedShapes = ["thread", "session", "inbox"];
+
+type ReceiveLogOptions = Pick<ImportOptions, "maxPartBytes" | "keys">;
+
+/**
+ * Stores the log of a thread, a session or an inbox from an archive of `exportLog`. The new owner adds one append
+ * without records.
+ *
+ * @throws InvalidArchiveError, AlreadyExistsError (`agent_exists`), AgentBusyError
+ * @throws KeyMissingError, AuthenticationFailedError
+ */
+export async function receiveLog(
+  target: TransferStorage<"receive">,
+  stream: AsyncIterable<Uint8Array>,
+  options: ReceiveLogOptions,
+): Promise<void> {
+  await withArchive(target, stream, options, (archive) => receiveFrom(target, archive));
+}
+
+async function receiveFrom(
+  target: TransferStorage<"receive">,
+  { header, reader, sha256 }: ReceivedArchive,
+): Promise<void> {
+  const { agentId, generation, position, shape = "agent" } = header;
+  if (!receivedShapes.includes(shape) || !agentId.startsWith(`${shape}:`))
+    throw new InvalidArchiveError("it contains no thread, session or inbox");
+  assertIdOf(header, assertAgentId);
+  const summary = storedSummary(agentId, shape, sha256);
+  const last = (end: { readonly generation: number; readonly position: number }): LogAppend => {
+    if (end.position !== position) throw new InvalidArchiveError("its last line does not have the stated position");
+    return { id: `${end.generation}-${end.position + 1}`, records: [], summary: summary.latest() };
+  };
+  const appends = receivedLines(reader.parts(), target, agentId, {
+    addLine: (line) => summary.addLine(line),
+    addBlob: () => {},
+  });
+  try {
+    const owned = await target.log.receive(agentId, processOwner(), { appends, generation }, last);
+    await owned.release();
+  } catch (error) {
+    throw refusalOf(error);
+  }
+}
+
+/**
+ * Makes the summary of a log from its creation and the time of its last summary. Other fields of that summary could be
+ * forged. The lines of a memory storage have no summaries.
+ */
+function storedSummary(logId: string, shape: string, sha256: Sha256) {
+  let isBegun = false;
+  let createdAt: number | undefined;
+  let updatedAt: number | undefined;
+  return {
+    addLine(line: Uint8Array): void {
+      if (isBegun && !includesText(line, summaryMark)) return;
+      const decoded = decodeEntry(line, sha256);
+      if (!decoded.ok) return;
+      if (!isBegun) createdAt = creationTime(shape, decoded.entry);
+      isBegun = true;
+      updatedAt = timeIn(decoded.summary) ?? updatedAt;
+    },
+    /**
+     * Returns the summary of the log. An inbox counts as changed, so that a worker looks at it.
+     *
+     * @throws InvalidArchiveError without a shape
+     */
+    latest(): AgentSummary {
+      if (createdAt === undefined) throw new InvalidArchiveError("its log does not begin with its shape");
+      const id = logId.slice(shape.length + 1);
+      const summary = shapeSummary({ name: shape }, id, createdAt, updatedAt ?? systemClock.now());
+      return shape === inboxShape.name ? { ...summary, status: newsStatus } : summary;
+    },
+  };
+}
+
+function creationTime(name: string, { records }: Entry): number | undefined {
+  const found = records.find((record) => isShapeRecord(record) && record.shape === name) as ShapeRecord | undefined;
+  return time(found?.at) ? found?.at : undefined;
+}
+
+function timeIn(summary: unknown): number | undefined {
+  const found = Date.parse(String((summary as Partial<AgentSummary> | undefined)?.updatedAt));
+  return Number.isNaN(found) ? undefined : found;
 }

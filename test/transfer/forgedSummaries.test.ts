@@ -5,7 +5,7 @@ import { LogPersistenceStorageProvider, TableRecordLog } from "agent-persistence
 import { describe, expect, it } from "vitest";
 import { encodeEntry } from "../../src/checkpoint/format/entryCodec.ts";
 import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
-import { receiveLog } from "../../src/transfer/receiveLog.ts";
+import { receiveLog } from "../../src/transfer/importAgent.ts";
 import { collect, testDirectory } from "../storage/file/support/fixture.ts";
 import { MemoryTable } from "../storage/table/MemoryTable.ts";
 import { archiveWith } from "./forgedArchives.ts";

@@ -12,17 +12,20 @@ import { linePath } from "./linePath.ts";
 import { RequestedCalls, checkpointToolCall } from "./RequestedCalls.ts";
 import { isOpenAt, laneAt, type NestedLine } from "../lines/Lines.ts";
 
+/** A log with a checkpoint. */
+interface CheckpointLog {
+  readonly agentId: string;
+  readonly index: LogProjection;
+  readonly blobs: BlobTexts;
+  checksumOf(point: CheckpointPoint): string;
+}
+
 /**
  * Builds the data of a checkpoint. Large parts are built when they are first read. The index must contain the whole
  * lane of the checkpoint.
  */
-export function checkpointData(
-  agentId: string,
-  index: LogProjection,
-  point: CheckpointPoint,
-  checksum: string,
-  blobs: BlobTexts,
-): AgentCheckpointData {
+export function checkpointData(log: CheckpointLog, point: CheckpointPoint): AgentCheckpointData {
+  const { agentId, index, blobs } = log;
   const { record } = point;
   const reverted = index.closedBy.get(point.version);
   const opened = once(() => open(index, point, blobs));
@@ -49,7 +52,7 @@ export function checkpointData(
     move: record.move,
     ...originsOf(record),
     formatVersion,
-    checksum,
+    checksum: log.checksumOf(point),
   });
   const run = isFirstOfRun(index, point) ? index.runRecords.get(point.runId) : undefined;
   return lazily(data, {

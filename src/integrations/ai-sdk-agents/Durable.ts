@@ -11,7 +11,7 @@ import {
 } from "../hosted/HostedTool.ts";
 import { DurableModel } from "./model/DurableModel.ts";
 import type { ProviderModel } from "../ai-sdk/AiSdkLanguageModel.ts";
-import type { Redactor } from "../../redaction/Redactor.ts";
+import type { Redactor } from "../../redaction/redaction.ts";
 import type { AnyTool, ToolCode } from "../../agent/tool/Tool.ts";
 import { ModelNotAvailableError } from "../../errors/modelErrors.ts";
 import { ToolFailedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";

@@ -26,8 +26,7 @@ import { type StreamsConfig, StreamWriters } from "../../streams/write/StreamWri
 import type { HostedLoop } from "./HostedLoop.ts";
 import type { HostedTool } from "./HostedTool.ts";
 import { LiveLoop } from "./LiveLoop.ts";
-import { LoopComparison } from "./LoopComparison.ts";
-import { RecordedLoop } from "./RecordedLoop.ts";
+import { RecordedLoop, LoopComparison } from "./RecordedLoop.ts";
 import { RunRecords } from "./RunRecords.ts";
 import { ScopedValue } from "./ScopedValue.ts";
 

@@ -21,7 +21,7 @@ import { letThrough } from "./tools/letThrough.ts";
 import { type CallPlace, idempotencyKey, TaskAttempts, type TaskPlace, taskPlace } from "./tools/TaskPlace.ts";
 import { NotSupportedError } from "../../errors/storageErrors.ts";
 import { quoted } from "../../errors/AgentPersistenceError.ts";
-import type { RedactedStorage, SecretTool } from "../../redaction/log/RedactedStorage.ts";
+import type { RedactedStorage, SecretTool } from "../../redaction/log/RedactedRecordLog.ts";
 import { secretPaths } from "../../redaction/secret.ts";
 import type { LogStorage } from "../../storage/PersistenceStorageProvider.ts";
 

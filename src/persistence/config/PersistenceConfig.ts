@@ -11,7 +11,7 @@ import {
 import type { RollbackParticipant } from "../../journal/RollbackParticipant.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import { type Telemetry, telemetrySchema } from "../../telemetry/Telemetry.ts";
-import type { Redactor } from "../../redaction/Redactor.ts";
+import type { Redactor } from "../../redaction/redaction.ts";
 import { type OnToolCallInDoubt, onToolCallInDoubtSchema } from "../../doubt/ToolCallInDoubt.ts";
 import type { ApprovalVerifier } from "../../signedApprovals/signedApprovals.ts";
 import type { Environment } from "../../environment/EnvironmentMismatch.ts";

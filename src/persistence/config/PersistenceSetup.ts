@@ -19,7 +19,7 @@ import type { PersistenceStorageProvider, LogStorage } from "../../storage/Persi
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import { logStorageOf } from "../../storage/checkpoints/CheckpointRecordLog.ts";
 import { NoPersistenceStorageProvider } from "../../storage/none/NoPersistenceStorageProvider.ts";
-import type { Redactor } from "../../redaction/Redactor.ts";
+import type { Redactor } from "../../redaction/redaction.ts";
 import type { AgentTelemetry } from "../../telemetry/AgentTelemetry.ts";
 import type { OnToolCallInDoubt, ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";
 import type { Environment } from "../../environment/EnvironmentMismatch.ts";

@@ -4,7 +4,7 @@ import { linePath } from "../../checkpoint/data/linePath.ts";
 import { historyRecords, storageRecords } from "../../checkpoint/format/ValueWriter.ts";
 import { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
-import { linesAt } from "../../checkpoint/moment/linesAt.ts";
+import { linesAt, findPoint } from "../../checkpoint/moment/linesAt.ts";
 import type { LineChange } from "../../checkpoint/moment/beginLine.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
@@ -15,7 +15,7 @@ import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { UnknownNodeError } from "../../errors/strategyErrors.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import type { AgentLog } from "../../storage/AgentLog.ts";
+import { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { assertCheckpointFits } from "../record/checkpointRecord.ts";
 import { changedStructure } from "../record/strategyRecord.ts";
@@ -23,7 +23,6 @@ import { finishRollback } from "../rollback/rollBack.ts";
 import { giveBackEvents } from "../waiting/journalReceipt.ts";
 import { stateAt } from "../../checkpoint/state/foldTo.ts";
 import { findCheckpoint } from "../../journal/findCheckpoint.ts";
-import { messagesOf } from "../../journal/messagesOf.ts";
 import { rootOf, restartLines, branchRun } from "../executionPoint/continueFromHead.ts";
 import { checkedMessages, executionPointOf } from "../executionPoint/executionPoint.ts";
 import { quoted } from "../../errors/AgentPersistenceError.ts";
@@ -33,6 +32,8 @@ import type { Node } from "../../agent/strategy/Strategy.ts";
 import { functionSchema, kindOf } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/checkSchema.ts";
 import { nodeReferenceSchema } from "../record/CreateCheckpointOptions.ts";
+import { AlreadyExistsError, NotSupportedError } from "../../errors/storageErrors.ts";
+import { idProblem } from "../record/checkNewCheckpoint.ts";
 
 interface Edit extends Pick<EditOptions, "by" | "reason"> {
   readonly setup: PersistenceSetup;
@@ -95,7 +96,7 @@ async function editOf(
   const reader = log.reader(state);
   const stored = reader.read(target.record.input);
   const next = await nextOf(own.graph, log, target, { options, stored });
-  const messages = messageHistory && checkedMessages(messageHistory(Object.freeze(messagesOf(log, state))));
+  const messages = messageHistory && checkedMessages(messageHistory(Object.freeze(log.messagesOf(state))));
   const values = new TypedStorage(new Map([...state.storage].map(([key, slot]) => [key, reader.read(slot)])));
   await options.storage?.(values);
   const storage = values.takeChanges();
@@ -200,3 +201,53 @@ export const editSchema: z.ZodType = strictOptions(() => ({
   messageHistory: functionSchema().optional(),
   storage: functionSchema().optional(),
 }));
+
+/** Names a checkpoint. Writes no record if the checkpoint already has the name. Durable when the promise resolves. */
+export async function nameCheckpoint(
+  setup: PersistenceSetup,
+  agentId: string,
+  { checkpointId, name }: { readonly checkpointId: string; readonly name: string },
+): Promise<void> {
+  const problem = idProblem(name, "name");
+  if (problem) throw new InvalidInputError("name of a checkpoint", [problem]);
+  await using journal = await openNamed(setup, agentId, "nameCheckpoint()");
+  const { version } = await findNear(setup, journal, checkpointId);
+  if (journal.named.has(name))
+    throw new AlreadyExistsError(
+      "checkpoint_exists",
+      agentId,
+      name,
+      "a checkpoint was made with this id. Choose another name",
+    );
+  if (journal.names.versionOf(name) !== version) await journal.store([{ kind: "name", name, version }]);
+}
+
+export async function removeCheckpointName(setup: PersistenceSetup, agentId: string, name: string): Promise<void> {
+  await using journal = await openNamed(setup, agentId, "removeCheckpointName()");
+  const { names } = journal;
+  if (names.versionOf(name) === undefined) {
+    const given = [...names.entries()].map(([each]) => each);
+    throw new CheckpointNotFoundError(agentId, name, given, "name");
+  }
+  await journal.store([{ kind: "name", name }]);
+}
+
+async function openNamed(setup: PersistenceSetup, agentId: string, operation: string): Promise<Journal> {
+  if (setup.log.capabilities.keeps === "checkpoints") throw new NotSupportedError(operation, "a log of records");
+  return setup.openJournal(agentId);
+}
+
+/**
+ * Searches for a checkpoint first in the records that are already read, then from the newest snapshot on, then in the
+ * whole log.
+ */
+async function findNear(
+  { log }: PersistenceSetup,
+  { agentId, head }: Journal,
+  checkpointId: string,
+): Promise<CheckpointPoint> {
+  const known = head && findPoint(head.log.index, checkpointId);
+  if (known) return known;
+  const isThere = ({ index }: AgentLog) => findPoint(index, checkpointId) !== undefined;
+  return findCheckpoint(await AgentLog.readRecent(log, agentId, isThere, () => false), checkpointId);
+}

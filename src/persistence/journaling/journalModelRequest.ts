@@ -8,7 +8,7 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { discardReplay } from "../replay/Replay.ts";
 import type { AskedDigest } from "../../agent/model/RequestDigest.ts";
-import { describeError } from "../../journal/describeError.ts";
+import { describeError } from "../../checkpoint/records/runRecords.ts";
 
 type Next = (event: ModelRequestEvent) => Promise<PromptAnswer>;
 

@@ -13,7 +13,7 @@ import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import type { IntentRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import { RequestNotOpenError } from "../../errors/requestErrors.ts";
 import { NotSerializableError } from "../../errors/storedDataErrors.ts";
-import { shownOf } from "../../journal/describeError.ts";
+import { shownOf } from "../../checkpoint/records/runRecords.ts";
 import { ToolFailedError, ToolNotStartedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 import { frozenCopy, countParts, frozenCopyInTurns } from "../../internal/frozenCopy.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";

@@ -10,7 +10,7 @@ import {
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
-import { checkpointIn } from "../../storage/checkpointIn.ts";
+import { checkpointData } from "../../checkpoint/data/checkpointData.ts";
 import type { LogEnd } from "../../storage/RecordLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { CheckpointValidation, ValidationCheck } from "../../environment/CheckpointValidation.ts";
@@ -195,7 +195,7 @@ async function openLinesIn(
     const point = index.latestOf(open);
     if (!point || !within.has(index.lines.nestedLine(open)?.place.parent ?? 0)) return [];
     within.add(open);
-    return [checkpointIn(read, point)];
+    return [checkpointData(read, point)];
   });
 }
 
@@ -208,7 +208,7 @@ async function readFound(
 ): Promise<AgentCheckpointData | undefined> {
   const read = await AgentLog.read(log, agentId, options);
   const point = findPoint(read.index, checkpointId);
-  return point && checkpointIn(read, point);
+  return point && checkpointData(read, point);
 }
 
 async function readBefore(

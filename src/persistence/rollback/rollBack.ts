@@ -39,7 +39,6 @@ import {
 import { placesLeft, placesRejoined } from "../../checkpoint/lines/lineage.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { findCheckpoint, findRollbackGoal } from "../../journal/findCheckpoint.ts";
-import { messagesOf } from "../../journal/messagesOf.ts";
 
 export interface RollBackOptions extends Rollback {
   /** The status of the agent after a rollback from outside. If omitted, the run continues. */
@@ -316,5 +315,5 @@ export function historyOnly(
     stayedReverted: [],
     participants: [],
   });
-  return { messages: messagesOf(log, stateAt(log.index, target)), report };
+  return { messages: log.messagesOf(stateAt(log.index, target)), report };
 }

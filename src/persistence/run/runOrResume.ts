@@ -10,7 +10,7 @@ import { StatusChangedError, UnfinishedRunError } from "../../errors/runErrors.t
 import { StrategyChangedError } from "../../errors/strategyErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { randomId } from "../../internal/randomId.ts";
-import { describeError } from "../../journal/describeError.ts";
+import { describeError } from "../../checkpoint/records/runRecords.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { changedFiles } from "../../journal/notesAround.ts";
 import { runRecord } from "../../journal/runRecords.ts";

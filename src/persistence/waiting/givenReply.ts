@@ -11,6 +11,7 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { type ReplyEnd, answerSubject } from "./askedRecords.ts";
+import type { RecordLog } from "../../storage/RecordLog.ts";
 
 export type GivenReply =
   | {
@@ -77,4 +78,24 @@ export function assertAnswersFit(
 /** Returns the schema of the node if this process made the request, otherwise the stored schema. */
 function schemaOf(setup: PersistenceSetup, agentId: string, { requestId, schema }: PendingRequest): z.core.$ZodType {
   return setup.askedSchemas.of(agentId, requestId) ?? fromJSONSchema(schema as Parameters<typeof fromJSONSchema>[0]);
+}
+
+const endsByLog = new WeakMap<RecordLog, Map<string, Promise<unknown>>>();
+
+/** Gives answers to an agent one after another, so that they do not compete for the log. */
+export async function inAnswerTurn<Result>(
+  log: RecordLog,
+  agentId: string,
+  answer: () => Promise<Result>,
+): Promise<Result> {
+  const ends = endsByLog.get(log) ?? new Map<string, Promise<unknown>>();
+  endsByLog.set(log, ends);
+  const turn = (ends.get(agentId) ?? Promise.resolve()).then(answer);
+  const end = turn.catch(() => undefined);
+  ends.set(agentId, end);
+  try {
+    return await turn;
+  } finally {
+    if (ends.get(agentId) === end) ends.delete(agentId);
+  }
 }

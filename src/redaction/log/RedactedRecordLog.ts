@@ -23,6 +23,10 @@ import { AppendRedactor, type RedactedAppend } from "./AppendRedactor.ts";
 import { RedactedBlobs } from "./RedactedBlobs.ts";
 import { startOfTokens, tokenOf, hasTokensOf, restoredValue } from "./redactedToken.ts";
 import { withoutMark, withoutSecrets } from "./vaultMark.ts";
+import type { z } from "zod";
+import { encryptedStreams } from "../../encryption/encryptedStreams.ts";
+import { LogPersistenceStorageProvider } from "../../storage/LogPersistenceStorageProvider.ts";
+import type { StreamStore } from "../../streams/store/StreamStore.ts";
 
 interface RedactedRecordLogOptions {
   readonly keys: DataKeys;
@@ -244,5 +248,30 @@ class RedactedOwnedLog extends KeyedOwnedLog {
       this.failed = { error };
       throw error;
     }
+  }
+}
+
+/** A tool of any runtime. */
+export interface SecretTool {
+  readonly name: string;
+  readonly inputSchema: z.core.$ZodType;
+}
+
+export class RedactedStorage extends LogPersistenceStorageProvider {
+  /** Redacts the fields that `secret()` marks in the schemas of tools. */
+  readonly redactInputsOf: (tools: readonly SecretTool[]) => void;
+
+  constructor(
+    log: RecordLog,
+    options: NonNullable<ConstructorParameters<typeof LogPersistenceStorageProvider>[1]>,
+    redactInputsOf: (tools: readonly SecretTool[]) => void,
+  ) {
+    super(log, options);
+    this.redactInputsOf = redactInputsOf;
+  }
+
+  /** Encrypts the chunks of responses as a whole, because a secret can be split between two chunks. */
+  encryptedStreams(store: StreamStore): StreamStore {
+    return encryptedStreams(store, this);
   }
 }

@@ -1,7 +1,7 @@
 import type { RunState } from "../../agent/state/RunState.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { RecordedChange, RecordedCheckpoint } from "../recording/Recording.ts";
-import { sameValue } from "./sameValue.ts";
+import { sameValue } from "./Divergence.ts";
 
 type History = RunState["history"];
 

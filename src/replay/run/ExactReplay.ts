@@ -17,10 +17,10 @@ import {
   shownCall,
   shownError,
   ReplayStop,
+  sameValue,
 } from "../results/Divergence.ts";
 import { LineReplay, allLines, LinesAtRest, ReplayedLine } from "./LineReplay.ts";
 import type { PersistenceAnswers } from "./ReplayedPersistence.ts";
-import { sameValue } from "../results/sameValue.ts";
 
 type Place = Pick<NextStep, "nodeId" | "input">;
 

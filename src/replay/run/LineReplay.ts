@@ -17,10 +17,9 @@ import type {
   RecordedSettings,
   RecordedState,
 } from "../recording/Recording.ts";
-import type { FoundDifference } from "../results/Divergence.ts";
+import { type FoundDifference, sameValue } from "../results/Divergence.ts";
 import { LineRecords } from "../results/LineRecords.ts";
 import { ReplayedHistory } from "../results/ReplayedHistory.ts";
-import { sameValue } from "../results/sameValue.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 
 interface Hold {

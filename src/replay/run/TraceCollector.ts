@@ -7,7 +7,7 @@ import { ToolFailedError, ToolOutcomeUnknownError } from "../../errors/toolCallE
 import { shownValue } from "../../inspect/log/ValueLoader.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { describeError } from "../../journal/describeError.ts";
+import { describeError } from "../../checkpoint/records/runRecords.ts";
 import type { RecordedInput, Recording, RecordedReply } from "../recording/Recording.ts";
 import { unaskedApproval } from "../results/repliedTo.ts";
 import {

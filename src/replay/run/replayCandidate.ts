@@ -9,7 +9,7 @@ import { definitionOf, ReplayDefinitions } from "./replayDefinition.ts";
 import { ReplayedPersistence } from "./ReplayedPersistence.ts";
 import { type ReplayResult, freshStart } from "./replayRecording.ts";
 import { allResults, type RecordedResults, ResultPool } from "../results/ResultPool.ts";
-import { sameValue } from "../results/sameValue.ts";
+import { sameValue } from "../results/Divergence.ts";
 import { TraceCollector } from "./TraceCollector.ts";
 
 /** A recorded run, and the point at which its replay starts. */

@@ -7,10 +7,9 @@ import { answerKey, failureKey } from "../../checkpoint/records/Visit.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RecordedFailure, RecordedResponse, RecordedToolCall } from "../recording/Recording.ts";
 import type { ExactReplay } from "./ExactReplay.ts";
-import { messageDifferences, shownCall } from "../results/Divergence.ts";
+import { messageDifferences, shownCall, sameValue } from "../results/Divergence.ts";
 import { replayedOutput } from "../../agent/tool/recordedCall.ts";
 import type { ReplayDefinitions } from "./replayDefinition.ts";
-import { sameValue } from "../results/sameValue.ts";
 
 const unknown =
   "The log has no response to this request. The recorded code did not make it, or it failed and the node caught the failure.";

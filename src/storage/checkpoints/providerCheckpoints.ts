@@ -1,3 +1,4 @@
+import { AgentLog } from "../AgentLog.ts";
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { decodeCheckpoint, encodeCheckpoint } from "../../checkpoint/data/checkpointCodec.ts";
 import { checkpointData } from "../../checkpoint/data/checkpointData.ts";
@@ -42,11 +43,12 @@ export async function readProviderCheckpoints(
     entries.push(entry);
   }
   const generations = stored.map(({ checkpointId }) => Number(/^(\d{1,15})-\d+$/.exec(checkpointId)?.[1] ?? 0));
+  const log = new AgentLog(agentId, index, new Map());
   return {
     entries,
     index,
     generation: Math.max(0, ...generations) + 1,
-    dataOf: (point) => encodeCheckpoint(checkpointData(agentId, index, point, "", new Map())),
+    dataOf: (point) => encodeCheckpoint(checkpointData(log, point)),
   };
 }
 
@@ -55,5 +57,5 @@ export async function latestOnMainLine(
   ...[provider, agentId, sha256]: Parameters<typeof readProviderCheckpoints>
 ): Promise<AgentCheckpointData | undefined> {
   const { index } = await readProviderCheckpoints(provider, agentId, sha256);
-  return index.latest && checkpointData(agentId, index, index.latest, "", new Map());
+  return index.latest && checkpointData(new AgentLog(agentId, index, new Map()), index.latest);
 }

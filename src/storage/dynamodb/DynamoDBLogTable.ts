@@ -18,7 +18,7 @@ import type {
   TableSighting,
 } from "../table/LogTable.ts";
 import { AgentHeads } from "./slots/AgentHeads.ts";
-import { type DynamoDBBackend, OwnedAgent } from "./OwnedAgent.ts";
+import { type DynamoDBBackend, OwnedAgent, sweepDropped } from "./OwnedAgent.ts";
 import { DynamoDBBlobs } from "./DynamoDBBlobs.ts";
 import { type DynamoDBClient, DynamoDBConnection, dynamoDBFailure } from "./items/DynamoDBConnection.ts";
 import { listTableAgents } from "./lists/listTableAgents.ts";
@@ -26,9 +26,8 @@ import { ListEntries } from "./lists/ListEntries.ts";
 import { SlotChain, type LastSlot, stateAttributes } from "./slots/SlotState.ts";
 import { SlotReader } from "./slots/SlotReader.ts";
 import { Summaries } from "./lists/Summaries.ts";
-import { sweepDropped } from "./sweepDropped.ts";
 
-export interface DynamoDBLogTableOptions {
+interface DynamoDBLogTableOptions {
   readonly client: DynamoDBClient;
   readonly tableName: string;
   readonly clock: Clock;

@@ -1,6 +1,16 @@
 import type { TableAppend, TableGap, TablePublication } from "../table/LogTable.ts";
 import { type FoundItem, type DynamoDBConnection, partKeys, putParts } from "./items/DynamoDBConnection.ts";
-import { type ItemKey, stagedKey, stagedPosition, stagedUpTo, slotKey } from "./items/itemKeys.ts";
+import {
+  type ItemKey,
+  stagedKey,
+  stagedPosition,
+  stagedUpTo,
+  slotKey,
+  blobRange,
+  type KeyRange,
+  partsUpTo,
+  slotRange,
+} from "./items/itemKeys.ts";
 import type { Pictures } from "./lists/Picture.ts";
 import { appendParts, takenParts, type SlotReader } from "./slots/SlotReader.ts";
 import {
@@ -11,9 +21,9 @@ import {
   type SlotState,
   type SlotChain,
 } from "./slots/SlotState.ts";
-import { removeAll, removeSlots, sweepDropped } from "./sweepDropped.ts";
 import type { AgentHeads } from "./slots/AgentHeads.ts";
 import type { Summaries } from "./lists/Summaries.ts";
+import { removeBlob } from "./DynamoDBBlobs.ts";
 
 export interface DynamoDBBackend {
   readonly connection: DynamoDBConnection;
@@ -193,4 +203,56 @@ export class OwnedAgent {
   #isOwner(): Promise<boolean> {
     return this.#backend.heads.isOwned(this.#agentId, this.#generation);
   }
+}
+
+interface Dropped {
+  readonly agentId: string;
+  readonly generation: number;
+  readonly slot: number;
+  /** When the remaining items expire, in seconds since 1970. `undefined` if the items are kept. */
+  readonly expires?: number | undefined;
+}
+
+/** Removes the items of a dropped agent, but not of later generations and slots. Safe to run concurrently. */
+export async function sweepDropped(
+  { connection, summaries }: { readonly connection: DynamoDBConnection; readonly summaries: Summaries },
+  { agentId, generation, slot, expires }: Dropped,
+): Promise<void> {
+  await summaries.remove(agentId, generation, expires);
+  if (slot > 0) await removeSlots(connection, agentId, slotRange(agentId, 1, slot), expires);
+  for await (const page of connection.pages(blobRange(agentId), { only: ["gen", "parts", "id"] }))
+    for (const item of page) await removeBlob(connection, agentId, item, generation);
+  for (const range of [stagedUpTo(agentId, generation), partsUpTo(agentId, generation)])
+    await removeAll(connection, range);
+}
+
+/**
+ * Removes appends. Keeps claims, because an earlier owner could write to an empty slot. For the same reason, keeps the
+ * item of an owner's first append, but removes the bytes in it.
+ */
+async function removeSlots(
+  connection: DynamoDBConnection,
+  agentId: string,
+  range: KeyRange,
+  expires?: number,
+): Promise<void> {
+  for await (const page of connection.pages(range, { only: ["gen", "claim", "first", "parts"] })) {
+    const keys: ItemKey[] = [];
+    for (const item of page) {
+      if (item["gen"] !== undefined) keys.push(...partKeys(appendParts(agentId, item), item));
+      if (item["claim"] === undefined && item["first"] === undefined) keys.push(item);
+      else if (item["claim"] === undefined || expires !== undefined) await empty(connection, item, expires);
+    }
+    await connection.deleteAll(keys);
+  }
+}
+
+async function removeAll(connection: DynamoDBConnection, range: KeyRange): Promise<void> {
+  for await (const page of connection.pages(range, { only: [] })) await connection.deleteAll(page);
+}
+
+async function empty(connection: DynamoDBConnection, item: FoundItem, expires: number | undefined): Promise<void> {
+  const change = `${expires === undefined ? "" : "SET #expires = :expires "}REMOVE #bytes, #parts`;
+  const values = expires === undefined ? {} : { values: { ":expires": expires } };
+  await connection.update(item, change, { if: "attribute_exists(#pk)", ...values });
 }

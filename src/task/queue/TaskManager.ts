@@ -1,7 +1,7 @@
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { type StatusState, statusRecords } from "../../checkpoint/state/StatusState.ts";
-import type { StatusRecord } from "../../checkpoint/records/runRecords.ts";
+import { type StatusRecord, describeError } from "../../checkpoint/records/runRecords.ts";
 import type { WaitingFor, TaskStatus, StateData } from "../../checkpoint/status/TaskStatus.ts";
 import { StatusChangedError } from "../../errors/runErrors.ts";
 import { AgentCopiedError, AgentMovedError } from "../../errors/agentErrors.ts";
@@ -14,7 +14,6 @@ import { custodyError } from "../../journal/assertCustody.ts";
 import { changedFiles } from "../../journal/notesAround.ts";
 import { endRecords, type RunEnd } from "../../journal/runRecords.ts";
 import { stopAndOpen } from "../../journal/openWithRetry.ts";
-import { describeError } from "../../journal/describeError.ts";
 import { hasStateData, isResumable } from "../state/transitionTask.ts";
 import { compareText, listSummaries } from "../../storage/summaries.ts";
 import type { AgentSummary, LogWatch, RecordLog } from "../../storage/RecordLog.ts";

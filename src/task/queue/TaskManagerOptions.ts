@@ -14,7 +14,7 @@ import { queueName } from "../state/Task.ts";
 import { isSummaryOrder } from "../../journal/agentSummary.ts";
 import type { ListenerErrorHandler, PersistenceListener } from "../../listeners/PersistenceEvent.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
-import type { Redactor } from "../../redaction/Redactor.ts";
+import type { Redactor } from "../../redaction/redaction.ts";
 import { type Telemetry, telemetrySchema } from "../../telemetry/Telemetry.ts";
 
 /** Options of `TaskManager`. */

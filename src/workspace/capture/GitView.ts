@@ -6,9 +6,8 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { foldersAbove } from "../files/relativePath.ts";
 import { submodule, indexEntries } from "../git/gitChanges.ts";
 import { type GitFolders, gitFoldersOf } from "../git/GitFolders.ts";
-import { GitRepository } from "../git/GitRepository.ts";
+import { GitRepository, excludesFile, isOn, userSettings } from "../git/GitRepository.ts";
 import { commitOf, currentBranch } from "../git/history.ts";
-import { excludesFile, isOn, userSettings } from "../git/userSettings.ts";
 import { type GitHead, type GitState, gitStateOf } from "./GitState.ts";
 
 export interface GitView {

@@ -1,9 +1,10 @@
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { tmpdir, homedir } from "node:os";
 import { join } from "node:path";
 import { assertOwnFolders, assertOwnRef, type GitFolders, gitFoldersOf } from "./GitFolders.ts";
 import { type GitProgram, gitProgram, type GitAnswer, type GitCall, runGit } from "./runGit.ts";
 import { checkedId } from "./refName.ts";
+import { GitError } from "../../errors/workspaceErrors.ts";
 
 interface ObjectOptions {
   /** Exit codes that are not errors. Defaults to 0. */
@@ -229,4 +230,66 @@ async function copyWithTime(from: string, to: string): Promise<boolean> {
 
 function ignoreMissing(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+}
+
+/**
+ * Returns the settings of a repository and its user. The first and the last part of a key are in lower case.
+ *
+ * @throws GitError
+ */
+export async function userSettings(repository: GitRepository): Promise<ReadonlyMap<string, string>> {
+  const { output } = await repository.userSettings();
+  const fields = output.toString().split("\0");
+  const settings = new Map<string, string>();
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    // Settings of this library have the scope of the command line.
+    if (fields[at] === "command") continue;
+    const [key, value] = settingIn(fields[at + 1] ?? "");
+    settings.set(key, value);
+  }
+  return settings;
+}
+
+/** Parses a setting in the format of `git config --list -z`. A setting without a value is `true`. */
+export function settingIn(text: string): readonly [key: string, value: string] {
+  const end = text.indexOf("\n");
+  return end < 0 ? [text, "true"] : [text.slice(0, end), text.slice(end + 1)];
+}
+
+/** @param fallback the value of a missing setting */
+export function isOn(settings: ReadonlyMap<string, string>, key: string, fallback: boolean): boolean {
+  const value = settings.get(key);
+  return value === undefined ? fallback : !["false", "no", "off", "0", ""].includes(value.toLowerCase());
+}
+
+export function excludesFile(settings: ReadonlyMap<string, string>): string {
+  const file = settings.get("core.excludesfile");
+  if (file !== undefined) return file.startsWith("~/") ? join(homedir(), file.slice(2)) : file;
+  return join(process.env["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "git", "ignore");
+}
+
+const operations = new Map([
+  ["MERGE_HEAD", "a merge"],
+  ["CHERRY_PICK_HEAD", "a cherry-pick"],
+  ["REVERT_HEAD", "a revert"],
+  // Exists between the commits of a multi-commit operation.
+  ["sequencer", "a cherry-pick or revert"],
+  ["rebase-merge", "a rebase"],
+  ["rebase-apply", "a rebase"],
+]);
+
+/** Returns the operation in progress, such as "a merge", or `undefined`. */
+export async function operationInProgress(repository: GitRepository): Promise<string | undefined> {
+  for (const [name, operation] of operations)
+    if ((await stat(repository.gitPath(name)).catch(() => undefined)) !== undefined) return operation;
+  const environment = { GIT_INDEX_FILE: await repository.copyOfIndex() };
+  const { output } = await repository.objects(["ls-files", "--unmerged", "-z"], { environment });
+  return output.length > 0 ? "a merge" : undefined;
+}
+
+/** @param command the intended command, for the message @throws GitError */
+export async function assertNothingInProgress(repository: GitRepository, command: string): Promise<void> {
+  const operation = await operationInProgress(repository);
+  if (operation === undefined) return;
+  throw new GitError(command, `${operation} is in progress here; finish or abort it first`);
 }

@@ -7,9 +7,8 @@ import { abortSignalSchema, nonEmptyString } from "../../internal/options/option
 import { foldersAbove, relativePath } from "../files/relativePath.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { entriesOf, submodule, updateIndex, type IndexEntry, indexEntries } from "./gitChanges.ts";
-import { GitRepository } from "./GitRepository.ts";
+import { GitRepository, assertNothingInProgress } from "./GitRepository.ts";
 import { IndexLock } from "./IndexLock.ts";
-import { assertNothingInProgress } from "./operations.ts";
 import { commitOf, currentBranch, isAncestor } from "./history.ts";
 import { checkedId } from "./refName.ts";
 

@@ -3,9 +3,8 @@ import { join } from "node:path";
 import { together } from "../../internal/together.ts";
 import { GitError } from "../../errors/workspaceErrors.ts";
 import { lacksObjects } from "./history.ts";
-import { GitRepository } from "./GitRepository.ts";
+import { GitRepository, excludesFile, userSettings, settingIn } from "./GitRepository.ts";
 import { indexEntries, submodule } from "./gitChanges.ts";
-import { excludesFile, userSettings, settingIn } from "./userSettings.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 
 const known: readonly string[] = ["none", "untracked", "dirty", "all"] satisfies readonly IgnoredChanges[];

@@ -5,10 +5,9 @@ import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { foldersAbove } from "../files/relativePath.ts";
 import { type GitChange, gitChanges, entryAfter, type TreeEntry, type IndexEntry, indexEntries } from "./gitChanges.ts";
 import { type GitCommitResult, moveRef, withChanges } from "./commitFiles.ts";
-import { GitRepository } from "./GitRepository.ts";
+import { GitRepository, assertNothingInProgress } from "./GitRepository.ts";
 import { commitOf, currentBranch, workTreeOf } from "./history.ts";
 import { IndexLock } from "./IndexLock.ts";
-import { assertNothingInProgress } from "./operations.ts";
 import { branchSchema, checkedId, commitIdSchema, parentIdSchema } from "./refName.ts";
 
 const revertSchema = z.object({

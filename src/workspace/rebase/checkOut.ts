@@ -12,9 +12,8 @@ import { type FileReplacement, filesAtOnce, type WorkspaceFiles } from "../files
 import { contentsOf, inGroups, largestBlob, sizesOf, blobId } from "../git/blobs.ts";
 import { type GitChange, gitChanges, entryAfter } from "../git/gitChanges.ts";
 import { moveHead } from "../git/commitFiles.ts";
-import type { GitRepository } from "../git/GitRepository.ts";
+import { type GitRepository, isOn, userSettings } from "../git/GitRepository.ts";
 import type { IndexLock } from "../git/IndexLock.ts";
-import { isOn, userSettings } from "../git/userSettings.ts";
 
 /** A work tree and the lock of its index. */
 export interface CheckOutTarget {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { AgentLog } from "../../../src/storage/AgentLog.ts";
 import { checkpointData } from "../../../src/checkpoint/data/checkpointData.ts";
 import type { AgentRecord } from "../../../src/checkpoint/records/AgentRecord.ts";
 import type { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
@@ -26,7 +27,7 @@ const forked = () =>
 const branchesOf = (index: LogProjection, version: number) => {
   const point = index.checkpoints.get(version);
   if (!point) throw new TypeError(`There is no checkpoint ${version}.`);
-  return checkpointData("a", index, point, "", new Map()).branches?.map(({ path, nodeId, status }) => [
+  return checkpointData(new AgentLog("a", index, new Map()), point).branches?.map(({ path, nodeId, status }) => [
     path,
     nodeId,
     status,

@@ -1,6 +1,7 @@
 import type { Entry } from "agent-persistence/storage";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { AgentLog } from "../../../src/storage/AgentLog.ts";
 import { checkpointData } from "../../../src/checkpoint/data/checkpointData.ts";
 import type { RestatedEntry } from "../../../src/checkpoint/records/AgentRecord.ts";
 import type { LaneRecord } from "../../../src/checkpoint/records/lineRecords.ts";
@@ -48,7 +49,7 @@ function readAt(index: LogProjection, version: number): unknown {
     toolCalls: _calls,
     runInput: _input,
     ...rest
-  } = checkpointData("a", index, point, "", new Map());
+  } = checkpointData(new AgentLog("a", index, new Map()), point);
   return rest;
 }
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { AgentLog } from "../../../src/storage/AgentLog.ts";
 import { checkpointData } from "../../../src/checkpoint/data/checkpointData.ts";
 import { linePath } from "../../../src/checkpoint/data/linePath.ts";
 import { validateRecord } from "../../../src/checkpoint/format/validateRecord.ts";
@@ -63,7 +64,7 @@ function readAt(index: LogProjection, version: number): unknown {
     toolCalls: _calls,
     runInput: _input,
     ...rest
-  } = checkpointData("a", index, point, "", new Map());
+  } = checkpointData(new AgentLog("a", index, new Map()), point);
   return rest;
 }
 

@@ -2,8 +2,7 @@ import type { AgentInputItem } from "@openai/agents-core";
 import { expect, test } from "vitest";
 import { InMemoryPersistenceStorageProvider } from "../../../src/index.ts";
 import type { Entry } from "../../../src/storage.ts";
-import { SessionState } from "../../../src/integrations/openai-agents/session/SessionState.ts";
-import type { SessionRecord } from "../../../src/integrations/openai-agents/session/sessionRecords.ts";
+import { SessionState, type SessionRecord } from "../../../src/integrations/openai-agents/session/SessionState.ts";
 import { SessionStore } from "../../../src/integrations/openai-agents/session/SessionStore.ts";
 
 const says = (content: string): AgentInputItem => ({ role: "user", content });

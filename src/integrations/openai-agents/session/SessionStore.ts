@@ -10,15 +10,18 @@ import { logIdOf, type ShapeDefinition } from "../../../journal/shape/ShapeDefin
 import type { ShapedLog } from "../../../journal/shape/ShapedLog.ts";
 import type { LogStorage } from "../../../storage/PersistenceStorageProvider.ts";
 import { type Telemetry, traced } from "../../../telemetry/Telemetry.ts";
-import { mutationRecords, recordsOf, type SessionChange, SessionState } from "./SessionState.ts";
 import {
+  mutationRecords,
+  recordsOf,
+  type SessionChange,
+  SessionState,
   type CallId,
   type NumberRange,
   type SessionRecord,
   numbersIn,
   rangesOf,
   type SessionItem,
-} from "./sessionRecords.ts";
+} from "./SessionState.ts";
 
 type SessionLog = ShapedLog<SessionRecord, SessionState>;
 

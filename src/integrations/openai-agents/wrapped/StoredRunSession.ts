@@ -10,8 +10,7 @@ import {
   RequestUsage,
 } from "@openai/agents-core";
 import { hostedTool } from "../../hosted/HostedTool.ts";
-import type { SessionChange } from "../session/SessionState.ts";
-import type { CallId } from "../session/sessionRecords.ts";
+import type { SessionChange, CallId } from "../session/SessionState.ts";
 import { type ReadItems, type SessionStore, storeOf } from "../session/SessionStore.ts";
 import { type DurableRun, currentCall } from "./DurableRun.ts";
 import { isSameValue } from "../../../checkpoint/values/isSameValue.ts";
