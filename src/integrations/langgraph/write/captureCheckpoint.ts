@@ -34,7 +34,7 @@ interface CapturedField {
   readonly json: Json;
 }
 
-const ownFields: ReadonlySet<string> = new Set([
+const ownCheckpointFields: ReadonlySet<string> = new Set([
   "v",
   "id",
   "ts",
@@ -60,7 +60,7 @@ export function captureCheckpoint(
     isWhole || Object.hasOwn(newVersions, channel) || !Object.hasOwn(checkpoint.channel_versions, channel);
   const channels = Object.entries(checkpoint.channel_values);
   const changed = channels.filter(([channel, value]) => isNew(channel) && value !== undefined);
-  const more = Object.entries(checkpoint).filter(([field]) => !ownFields.has(field));
+  const more = Object.entries(checkpoint).filter(([field]) => !ownCheckpointFields.has(field));
   return {
     id: checkpoint.id,
     ts: checkpoint.ts,
