@@ -103,7 +103,7 @@ export type { RunPersistence } from "./persistence/RunPersistence.ts";
 export type { MigrationCheck } from "./persistence/migration/checkMigrations.ts";
 export type { MigratedLine, Migration } from "./persistence/versions/Migrations.ts";
 export type { PersistenceConfig } from "./persistence/config/PersistenceConfig.ts";
-export type { RetentionPolicy } from "./persistence/config/PersistenceConfig.ts";
+export type { RetentionPolicy } from "./persistence/config/RetentionPolicy.ts";
 export type { OlderContent, Summarizer, TrimmingPolicy } from "./persistence/config/PersistenceConfig.ts";
 export type { OnToolCallInDoubt, ToolCallInDoubt, ToolCallSettlement } from "./doubt/ToolCallInDoubt.ts";
 export type { Environment, EnvironmentAnswer } from "./environment/EnvironmentMismatch.ts";

@@ -31,10 +31,9 @@ import {
   type ConfiguredParticipant,
   type PersistenceConfig,
   persistenceConfigSchema,
-  fullRetention,
-  type FullRetentionPolicy,
   type TrimmingPolicy,
 } from "./PersistenceConfig.ts";
+import { fullRetention, type FullRetentionPolicy } from "./RetentionPolicy.ts";
 import { type Code, codeOf } from "../versions/CodeStructure.ts";
 import { Migrations } from "../versions/Migrations.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";

@@ -12,7 +12,7 @@ import type { BlobTexts } from "../../checkpoint/state/ValueReader.ts";
 import { estimateBytes } from "../../checkpoint/values/estimateBytes.ts";
 import { Pace } from "../../internal/nextTurn.ts";
 import { firstOfRun } from "../../journal/findCheckpoint.ts";
-import type { FullRetentionPolicy } from "../config/PersistenceConfig.ts";
+import type { FullRetentionPolicy } from "../config/RetentionPolicy.ts";
 import { awayStatuses } from "../../journal/assertCustody.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
 

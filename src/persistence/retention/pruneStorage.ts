@@ -13,7 +13,7 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 import { listSummaries } from "../../storage/summaries.ts";
 import { assertSoundLog, readPaced } from "../../storage/readEntries.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { fullRetention, type RetentionPolicy, retentionPolicySchema } from "../config/PersistenceConfig.ts";
+import { fullRetention, type RetentionPolicy, retentionPolicySchema } from "../config/RetentionPolicy.ts";
 import { isFull, makingRoom } from "./makingRoom.ts";
 import { planPruning, type PrunedAgent, type PruningOptions, type PruningPlan, mayBeDue } from "./planPruning.ts";
 import { z } from "zod";

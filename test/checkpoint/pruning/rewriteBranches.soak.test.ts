@@ -7,7 +7,7 @@ import { joinedBranches } from "../../../src/checkpoint/state/BranchChanges.ts";
 import { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import { LayeredMap } from "../../../src/internal/LayeredMap.ts";
 import { Pace } from "../../../src/internal/nextTurn.ts";
-import { fullRetention } from "../../../src/persistence/config/PersistenceConfig.ts";
+import { fullRetention } from "../../../src/persistence/config/RetentionPolicy.ts";
 import { retainableAgent, planRetention } from "../../../src/persistence/retention/planPruning.ts";
 import { branch, checkpoint, lane, run, subAgent } from "../support/projection.ts";
 

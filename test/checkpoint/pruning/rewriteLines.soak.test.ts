@@ -18,7 +18,7 @@ import { ValueReader } from "../../../src/checkpoint/state/ValueReader.ts";
 import { Pace } from "../../../src/internal/nextTurn.ts";
 import { loggedCalls } from "../../../src/journal/loggedCalls.ts";
 import { planRollback } from "../../../src/journal/planRollback.ts";
-import { fullRetention } from "../../../src/persistence/config/PersistenceConfig.ts";
+import { fullRetention } from "../../../src/persistence/config/RetentionPolicy.ts";
 import { retainableAgent, planRetention } from "../../../src/persistence/retention/planPruning.ts";
 import { GrownLog, type Step } from "../support/GrownLog.ts";
 import { cases } from "../../soak/cases.ts";

@@ -6,7 +6,7 @@ import {
   defaultRetention,
   fullRetention,
   type RetentionPolicy,
-} from "../../../src/persistence/config/PersistenceConfig.ts";
+} from "../../../src/persistence/config/RetentionPolicy.ts";
 
 const day = 24 * 60 * 60 * 1000;
 const versions = (count: number) => Array.from({ length: count }, (_, at) => ({ version: at + 1, exempt: false }));
