@@ -1,5 +1,5 @@
 import type { NestedLine } from "../lines/Lines.ts";
-import { lanesOfLine } from "../lines/linesTo.ts";
+import { lanesOfLine } from "../lines/lineage.ts";
 import { HistoryFold, type StoredMessage } from "../messages/LinkedHistory.ts";
 import {
   type DecisionRecord,
