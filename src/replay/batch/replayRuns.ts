@@ -6,7 +6,7 @@ import { abortSignalSchema, integerFrom, numberFrom } from "../../internal/optio
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import type { ReplayResult } from "../run/replayRecording.ts";
-import { candidateShape } from "../run/Candidate.ts";
+import { candidateShape } from "../run/CounterfactualReplay.ts";
 import { replayedAgentSchema, replayRun, type ReplayRunOptions } from "../run/replayRun.ts";
 import type { RunTrace } from "../trace/RunTrace.ts";
 
