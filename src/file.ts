@@ -1,5 +1,5 @@
-export { FilePersistenceStorageProvider } from "./storage/file/FileRecordLog.ts";
-export type { FileProviderOptions } from "./storage/file/FileRecordLog.ts";
+export { FilePersistenceStorageProvider } from "./storage/file/FilePersistenceStorageProvider.ts";
+export type { FileProviderOptions } from "./storage/file/FilePersistenceStorageProvider.ts";
 export { FileBlobStore, type FileBlobStoreOptions } from "./storage/file/FileBlobStore.ts";
 export { FileRecordLog, type FileRecordLogOptions } from "./storage/file/FileRecordLog.ts";
 export type { FileSystem } from "./nodejs/FileSystem.ts";

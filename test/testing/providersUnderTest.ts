@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { FilePersistenceStorageProvider } from "../../src/file.ts";
 import { LogPersistenceStorageProvider } from "../../src/storage/LogPersistenceStorageProvider.ts";
-import { MemoryRecordLog, InMemoryPersistenceStorageProvider } from "../../src/storage/memory/MemoryRecordLog.ts";
+import { InMemoryPersistenceStorageProvider } from "../../src/storage/memory/InMemoryPersistenceStorageProvider.ts";
+import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
 import type { ProviderHarness } from "../../src/testing/conformance/provider/providerTest.ts";
 import { testDirectory } from "../storage/file/support/fixture.ts";
 import { TextProvider } from "./TextProvider.ts";

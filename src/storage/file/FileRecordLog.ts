@@ -39,11 +39,6 @@ import { salvageAgent, type SalvageReport, type SalvageSide } from "./salvageAge
 import { listAgents } from "./listAgents.ts";
 import { dirname, join, resolve } from "node:path";
 import type { z } from "zod";
-import {
-  LogPersistenceStorageProvider,
-  logProviderShape,
-  type LogProviderOptions,
-} from "../LogPersistenceStorageProvider.ts";
 
 /** Options of a file storage. Some exist only for tests. */
 export interface FileRecordLogOptions {
@@ -66,7 +61,7 @@ export interface FileRecordLogOptions {
   readonly sha256?: Sha256 | undefined;
 }
 
-const fileRecordLogShape: Readonly<Record<keyof FileRecordLogOptions, z.ZodType>> = {
+export const fileRecordLogShape: Readonly<Record<keyof FileRecordLogOptions, z.ZodType>> = {
   ...leaseOptions,
   directory: nonEmptyString.optional(),
   reserveBytes: numberFrom(0).optional(),
@@ -275,29 +270,4 @@ function absentLog(agentId: string): OwnedLog {
   const end = async () => {};
   const { signal: lost } = new AbortController();
   return { position: 0, generation: 0, lost, append: () => Promise.reject(error), prune: end, drop: end, release: end };
-}
-
-/** Options of {@link FilePersistenceStorageProvider}. */
-export interface FileProviderOptions extends FileRecordLogOptions, Omit<LogProviderOptions, "sha256"> {}
-
-const providerOptionsSchema = strictOptions(() => ({ ...fileRecordLogShape, ...logProviderShape }));
-
-/**
- * Stores agents in a local directory. A resolved save survives crashes and power loss. Several processes may share the
- * directory. Created files and directories are readable only by the current user.
- *
- * @throws InvalidInputError if an option is unknown or invalid.
- *
- * @example
- * ```ts
- * const storage = new FilePersistenceStorageProvider({ directory: "./agents" });
- * const agent = new AIAgent({ promptExecutor, llmModel }).install(Persistence, { storage });
- * ```
- */
-export class FilePersistenceStorageProvider extends LogPersistenceStorageProvider {
-  constructor(options: FileProviderOptions = {}) {
-    checkSchema(providerOptionsSchema, options, "options of the file storage");
-    const { inlineThresholdBytes, compressThresholdBytes, sha256 = nodeSha256, ...log } = options;
-    super(new FileRecordLog({ ...log, sha256 }), { inlineThresholdBytes, compressThresholdBytes, sha256 });
-  }
 }

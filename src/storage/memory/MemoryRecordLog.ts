@@ -26,7 +26,6 @@ import { ProcessLog, ReleasableLog } from "../ReleasableLog.ts";
 import { MemoryAgentLog } from "./MemoryAgentLog.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { compareSummaries, isAmong, isSelected } from "../summaries.ts";
-import { LogPersistenceStorageProvider } from "../LogPersistenceStorageProvider.ts";
 
 const optionsSchema = strictOptions(() => ({ sha256: sha256Schema.optional() }));
 
@@ -319,20 +318,4 @@ function countFirst(listed: readonly Listed[], passes: (item: Listed) => boolean
     else high = middle;
   }
   return low;
-}
-
-/**
- * Stores agents in the memory of this process, for unit tests and temporary agents. Values are encoded like in durable
- * storages, so values that cannot be stored are also rejected here.
- *
- * @example
- * ```ts
- * const storage = new InMemoryPersistenceStorageProvider();
- * const agent = new AIAgent({ promptExecutor, llmModel }).install(Persistence, { storage });
- * ```
- */
-export class InMemoryPersistenceStorageProvider extends LogPersistenceStorageProvider {
-  constructor() {
-    super(new MemoryRecordLog());
-  }
 }
