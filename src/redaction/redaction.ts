@@ -52,7 +52,7 @@ export interface Redactor {
 export interface Vault {
   /** The keys that encrypt the data key of each agent, as of `encrypted()`. */
   readonly keys: KeySource;
-  /** The storage of the encrypted data keys. Defaults to the redacted storage. */
+  /** The storage of the encrypted data keys. Required for an encrypted storage. Defaults to the redacted storage. */
   readonly keyStorage?: PersistenceStorageProvider | undefined;
 }
 

@@ -3,6 +3,7 @@ import { prunedGapsOf } from "../../checkpoint/records/Entry.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { AuthenticationFailedError } from "../../errors/encryptionErrors.ts";
 import { systemClock } from "../../internal/Clock.ts";
+import { NotSupportedError } from "../../errors/storageErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { whileBusy } from "../../journal/shape/whileBusy.ts";
 import type { AgentSummary, LogOwner, OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
@@ -66,7 +67,11 @@ export class KeyLog {
   readonly #log: RecordLog;
   readonly #sha256: () => Promise<Sha256>;
 
+  /** @throws NotSupportedError if the log is encrypted or redacted itself. */
   constructor(log: RecordLog, sha256: () => Promise<Sha256>) {
+    const { archiveKeys, redacted } = log.capabilities;
+    if (archiveKeys || redacted)
+      throw new NotSupportedError("A data key", "a `keyStorage` without encryption and redaction");
     this.#log = log;
     this.#sha256 = sha256;
   }
