@@ -298,6 +298,21 @@ describe("a key management service", () => {
     expect(await outcomeOf(storage(), "a")).toEqual(["one", "two"]);
   });
 
+  it.each([
+    ["is denied", () => Promise.reject(new Error("denied")), "storage_failed"],
+    ["returns no key", async () => undefined, "authentication_failed"],
+    ["returns another key", async () => new Uint8Array(32), "authentication_failed"],
+  ])("keeps the earlier form of a data key if unwrap() of the new key %s", async (_name, unwrap, code) => {
+    const stored = new InMemoryPersistenceStorageProvider();
+    await store(encrypted(stored, { keys: testKeys("first") }), "a", "one");
+    const service = { wrap: async (bytes: Uint8Array) => bytes.slice(), unwrap };
+    const first = testKeys("first");
+    const get: typeof first.get = (keyId) => (keyId === "kms" ? service : first.get(keyId));
+    const [result] = await collect(reencrypt(encrypted(stored, { keys: { current: "kms", get } })));
+    expect([result?.changed, result?.error?.code]).toEqual([false, code]);
+    expect(await outcomeOf(encrypted(stored, { keys: first }), "a")).toEqual(["one"]);
+  });
+
   it("refuses a wrapped key without hiding the other agents", async () => {
     const refused = new Set<string>();
     const service = {

@@ -133,7 +133,8 @@ export class DataKeys {
 
   /**
    * Reads the key of an agent again, because another process may have destroyed or replaced it. If the current key of
-   * the source did not encrypt this key, encrypts it with the current key.
+   * the source did not encrypt this key, encrypts it with the current key. The earlier form stays if the current key
+   * cannot decrypt the new form.
    *
    * @returns whether the key was encrypted again.
    * @throws KeyMissingError
@@ -142,7 +143,7 @@ export class DataKeys {
     this.#known.delete(agentId);
     const found = await this.#find(agentId);
     if (!found || found.stored.keyId === this.source.current) return false;
-    await this.#log.replace(found.stored, async () => this.#wrapped(found.stored, await this.#unwrapped(found.stored)));
+    await this.#log.replace(found.stored, () => this.#wrappedAgain(found.stored));
     this.#known.delete(agentId);
     return true;
   }
@@ -203,6 +204,14 @@ export class DataKeys {
     return this.#wrapped({ kind: "data_key", agentId, id: randomId(), forkOf }, bytes);
   }
 
+  async #wrappedAgain(stored: StoredKey): Promise<StoredKey> {
+    const bytes = await this.#unwrapped(stored);
+    const wrapped = await this.#wrapped(stored, bytes.slice());
+    const found = await this.#unwrapped(wrapped);
+    if (found.every((byte, at) => byte === bytes[at])) return wrapped;
+    throw notEncryptedBy(wrapped);
+  }
+
   async #wrapped(
     { kind, agentId, id, forkOf }: Pick<StoredKey, "kind" | "agentId" | "id" | "forkOf">,
     bytes: Uint8Array,
@@ -211,13 +220,18 @@ export class DataKeys {
     return { kind, agentId, id, ...wrapped, ...(forkOf && { forkOf }) };
   }
 
-  async #unwrapped({ agentId, id, keyId, wrapped, forkOf }: StoredKey): Promise<Uint8Array> {
+  async #unwrapped(stored: StoredKey): Promise<Uint8Array> {
+    const { agentId, id, keyId, wrapped, forkOf } = stored;
     const context = contextOf(agentId, id, forkOf);
     const bytes = await unwrapKey(this.source, { keyId, wrapped }, { agentId, context });
     if (bytes) return bytes;
-    const found = `the key ${quoted(keyId)} of the key source did not encrypt its data key`;
-    throw new AuthenticationFailedError(agentId, undefined, found);
+    throw notEncryptedBy(stored);
   }
+}
+
+function notEncryptedBy({ agentId, keyId }: StoredKey): AuthenticationFailedError {
+  const found = `the key ${quoted(keyId)} of the key source did not encrypt its data key`;
+  return new AuthenticationFailedError(agentId, undefined, found);
 }
 
 /** Binds a data key to its agent. */
