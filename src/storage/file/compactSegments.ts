@@ -94,8 +94,13 @@ export async function dropSegments(
   const claim = newClaim(backend, folder.agentId, taken.claim.generation + 1, taken.claim.nonce);
   const blobs = (await disk.readdir(folder.blobs)) ?? [];
   const segment = await publishReplacement(backend, folder, claim, droppedSegment(claim, end, sha256));
-  for (const name of blobs) await disk.unlink(join(folder.blobs, name));
-  const isEarlier = isOfEarlierOwner(claim.generation + 1);
-  for (const path of [folder.owners, folder.temporary]) await removeFiles(disk, path, isEarlier);
+  try {
+    for (const name of blobs) await disk.unlink(join(folder.blobs, name));
+    const isEarlier = isOfEarlierOwner(claim.generation + 1);
+    for (const path of [folder.owners, folder.temporary]) await removeFiles(disk, path, isEarlier);
+  } catch (error) {
+    await segment.close().catch(() => {});
+    throw error;
+  }
   return { segment, claim, end: { position: end.position, checksum: "" } };
 }

@@ -125,7 +125,7 @@ describe("a file system that fails", () => {
   });
 
   it.each(["drop", "prune"] as const)(
-    "during %s at any call leaves the log complete or in the intended state",
+    "during %s at any call leaves no open file, and the log complete or in the intended state",
     async (operation) => {
       for (let call = 1; ; call += every(4, 1)) {
         const directory = await testDirectory();
@@ -144,6 +144,7 @@ describe("a file system that fails", () => {
         expect(outcome === undefined || outcome instanceof StorageError).toBe(true);
         const done = fileSystem.calls.length < before + call;
         await owned.release();
+        expect([call, fileSystem.open]).toEqual([call, 0]);
         fileSystem.heal();
         const positions = (await collect(log.read("a"))).map(({ position }) => position);
         const allowed = { drop: [[], [1, 2, 3]], prune: [[1, 3, 4]] }[operation];
