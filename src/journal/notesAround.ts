@@ -6,7 +6,7 @@ import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import type { NoteRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { RollbackGoal } from "./planRollback.ts";
 import type { Note } from "./RollbackParticipant.ts";
-import { fileChangesIn, fileNoteKey, summarizeFileChanges } from "../checkpoint/data/FileChange.ts";
+import { type FileChange, fileChangesIn, fileNoteKey, summarizeFileChanges } from "../checkpoint/data/FileChange.ts";
 import { foldTo } from "../checkpoint/state/foldTo.ts";
 
 /** Returns the notes of a key in the history of a checkpoint that are not reverted, oldest first. */
@@ -29,7 +29,11 @@ export function notesToRedo(index: LogProjection, { target, base }: RollbackGoal
 }
 
 /** Returns the notes of a key in the run of a checkpoint, on all lanes, oldest first. Reverted notes are omitted. */
-export function notesOfRun(index: LogProjection, { runId }: CheckpointPoint, key: string): readonly NoteRecord[] {
+export function notesOfRun(
+  index: LogProjection,
+  { runId }: Pick<CheckpointPoint, "runId">,
+  key: string,
+): readonly NoteRecord[] {
   return notesWhere(index, key, (lane) => index.lanes.get(lane)?.runId === runId);
 }
 
@@ -49,41 +53,37 @@ function notesWhere(
   return found.map(({ record }) => record);
 }
 
-/**
- * Returns the paths of files that a run changed and that were not reverted, each once, sorted.
- *
- * @param after The position after which the log contains only this run. Earlier entries are not read. 0 reads the whole
- * log.
- */
-export async function changedFiles(
-  log: RecordLog,
-  agentId: string,
-  runId: string,
-  after: number,
-): Promise<readonly string[]> {
-  const stored = await AgentLog.read(
-    log,
-    agentId,
-    { after },
-    (record) => "key" in record && record.key === fileNoteKey,
-  );
-  const { lanes } = stored.index;
-  const changes = notesWhere(stored.index, fileNoteKey, (lane) => after > 0 || lanes.get(lane)?.runId === runId);
-  const { modified, created, deleted } = summarizeFileChanges(
-    changes.flatMap(({ value }) => fileChangesIn(stored.readValue(value))),
-  );
-  return [...modified, ...created, ...deleted].map(({ path }) => path).toSorted();
+/** Returns the paths of files that a run changed and that were not reverted, each once, sorted. */
+export async function changedFiles(log: RecordLog, agentId: string, runId: string): Promise<readonly string[]> {
+  const stored = await readLastRun(log, agentId, fileNoteKey);
+  const notes = notesOfRun(stored.index, { runId }, fileNoteKey);
+  const changes = summarizeFileChanges(notes.flatMap(({ value }) => fileChangesIn(stored.readValue(value))));
+  const paths = Object.values(changes).flatMap((files: readonly FileChange[]) => files.map(({ path }) => path));
+  return paths.toSorted();
 }
 
 /** Returns the noted values of a key in the history of the head, oldest first. Takes no ownership. */
 export async function notedValues(log: RecordLog, agentId: string, key: string): Promise<readonly unknown[]> {
-  const stored = await AgentLog.readRecent(log, agentId, reachesRun, (record) => "key" in record && record.key === key);
+  const stored = await readLastRun(log, agentId, key);
   const notes = foldTo(stored.index)?.notes ?? [];
   return notes.filter((note) => note.key === key).map(({ value }) => stored.readValue(value));
 }
 
+/**
+ * Reads the last run with its notes of a key, or with all notes. Starts at the newest snapshot if the run started after
+ * this snapshot.
+ */
+export function readLastRun(log: RecordLog, agentId: string, key?: string): Promise<AgentLog> {
+  return AgentLog.readRecent(
+    log,
+    agentId,
+    reachesRun,
+    (record) => record.kind === "note" && (!key || record.key === key),
+  );
+}
+
 /** Returns whether a log has the history of the head since its run started. */
-export function reachesRun({ index }: AgentLog): boolean {
+function reachesRun({ index }: AgentLog): boolean {
   const { base, lanes, lines, merged } = index;
   if (merged.length > 0 || !foldTo(index)) return false;
   if (base?.first && !base.state.checkpoint?.record.move) return true;

@@ -1,13 +1,13 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import type { NoteRecord } from "../../checkpoint/records/AgentRecord.ts";
-import { noteOf, notesOfRun, reachesRun } from "../../journal/notesAround.ts";
+import { noteOf, notesOfRun, readLastRun } from "../../journal/notesAround.ts";
 import type { CheckpointPoint } from "../../checkpoint/records/lineRecords.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { ChangedFile, Comparison, RollbackParticipant } from "../../journal/RollbackParticipant.ts";
-import { AgentLog } from "../../storage/AgentLog.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { EnvironmentMismatch } from "../../environment/EnvironmentMismatch.ts";
 
@@ -28,7 +28,7 @@ export async function compareChangedFiles(
   compared: readonly string[],
 ): Promise<ChangedFiles> {
   if (setup.log.capabilities.keeps === "checkpoints") return none;
-  const log = await readLastRun(setup, agentId);
+  const log = await readLastRun(setup.log, agentId);
   const { latest, rollback } = log.index;
   if (!latest) return none;
   const notes = notesByKey(log.index, latest, setup);
@@ -79,9 +79,4 @@ function notCompared(reason: string): Comparison {
 function mismatchOf({ path, expected, found }: ChangedFile): EnvironmentMismatch {
   if (found === undefined) return { kind: "file_deleted", path };
   return { kind: "file_modified_externally", path, ...(expected !== undefined && { expected }), found };
-}
-
-/** Reads the last run with its notes. Starts at the newest snapshot if the run started after this snapshot. */
-function readLastRun({ log }: PersistenceSetup, agentId: string): Promise<AgentLog> {
-  return AgentLog.readRecent(log, agentId, reachesRun, ({ kind }) => kind === "note");
 }

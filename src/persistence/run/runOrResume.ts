@@ -286,20 +286,18 @@ const resultsSchema: z.ZodType = z.array(z.unknown());
 function completionData(
   { participants, log }: PersistenceSetup,
   journal: Journal,
-  { run: { run: runId }, recording }: RunRecorder,
+  { run: { run: runId } }: RunRecorder,
   verify: ((output: unknown) => readonly unknown[] | PromiseLike<readonly unknown[]>) | undefined,
 ): ((output: unknown) => Promise<CompletionData>) | undefined {
   const changesFiles = participants.some(({ key }) => key === fileNoteKey);
   if (!verify && !changesFiles) return undefined;
   const { writer, agentId } = journal;
-  // For a resumed run, include changes that earlier owners noted.
-  const after = recording ? 0 : journal.position;
   return async (output) => {
     const results = verify && (checkSchema(resultsSchema, await verify(output), "verification") as readonly unknown[]);
     await journal.durable();
     // A rollback can have continued an earlier run.
     const { run = runId } = journal.statusState.run ?? {};
-    const files = changesFiles ? await changedFiles(log, agentId, run, run === runId ? after : 0) : [];
+    const files = changesFiles ? await changedFiles(log, agentId, run) : [];
     return {
       ...(results && { verification: results.map((result) => writer.value(result, "a verification result")) }),
       ...(files.length > 0 && { files: writer.value(files, "the files that the run changed") }),

@@ -256,7 +256,7 @@ export class TaskManager {
     checkSchema(taskManagerSchemas.complete, end, "end of a task");
     return this.#move(taskId, "completed", undefined, async (journal) => {
       const { writer, statusState } = journal;
-      const files = await changedFiles(this.#logs.log, taskId, statusState.run?.run ?? "", 0);
+      const files = await changedFiles(this.#logs.log, taskId, statusState.run?.run ?? "");
       const ended = withoutUndefined({
         status: "completed",
         input: writer.value(end.output, "the output of the task"),

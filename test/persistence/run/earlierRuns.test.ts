@@ -1,10 +1,12 @@
 import { type AgentContext, persistence, strategy, tool } from "agent-persistence";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { asking, idOf } from "../support/asking.ts";
 import { CountedFiles } from "../support/CountedFiles.ts";
 import { durableAgent } from "../support/durableAgent.ts";
 import { forgeConversation } from "../support/forgedConversation.ts";
 import { memory } from "../support/storages.ts";
+import { recordsOf } from "../support/stored.ts";
 
 const book = tool({
   name: "book",
@@ -38,6 +40,30 @@ test("the notes of the last run are read without the records of earlier runs", a
   const { recordsRead: least } = await few.files.count(() => readNotes(few));
   const { recordsRead: most } = await many.files.count(() => readNotes(many));
   expect(most).toBeLessThan(least + 20);
+});
+
+test("the changed files of a resumed run are read without the records of earlier runs", async () => {
+  const participant = {
+    key: "files",
+    plan: async () => ({ steps: [] }),
+    apply: async () => undefined,
+    describe: () => ({ subject: "", change: "" }),
+  };
+  const changing = asking(async (path, context) => {
+    const changes = [{ path, after: { kind: "link", target: "x" } }];
+    persistence(context).note({ key: "files", value: { changes } });
+    return String(await context.requestInput({ prompt: "?", schema: z.string() }));
+  });
+  const recordsReadAfter = async (runs: number) => {
+    const { files } = await afterRuns(runs);
+    const open = () => durableAgent(changing, files.open(), { participants: [participant] });
+    const answers = { [idOf(await open().run("a.txt"))]: "yes" };
+    const { recordsRead } = await files.count(() => open().resume({ answers }));
+    const ends = (await recordsOf(files.open())).filter((record) => "files" in record);
+    expect(ends).toMatchObject([{ files: ["a.txt"] }]);
+    return recordsRead;
+  };
+  expect(await recordsReadAfter(3_000)).toBeLessThan((await recordsReadAfter(10)) + 20);
 });
 
 test("a branch of the first saved node reads the notes of earlier nodes", async () => {
