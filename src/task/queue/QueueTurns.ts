@@ -118,7 +118,7 @@ export class QueueTurns {
       return 0;
     } catch (error) {
       // Another worker counts a start. This one was possibly also counted.
-      if (!(error instanceof AgentBusyError || error instanceof OwnershipLostError)) throw error;
+      if (!isOvertaken(error)) throw error;
       return fasterMs;
     }
   }
@@ -153,10 +153,15 @@ class TaskSlots {
     try {
       return await this.#log.open(id, processOwner());
     } catch (error) {
-      if (!(error instanceof AgentBusyError)) throw error;
+      if (!isOvertaken(error)) throw error;
       return undefined;
     }
   }
+}
+
+/** Returns whether another process owns a log. */
+function isOvertaken(error: unknown): boolean {
+  return error instanceof AgentBusyError || error instanceof OwnershipLostError;
 }
 
 /** A task of a queue with a rate limit started. */

@@ -169,6 +169,24 @@ describe.each(queueStorages)("$name: limits of queues", (storage) => {
   });
 });
 
+it("a worker waits for its turn if another process takes the slot while it opens it", async () => {
+  const { log } = new InMemoryPersistenceStorageProvider();
+  let losses = 1;
+  const open: RecordLog["open"] = async (id, owner) => {
+    if (id.startsWith("slot ") && losses-- > 0) throw new OwnershipLostError(id, 1);
+    return log.open(id, owner);
+  };
+  const storage = new LogPersistenceStorageProvider(delegatingLog(log, { open }));
+  const tasks = new TaskManager({ storage });
+  await tasks.create({ taskId: "t", taskName: "t", inputRequest: "in", queue: "mail" });
+  const agents = durableAgent(
+    oneNode((input) => input),
+    storage,
+  );
+  await new TaskWorker({ tasks, agents, queues: { mail: { concurrency: 1 } } }).run();
+  expect(await tasks.get("t")).toMatchObject({ status: "completed" });
+});
+
 it("a worker remembers the turns of the last thousand priorities", async () => {
   const tasks = new TaskManager({ storage: new InMemoryPersistenceStorageProvider() });
   const task = { taskName: "t", inputRequest: "in", queue: "mail" };
