@@ -214,7 +214,13 @@ export class TaskWorker implements AsyncDisposable {
     if (!(await this.#mayBegin(task, shift))) return undefined;
     const files = await this.#reserve(task, shift);
     if (!files) return undefined;
-    const turn = await this.#takeTurn(task).catch(async (error: unknown) => {
+    const turn = await this.#takeTurn(task).catch(async (error: unknown): Promise<QueueRefusal> => {
+      // If the log that limits the queue is damaged, the other queues continue.
+      if (!(error instanceof StorageError) && isUnreadable(error)) {
+        await this.#report({ ...claimedTask(task), outcome: "interrupted", error });
+        shift.left.add(task.taskId, error, [task]);
+        return { kind: "queue_full" };
+      }
       await releaseHeld(task.taskId, files);
       throw error;
     });

@@ -129,7 +129,8 @@ export type TaskOutcome = {
   | { readonly outcome: "skipped" }
   /**
    * The run ended for a reason outside the task. The worker was stopped, or the task was paused, cancelled or taken
-   * over from outside. Or the storage failed, the log of the task is damaged, or the task needs a vault.
+   * over from outside. Or the storage failed, the log of the task or of its queue is damaged, or the task needs a
+   * vault.
    */
   | { readonly outcome: "interrupted"; readonly error: unknown }
 );

@@ -1,10 +1,11 @@
 import { type AgentContext, InMemoryPersistenceStorageProvider } from "agent-persistence";
 import { LogPersistenceStorageProvider, processOwner, type RecordLog } from "agent-persistence/storage";
-import { type NewTask, type QueueLimits, TaskManager, TaskWorker } from "agent-persistence/task";
+import { type NewTask, type QueueLimits, TaskManager, type TaskOutcome, TaskWorker } from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { OwnershipLostError } from "../../../src/errors/storageErrors.ts";
+import { CorruptLogError } from "../../../src/errors/storedDataErrors.ts";
 import { ShapedLog } from "../../../src/journal/shape/ShapedLog.ts";
 import { RateState } from "../../../src/task/queue/QueueTurns.ts";
 import { afterTasksOf, parseTaskOrder, taskOrder } from "../../../src/task/queue/taskOrder.ts";
@@ -185,6 +186,31 @@ it("a worker waits for its turn if another process takes the slot while it opens
   );
   await new TaskWorker({ tasks, agents, queues: { mail: { concurrency: 1 } } }).run();
   expect(await tasks.get("t")).toMatchObject({ status: "completed" });
+});
+
+it("a worker reports a task of a queue whose log of starts is damaged, and runs the tasks of other queues", async () => {
+  const { log } = new InMemoryPersistenceStorageProvider();
+  const read: RecordLog["read"] = (id, options) => {
+    if (id === "rate:mail") throw new CorruptLogError(id, { file: "the log" }, "its checksum is wrong");
+    return log.read(id, options);
+  };
+  const storage = new LogPersistenceStorageProvider(delegatingLog(log, { read }));
+  const tasks = new TaskManager({ storage });
+  for (const queue of ["mail", "other"])
+    await tasks.create({ taskId: queue, taskName: "t", inputRequest: "in", queue, priority: queue === "mail" ? 1 : 0 });
+  const agents = durableAgent(
+    oneNode((input) => input),
+    storage,
+  );
+  const outcomes: TaskOutcome[] = [];
+  const onOutcome = (outcome: TaskOutcome) => void outcomes.push(outcome);
+  const queues = { mail: { rateLimit: { max: 1, perMs: 1_000 } }, other: {} };
+  await new TaskWorker({ tasks, agents, queues, onOutcome }).run();
+  expect(outcomes).toMatchObject([
+    { taskId: "mail", outcome: "interrupted", error: { code: "corrupt_log" } },
+    { taskId: "other", outcome: "completed" },
+  ]);
+  expect(await tasks.get("mail")).toMatchObject({ status: "queued" });
 });
 
 it("a worker remembers the turns of the last thousand priorities", async () => {
