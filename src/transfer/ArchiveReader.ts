@@ -19,6 +19,7 @@ import { type ArchiveKeys, decryptedArchive, readingKeys } from "./format/encryp
 import { parsedJson } from "../internal/parsedJson.ts";
 import { gunzipped } from "./gzipStream.ts";
 
+const lineBreak = 10;
 const gzipMark = [0x1f, 0x8b];
 const start = new TextEncoder().encode('{"archive":');
 const partHead = /^(?:line ([1-9][0-9]{0,9})|blob ([0-9]{1,10}) (blob:\/\/[0-9a-f]{64}-[1-9][0-9]{0,14}(?:\.gz)?))$/;
@@ -78,17 +79,19 @@ export class ArchiveReader {
       const bytes = await this.#part(Number(lineBytes ?? blobBytes));
       if (reference === undefined) this.#assertFewItems(bytes);
       const part: ArchivePart = reference === undefined ? { kind: "line", bytes } : { kind: "blob", bytes, reference };
-      if ((await this.#bytes.text()) !== "") throw new InvalidArchiveError("a part does not have its stated length");
       this.#hash.add(part);
       found[part.kind === "line" ? "lines" : "blobs"]++;
       yield part;
     }
   }
 
+  /** Reads a part and the line break after it. */
   async #part(length: number): Promise<Uint8Array> {
     const most = this.#maxPartBytes;
-    if (length <= most) return this.#bytes.bytes(length);
-    throw new InvalidArchiveError(`a part has ${length} bytes, but maxPartBytes allows ${most}`);
+    if (length > most) throw new InvalidArchiveError(`a part has ${length} bytes, but maxPartBytes allows ${most}`);
+    const bytes = await this.#bytes.bytes(length + 1);
+    if (bytes[length] === lineBreak) return bytes.subarray(0, length);
+    throw new InvalidArchiveError("a part does not have its stated length");
   }
 
   /**

@@ -1,6 +1,6 @@
 import { hasSnapshot, linkOf, generationOfAppend, decodeAppend, knownLinkOf } from "../checkpoint/format/entryCodec.ts";
 import type { Entry, LogRecord } from "../checkpoint/records/Entry.ts";
-import { isRestating } from "../checkpoint/format/ShapeRecord.ts";
+import { isRestating, isShapeRecord } from "../checkpoint/format/ShapeRecord.ts";
 import { UnreadableValueError } from "../errors/storedDataErrors.ts";
 import { Pace } from "../internal/nextTurn.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
@@ -14,8 +14,8 @@ import { includesText, utf8 } from "../internal/bytes.ts";
 import { assertOfAgent } from "../storage/readEntries.ts";
 
 /** A line without these texts is not parsed. A search is fast for a text that starts with a rare character. */
-const marks = [':"custody"', ':"origin"', ':"pruned"'].map(utf8);
-const [anyTrue, restating] = [utf8(":true"), utf8('"restates":true')];
+const marksOfAgent = [':"custody"', ':"origin"', ':"pruned"'].map(utf8);
+const marksOfShape = [...marksOfAgent, utf8('"restates":true')];
 
 export type CopiedLog = Pick<RecordLog, "read"> & Required<Pick<RecordLog, "encodedAppends">>;
 
@@ -97,28 +97,29 @@ export async function surveyAnyLog(
 ): Promise<LogSurvey> {
   const pace = new Pace();
   const marked: Entry[] = [];
-  let [first, last]: readonly (Uint8Array | undefined)[] = [];
+  let first: Entry | undefined;
+  let last: Uint8Array | undefined;
   for await (const line of log.encodedAppends(logId, options)) {
-    first ??= line;
+    first ??= entryOf(line, sha256);
     await pace.after(line.length);
-    const entry = markedEntry(line, sha256);
+    const entry = isMarked(line, first) ? entryOf(line, sha256) : undefined;
     if (entry) marked.push(entry);
     if (!entry || entry.records.some(isAboutMore)) last = line;
   }
   const prunedUpTo = pruningIn(marked)?.upTo ?? restatedUpTo(marked);
-  const firstRecords = first ? (entryOf(first, sha256)?.records ?? []) : [];
+  const firstRecords = first?.records ?? [];
   return { last: last && placeOf(last, sha256), custody: custodyIn(marked), prunedUpTo, firstRecords };
+}
+
+function isMarked(line: Uint8Array, first: Entry | undefined): boolean {
+  const marks = first?.records.some(isShapeRecord) ? marksOfShape : marksOfAgent;
+  return marks.some((mark) => includesText(line, mark));
 }
 
 /** Returns the last position whose content a thread, a session or an inbox repeats later. */
 function restatedUpTo(marked: readonly Entry[]): number {
   const last = marked.findLast(({ records }) => records.some(isRestating));
   return last ? last.position - 1 : 0;
-}
-
-function markedEntry(line: Uint8Array, sha256: Sha256): Entry | undefined {
-  const mayRestate = includesText(line, anyTrue) && includesText(line, restating);
-  return mayRestate || marks.some((mark) => includesText(line, mark)) ? entryOf(line, sha256) : undefined;
 }
 
 function placeOf(line: Uint8Array, sha256: Sha256): LogSurvey["last"] {
