@@ -9,6 +9,8 @@ import { jsonText } from "../terminal/visibleText.ts";
 
 /** The maximum length of texts that are compared. */
 const longest = 50_000;
+/** The maximum number of different lines. The time for a comparison grows with its square. */
+const mostLines = 3_000;
 
 export async function diff(
   session: Session,
@@ -88,10 +90,11 @@ async function changedLines(
   after: ShownValue | undefined,
 ): Promise<readonly ChangedLine[]> {
   const [old, current] = [textOf(before), textOf(after)];
-  if (old.length + current.length > longest)
-    return [...lines("-", plain(shown(before))), ...lines("+", plain(shown(after)))];
   const { diffLines } = await import("diff");
-  return diffLines(old, current).flatMap(({ value, added, removed }) =>
+  const isLong = old.length + current.length > longest;
+  const changes = isLong ? undefined : diffLines(old, current, { maxEditLength: mostLines });
+  if (!changes) return [...lines("-", plain(shown(before))), ...lines("+", plain(shown(after)))];
+  return changes.flatMap(({ value, added, removed }) =>
     lines(added ? "+" : removed ? "-" : " ", value.replace(/\n$/, "")),
   );
 }

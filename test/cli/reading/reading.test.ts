@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { AIAgent, Persistence, persistence, tool } from "agent-persistence";
+import { AIAgent, Persistence, persistence, strategy, tool } from "agent-persistence";
 import { inspect } from "agent-persistence/inspect";
 import { crashAfter, scriptedModel } from "agent-persistence/testing";
 import textWidth from "fast-string-truncated-width";
@@ -268,6 +268,27 @@ describe("reading commands", () => {
     };
     expect(await desk.command(["ui", "order-1"], { onOut, stop: stop.signal })).toMatchObject({ code: 130 });
     expect(await pages[0]).toMatch(/^<!doctype html>/i);
+  });
+
+  it("show the differences of texts with many other lines without a long search", async () => {
+    await using desk = await Desk.open();
+    const cpuOf = async (count: number) => {
+      const graph = strategy<string, string>("texts", (g) => {
+        const [first, second] = [g.node("a", () => "a\n".repeat(count)), g.node("b", () => "b\n".repeat(count))];
+        g.edge(g.start, first);
+        g.edge(first, second);
+        g.edge(second, g.finish);
+      });
+      await new AIAgent({ promptExecutor: scriptedModel([]), llmModel: "none", strategy: graph })
+        .install(Persistence, { storage: desk.storage })
+        .run("go", { agentId: `of-${count}` });
+      const { user } = process.cpuUsage();
+      const { out } = await desk.command(["diff", `of-${count}`, "1-2", "1-3"]);
+      expect(out).toMatch(/Input\n- a[^]*\+ b/);
+      return process.cpuUsage().user - user;
+    };
+    await cpuOf(10);
+    expect(await cpuOf(12_000)).toBeLessThan(20 * (await cpuOf(1_500)));
   });
 
   it("color only on a terminal, and not with NO_COLOR or --no-color", async () => {
