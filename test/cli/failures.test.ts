@@ -5,7 +5,7 @@ import { persistence } from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import { writeNew, writeOver } from "../../src/cli/storage/commandFiles.ts";
 import { Desk, deskModule } from "./support/Desk.ts";
-import { deskOn } from "./support/desk/desk.mjs";
+import { deskOn, refusing } from "./support/desk/desk.mjs";
 import { documentOf } from "./support/TestTerminal.ts";
 
 describe("a failing command", () => {
@@ -42,6 +42,17 @@ describe("a failing command", () => {
     expect(stopped).toMatchObject({ code: 130, out: "" });
     expect(JSON.parse(stopped.err)).toMatchObject({ error: { code: "stopped" } });
     expect(documentOf(await desk.command(["show", "order-1", "--json"]))).toMatchObject({ status: "waiting" });
+  });
+
+  it("does not report a wrong call if the agent has continued before an error of the library", async () => {
+    await using desk = await Desk.open();
+    await refusing().run("go", { agentId: "a" });
+    const [request] = documentOf<{ requestId: string }[]>(await desk.command(["answer", "--json"]));
+    await desk.command(["answer", request?.requestId ?? "", "true", "--yes"]);
+    const resume = ["resume", "a", "--yes", "--json", "--agent", `${deskModule}#refusing`];
+    const failed = await desk.command(resume);
+    expect(failed).toMatchObject({ code: 1, out: "" });
+    expect(JSON.parse(failed.err)).toMatchObject({ error: { code: "invalid_input" } });
   });
 
   it("leaves no file if an export is stopped", async () => {

@@ -71,7 +71,10 @@ export function failureReport(error: unknown, { isForPrograms, isStopped }: Comm
   if (error instanceof CommanderError) return parserReport(error, isForPrograms);
   if (isStopped && error instanceof Error && error.name === "AbortError")
     return { reason: "stopped", code: "stopped", message: "The command was stopped." };
-  if (error instanceof CommandFailure) return { reason: error.reason, code: error.reason, message: error.message };
+  if (error instanceof CommandFailure) {
+    const { reason, cause, message } = error;
+    return { reason, code: AgentPersistenceError.isInstance(cause) ? cause.code : reason, message };
+  }
   if (AgentPersistenceError.isInstance(error)) {
     const hint = hints[error.code];
     const message = [error.message, ...causeOf(error), ...(hint === undefined ? [] : [hint])].join("\n");

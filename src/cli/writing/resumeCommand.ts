@@ -1,8 +1,11 @@
-import type { RunResult } from "../../index.ts";
+import type { PersistenceStorageProvider, RunResult } from "../../index.ts";
+import { inspect } from "../../inspect.ts";
 import { type AgentOptions, requireAgent } from "../session/storedAgents.ts";
 import { checkpointGiven } from "../ids/findCheckpointId.ts";
 import { findAgent } from "../ids/findLog.ts";
 import type { Session } from "../session/Session.ts";
+import { CommandFailure } from "../terminal/CommandFailure.ts";
+import { failureReport } from "../terminal/failureReport.ts";
 import { painted } from "../terminal/painted.ts";
 import { shortValue } from "../terminal/shortTexts.ts";
 import { statusOf } from "../reading/shown.ts";
@@ -21,9 +24,27 @@ export async function resume(session: Session, options: ResumeCommandOptions, gi
   const checkpointId = await checkpointGiven(storage, agentId, checkpoint);
   const where = checkpointId === undefined ? "" : `, on a branch that begins at checkpoint ${checkpointId}`;
   await session.confirm(["The agent ", painted("bold", agentId), ` will continue in this process${where}.`]);
-  const result = await agent.resume({ agentId, checkpointId, takeOver, signal: io.stopSignal() });
+  const steps = () => stepsOf(storage, agentId);
+  const before = await steps();
+  const result = await agent
+    .resume({ agentId, checkpointId, takeOver, signal: io.stopSignal() })
+    .catch(async (error: unknown) => {
+      throw (await steps()) === before ? error : failureOfRun(error);
+    });
   if (output.json) return output.document({ agentId, ...result });
   await show(session, agentId, result);
+}
+
+/** Returns the head and the counts of an agent, which change when it continues. */
+async function stepsOf(storage: PersistenceStorageProvider, agentId: string): Promise<string> {
+  const { head, counts } = (await inspect(storage).agent(agentId)) ?? {};
+  return JSON.stringify([head?.checkpointId, counts]);
+}
+
+/** The code of the agent may throw an error that would otherwise mean that nothing has changed. */
+function failureOfRun(error: unknown): unknown {
+  if (failureReport(error, { isForPrograms: true, isStopped: false }).reason !== "usage") return error;
+  return new CommandFailure("failed", (error as Error).message, { cause: error });
 }
 
 async function show({ output }: Session, agentId: string, result: RunResult<unknown>): Promise<void> {

@@ -2,3 +2,6 @@ import type { AIAgent, PersistenceStorageProvider } from "agent-persistence";
 
 /** Books a room, writes a letter, and refunds what a person approves. */
 export function deskOn(storage: PersistenceStorageProvider): AIAgent<string, string>;
+
+/** Asks a person, and then fails with an error of the library. */
+export function refusing(): AIAgent<string, string>;

@@ -1,5 +1,5 @@
 import { appendFileSync } from "node:fs";
-import { AIAgent, Persistence, RollbackToolRegistry, tool } from "agent-persistence";
+import { AIAgent, Persistence, RollbackToolRegistry, strategy, tool } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { scriptedModel } from "agent-persistence/testing";
 import { z } from "zod";
@@ -58,6 +58,21 @@ export const cutOff = () => {
   throw Object.assign(new Error("write EPIPE"), { code: "EPIPE" });
 };
 export const throwsNothing = () => Promise.reject(null);
+
+/** Asks a person, and then fails with an error of the library. */
+export const refusing = () => {
+  const graph = strategy("refusing", (g) => {
+    const ask = g.node("ask", (_input, context) => context.requestInput({ prompt: "Go on?", schema: z.boolean() }));
+    const fail = g.node("fail", (_answer, context) => context.setProgress(-1));
+    g.edge(g.start, ask);
+    g.edge(ask, fail);
+    g.edge(fail, g.finish);
+  });
+  const storage = new FilePersistenceStorageProvider({ directory: process.env["DESK_FOLDER"] });
+  return new AIAgent({ promptExecutor: scriptedModel([]), llmModel: "none", strategy: graph }).install(Persistence, {
+    storage,
+  });
+};
 
 export const notAnAgent = { name: "nobody" };
 export const bare = new AIAgent({ promptExecutor: scriptedModel([]), llmModel: "none" });
