@@ -132,7 +132,11 @@ async function copyAll(copied: CopiedStorage, { onProgress, signal, keys }: Back
   for await (const log of logsIn(copied.source, archives)) {
     signal?.throwIfAborted();
     try {
-      const outcome = await copyLog(copied, log);
+      const outcome = await copyLog(copied, log).catch((error: unknown) => {
+        // A pruning can remove values of the log during the copy.
+        if (error instanceof UnreadableValueError) return copyLog(copied, log);
+        throw error;
+      });
       if (outcome) report[outcome].push(log.logId);
     } catch (error) {
       if (!isAboutOneLog(error) && !(error instanceof NotSupportedError)) throw error;

@@ -8,7 +8,7 @@ import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { encrypted } from "agent-persistence/encryption";
 import { PersistenceSession } from "agent-persistence/openai-agents";
 import { LogPersistenceStorageProvider } from "agent-persistence/storage";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { testDirectory } from "../storage/file/support/fixture.ts";
 import { delegatingLog } from "../testing/delegatingLog.ts";
 import { finish, payer, storages, waitingPayer } from "../transfer/movedAgents.ts";
@@ -194,6 +194,22 @@ describe("a backup", () => {
     expect(await restoreBackup(target, { directory })).toMatchObject({ restored: ["session:s"], failed: [] });
     const restored = new PersistenceSession({ storage: target, sessionId: "s" });
     expect(await restored.getItems()).toEqual(await session.getItems());
+  });
+
+  it("contains an agent that is pruned while it is copied", async () => {
+    const [source, directory] = [await memory(), await newDirectory()];
+    const made = await waitingPayer(source, "a");
+    await finish(made, "a");
+    await made.agent.run("bob", { agentId: "a" });
+    await finish(made, "a");
+    const { blobs } = source.log;
+    const get = blobs.get.bind(blobs);
+    const reads = vi.spyOn(blobs, "get").mockImplementationOnce(async (agentId, reference) => {
+      await made.feature.prune({ agentId, policy: { maxCheckpoints: 2 } });
+      return get(agentId, reference);
+    });
+    expect(await backupStorage(source, { directory })).toMatchObject({ written: ["a"], failed: [] });
+    expect(reads).toHaveBeenCalled();
   });
 
   it("reports a missing large value of a session", async () => {
