@@ -1,7 +1,7 @@
-import { persistence, strategy, tool } from "agent-persistence";
+import { persistence, type PromptExecutor, strategy, tool } from "agent-persistence";
 import { inspect } from "agent-persistence/inspect";
 import type { ReadOptions } from "agent-persistence/storage";
-import { crashAfter } from "agent-persistence/testing";
+import { crashAfter, scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { asking, idOf } from "../persistence/support/asking.ts";
@@ -81,6 +81,32 @@ describe.each(logStorages)("$name: the steps of an agent", ({ open }) => {
     const { steps } = await view.steps("a");
     const requests = ofKind(steps, "visit").flatMap((step) => step.requests);
     expect(requests).toMatchObject([{ state: "answered", answer: { value: 3 } }]);
+  });
+
+  it("show the input of a call that a model requested before many other responses", async () => {
+    const storage = (await open())();
+    const world = new World();
+    const add = world.adder("add");
+    const work = chain("many", {
+      work: async (_text, { llm, tools }) => {
+        const message = await llm.request();
+        for (let at = 0; at < 9; at++) await llm.request();
+        await tools.execute(message);
+        return "done";
+      },
+    });
+    const turns = [{ toolCalls: [{ toolName: "add", input: { item: "x" } }] }];
+    let model = scriptedModel(turns);
+    const promptExecutor: PromptExecutor = {
+      execute: async (request) => {
+        const answer = await model.execute(request);
+        model = scriptedModel(["other"]);
+        return answer;
+      },
+    };
+    await durableAgent(work, storage, { tools: [add], model: promptExecutor }).run("go");
+    const [call] = ofKind(await stepsOf(storage), "visit").flatMap(({ calls }) => calls);
+    expect(call).toMatchObject({ tool: "add", input: { value: { item: "x" } } });
   });
 
   it("show a call in doubt after a crash, and the owner that took over", async () => {

@@ -20,12 +20,12 @@ interface RequestedCall {
  * is valid only if an earlier response requests its tool. Responses are read on demand, newest first.
  */
 export class RequestedCalls {
-  readonly #reader: ValueReader;
+  readonly #reader: Pick<ValueReader, "read" | "message">;
   readonly #unread: PlacedAnswer[];
   readonly #found = new Map<string, RequestedCall[]>();
   #unreadable: { readonly error: unknown } | undefined;
 
-  constructor(answers: readonly PlacedAnswer[], reader: ValueReader) {
+  constructor(answers: readonly PlacedAnswer[], reader: Pick<ValueReader, "read" | "message">) {
     this.#unread = [...answers];
     this.#reader = reader;
   }

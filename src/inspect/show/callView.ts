@@ -1,5 +1,6 @@
 import { RequestedCalls, callFacts } from "../../checkpoint/data/RequestedCalls.ts";
 import type { AnswerRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import type { LogProjection, OrderedRecord } from "../../checkpoint/state/LogProjection.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentIndex, IndexedCall } from "../log/AgentIndex.ts";
@@ -10,8 +11,8 @@ import type { ShownValue, LineView } from "../view/viewParts.ts";
 import { recordsBefore } from "../log/laneRecords.ts";
 import type { Shown, Source } from "./Source.ts";
 
-/** The maximum number of earlier model responses to search for the input of a call. */
-const mostAnswers = 8;
+/** The maximum number of earlier node executions whose responses are searched for the input of a call. */
+const mostVisits = 8;
 
 export function callViews(
   shown: Shown,
@@ -20,10 +21,16 @@ export function callViews(
 ): readonly CallView[] {
   const sorted = calls.toSorted((a, b) => a.order - b.order);
   const groups = groupsOf(sorted);
-  return sorted.map((call, at) => callView(shown, call, groups[at] ?? 0, lineOf(call.lane)));
+  const inputOf = inputFinder(shown, sorted);
+  return sorted.map((call, at) => {
+    const line = lineOf(call.lane);
+    return callView(shown, call, { group: groups[at] ?? 0, line, input: inputOf(call) });
+  });
 }
 
-function callView(shown: Shown, call: IndexedCall, group: number, line: LineView): CallView {
+type CallPlace = Pick<CallView, "group" | "line" | "input">;
+
+function callView(shown: Shown, call: IndexedCall, { group, line, input }: CallPlace): CallView {
   const { outcome, intent } = call;
   const { tool, effect, node } = callFacts({ ...call, visit: [0, 0] });
   const state = callState(shown, call, effect);
@@ -42,7 +49,7 @@ function callView(shown: Shown, call: IndexedCall, group: number, line: LineView
     group,
     position: call.position,
     endPosition: call.end?.position,
-    input: inputOf(shown, call),
+    input,
     output: state === "succeeded" ? shown.show(outcome?.output) : undefined,
     error: outcome?.error?.message,
     settledBy: outcome?.settled,
@@ -121,25 +128,34 @@ function groupsOf(calls: readonly IndexedCall[]): readonly number[] {
   return groups;
 }
 
-function inputOf(shown: Shown, call: IndexedCall): ShownValue {
-  const own = call.intent ?? call.outcome;
-  if (own && "input" in own) return shown.show(own.input);
-  const answers = answersBefore(shown.index.log, call);
-  for (const { record } of answers) shown.show(record.message);
-  try {
-    const { values } = shown;
-    const loaded = answers.map(({ record, order }) => ({
-      record: { ...record, message: values.slot(record.message) },
-      order,
-    }));
-    const requested = new RequestedCalls(loaded.toReversed(), values.reader);
+/** Returns the inputs of calls. The calls of one node execution search the same responses. @param calls - in start order. */
+function inputFinder(shown: Shown, calls: readonly IndexedCall[]): (call: IndexedCall) => ShownValue {
+  const placeOf = ({ lane, intent, outcome }: IndexedCall) => [lane, ...((intent ?? outcome)?.visit ?? [])].join();
+  const last = new Map(calls.map((call) => [placeOf(call), call]));
+  const found = new Map<string, RequestedCalls>();
+  return (call) => {
     const { order, intent, outcome } = call;
-    const recorded = { call: call.call, visit: [0, 0] as const, order: call.end?.order ?? order };
-    const input = requested.inputOf({ ...recorded, ...(intent && { intent }), ...(outcome && { outcome }) });
-    return shownValue(input, shown.maxValueLength);
-  } catch (error) {
-    return { unreadable: problemOf(error) };
-  }
+    const own = intent ?? outcome;
+    if (own && "input" in own) return shown.show(own.input);
+    const place = placeOf(call);
+    const requested = found.get(place) ?? requestedBefore(shown, last.get(place) ?? call);
+    found.set(place, requested);
+    try {
+      const recorded = withoutUndefined({ call: call.call, visit: [0, 0] as const, order, intent, outcome });
+      return shownValue(requested.inputOf(recorded as RecordedCall), shown.maxValueLength);
+    } catch (error) {
+      return { unreadable: problemOf(error) };
+    }
+  };
+}
+
+function requestedBefore({ show, values, index }: Shown, call: IndexedCall): RequestedCalls {
+  const answers = answersBefore(index.log, call);
+  for (const { record } of answers) show(record.message);
+  return new RequestedCalls(answers.toReversed(), {
+    read: (slot) => values.reader.read(values.slot(slot)),
+    message: (slot) => values.reader.message(values.slot(slot)),
+  });
 }
 
 function answersBefore(
@@ -147,10 +163,12 @@ function answersBefore(
   { lane, order }: IndexedCall,
 ): readonly { readonly record: AnswerRecord; readonly order: number }[] {
   const found: { readonly record: AnswerRecord; readonly order: number }[] = [];
+  const visits = new Set<string>();
   for (const placed of recordsBefore(log, lane, order)) {
     if (placed.record.kind !== "answer") continue;
+    visits.add(placed.record.visit.join());
+    if (visits.size > mostVisits) break;
     found.push({ record: placed.record, order: placed.order });
-    if (found.length >= mostAnswers) break;
   }
   return found;
 }
