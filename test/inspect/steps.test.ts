@@ -83,6 +83,22 @@ describe.each(logStorages)("$name: the steps of an agent", ({ open }) => {
     expect(requests).toMatchObject([{ state: "answered", answer: { value: 3 } }]);
   });
 
+  it("show the calls of consecutive responses in consecutive groups", async () => {
+    const storage = (await open())();
+    const add = new World().adder("add");
+    const work = chain("three", {
+      work: async (_text, { llm, tools }) => {
+        for (let at = 0; at < 3; at++) await tools.execute(await llm.request());
+        return "done";
+      },
+    });
+    const toolCalls = ["x", "y"].map((item) => ({ toolName: "add", input: { item } }));
+    const model: PromptExecutor = { execute: (request) => scriptedModel([{ toolCalls }]).execute(request) };
+    await durableAgent(work, storage, { tools: [add], model }).run("go");
+    const calls = ofKind(await stepsOf(storage), "visit").flatMap((step) => step.calls);
+    expect(calls.map(({ group }) => group)).toEqual([0, 0, 1, 1, 2, 2]);
+  });
+
   it("show the input of a call that a model requested before many other responses", async () => {
     const storage = (await open())();
     const world = new World();

@@ -1,5 +1,5 @@
 import { RequestedCalls, callFacts } from "../../checkpoint/data/RequestedCalls.ts";
-import type { AnswerRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import type { LogProjection, OrderedRecord } from "../../checkpoint/state/LogProjection.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
@@ -8,7 +8,7 @@ import { problemOf } from "../log/readIndex.ts";
 import { shownValue } from "../log/ValueLoader.ts";
 import type { CallState, CallUndo, CallView } from "../view/CallView.ts";
 import type { ShownValue, LineView } from "../view/viewParts.ts";
-import { recordsBefore } from "../log/laneRecords.ts";
+import { recordsBefore, recordsBetween } from "../log/laneRecords.ts";
 import type { Shown, Source } from "./Source.ts";
 
 /** The maximum number of earlier node executions whose responses are searched for the input of a call. */
@@ -20,7 +20,7 @@ export function callViews(
   lineOf: (lane: number) => LineView,
 ): readonly CallView[] {
   const sorted = calls.toSorted((a, b) => a.order - b.order);
-  const groups = groupsOf(sorted);
+  const groups = groupsOf(shown.index, sorted);
   const inputOf = inputFinder(shown, sorted);
   return sorted.map((call, at) => {
     const line = lineOf(call.lane);
@@ -112,20 +112,33 @@ export function callsBegunIn({ calls }: AgentIndex, records: readonly OrderedRec
 }
 
 /** Numbers calls by group: calls of one response, and calls that overlap in time. @param calls - in start order. */
-function groupsOf(calls: readonly IndexedCall[]): readonly number[] {
+function groupsOf(index: AgentIndex, calls: readonly IndexedCall[]): readonly number[] {
+  const responseOf = responseFinder(index);
   const groups: number[] = [];
   let group = -1;
   let until = -1;
   let before = "";
-  for (const { intent, outcome, order, end } of calls) {
-    const facts = intent ?? outcome;
-    const asked = facts && facts.ordinal === undefined ? `${facts.visit.join(".")} ${facts.within ?? ""}` : "";
-    if (order > until && (asked === "" || asked !== before)) group++;
-    until = Math.max(until, end?.order ?? Infinity);
+  for (const call of calls) {
+    const facts = call.intent ?? call.outcome;
+    const asked = facts && facts.ordinal === undefined ? `${facts.visit.join(".")} ${responseOf(call, facts)}` : "";
+    if (call.order > until && (asked === "" || asked !== before)) group++;
+    until = Math.max(until, call.end?.order ?? Infinity);
     before = asked;
     groups.push(group);
   }
   return groups;
+}
+
+/** Returns the newest response of a node execution, or of an outer call, before a call. Expects calls in start order. */
+function responseFinder({ log }: AgentIndex): (call: IndexedCall, facts: IntentRecord | OutcomeRecord) => string {
+  const lanes = new Map<number, { readonly upTo: number; readonly newest: Map<string, number> }>();
+  return ({ lane, order }, { visit: [base], within = "" }) => {
+    const { upTo, newest } = lanes.get(lane) ?? { upTo: log.checkpoints.get(base)?.order ?? -1, newest: new Map() };
+    for (const { record, order: at } of recordsBetween(log, lane, upTo, order))
+      if (record.kind === "answer") newest.set(record.within ?? "", at);
+    lanes.set(lane, { upTo: order, newest });
+    return `${within} ${newest.get(within) ?? ""}`;
+  };
 }
 
 /** Returns the inputs of calls. The calls of one node execution search the same responses. @param calls - in start order. */
