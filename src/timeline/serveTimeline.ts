@@ -150,7 +150,8 @@ class TimelineRequests {
   async #sendPage(agentId: string, response: ServerResponse): Promise<void> {
     const reader = this.#reader(agentId);
     await reader.view();
-    const parts = { ...(await pageAssets()), events: `${this.urlOf(agentId)}/events` };
+    const { pathname } = new URL(this.urlOf(agentId));
+    const parts = { ...(await pageAssets()), events: `${pathname}/events` };
     const items = { items: reader.items(), agent: () => reader.agent(), title: `${agentId} · timeline` };
     await send(response, contentSecurityPolicy(parts), pageHtml({ ...parts, ...items }));
   }

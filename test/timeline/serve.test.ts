@@ -87,6 +87,14 @@ describe("a served timeline", () => {
     expect(headers["cache-control"]).toBe("no-store");
   });
 
+  it("requests updates from the host name in the address of the page", async () => {
+    await pictured.parallelCalls(storage, "team/7");
+    const { port, pathname } = new URL(server.urlOf("team/7"));
+    const { status, body } = await get(server.urlOf("team/7"), `localhost:${port}`);
+    expect(status).toBe(200);
+    expect(/data-events="([^"]*)"/.exec(body)?.[1]).toBe(`${pathname}/events`);
+  });
+
   it("refuses requests without the token, under another host name or with another method", async () => {
     const { origin, host, port } = new URL(server.url);
     expect(new URL(server.url).hostname).toBe("127.0.0.1");
