@@ -149,6 +149,7 @@ export class SecretsOfAgents {
     const known = this.#open.get(agentId);
     if (!known) return;
     this.#open.delete(agentId);
+    known.blobs.clear();
     this.#agents.set(agentId, known);
   }
 
@@ -168,6 +169,8 @@ interface StoredBytes {
 
 /** The bytes of values that are remembered, because a later record can refer to the same value. */
 const mostBytes = 1024 * 1024;
+/** The bytes if no record refers to the values yet. A value that is forgotten is read again. */
+const mostUnusedBytes = 16 * mostBytes;
 const mostPlaces = 10_000;
 
 /**
@@ -189,7 +192,7 @@ export class BlobValues {
     this.#bytes += bytes.length;
     for (const [oldest, { isUsed }] of this.#stored) {
       if (this.#bytes <= mostBytes) break;
-      if (isUsed) this.#forget(oldest);
+      if (isUsed || this.#bytes > mostUnusedBytes) this.#forget(oldest);
     }
   }
 
@@ -217,6 +220,12 @@ export class BlobValues {
     this.#expected.set(reference, expected.set(place, learn));
     deleteOldest(this.#expected, mostPlaces);
     return false;
+  }
+
+  /** Forgets the bytes of all values. They are read again if a later record refers to them. */
+  clear(): void {
+    this.#stored.clear();
+    this.#bytes = 0;
   }
 
   #learn(bytes: Uint8Array, { name, learn }: { readonly name: string; readonly learn: Learn }): void {

@@ -22,6 +22,17 @@ describe("the known secrets of agents", () => {
     expect(isKnown()).toBe(false);
   });
 
+  it("are kept without the large values once an agent is closed", () => {
+    const secrets = new SecretsOfAgents();
+    const { blobs } = secrets.open("a");
+    for (const reference of ["one", "two"]) blobs.add(reference, Buffer.from('"PIN-483920"'));
+    const isKnown = (reference: string) => blobs.expect(reference, "", (value) => secrets.of("a").add(value));
+    expect(isKnown("one")).toBe(true);
+    secrets.close("a");
+    expect([isKnown("one"), isKnown("two")]).toEqual([true, false]);
+    expect(secrets.of("a").isIn("It is PIN-483920.")).toBe(true);
+  });
+
   it("are kept while this process owns the log of the agent", async () => {
     const { log } = new InMemoryPersistenceStorageProvider();
     const secrets = new SecretsOfAgents();
@@ -92,6 +103,14 @@ describe("the known secrets of an agent", () => {
     }
     expect(secrets.isIn("PIN-483920")).toBe(true);
     expect(secrets.isIn("short")).toBe(false);
+  });
+
+  it("are remembered in the newest large values, even if no record refers to them", () => {
+    const { blobs } = new KnownSecrets();
+    const references = numbered(100);
+    for (const reference of references) blobs.add(reference, new Uint8Array(1024 * 1024));
+    const known = references.filter((reference) => blobs.expect(reference, "", () => {}));
+    expect(known).toEqual(references.slice(-16));
   });
 
   it("include texts that were read redacted, also after many others", () => {
