@@ -7,6 +7,6 @@ export {
   type SignedApproval,
 } from "./signedApprovals/signedApprovals.ts";
 export { signedApprovals, type SignedApprovalsOptions } from "./signedApprovals/signedApprovals.ts";
-export { verifySeals, type SealVerification, type VerifySealsOptions } from "./seals/verifySeals.ts";
+export { verifySeals, type SealVerification, type VerifySealsOptions } from "./seals/sealed.ts";
 export type { KeptSeal, SealKeeper, Sign, Verify } from "./seals/log/Seal.ts";
 export type { SealChange, SealChangeKind } from "./errors/sealErrors.ts";

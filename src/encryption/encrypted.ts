@@ -3,10 +3,13 @@ import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
 import { type PersistenceStorageProvider, providerSchema, withLog } from "../storage/PersistenceStorageProvider.ts";
 import { DataKeys } from "./keys/DataKeys.ts";
-import { KeyLog } from "./keys/KeyLog.ts";
+import { KeyLog, agentIdOf } from "./keys/KeyLog.ts";
 import { type KeySource, keySourceSchema } from "../storage/KeySource.ts";
 import { EncryptedRecordLog } from "./log/EncryptedRecordLog.ts";
 import { defaultPlainFields, type PlainField, plainFields } from "./log/sealedSummary.ts";
+import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
+import { encryptedLogOf } from "./keys/KeyedLog.ts";
+import { assertAgentId } from "../internal/options/assertAgentId.ts";
 
 /** Options of {@link encrypted}. */
 export interface EncryptionOptions {
@@ -57,4 +60,65 @@ export function encrypted(
   const log = new EncryptedRecordLog(stored.log, { keys: dataKeys, plain, sha256 });
   const { inlineThresholdBytes, compressThresholdBytes } = stored;
   return new LogPersistenceStorageProvider(log, { inlineThresholdBytes, compressThresholdBytes });
+}
+
+/** The result of {@link reencrypt} for one agent. */
+export interface ReencryptedKey {
+  /**
+   * The id of the agent, thread, session or inbox. If the log of the data key is damaged and the id is longer than
+   * about 1,000 bytes, this is the id of that log.
+   */
+  readonly agentId: string;
+  /** Whether the data key was encrypted again. `false` if it was encrypted with the current key already. */
+  readonly changed: boolean;
+  /** The reason if the data key could not be encrypted again, such as a missing key or a damaged log. */
+  readonly error?: AgentPersistenceError;
+}
+
+/**
+ * Encrypts the data keys of all agents with the current key of the key source, also while agents run. Afterwards, only
+ * results with an error still need other keys. The data itself is not written again. If an earlier change of the key
+ * crashed, this also removes the data keys that it left encrypted with other keys.
+ *
+ * @throws NotSupportedError if neither `encrypted()` nor a redaction with a vault made the storage.
+ *
+ * @example
+ * ```ts
+ * for await (const { agentId, error } of reencrypt(storage)) if (error) console.error(agentId, error.message);
+ * ```
+ */
+export async function* reencrypt(storage: PersistenceStorageProvider): AsyncGenerator<ReencryptedKey, void, undefined> {
+  const { keys } = encryptedLogOf(storage, "reencrypt()");
+  for await (const logId of keys.logIds()) {
+    try {
+      const agentId = await keys.agentIdIn(logId);
+      if (agentId === undefined) continue;
+      const changed = await keys.refresh(agentId);
+      if (!changed) await keys.removeReplaced(agentId);
+      yield { agentId, changed };
+    } catch (error) {
+      if (!AgentPersistenceError.isInstance(error) || error.code === "storage_closed") throw error;
+      yield { agentId: agentIdOf(logId), changed: false, error };
+    }
+  }
+}
+
+/** The prefix of the log with the events that were sent to an agent. */
+const inboxPrefix = "inbox:";
+
+/**
+ * Destroys the data key of an agent and of its inbox, so that nobody can read their data again. Backups without the
+ * keys are unreadable as well. Ids, statuses and times stay until the agent is deleted. A process that has used the
+ * agent keeps the key in memory until it opens the agent again or ends. If a call was interrupted, call `destroyKey`
+ * again.
+ *
+ * @param agentId - the id of an agent. A graph thread has the id `thread:<id>`, a session `session:<id>`.
+ * @throws AgentBusyError while the agent runs. The key is then unchanged.
+ * @throws NotSupportedError if neither `encrypted()` nor a redaction with a vault made the storage.
+ */
+export async function destroyKey(storage: PersistenceStorageProvider, agentId: string): Promise<void> {
+  assertAgentId(agentId);
+  const log = encryptedLogOf(storage, "destroyKey()");
+  await log.destroyKey(agentId);
+  await log.destroyKey(`${inboxPrefix}${agentId}`);
 }

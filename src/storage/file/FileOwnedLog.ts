@@ -7,11 +7,10 @@ import type { LastAppend, LogAppend, RebuiltSummary, StoredAppends } from "../Re
 import { type FileBackend, newClaim } from "./owner/FileBackend.ts";
 import { compactSegments, dropSegments } from "./compactSegments.ts";
 import { type AgentFolder, replaceAtomically } from "./layout/AgentFolder.ts";
-import { encodeControl, openingBytes, type Claim } from "./layout/controlLine.ts";
+import { type Segment, encodeControl, openingBytes, type Claim } from "./layout/Segment.ts";
 import { publishReplacement, publishSegment } from "./owner/OwnedSegment.ts";
 import { releaseGeneration } from "./owner/OwnerLiveness.ts";
 import type { Held, Taken } from "./takeOwnership.ts";
-import type { Segment } from "./layout/Segment.ts";
 import type { OwnLog } from "./read/LogLoader.ts";
 import { openReader } from "./read/LogReader.ts";
 import { StateFile } from "./StateFile.ts";

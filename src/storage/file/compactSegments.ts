@@ -5,7 +5,7 @@ import { parseBlobReference } from "../blobs.ts";
 import { type FileBackend, newClaim } from "./owner/FileBackend.ts";
 import { type AgentFolder, isOfEarlierOwner, removeFiles } from "./layout/AgentFolder.ts";
 import { SegmentScan } from "./layout/SegmentScan.ts";
-import { droppedSegment, wholeSegment } from "./layout/controlLine.ts";
+import { droppedSegment, wholeSegment } from "./layout/Segment.ts";
 import { publishReplacement } from "./owner/OwnedSegment.ts";
 import type { Held } from "./takeOwnership.ts";
 import { LogLoader, type LogPart } from "./read/LogLoader.ts";

@@ -20,8 +20,7 @@ import {
 import type { FileBackend } from "./owner/FileBackend.ts";
 import type { Marked } from "./index/StatusIndex.ts";
 import { CorruptLogError } from "../../errors/storedDataErrors.ts";
-import { lineBreak } from "./layout/Segment.ts";
-import { decodeControl } from "./layout/controlLine.ts";
+import { lineBreak, decodeControl } from "./layout/Segment.ts";
 import type { StoredSummary } from "./layout/stateJson.ts";
 import { openReader } from "./read/LogReader.ts";
 import { readState } from "./StateFile.ts";

@@ -14,8 +14,7 @@ import { parseBlobReference } from "../blobs.ts";
 import { type FileBackend, newClaim } from "./owner/FileBackend.ts";
 import { type AgentFolder, assertNoLinks, ensureAgentFolder, segmentGenerations } from "./layout/AgentFolder.ts";
 import { type FoundEntry, SegmentScan } from "./layout/SegmentScan.ts";
-import { encodeControl, wholeSegment } from "./layout/controlLine.ts";
-import { parseSegment } from "./layout/Segment.ts";
+import { parseSegment, encodeControl, wholeSegment } from "./layout/Segment.ts";
 import { publishSegment } from "./owner/OwnedSegment.ts";
 import { listSegments } from "./read/listSegments.ts";
 import { basename } from "node:path";
@@ -178,7 +177,7 @@ async function writeSegment(
 }
 
 /** The connected appends from the start of a damaged log, and the positions of the other intact appends. */
-export interface IntactChain<Found> {
+interface IntactChain<Found> {
   readonly from: number;
   readonly appends: readonly Found[];
   /** The sorted positions of later intact appends that are not connected to the start. */

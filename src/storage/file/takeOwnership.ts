@@ -15,9 +15,8 @@ import {
   removeFiles,
   segmentGenerations,
 } from "./layout/AgentFolder.ts";
-import { parseSegment, type Segment } from "./layout/Segment.ts";
+import { parseSegment, type Segment, type Claim, encodeControl, openingBytes, type Open } from "./layout/Segment.ts";
 import { SegmentScan, type FoundEntry } from "./layout/SegmentScan.ts";
-import { type Claim, encodeControl, openingBytes, type Open } from "./layout/controlLine.ts";
 import { releaseGeneration } from "./owner/OwnerLiveness.ts";
 import { type ListedSegments, listSegments } from "./read/listSegments.ts";
 import { type LoadedLog, LogLoader, segmentParts, tornTailOf, type LogPart } from "./read/LogLoader.ts";

@@ -16,6 +16,7 @@ import {
   type WorkOptions,
   workSchema,
   assertDurable,
+  safely,
 } from "./TaskWorkerOptions.ts";
 import { ReportedKeys } from "./ReportedKeys.ts";
 import { isOvertaken, TaskBackoff, type AttemptLimits, isExpired, judgeAttempts } from "./TaskBackoff.ts";
@@ -24,7 +25,6 @@ import { StorageWatch } from "./StorageWatch.ts";
 import { TaskLists } from "./TaskLists.ts";
 import { ScheduleTicker } from "./ScheduleTicker.ts";
 import { runTask, stopTask } from "./runTask.ts";
-import { safely } from "./safely.ts";
 
 interface Shift {
   readonly stop: AbortSignal;

@@ -18,6 +18,8 @@ import { type QueueLimits, queuesSchema } from "../queue/QueueTurns.ts";
 import type { TaskManager } from "../queue/TaskManager.ts";
 import { handlerOptions, type RecoveryHandlers } from "../recovery/RecoverOptions.ts";
 import type { FileReservations } from "./FileReservations.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
+import { warn } from "../../internal/warn.ts";
 
 /**
  * The tasks, agents and handlers of a worker. The worker recovers tasks with a checkpoint. Without
@@ -152,5 +154,14 @@ export function assertDurable(agents: TaskWorkerOptions["agents"]): void {
       if (!(error instanceof FeatureNotInstalledError)) throw error;
       throw new FeatureNotInstalledError(error.feature, `${name} of the worker`);
     }
+  }
+}
+
+/** Calls a listener. Its errors become process warnings. */
+export async function safely(when: string, call: () => void | PromiseLike<void>): Promise<void> {
+  try {
+    await call();
+  } catch (error) {
+    warn("listener_failed", `The worker's listener failed ${when}: ${reasonOf(error)}`);
   }
 }

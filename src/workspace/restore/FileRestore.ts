@@ -20,8 +20,8 @@ import {
   folderHistories,
   type FolderHistory,
   withRedoneFolders,
+  withInterruptedCommands,
 } from "./FileHistory.ts";
-import { withInterruptedCommands } from "./interruptedCommands.ts";
 import { conflictingFile, asOpened, Obstacles, openedFolders } from "./lookAgain.ts";
 import type { GitRestore } from "./GitRestore.ts";
 import { type GitRestorePart, type PlannedGit, settleGit } from "./planGit.ts";

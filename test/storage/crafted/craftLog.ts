@@ -6,7 +6,7 @@ import { persistence, RollbackToolRegistry, strategy, tool } from "agent-persist
 import { FileRecordLog } from "agent-persistence/file";
 import { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
-import { encodeControl } from "../../../src/storage/file/layout/controlLine.ts";
+import { encodeControl } from "../../../src/storage/file/layout/Segment.ts";
 import { durableAgent, Fault, Stopped } from "../../persistence/support/durableAgent.ts";
 import { nextOwner, segmentPaths, testDirectory, TestMachine } from "../file/support/fixture.ts";
 

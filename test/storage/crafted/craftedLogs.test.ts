@@ -4,7 +4,7 @@ import { AgentPersistenceError, persistence } from "agent-persistence";
 import { FileRecordLog } from "agent-persistence/file";
 import { recoverTask } from "agent-persistence/task";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
-import { encodeControl } from "../../../src/storage/file/layout/controlLine.ts";
+import { encodeControl } from "../../../src/storage/file/layout/Segment.ts";
 import { intactChain } from "../../../src/storage/file/salvageAgent.ts";
 import { collect, nextOwner, segmentPaths, testDirectory } from "../file/support/fixture.ts";
 import { type Crafted, craftLog, deepValue } from "./craftLog.ts";

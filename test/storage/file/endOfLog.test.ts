@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { AgentPersistenceError } from "../../../src/errors/AgentPersistenceError.ts";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
-import { encodeControl } from "../../../src/storage/file/layout/controlLine.ts";
+import { encodeControl } from "../../../src/storage/file/layout/Segment.ts";
 import {
   agentPath,
   append,

@@ -4,8 +4,15 @@ import { CorruptLogError } from "../../../errors/storedDataErrors.ts";
 import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
-import { decodeControl, isEnding } from "./controlLine.ts";
-import { lineNumberAt, type LineRange, linesBackwards, linesIn, type Segment } from "./Segment.ts";
+import {
+  lineNumberAt,
+  type LineRange,
+  linesBackwards,
+  linesIn,
+  type Segment,
+  decodeControl,
+  isEnding,
+} from "./Segment.ts";
 
 /** Matches possible line starts inside a damaged line. Strings in records escape their quotes, so they cannot match. */
 const lineStart = /\["[A-Za-z0-9_-]{43}","|\{"snapshot":\["|\{"open":|\{"closed":|\{"dropped":/g;
@@ -15,7 +22,7 @@ export interface FoundEntry extends LineRange {
   readonly summary: object | undefined;
 }
 
-export interface LastAppended {
+interface LastAppended {
   /** The last complete append. `undefined` if the owner appended no entry. */
   readonly entry: FoundEntry | undefined;
   /** The remains of an incomplete append after `entry`. `undefined` if the segment ends with a complete append. */

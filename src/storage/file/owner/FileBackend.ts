@@ -1,6 +1,6 @@
 import { formatVersion } from "../../../checkpoint/records/Entry.ts";
 import type { StatusIndex } from "../index/StatusIndex.ts";
-import type { Claim } from "../layout/controlLine.ts";
+import type { Claim } from "../layout/Segment.ts";
 import { processFacts } from "../../../nodejs/ProcessIdentity.ts";
 import type { OwnerLiveness, Surroundings } from "./OwnerLiveness.ts";
 import type { SegmentPublisher } from "./SegmentPublisher.ts";

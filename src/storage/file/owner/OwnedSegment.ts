@@ -1,7 +1,7 @@
 import { OwnershipLostError } from "../../../errors/storageErrors.ts";
 import type { Disk, DiskFile } from "../../../nodejs/Disk.ts";
 import { type AgentFolder, segmentGenerations } from "../layout/AgentFolder.ts";
-import type { Claim } from "../layout/controlLine.ts";
+import type { Claim } from "../layout/Segment.ts";
 import { releaseGeneration } from "./OwnerLiveness.ts";
 import type { FileBackend } from "./FileBackend.ts";
 

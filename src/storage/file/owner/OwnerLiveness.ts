@@ -2,8 +2,15 @@ import { isSurelyGone, type ProcessIdentity } from "../../../nodejs/ProcessIdent
 import { addFinished, Sightings } from "../../lease/Sightings.ts";
 import type { OwnerState } from "../../RecordLog.ts";
 import { type AgentFolder, replaceAtomically } from "../layout/AgentFolder.ts";
-import { lineBreak, parseClaim } from "../layout/Segment.ts";
-import { type Claim, isEnding, decodeControl, encodeControl, type Sighting } from "../layout/controlLine.ts";
+import {
+  lineBreak,
+  parseClaim,
+  type Claim,
+  isEnding,
+  decodeControl,
+  encodeControl,
+  type Sighting,
+} from "../layout/Segment.ts";
 import type { Clock } from "../../../internal/Clock.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { Disk } from "../../../nodejs/Disk.ts";

@@ -11,10 +11,11 @@ import {
   type Segment,
   lineBreak,
   openMark,
+  type ControlLines,
+  decodeControl,
 } from "../layout/Segment.ts";
 import { SegmentScan } from "../layout/SegmentScan.ts";
 import { type ListedSegments, listSegments } from "./listSegments.ts";
-import { type ControlLines, decodeControl } from "../layout/controlLine.ts";
 import { linkOf } from "../../../checkpoint/format/entryCodec.ts";
 import type { Disk } from "../../../nodejs/Disk.ts";
 
@@ -23,7 +24,7 @@ const maxListings = 16;
 /** The dependencies for reading a log. `identity` is the identity of the reading process. */
 export type Reading = Pick<FileBackend, "disk" | "sha256" | "identity">;
 
-export interface LoadOptions {
+interface LoadOptions {
   /**
    * For a new owner: the segments below its own segment, from an earlier listing. The log must contain the known end.
    */

@@ -7,9 +7,8 @@ import { Pace } from "../../../internal/nextTurn.ts";
 import type { AgentSummary, LogEnd, ReadOptions } from "../../RecordLog.ts";
 import { isSummary } from "../../appends/isSummary.ts";
 import type { AgentFolder } from "../layout/AgentFolder.ts";
-import { lineBreak, type LineRange, linesBackwards } from "../layout/Segment.ts";
+import { lineBreak, type LineRange, linesBackwards, isEnding } from "../layout/Segment.ts";
 import { type FoundEntry, SegmentScan } from "../layout/SegmentScan.ts";
-import { isEnding } from "../layout/controlLine.ts";
 import { type LoadedLog, LogLoader, type LogPart, type OwnLog, type Reading, tornTailOf } from "./LogLoader.ts";
 
 const prunedText = Buffer.from('"kind":"pruned"');
