@@ -5,7 +5,7 @@ import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import type { Disk, DiskFile } from "../../nodejs/Disk.ts";
 import type { ProcessFacts } from "../../nodejs/ProcessIdentity.ts";
 import type { LockEntry, LockState } from "./LockState.ts";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 const noBytes = Buffer.from("{}");
 
@@ -112,12 +112,19 @@ export class LockFolder {
 
   async #makeFolders(folder: string): Promise<void> {
     try {
-      for (const needed of [join(this.#path, ".."), this.#path, folder]) await this.#disk.mkdir(needed);
+      await makeFolder(this.#disk, folder);
     } catch (error) {
       this.#made.delete(folder);
       throw error;
     }
   }
+}
+
+/** Creates a directory with its missing parents. */
+async function makeFolder(disk: Disk, path: string): Promise<void> {
+  if ((await disk.stat(path)) !== undefined) return;
+  if (dirname(path) !== path) await makeFolder(disk, dirname(path));
+  await disk.mkdir(path);
 }
 
 function highestOf(names: readonly string[]): number {

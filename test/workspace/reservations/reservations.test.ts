@@ -80,6 +80,12 @@ it("reservations in a relative directory are released after a change of the work
   }
 });
 
+it("reservations create the parents of their directory", async () => {
+  const nested = new Reservations({ directory: join(directory, "a/b/c"), clock });
+  await using held = await nested.acquire([write("a")], { owner: "a" });
+  expect(held.held).toBe(true);
+});
+
 it("readers of other tools without ids expire", async () => {
   const entry = (owner: string, ms: number) => ({
     owner,
