@@ -154,8 +154,9 @@ export class ConflictResolver {
   ): Promise<ResolutionProposal | undefined> {
     if (this.#options.model === undefined) return undefined;
     const { promptExecutor, name } = this.#options.model;
-    const answer = await promptExecutor
-      .execute({ messages: resolutionPrompt(conflict), tools: [], model: name, abortSignal: signal })
+    const messages = resolutionPrompt(conflict);
+    const execute = async () => promptExecutor.execute({ messages, tools: [], model: name, abortSignal: signal });
+    const answer = await execute()
       .then(({ message }) => mergedIn(textOf(message), conflict))
       .catch((error: unknown) => ({ problem: `the model failed: ${messageOf(error)}` }));
     const problem = "problem" in answer ? answer.problem : await this.#problem(answer.text, conflict);

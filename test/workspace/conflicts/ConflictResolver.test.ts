@@ -63,6 +63,11 @@ describe("ConflictResolver", () => {
   });
 
   const failing: PromptExecutor = { execute: () => Promise.reject(new Error("out of tokens")) };
+  const throwing: PromptExecutor = {
+    execute: () => {
+      throw new Error("without a key");
+    },
+  };
   it.each<[string, ConflictResolverOptions["model"], RegExp]>([
     ["leaves markers", modelWith("<<<<<<< OURS\nhello there\nworld\n"), /marker remains/],
     ["leaves the middle marker", modelWith("hello there\n=======\nhi\nworld\n"), /marker remains/],
@@ -91,6 +96,7 @@ describe("ConflictResolver", () => {
     ["is white space", modelWith("  \n\n"), /empty/],
     ["contains no file", modelWith(undefined), /returned no file/],
     ["fails", { promptExecutor: failing, name: "m" }, /out of tokens/],
+    ["fails before its promise", { promptExecutor: throwing, name: "m" }, /without a key/],
     ["fails the check", modelWith("forbidden\n"), /says forbidden/],
   ])("ConflictResolver does not apply a model's result that %s", async (_name, model, reason) => {
     const check = (text: string) => (text.includes("forbidden") ? "it says forbidden" : undefined);
