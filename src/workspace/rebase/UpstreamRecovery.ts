@@ -84,7 +84,7 @@ export class UpstreamRecovery implements RecoveryParticipant {
 
   /** Rebases without a question, because this option grants the permission. @throws RecoveryRefusedError, GitError */
   async #rebase(agentId: string, knownUpstreamHead: string | undefined): Promise<void> {
-    const { root, upstream, rebase } = this.#config;
+    const { root, upstream, rebase, clock } = this.#config;
     if (!rebase)
       throw new RecoveryRefusedError(agentId, "no rebase is configured; set `rebase` in the configuration of Drift");
     const result = await rebaseIfSafe({
@@ -94,6 +94,7 @@ export class UpstreamRecovery implements RecoveryParticipant {
       permission: () => true,
       upstream,
       knownUpstreamHead,
+      clock,
     });
     if (!result.rebased) throw new RecoveryRefusedError(agentId, `nothing could be rebased (${result.reason})`);
   }

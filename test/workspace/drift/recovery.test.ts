@@ -2,7 +2,7 @@ import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { AIAgent, Persistence, persistence, strategy } from "agent-persistence";
 import { recoverTask, type RecoveryOption } from "agent-persistence/task";
-import { scriptedModel } from "agent-persistence/testing";
+import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { Drift, type DriftWatchConfig, type VersionTracker } from "agent-persistence/workspace";
 import { describe, expect, it } from "vitest";
 import { Fault } from "../../persistence/support/durableAgent.ts";
@@ -103,6 +103,14 @@ describe.each(logStorages)("recovery with new commits upstream, $name", ({ open 
     await expect(come("rebase", { rebase: { ...rebase, test: () => false } })).rejects.toMatchObject({
       code: "recovery_refused",
       reason: "nothing could be rebased (tests_failed)",
+    });
+    const clock = new SimulatedClock();
+    const slow = (_folder: string, signal: AbortSignal) => {
+      clock.advance(1);
+      return signal.aborted ? new Promise<boolean>(() => {}) : true;
+    };
+    await expect(come("rebase", { clock, rebase: { ...rebase, test: slow, testTimeoutMs: 1 } })).rejects.toMatchObject({
+      reason: "nothing could be rebased (tests_timed_out)",
     });
     const listed = (options: readonly string[]) => ({
       code: "environment_mismatch",
