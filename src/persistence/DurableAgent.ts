@@ -280,7 +280,10 @@ export class DurableAgent {
     await journal.store([noteRecord(note, { lane: head.state.lane, call: undefined, writer })]);
   }
 
-  /** Returns the values that the last run noted under a key, oldest first. Values that were rolled back are omitted. */
+  /**
+   * Returns the values that the last run noted under a key, oldest first. Omits values that were rolled back, and values
+   * that branches noted.
+   */
   async getNotes(key: string): Promise<readonly unknown[]> {
     checkSchema(nonEmptyString, key, "key of notes");
     const { notedValues } = await import("./changes.ts");

@@ -50,7 +50,10 @@ export interface RunPersistence {
   durable(): Promise<void>;
   /** Returns the values that an earlier process noted in the tool call of this context, oldest first. */
   recordedNotes(key: string): readonly unknown[];
-  /** Returns the values that this run noted under a key, oldest first. Values that were rolled back are omitted. */
+  /**
+   * Returns the values that this run noted under a key, oldest first. Omits values that were rolled back, and values that
+   * branches noted.
+   */
   getNotes(key: string): Promise<readonly unknown[]>;
   /** Returns the checkpoints, oldest first. */
   getCheckpoints(filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]>;
