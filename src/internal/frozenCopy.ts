@@ -10,25 +10,17 @@ const itemsAPart = 20;
 
 const isolated = new WeakSet<object>();
 
-/** Ends the copy of a value with a cycle. To find all paths through many linked objects would take too long. */
-const cycle = /* @__PURE__ */ new Error();
-
 /**
  * Returns a deep copy that the owner of the original cannot change. Plain objects and arrays are copied and frozen.
- * Dates, maps, sets and bytes are copied. Other values, such as values with cycles, class instances and arrays with
- * extra keys, are returned unchanged, because the codec decides whether they can be stored. If you pass a copy that
- * this function returned, you get the same copy, so identical references mean equal values.
+ * Dates, maps, sets and bytes are copied. Other values, such as class instances and arrays with extra keys, are
+ * returned unchanged, because the codec decides whether they can be stored. If you pass a copy that this function
+ * returned, you get the same copy, so identical references mean equal values.
  */
 export function frozenCopy<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || isolated.has(value)) return value;
-  try {
-    const copy = copyOf(value, new Set());
-    if (copy !== value) isolated.add(copy as object);
-    return copy as Value;
-  } catch (error) {
-    if (error === cycle) return value;
-    throw error;
-  }
+  const copy = copyOf(value, new Set());
+  if (copy !== value) isolated.add(copy as object);
+  return copy as Value;
 }
 
 /**
@@ -56,8 +48,9 @@ function freeze(root: object): void {
 
 function copyOf(value: unknown, ancestors: Set<object>): unknown {
   if (typeof value !== "object" || value === null || isolated.has(value)) return value;
-  if (ancestors.has(value)) throw cycle;
-  if (ancestors.size > maximumDepth) return value;
+  // A cycle cannot be stored, and a copy along all paths through many linked objects would take too long.
+  if (ancestors.has(value)) ancestors.add(ancestors);
+  if (ancestors.has(ancestors) || ancestors.size > maximumDepth) return value;
   ancestors.add(value);
   const copy = copyObject(value, ancestors);
   ancestors.delete(value);
@@ -115,24 +108,14 @@ function copyChangeable(value: object): object {
   if (value instanceof Map)
     return new Map([...value].map(([key, item]) => [copyMutableParts<unknown>(key), copyMutableParts<unknown>(item)]));
   if (value instanceof Set) return new Set([...value].map((item) => copyMutableParts<unknown>(item)));
-  if (Array.isArray(value))
-    return isSame(value, value.map(copyMutableParts)) ? value : Object.freeze(value.map(copyMutableParts));
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return value;
-  return lendProperties(value, prototype);
-}
-
-function lendProperties(value: object, prototype: object | null): object {
+  if (!Array.isArray(value) && prototype !== Object.prototype && prototype !== null) return value;
   const items: unknown[] = Object.values(value);
   const lent = items.map(copyMutableParts);
-  if (isSame(items, lent)) return value;
-  const copy = Object.create(prototype) as object;
+  if (items.every((item, at) => Object.is(item, lent[at]))) return value;
+  const copy = Array.isArray(value) ? [] : (Object.create(prototype as object | null) as object);
   Object.keys(value).forEach((key, at) => define(copy, key, lent[at]));
   return Object.freeze(copy);
-}
-
-function isSame(items: readonly unknown[], lent: readonly unknown[]): boolean {
-  return items.every((item, at) => Object.is(item, lent[at]));
 }
 
 /**

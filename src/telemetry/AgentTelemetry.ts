@@ -285,8 +285,9 @@ export class ActiveSpan {
     const span = this.#span;
     if (!span) return action();
     let end: (() => Result) | undefined;
-    guarded(() => span.run(() => (end ??= outcomeOf(action))));
-    return (end ??= outcomeOf(action))();
+    const once = () => (end ??= outcomeOf(action));
+    guarded(() => span.run(once));
+    return once()();
   }
 
   /** Adds facts that became known after the start. */
