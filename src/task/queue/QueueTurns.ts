@@ -31,8 +31,11 @@ export interface QueueRefusal {
 /** The number of queues whose starts are remembered. */
 const mostRates = 100;
 
-/** After how many milliseconds a worker tries again if another worker was faster. */
-const fasterMs = 20;
+/**
+ * After how many milliseconds a worker tries again if another worker was faster, at first and at most. The other worker
+ * may be killed, and its lease may have to end first.
+ */
+const [fasterMs, longestFasterMs] = [20, 1_000];
 
 const queueFull: QueueRefusal = { kind: "queue_full" };
 
@@ -43,6 +46,8 @@ export class QueueTurns {
   readonly #slots: TaskSlots;
   /** The starts that were read last, so that a turn reads only new ones. */
   readonly #rates: ShapeViews<StartRecord, RateState>;
+  /** The number of tries since the last granted turn in which another worker was faster. */
+  #overtaken = 0;
 
   constructor(storage: LogStorage, clock: Clock) {
     this.#storage = storage;
@@ -90,8 +95,11 @@ export class QueueTurns {
         const slot = await this.#slots.take(id);
         if (slot) slots.push(slot);
       }
-      const waitMs = slots.length < ids.length ? fasterMs : rateLimit && (await this.#start(queue, rateLimit));
-      if (!waitMs) return { kind: "granted", lost: AbortSignal.any(slots.map(({ lost }) => lost)), release };
+      const waitMs = slots.length < ids.length ? this.#fasterMs() : rateLimit && (await this.#start(queue, rateLimit));
+      if (!waitMs) {
+        this.#overtaken = 0;
+        return { kind: "granted", lost: AbortSignal.any(slots.map(({ lost }) => lost)), release };
+      }
       await release();
       return { ...queueFull, waitMs };
     } catch (error) {
@@ -119,8 +127,12 @@ export class QueueTurns {
     } catch (error) {
       // Another worker counts a start. This one was possibly also counted.
       if (!isOvertaken(error)) throw error;
-      return fasterMs;
+      return this.#fasterMs();
     }
+  }
+
+  #fasterMs(): number {
+    return Math.min(fasterMs * 2 ** this.#overtaken++, longestFasterMs);
   }
 }
 

@@ -213,6 +213,20 @@ it("a worker reports a task of a queue whose log of starts is damaged, and runs 
   expect(await tasks.get("mail")).toMatchObject({ status: "queued" });
 });
 
+it("a worker tries less often while another process keeps the log of starts", async () => {
+  const { log } = new InMemoryPersistenceStorageProvider();
+  const tasks = new TaskManager({ storage: new LogPersistenceStorageProvider(log) });
+  const take = () => tasks.takeTurn({ queue: "mail" }, { rateLimit: { max: 9, perMs: 60_000 } });
+  for (let round = 0; round < 2; round++) {
+    const killed = await log.open("rate:mail", processOwner());
+    const refusals = [];
+    for (let tries = 0; tries < 8; tries++) refusals.push(await take());
+    expect(refusals).toMatchObject([20, 40, 80, 160, 320, 640, 1_000, 1_000].map((waitMs) => ({ waitMs })));
+    await killed.release();
+    expect(await take()).toMatchObject({ kind: "granted" });
+  }
+});
+
 it("a worker remembers the turns of the last thousand priorities", async () => {
   const tasks = new TaskManager({ storage: new InMemoryPersistenceStorageProvider() });
   const task = { taskName: "t", inputRequest: "in", queue: "mail" };
