@@ -23,10 +23,8 @@ export interface OwnTurn {
  */
 export function joinOrRun(storage: object, request: RunRequest, carryOut: (turn: OwnTurn) => Result): Result {
   return AgentTurns.with(storage, request.agentId, async (turns) => {
-    const { runId } = runOptionsOf(request);
     for (let other = joined(turns, request); other; other = joined(turns, request)) {
-      const isOfRun = turns.byRun.get(runId ?? "")?.call === other;
-      const result = await resultOf(other, isOfRun, request.options.signal);
+      const result = await resultOf(other, request);
       if (result) return result;
     }
     return carriedOut(turns, request, carryOut);
@@ -71,20 +69,17 @@ function runOptionsOf({ kind, options }: RunRequest): Pick<RunOptions, "runId" |
 }
 
 /**
- * Returns the result of another call. `undefined` if its caller aborted, or it did not execute the run.
- *
- * @param isOfRun - whether it is a call of the same run, whose recorded result also counts.
+ * Returns the result of another call. `undefined` if its caller aborted, or if it read the result of another run. A call
+ * that does not join other runs gets only the result of its own run.
  */
-async function resultOf(
-  other: RunningCall,
-  isOfRun: boolean,
-  ours: AbortSignal | undefined,
-): Promise<RunResult<unknown> | undefined> {
+async function resultOf(other: RunningCall, request: RunRequest): Promise<RunResult<unknown> | undefined> {
+  const { runId, whenBusy } = runOptionsOf(request);
+  const { signal } = request.options;
   try {
-    const result = await unlessAborted(ours, other.result);
-    return isOfRun || other.executes ? result : undefined;
+    const result = await unlessAborted(signal, other.result);
+    return result.runId === runId || (whenBusy === "join" && other.executes) ? result : undefined;
   } catch (error) {
-    if (ours?.aborted || (other.executes && !other.signal?.aborted)) throw error;
+    if (signal?.aborted || (other.executes && !other.signal?.aborted)) throw error;
     return undefined;
   }
 }

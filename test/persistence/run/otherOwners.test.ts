@@ -134,6 +134,28 @@ it("returns the result of a run in another process to every joining call", async
   expect(await Promise.all([run, ...joined])).toMatchObject([result, result, result]);
 });
 
+it("runs a call without join whose runId is that of a call that joined another run", async () => {
+  const open = await fileStorage(soonerClock).open();
+  const [started, end] = [gate(), gate()];
+  const held = asking(async (input) => {
+    started.open();
+    await end.opened;
+    return `on ${input}`;
+  });
+  const [here, there] = [open(), open()] as [LogPersistenceStorageProvider, LogPersistenceStorageProvider];
+  const run = durableAgent(held, here, { clock: soonerClock }).run("one", { runId: "one" });
+  await started.opened;
+  const opens = vi.spyOn(there.log, "open");
+  const agent = durableAgent(held, there, { clock: soonerClock });
+  const joined = agent.run("two", { runId: "two", whenBusy: "join" });
+  const own = agent.run("two", { runId: "two" });
+  await until(() => expect(opens.mock.calls.length).toBeGreaterThan(1));
+  end.open();
+  const result = { runId: "one", output: "on one" };
+  expect(await Promise.all([run, joined])).toMatchObject([result, result]);
+  expect(await own).toMatchObject({ runId: "two", output: "on two" });
+});
+
 it("does not stop a rollback with replace", async () => {
   const world = new World();
   const book = world.adder("book");
