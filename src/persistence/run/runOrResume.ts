@@ -1,4 +1,3 @@
-import { z } from "zod";
 import type { ResumeOptions, RunOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
 import type { RunResult } from "../../agent/feature/RunResult.ts";
 import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
@@ -8,16 +7,13 @@ import { statusRecords } from "../../checkpoint/state/StatusState.ts";
 import { valueDigest } from "../../checkpoint/values/isSameValue.ts";
 import { StatusChangedError, UnfinishedRunError } from "../../errors/runErrors.ts";
 import { StrategyChangedError } from "../../errors/strategyErrors.ts";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { describeError } from "../../checkpoint/records/runRecords.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import { changedFiles } from "../../journal/notesAround.ts";
 import { runRecord } from "../../journal/runRecords.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { failedCallsIn } from "../journaling/journalToolCall.ts";
 import { newRun, type StoredState } from "../starting/startRecorder.ts";
-import type { CompletionData } from "../record/checkpointRecord.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import { isPruningNext, pruneAfterRun } from "../retention/pruneAfterRun.ts";
@@ -250,8 +246,8 @@ async function start(call: DurableCall, recorder: RunRecorder, isLast = true): P
   // Hooks of other features after the last append expect that this process still owns the agent.
   const isReleased = isLast && setup.pipeline.countHooks(...hooksAfterRun) === ownHooksAfterRun;
   journal.endsWithRun = () => isReleased && !isPruningNext(setup, journal);
-  const verify = "verify" in options ? options.verify : undefined;
-  journal.endFacts = completionData(setup, journal, recorder, verify);
+  if (("verify" in options && options.verify) || setup.participants.some(({ key }) => key === fileNoteKey))
+    journal.endFacts = async (output) => (await import("./completionData.ts")).completionData(call, runId, output);
   recorder.newSettings = newSettings(options);
   recorders.add(recorder);
   using live = LiveRequests.begin(setup.log, journal, recorders);
@@ -279,28 +275,4 @@ async function recordFailure(journal: Journal, { options }: RunRequest, error: u
     // The run rejects with its original error. Without this record, the run counts as interrupted.
     return false;
   }
-}
-
-const resultsSchema: z.ZodType = z.array(z.unknown());
-
-function completionData(
-  { participants, log }: PersistenceSetup,
-  journal: Journal,
-  { run: { run: runId } }: RunRecorder,
-  verify: ((output: unknown) => readonly unknown[] | PromiseLike<readonly unknown[]>) | undefined,
-): ((output: unknown) => Promise<CompletionData>) | undefined {
-  const changesFiles = participants.some(({ key }) => key === fileNoteKey);
-  if (!verify && !changesFiles) return undefined;
-  const { writer, agentId } = journal;
-  return async (output) => {
-    const results = verify && (checkSchema(resultsSchema, await verify(output), "verification") as readonly unknown[]);
-    await journal.durable();
-    // A rollback can have continued an earlier run.
-    const { run = runId } = journal.statusState.run ?? {};
-    const files = changesFiles ? await changedFiles(log, agentId, run) : [];
-    return {
-      ...(results && { verification: results.map((result) => writer.value(result, "a verification result")) }),
-      ...(files.length > 0 && { files: writer.value(files, "the files that the run changed") }),
-    };
-  };
 }

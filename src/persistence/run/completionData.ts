@@ -1,0 +1,28 @@
+import { z } from "zod";
+import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { changedFiles } from "../../journal/notesAround.ts";
+import type { CompletionData } from "../record/checkpointRecord.ts";
+import type { DurableCall } from "./DurableCall.ts";
+
+const resultsSchema: z.ZodType = z.array(z.unknown());
+
+/** Verifies the output of a run, and finds the files that the run changed. Loaded on first use. */
+export async function completionData(
+  { setup: { participants, log }, journal, request: { options } }: DurableCall,
+  runId: string,
+  output: unknown,
+): Promise<CompletionData> {
+  const { writer, agentId } = journal;
+  const verify = "verify" in options ? options.verify : undefined;
+  const results = verify && (checkSchema(resultsSchema, await verify(output), "verification") as readonly unknown[]);
+  await journal.durable();
+  // A rollback can have continued an earlier run.
+  const { run = runId } = journal.statusState.run ?? {};
+  const changesFiles = participants.some(({ key }) => key === fileNoteKey);
+  const files = changesFiles ? await changedFiles(log, agentId, run) : [];
+  return {
+    ...(results && { verification: results.map((result) => writer.value(result, "a verification result")) }),
+    ...(files.length > 0 && { files: writer.value(files, "the files that the run changed") }),
+  };
+}
