@@ -27,7 +27,7 @@ export {
   type ResolutionProposal,
   type ResolutionStep,
 } from "./workspace/conflicts/ConflictResolver.ts";
-export { resolveInRun } from "./workspace/conflicts/resolveInRun.ts";
+export { resolveInRun } from "./workspace/conflicts/ConflictResolver.ts";
 export { OptimisticLock } from "./workspace/reservations/OptimisticLock.ts";
 export type {
   AcquiredFile,

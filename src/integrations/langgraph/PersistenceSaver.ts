@@ -31,8 +31,11 @@ import {
   checkedPruning,
   type PersistenceSaverOptions,
   type ThreadPruneOptions,
+  checkedThreadId,
+  invalid,
+  requiredThread,
+  threadConfig,
 } from "./saver/saverOptions.ts";
-import { checkedThreadId, invalid, requiredThread, threadConfig } from "./saver/threadConfig.ts";
 import type { StoredPut } from "./thread/Checkpoints.ts";
 import type { ThreadState } from "./thread/ThreadState.ts";
 import { CallJournal } from "./tools/CallJournal.ts";

@@ -20,8 +20,7 @@ import {
 } from "./TaskWorkerOptions.ts";
 import { ReportedKeys } from "./ReportedKeys.ts";
 import { isOvertaken, TaskBackoff, type AttemptLimits, isExpired, judgeAttempts } from "./TaskBackoff.ts";
-import { Bell } from "./Bell.ts";
-import { StorageWatch } from "./StorageWatch.ts";
+import { Bell, StorageWatch } from "./Bell.ts";
 import { TaskLists } from "./TaskLists.ts";
 import { ScheduleTicker } from "./ScheduleTicker.ts";
 import { runTask, stopTask } from "./runTask.ts";

@@ -1,4 +1,4 @@
-import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { type SerializerProtocol, getCheckpointId } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
 import { type OnToolCallInDoubt, onToolCallInDoubtSchema } from "../../../doubt/ToolCallInDoubt.ts";
 import { NotSupportedError } from "../../../errors/storageErrors.ts";
@@ -11,6 +11,8 @@ import {
   offersLog,
 } from "../../../storage/PersistenceStorageProvider.ts";
 import { type Telemetry, telemetrySchema } from "../../../telemetry/Telemetry.ts";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { InvalidInputError } from "../../../errors/agentErrors.ts";
 
 /** Options of a `PersistenceSaver`. */
 export interface PersistenceSaverOptions {
@@ -65,4 +67,47 @@ const pruneSchema = strictOptions(() => ({ keep: integerFrom(1) }));
 export function checkedPruning(options: ThreadPruneOptions): ThreadPruneOptions {
   checkSchema(pruneSchema, options, "options of prune");
   return options;
+}
+
+interface ThreadConfig {
+  readonly threadId: string | undefined;
+  /** `undefined` means the root graph, or any graph when listing. */
+  readonly namespace: string | undefined;
+  /** `undefined` means the latest checkpoint. */
+  readonly checkpointId: string | undefined;
+}
+
+/** @throws InvalidInputError if a field is not a string */
+export function threadConfig(config: RunnableConfig): ThreadConfig {
+  const configurable: Readonly<Record<string, unknown>> = config.configurable ?? {};
+  return {
+    threadId: textIn(configurable, "thread_id"),
+    namespace: textIn(configurable, "checkpoint_ns"),
+    checkpointId: textIn({ checkpoint_id: getCheckpointId(config) }, "checkpoint_id") || undefined,
+  };
+}
+
+/** @throws InvalidInputError if the config names no thread */
+export function requiredThread({ threadId }: ThreadConfig, what: string): string {
+  if (threadId !== undefined) return threadId;
+  throw invalid("thread_id", `a thread to store ${what} in, such as { configurable: { thread_id: "order-7" } }`);
+}
+
+/** @throws InvalidInputError if the value is not a thread id */
+export function checkedThreadId(threadId: unknown): string {
+  return textIn({ thread_id: threadId }, "thread_id") ?? "";
+}
+
+export function invalid(key: string, expected: string): InvalidInputError {
+  return new InvalidInputError("config of a graph", [
+    { path: `configurable.${key}`, expected: `expected ${expected}` },
+  ]);
+}
+
+function textIn(configurable: Readonly<Record<string, unknown>>, key: string): string | undefined {
+  const value = configurable[key];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "string") throw invalid(key, `a string, received ${typeof value}`);
+  if (key === "thread_id" && value === "") throw invalid(key, "a string that is not empty");
+  return value;
 }
