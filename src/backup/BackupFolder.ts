@@ -6,6 +6,7 @@ import { z } from "zod";
 import { InvalidInputError } from "../errors/agentErrors.ts";
 import { quoted } from "../errors/AgentPersistenceError.ts";
 import { AgentBusyError, BackupBusyError, OwnershipLostError, StorageError } from "../errors/storageErrors.ts";
+import { InvalidArchiveError } from "../errors/storedDataErrors.ts";
 import { nodeSha256 } from "../internal/sha256/nodeSha256.ts";
 import { randomId } from "../internal/randomId.ts";
 import { nodeFileSystem } from "../nodejs/nodeFileSystem.ts";
@@ -109,18 +110,23 @@ export class BackupFolder {
     return new InvalidInputError("options of a backup", [{ path: "directory", expected }]);
   }
 
-  /** Returns the archives by the id of their log, and the files whose first line is damaged. */
-  async read(): Promise<{ readonly archives: ReadonlyMap<string, BackedUpLog>; readonly damaged: readonly string[] }> {
+  /** Returns the archives by the id of their log, and the files whose first line is damaged or cannot be read. */
+  async read(): Promise<{
+    readonly archives: ReadonlyMap<string, BackedUpLog>;
+    readonly damaged: readonly { readonly file: string; readonly error: unknown }[];
+  }> {
     const archives = new Map<string, BackedUpLog>();
-    const damaged: string[] = [];
+    const damaged: { readonly file: string; readonly error: unknown }[] = [];
     for (const name of await names(this.#logs)) {
       if (!archiveName.test(name)) continue;
       const file = join(this.#logs, name);
-      const header = headerSchema.safeParse(parsedJson(await firstLine(file))).data;
-      if (header && name === nameOf(header.agentId)) {
-        const { agentId: logId, position, generation, checksum, shape, keyId } = header;
-        archives.set(logId, { logId, shape, position, generation, checksum, keyId, file });
-      } else damaged.push(file);
+      try {
+        const archive = archiveIn(file, await firstLine(file));
+        if (name !== nameOf(archive.logId)) throw new InvalidArchiveError("its name belongs to another log");
+        archives.set(archive.logId, archive);
+      } catch (error) {
+        damaged.push({ file, error });
+      }
     }
     return { archives, damaged };
   }
@@ -159,6 +165,14 @@ export class BackupFolder {
     for (const path of [this.#logs, this.#path, dirname(this.#path)])
       await onDisk("fsync", path, () => nodeFileSystem.fsyncDir(path));
   }
+}
+
+/** @throws InvalidArchiveError for a damaged line */
+function archiveIn(file: string, line: string): BackedUpLog {
+  const header = headerSchema.safeParse(parsedJson(line)).data;
+  if (!header) throw new InvalidArchiveError("its first line is damaged");
+  const { agentId: logId, position, generation, checksum, shape, keyId } = header;
+  return { logId, shape, position, generation, checksum, keyId, file };
 }
 
 function nameOf(logId: string): string {

@@ -1,5 +1,4 @@
-import { AlreadyExistsError } from "../errors/storageErrors.ts";
-import { InvalidArchiveError } from "../errors/storedDataErrors.ts";
+import { AlreadyExistsError, StorageError } from "../errors/storageErrors.ts";
 import { systemClock } from "../internal/Clock.ts";
 import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import { abortSignalSchema, functionSchema, nonEmptyString, numberFrom } from "../internal/options/optionSchemas.ts";
@@ -72,7 +71,7 @@ export async function restoreBackup(
   const report = {
     restored: [] as string[],
     existing: [] as string[],
-    failed: damaged.map((logId): FailedLog => ({ logId, error: new InvalidArchiveError("its first line is damaged") })),
+    failed: damaged.map(({ file, error }): FailedLog => ({ logId: file, error })),
   };
   let finished = 0;
   const { maxPartBytes = Infinity, keys } = options;
@@ -83,13 +82,14 @@ export async function restoreBackup(
   };
   for (const archive of archives.values()) {
     options.signal?.throwIfAborted();
-    const { logId } = archive;
+    const { logId, file } = archive;
     try {
       await restore(archive);
       report.restored.push(logId);
     } catch (error) {
       if (error instanceof AlreadyExistsError) report.existing.push(logId);
-      else if (isAboutOneLog(error)) report.failed.push({ logId, error });
+      else if (isAboutOneLog(error) || (error instanceof StorageError && error.path === file))
+        report.failed.push({ logId, error });
       else throw error;
     }
     options.onProgress?.(++finished);

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { rmSync } from "node:fs";
 import { access, cp, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { persistence } from "agent-persistence";
@@ -152,6 +153,20 @@ describe("a backup", () => {
       restored: [],
       failed: [{ logId: second }, { error: { code: "invalid_archive" } }],
     });
+  });
+
+  it("restores the other logs if archives cannot be read", async () => {
+    const [source, target, directory] = [await memory(), await memory(), await newDirectory()];
+    for (const agentId of ["a", "b", "c"]) await waitingPayer(source, agentId);
+    await backupStorage(source, { directory });
+    const names = (await readdir(join(directory, "logs"))).toSorted();
+    const [first = "", , last = ""] = names.map((name) => join(directory, "logs", name));
+    await rm(first);
+    await mkdir(first);
+    const onProgress = () => rmSync(last, { force: true });
+    const { restored, failed } = await restoreBackup(target, { directory, onProgress });
+    expect(restored).toHaveLength(1);
+    expect(failed).toMatchObject([{ logId: first, error: { path: first } }, { error: { path: last } }]);
   });
 
   it("restores values that an import refuses by default", async () => {
