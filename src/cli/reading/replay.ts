@@ -69,8 +69,8 @@ async function replayAll(
 ): Promise<ExitReason | void> {
   const { output, io } = session;
   const runs: SelectedRun[] = [];
-  for await (const { agentId, shape, runId } of inspect(storage).agents())
-    if (shape === "agent" && runId !== undefined) runs.push({ agentId, runId });
+  for await (const { agentId, shape, runId, status } of inspect(storage).agents())
+    if (shape === "agent" && (runId !== undefined || status === "unreadable")) runs.push({ agentId, runId });
   const replays = replayRuns(agent, { storage, runs }, { signal: io.stopSignal(), replay: candidateOf(options) });
   const differing: ReplayedRun[] = [];
   await withProgress(

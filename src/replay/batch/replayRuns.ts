@@ -152,8 +152,8 @@ class OpenReplays {
 }
 
 async function* newestRuns(storage: PersistenceStorageProvider): AsyncGenerator<SelectedRun> {
-  for await (const { agentId, shape, runId } of inspect(storage).agents())
-    if (shape === "agent" && runId !== undefined) yield { agentId, runId };
+  for await (const { agentId, shape, runId, status } of inspect(storage).agents())
+    if (shape === "agent" && (runId !== undefined || status === "unreadable")) yield { agentId, runId };
 }
 
 /** Sums the results of replays. */

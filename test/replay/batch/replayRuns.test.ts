@@ -1,7 +1,7 @@
 import { AIAgent, InMemoryPersistenceStorageProvider, Persistence } from "agent-persistence";
 import { replayRuns, type ReplayedRun } from "agent-persistence/replay";
 import { scriptedModel } from "agent-persistence/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 
 const agentOn = (storage: InMemoryPersistenceStorageProvider, systemPrompt = "Be short.") =>
   new AIAgent({ llmModel: "small", systemPrompt, promptExecutor: scriptedModel(["done"]) }).install(Persistence, {
@@ -35,6 +35,21 @@ describe("replayRuns", () => {
       divergences: [],
       ended: "all",
     });
+  });
+
+  it("includes agents whose summary cannot be read", async () => {
+    const storage = await stored(2);
+    const { log } = storage;
+    const list = log.list.bind(log);
+    vi.spyOn(log, "list").mockImplementation(async function* (options) {
+      for await (const summary of list(options)) {
+        const { runId: _runId, ...others } = summary;
+        yield summary.agentId === "a0" ? { ...others, status: "unreadable", data: { code: "corrupt_log" } } : summary;
+      }
+    });
+    const runs = await all(replayRuns(agentOn(storage), { storage }));
+    expect(new Set(runs.map(({ agentId }) => agentId))).toEqual(new Set(["a0", "a1"]));
+    expect(runs.every(({ result }) => result?.matches)).toBe(true);
   });
 
   it("counts the input and output tokens of a model that reports no total", async () => {
