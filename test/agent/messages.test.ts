@@ -54,6 +54,15 @@ describe("model messages", () => {
   });
 
   it.each([
+    ["nothing", undefined],
+    ["a promise", Promise.resolve([])],
+    ["an iterator, which ends with its first use", [{ role: "user", content: "x" }].values()],
+  ])("are refused if they are no list when rewritten: %s", async (_name, given) => {
+    const seen = await refusal(({ llm }) => llm.rewrite(() => given as unknown as readonly Message[]));
+    expect(seen).toEqual({ code: "invalid_input", subject: "new history", paths: [""] });
+  });
+
+  it.each([
     ["a part without a type", { content: [{ text: "x" }] }],
     ["a tool call without a name", { content: [{ type: "tool-call", toolCallId: "1", input: {} }] }],
     ["a file that is a number", { content: [{ type: "file", data: 7, mediaType: "x" }] }],

@@ -111,7 +111,11 @@ export interface AgentLlm {
    * @throws InvalidInputError for a wrong message. In that case, no message is appended.
    */
   append(...messages: readonly Message[]): void;
-  /** Replaces the history with the messages that `change` returns. */
+  /**
+   * Replaces the history with the messages that `change` returns.
+   *
+   * @throws InvalidInputError for a wrong message, or if `change` returns no array.
+   */
   rewrite(change: (messages: readonly Message[]) => readonly Message[]): void;
   /**
    * Sets the model, the model parameters or the tools for the rest of the run. Checkpoints store these settings.

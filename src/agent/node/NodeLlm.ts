@@ -22,6 +22,7 @@ const requestShape = {
   model: nonEmptyString.optional(),
   tools: z.array(z.looseObject({ name: z.string() })).optional(),
 };
+const historySchema = z.array(z.unknown());
 const requestSchema = strictOptions(() => requestShape);
 const configurationSchema = strictOptions(() => ({
   ...requestShape,
@@ -50,7 +51,7 @@ export class NodeLlm implements AgentLlm {
 
   rewrite(change: (messages: readonly Message[]) => readonly Message[]): void {
     this.#state.history.rewrite((messages) => {
-      const changed = change(messages);
+      const changed = checkSchema(historySchema, change(messages), "new history") as readonly Message[];
       // Messages of the old history are already checked.
       const known = new Set(messages);
       for (const message of changed) if (!known.has(message)) assertMessage(message, "message of the new history");
