@@ -3,6 +3,7 @@ import type { RecordLog } from "../storage/RecordLog.ts";
 import { placesLeft, placesRejoined, placesUpTo, lanesTo } from "../checkpoint/lines/lineage.ts";
 import type { CheckpointPoint } from "../checkpoint/records/lineRecords.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
+import type { LogRecord } from "../checkpoint/records/Entry.ts";
 import type { NoteRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { RollbackGoal } from "./planRollback.ts";
 import type { Note } from "./RollbackParticipant.ts";
@@ -29,11 +30,7 @@ export function notesToRedo(index: LogProjection, { target, base }: RollbackGoal
 }
 
 /** Returns the notes of a key in the run of a checkpoint, on all lanes, oldest first. Reverted notes are omitted. */
-export function notesOfRun(
-  index: LogProjection,
-  { runId }: Pick<CheckpointPoint, "runId">,
-  key: string,
-): readonly NoteRecord[] {
+export function notesOfRun(index: LogProjection, { runId }: CheckpointPoint, key: string): readonly NoteRecord[] {
   return notesWhere(index, key, (lane) => index.lanes.get(lane)?.runId === runId);
 }
 
@@ -53,10 +50,25 @@ function notesWhere(
   return found.map(({ record }) => record);
 }
 
-/** Returns the paths of files that a run changed and that were not reverted, each once, sorted. */
-export async function changedFiles(log: RecordLog, agentId: string, runId: string): Promise<readonly string[]> {
-  const stored = await readLastRun(log, agentId, fileNoteKey);
-  const notes = notesOfRun(stored.index, { runId }, fileNoteKey);
+/**
+ * Returns the paths of files that a run changed and that were not reverted, each once, sorted.
+ *
+ * @param after The position after which the log contains only this run. Earlier entries are not read.
+ */
+export async function changedFiles(
+  log: RecordLog,
+  agentId: string,
+  runId: string,
+  after?: number,
+): Promise<readonly string[]> {
+  const stored = await (after === undefined
+    ? readLastRun(log, agentId, fileNoteKey)
+    : AgentLog.read(log, agentId, { after }, isNote(fileNoteKey)));
+  const notes = notesWhere(
+    stored.index,
+    fileNoteKey,
+    (lane) => after !== undefined || stored.index.lanes.get(lane)?.runId === runId,
+  );
   const changes = summarizeFileChanges(notes.flatMap(({ value }) => fileChangesIn(stored.readValue(value))));
   const paths = Object.values(changes).flatMap((files: readonly FileChange[]) => files.map(({ path }) => path));
   return paths.toSorted();
@@ -74,12 +86,11 @@ export async function notedValues(log: RecordLog, agentId: string, key: string):
  * this snapshot.
  */
 export function readLastRun(log: RecordLog, agentId: string, key?: string): Promise<AgentLog> {
-  return AgentLog.readRecent(
-    log,
-    agentId,
-    reachesRun,
-    (record) => record.kind === "note" && (!key || record.key === key),
-  );
+  return AgentLog.readRecent(log, agentId, reachesRun, isNote(key));
+}
+
+function isNote(key?: string) {
+  return (record: LogRecord): boolean => record.kind === "note" && (!key || record.key === key);
 }
 
 /** Returns whether a log has the history of the head since its run started. */

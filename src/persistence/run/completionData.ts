@@ -3,15 +3,21 @@ import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { changedFiles } from "../../journal/notesAround.ts";
 import type { CompletionData } from "../record/checkpointRecord.ts";
+import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { DurableCall } from "./DurableCall.ts";
 
 const resultsSchema: z.ZodType = z.array(z.unknown());
 
-/** Verifies the output of a run, and finds the files that the run changed. Loaded on first use. */
+/**
+ * Verifies the output of a run, and finds the files that the run changed. Loaded on first use.
+ *
+ * @param after The position after which the log contains only this run.
+ */
 export async function completionData(
   { setup: { participants, log }, journal, request: { options } }: DurableCall,
-  runId: string,
+  { run: { run: runId } }: RunRecorder,
   output: unknown,
+  after: number | undefined,
 ): Promise<CompletionData> {
   const { writer, agentId } = journal;
   const verify = "verify" in options ? options.verify : undefined;
@@ -20,7 +26,7 @@ export async function completionData(
   // A rollback can have continued an earlier run.
   const { run = runId } = journal.statusState.run ?? {};
   const changesFiles = participants.some(({ key }) => key === fileNoteKey);
-  const files = changesFiles ? await changedFiles(log, agentId, run) : [];
+  const files = changesFiles ? await changedFiles(log, agentId, run, run === runId ? after : undefined) : [];
   return {
     ...(results && { verification: results.map((result) => writer.value(result, "a verification result")) }),
     ...(files.length > 0 && { files: writer.value(files, "the files that the run changed") }),

@@ -246,8 +246,11 @@ async function start(call: DurableCall, recorder: RunRecorder, isLast = true): P
   // Hooks of other features after the last append expect that this process still owns the agent.
   const isReleased = isLast && setup.pipeline.countHooks(...hooksAfterRun) === ownHooksAfterRun;
   journal.endsWithRun = () => isReleased && !isPruningNext(setup, journal);
+  // Earlier owners can have noted changes of a resumed run.
+  const after = recorder.recording ? undefined : journal.position;
   if (("verify" in options && options.verify) || setup.participants.some(({ key }) => key === fileNoteKey))
-    journal.endFacts = async (output) => (await import("./completionData.ts")).completionData(call, runId, output);
+    journal.endFacts = async (output) =>
+      (await import("./completionData.ts")).completionData(call, recorder, output, after);
   recorder.newSettings = newSettings(options);
   recorders.add(recorder);
   using live = LiveRequests.begin(setup.log, journal, recorders);

@@ -42,13 +42,36 @@ test("the notes of the last run are read without the records of earlier runs", a
   expect(most).toBeLessThan(least + 20);
 });
 
+const participant = {
+  key: "files",
+  plan: async () => ({ steps: [] }),
+  apply: async () => undefined,
+  describe: () => ({ subject: "", change: "" }),
+};
+
+test("the changed files of a turn are read without the records of earlier turns", async () => {
+  const changing = strategy<string, string>("changing", (graph) => {
+    const change = graph.node("change", async (path: string, context) => {
+      const changes = [{ path, after: { kind: "link", target: "x" } }];
+      persistence(context).note({ key: "files", value: { changes } });
+      return path;
+    });
+    graph.edge(graph.start, change);
+    graph.edge(change, graph.finish);
+  });
+  const files = await CountedFiles.create();
+  const agent = durableAgent(changing, files.open(), { participants: [participant], history: "continue" });
+  const recordsRead: number[] = [];
+  for (let turn = 0; turn < 40; turn++) {
+    const counted = await files.count(() => agent.run(`${turn}.txt`));
+    recordsRead.push(counted.recordsRead);
+  }
+  const ends = (await recordsOf(files.open())).filter((record) => "files" in record);
+  expect(ends.at(-1)).toMatchObject({ files: ["39.txt"] });
+  expect(Math.max(...recordsRead)).toBeLessThan((recordsRead[1] ?? 0) + 20);
+});
+
 test("the changed files of a resumed run are read without the records of earlier runs", async () => {
-  const participant = {
-    key: "files",
-    plan: async () => ({ steps: [] }),
-    apply: async () => undefined,
-    describe: () => ({ subject: "", change: "" }),
-  };
   const changing = asking(async (path, context) => {
     const changes = [{ path, after: { kind: "link", target: "x" } }];
     persistence(context).note({ key: "files", value: { changes } });
