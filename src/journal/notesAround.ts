@@ -3,8 +3,7 @@ import type { RecordLog } from "../storage/RecordLog.ts";
 import { placesLeft, placesRejoined, placesUpTo, lanesTo } from "../checkpoint/lines/lineage.ts";
 import type { CheckpointPoint } from "../checkpoint/records/lineRecords.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
-import type { LogRecord } from "../checkpoint/records/Entry.ts";
-import type { NoteRecord } from "../checkpoint/records/AgentRecord.ts";
+import type { AgentRecord, NoteRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { RollbackGoal } from "./planRollback.ts";
 import type { Note } from "./RollbackParticipant.ts";
 import { type FileChange, fileChangesIn, fileNoteKey, summarizeFileChanges } from "../checkpoint/data/FileChange.ts";
@@ -90,7 +89,7 @@ export function readLastRun(log: RecordLog, agentId: string, key?: string): Prom
 }
 
 function isNote(key?: string) {
-  return (record: LogRecord): boolean => record.kind === "note" && (!key || record.key === key);
+  return (record: AgentRecord): boolean => record.kind === "note" && (!key || record.key === key);
 }
 
 /** Returns whether a log has the history of the head since its run started. */

@@ -52,7 +52,7 @@ class Restating implements Since {
     this.#to = to;
     this.#known = (line.point && foldTo(index, line.point)) ?? emptyState;
     this.#after = line.point?.order ?? -1;
-    this.#isAskedAgain = askedAgain(to.state, index.statusState.failedCalls);
+    this.#isAskedAgain = askedAgain(to.state, index.statusState);
     const [base] = nextVisitOf(to.state);
     const isNow = ({ visit }: { readonly visit: Visit }) => visit[0] === base;
     const { answers, calls, requests } = to.state;

@@ -12,6 +12,7 @@ import type { Visit } from "../records/Visit.ts";
 import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callRecords.ts";
 import type { ReplyRecord, RequestRecord } from "../records/requestRecords.ts";
 import type { RunRecord } from "../records/runRecords.ts";
+import type { StatusState } from "./StatusState.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import type { SnapshotRecord } from "../records/SnapshotRecord.ts";
 
@@ -105,14 +106,16 @@ export function refusedCalls({ requests }: AgentState): ReadonlySet<string> {
 /**
  * Returns a test for the requests that a run makes again because an expired request ended the run. The node did not get
  * later expiries. After the expiry of an approval, a timer or an event, a node continues.
- *
- * @param failed The calls and requests that ended the run.
  */
 export function askedAgain(
   { requests }: AgentState,
-  failed: readonly string[] = [],
+  { failedCalls, current }: StatusState,
 ): (request: RecordedRequest) => boolean {
-  const failedAt = Math.min(...failed.map((id) => requests.get(id)?.repliedAt ?? Infinity));
+  // Logs of 0.1.0 do not name the request that ended the run.
+  const isUnnamed = !failedCalls && current?.record?.error?.code === "request_expired";
+  const failedAt = isUnnamed
+    ? 0
+    : Math.min(...(failedCalls ?? []).map((id) => requests.get(id)?.repliedAt ?? Infinity));
   return ({ record: { approval, waitingFor }, reply, repliedAt = 0 }) =>
     reply?.expired === true && !approval && !["timer", "event"].includes(waitingFor) && repliedAt >= failedAt;
 }

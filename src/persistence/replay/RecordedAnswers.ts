@@ -5,6 +5,7 @@ import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { isSameVisit, isSinceVisit, type Visit } from "../../checkpoint/records/Visit.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
 import { askedAgain, nextVisitOf, type AgentState, type RecordedRequest } from "../../checkpoint/state/AgentState.ts";
+import type { StatusState } from "../../checkpoint/state/StatusState.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
 import type { InputProblem } from "../../errors/agentErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
@@ -53,12 +54,11 @@ export class RecordedAnswers {
   readonly #byPlace = new Map<string, AskedBefore>();
   readonly #used = new Set<AskedBefore>();
 
-  /** @param failed The calls and requests that ended the run. The run makes an expired request again. */
-  constructor(state: AgentState, reader: ValueReader, sha256: Sha256, failed: readonly string[] | undefined) {
+  constructor(state: AgentState, reader: ValueReader, sha256: Sha256, status: StatusState) {
     const from = nextVisitOf(state);
     const savedAt = state.checkpoint?.order ?? -1;
     const again = [...state.requests.values()].filter(({ record: { visit } }) => isSinceVisit(visit, from));
-    const isAskedAgain = askedAgain(state, failed);
+    const isAskedAgain = askedAgain(state, status);
     const numbers = new Map<string, number>();
     for (const request of again) {
       const { record } = request;

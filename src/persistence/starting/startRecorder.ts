@@ -99,7 +99,7 @@ export function restoredRun(
     openFork: index.lines.openForkOn(lane),
     recording: new Replay(state, reader, index, from),
     calls: new LineCalls(earlier),
-    replies: new RecordedAnswers(state, reader, journal.sha256, index.statusState.failedCalls),
+    replies: new RecordedAnswers(state, reader, journal.sha256, index.statusState),
     ...(checkpoint && { restored: state.decisions, named: NamedCheckpoints.upTo(index, checkpoint) }),
     line,
     parent,

@@ -60,10 +60,10 @@ test("the changed files of a turn are read without the records of earlier turns"
     graph.edge(change, graph.finish);
   });
   const files = await CountedFiles.create();
-  const agent = durableAgent(changing, files.open(), { participants: [participant], history: "continue" });
+  const agent = durableAgent(changing, files.open(), { participants: [participant] });
   const recordsRead: number[] = [];
   for (let turn = 0; turn < 40; turn++) {
-    const counted = await files.count(() => agent.run(`${turn}.txt`));
+    const counted = await files.count(() => agent.run(`${turn}.txt`, { history: "continue" }));
     recordsRead.push(counted.recordsRead);
   }
   const ends = (await recordsOf(files.open())).filter((record) => "files" in record);
