@@ -64,14 +64,10 @@ export class RedisStreamStore implements StreamStore {
   }
 
   async remove(streamId: string, upTo?: StreamPlace): Promise<void> {
-    const key = this.#keyOf(streamId);
-    if (!upTo) return void (await this.#ask("DEL", key));
+    if (!upTo) return void (await this.#ask("DEL", this.#keyOf(streamId)));
     const entries = await this.#entries(streamId, { end: `${upTo.writer}-${upTo.number}` });
     const ids = entries.filter((entry) => isUpTo(entry, upTo)).map(({ writer, first }) => `${writer}-${first}`);
-    if (ids.length === 0) return;
-    await this.#ask("XDEL", key, ...ids);
-    // Redis keeps a stream without entries. A chunk that is added meanwhile can be lost.
-    if (Number(await this.#ask("XLEN", key)) === 0) await this.#ask("DEL", key);
+    if (ids.length > 0) await this.#ask("XDEL", this.#keyOf(streamId), ...ids);
   }
 
   /**

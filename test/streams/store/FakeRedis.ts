@@ -9,11 +9,6 @@ export class FakeRedis implements RedisStreamClient {
   sent = 0;
   readonly #streams = new Map<string, { last: Id; entries: Entry[] }>();
 
-  /** The number of keys. */
-  get size(): number {
-    return this.#streams.size;
-  }
-
   async call(command: string, key: string, ...values: string[]): Promise<unknown> {
     const stream = this.#streams.get(key) ?? { last: [0, 0], entries: [] };
     switch (command) {
@@ -42,8 +37,6 @@ export class FakeRedis implements RedisStreamClient {
         stream.entries = kept;
         return deleted;
       }
-      case "XLEN":
-        return stream.entries.length;
       case "DEL":
         return Number(this.#streams.delete(key));
       default:

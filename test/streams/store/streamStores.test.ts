@@ -141,16 +141,6 @@ describe("a file stream store", () => {
 });
 
 describe("a Redis stream store", () => {
-  it("removes the key of a stream with its last entry", async () => {
-    const client = new FakeRedis();
-    const store = new RedisStreamStore({ client });
-    for (const first of [1, 2]) await store.append("desk", { writer: 1, first, chunks: ["a"] });
-    await store.remove("desk", { writer: 1, number: 1 });
-    expect(await store.read("desk")).toHaveLength(1);
-    await store.remove("desk", { writer: 1, number: 2 });
-    expect(client.size).toBe(0);
-  });
-
   it("reads and removes without the entries that a reader has seen", async () => {
     const client = new FakeRedis();
     const store = new RedisStreamStore({ client });
