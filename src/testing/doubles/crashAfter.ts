@@ -7,6 +7,7 @@ import {
   providerSchema,
   offersLog,
 } from "../../storage/PersistenceStorageProvider.ts";
+import type { BlobStore } from "../../storage/BlobStore.ts";
 import type { LogAppend, LogOwner, OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
 
 /**
@@ -54,7 +55,7 @@ function crashingLog(log: RecordLog, save: Save): RecordLog {
   return {
     version: log.version,
     capabilities: log.capabilities,
-    blobs: log.blobs,
+    blobs: crashingBlobs(log.blobs, save),
     open: async (agentId: string, owner: LogOwner) => crashingOwner(await log.open(agentId, owner), save),
     read: (agentId, options) => log.read(agentId, options),
     list: (options) => log.list(options),
@@ -67,6 +68,19 @@ function crashingLog(log: RecordLog, save: Save): RecordLog {
     ...(log.receive && { receive: receiving(log.receive.bind(log), save) }),
     requestStop: (agentId, reason) => log.requestStop(agentId, reason),
     close: () => log.close(),
+  };
+}
+
+/** A blob does not count as a save, because the append that refers to it does. */
+function crashingBlobs(blobs: BlobStore, save: Save): BlobStore {
+  const [copy, putNamed] = [blobs.copy?.bind(blobs), blobs.putNamed?.bind(blobs)];
+  return {
+    put: (...given) => save(() => blobs.put(...given), 0),
+    get: (...given) => blobs.get(...given),
+    delete: (...given) => save(() => blobs.delete(...given), 0),
+    ...(copy && { copy: (...given) => save(() => copy(...given), 0) }),
+    ...(putNamed && { putNamed: (...given) => save(() => putNamed(...given), 0) }),
+    ...(blobs.getNamed && { getNamed: blobs.getNamed.bind(blobs) }),
   };
 }
 

@@ -166,6 +166,18 @@ describe("a storage after a simulated crash", () => {
     expect(await persistence(agentOn(storage)).agent("a").getLatestCheckpoint()).toBeDefined();
   });
 
+  it("stores no large values", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    const put = vi.spyOn(storage.log.blobs, "put");
+    const run = agentOn(crashAfter(storage, 0)).run("x".repeat(200_000), { agentId: "a" });
+    await expect(run).rejects.toSatisfy((error) => rootOf(error) instanceof SimulatedCrashError);
+    expect(put).not.toHaveBeenCalled();
+    await agentOn(crashAfter(storage, 1))
+      .run("x".repeat(200_000), { agentId: "a" })
+      .catch(() => undefined);
+    expect(put).toHaveBeenCalledOnce();
+  });
+
   it("describes the end of a log as the storage below does", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const owned = await storage.log.open("a", { host: "here", processId: 1, nonce: "1" });
