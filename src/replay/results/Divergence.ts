@@ -82,6 +82,8 @@ export class ReplayStop extends Error {
 
 /** The maximum length of compared texts. Longer texts are shown one after the other. */
 const longest = 20_000;
+/** The maximum number of different lines. The time for a comparison grows with its square. */
+const mostLines = 1_000;
 
 /** Describes the first difference of a replay in some lines, with the changed lines of the values or messages. */
 export function divergenceText({
@@ -111,8 +113,10 @@ export function divergenceText({
 
 function changedLines(expected: unknown, actual: unknown): readonly string[] {
   const [before, after] = [textOf(expected), textOf(actual)];
-  if (before.length + after.length > longest) return [`- ${cut(before)}`, `+ ${cut(after)}`];
-  return diffLines(`${before}\n`, `${after}\n`).flatMap(({ value, added, removed }) => {
+  const isLong = before.length + after.length > longest;
+  const changes = isLong ? undefined : diffLines(`${before}\n`, `${after}\n`, { maxEditLength: mostLines });
+  if (!changes) return [`- ${cut(before)}`, `+ ${cut(after)}`];
+  return changes.flatMap(({ value, added, removed }) => {
     const sign = added ? "+" : removed ? "-" : " ";
     return value
       .replace(/\n$/, "")
