@@ -10,6 +10,7 @@ import type { LogWatch, RecordLog } from "../../storage/RecordLog.ts";
 import { KeptLogs, dropUnread } from "../shape/KeptLogs.ts";
 import { listShape, ShapeViews } from "../shape/readShape.ts";
 import { logIdOf } from "../shape/ShapeDefinition.ts";
+import type { ShapedLog } from "../shape/ShapedLog.ts";
 import { type InboxState, type InboxRecord, inboxShape, newsStatus } from "./InboxState.ts";
 
 /** An event to send. */
@@ -107,9 +108,10 @@ export class Inbox {
    * oldest event that no request has received. Returns `undefined` if no such event exists. When the promise resolves,
    * other requests can no longer receive the event.
    *
+   * @param signal Ends the wait for an inbox that has another owner. The request then receives no event.
    * @throws NotSupportedError for an event with redacted values, without their vault.
    */
-  async take(agentId: string, asked: EventRequest): Promise<ReceivedEvent | undefined> {
+  async take(agentId: string, asked: EventRequest, signal?: AbortSignal): Promise<ReceivedEvent | undefined> {
     const { request, event: name } = asked;
     const receipts = this.#receiptsBefore(agentId, asked);
     const knows = (state: InboxState) => state.knows(request, receipts);
@@ -118,7 +120,7 @@ export class Inbox {
       this.#rememberUnreceived(agentId, request, state.receipts);
       return undefined;
     }
-    return this.#logs.use(agentId, async (log) => {
+    const assign = async (log: ShapedLog<InboxRecord, InboxState>) => {
       if (!knows(log.state)) await log.readWhole();
       const number = log.state.eventFor(request, name) ?? -1;
       const event = log.state.event(number);
@@ -127,7 +129,8 @@ export class Inbox {
       if (!log.state.hasTaken(request)) log.append([{ kind: "take", request, event: number }]);
       const [payload] = await log.read([event.payload]);
       return { event: number, payload };
-    });
+    };
+    return this.#logs.use(agentId, assign, signal);
   }
 
   /**

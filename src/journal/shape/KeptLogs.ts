@@ -1,5 +1,6 @@
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
+import { abortable } from "../../internal/abortable.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import type { LogStorage } from "../../storage/PersistenceStorageProvider.ts";
 import { type ShapeDefinition, logIdOf, type ShapeState } from "./ShapeDefinition.ts";
@@ -70,12 +71,17 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
    * Opens a log if necessary and calls `work` with it. Concurrent uses share one log. For an open log, `work` is called
    * before the next turn of the event loop.
    *
+   * @param signal Ends the wait for a log that is not open. `work` is then not called.
    * @throws AgentBusyError if another owner does not release the log in time, and the errors of {@link ShapedLog.open}.
    */
-  async use<Result>(id: string, work: (log: ShapedLog<Rec, State>) => Promise<Result>): Promise<Result> {
+  async use<Result>(
+    id: string,
+    work: (log: ShapedLog<Rec, State>) => Promise<Result>,
+    signal?: AbortSignal,
+  ): Promise<Result> {
     const kept = this.#enter(id);
     try {
-      return await work(await kept.opening);
+      return await work(await (signal ? abortable(signal, () => kept.opening) : kept.opening));
     } finally {
       await kept.leave();
     }
@@ -180,11 +186,17 @@ class KeptLog<Rec extends LogRecord, State extends ShapeState<Rec>> {
     this.#cancelLook();
   }
 
-  /** Ends a use. If the log is not kept open, resolves when it is released. */
+  /** Ends a use. If the log is open and is not kept open, resolves when it is released. */
   async leave(): Promise<void> {
     this.#users--;
-    if (this.#users > 0 || this.#ending || !this.#log) return;
-    if (this.isBroken || this.#log.lost.aborted) return this.#endUnheard();
+    if (this.#log) return this.#rest(this.#log);
+    // The use was aborted before the log is open.
+    this.opening.then((log) => this.#rest(log)).catch(() => {});
+  }
+
+  async #rest({ lost }: ShapedLog<Rec, State>): Promise<void> {
+    if (this.#users > 0 || this.#ending) return;
+    if (this.isBroken || lost.aborted) return this.#endUnheard();
     // The callers that appended already got the error.
     if (this.#options.idleMs === 0) return this.end().catch(() => {});
     this.#idleSince = this.#options.clock.monotonic();

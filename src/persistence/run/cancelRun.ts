@@ -1,5 +1,4 @@
 import { RunNotOpenError } from "../../errors/runErrors.ts";
-import { abortable } from "../../internal/abortable.ts";
 import { stopAndOpen } from "../../journal/openWithRetry.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
@@ -56,8 +55,7 @@ export async function recordAnswers(
 export async function endRequests(call: DurableCall): Promise<readonly string[]> {
   const { setup, journal } = call;
   const stored = storedState(journal);
-  // If the signal aborts while the inbox has another owner, the next resume receives the same events.
-  const received = stored ? await abortable(signalOf(call), () => receiveEvents(setup, journal, stored)) : [];
+  const received = stored ? await receiveEvents(setup, journal, stored, signalOf(call)) : [];
   if (received.length > 0) await journal.readHead();
   const left = storedState(journal);
   if (left && (await expireRequests(journal, left))) await journal.readHead();

@@ -60,18 +60,23 @@ export async function expireRequests(journal: Journal, stored: StoredState): Pro
   return true;
 }
 
-/** Gives the open requests of an agent the events that they wait for. Returns the requests that received an event. */
+/**
+ * Gives the open requests of an agent the events that they wait for. Returns the requests that received an event.
+ *
+ * @param signal Ends the wait for an inbox that has another owner. The next resume receives the same events.
+ */
 export async function receiveEvents(
   setup: PersistenceSetup,
   journal: Journal,
   stored: StoredState,
+  signal: AbortSignal,
 ): Promise<readonly string[]> {
   const { agentId, writer } = journal;
   const replies: ReplyRecord[] = [];
   for (const { record, lane } of openRequests(stored.log.index, stored.state)) {
     const { event } = record;
     if (event === undefined) continue;
-    const taken = await (await setup.inbox()).take(agentId, { ...record, event });
+    const taken = await (await setup.inbox()).take(agentId, { ...record, event }, signal);
     const answer = taken && writer.value(taken, "the payload of an event");
     if (answer !== undefined) replies.push(replyRecord(journal, lane, record.request, { answer }));
   }

@@ -53,7 +53,10 @@ describe.each(eventStorages)("$name: an event", (storage) => {
     expect(await other.resume({ agentId: "a" })).toMatchObject({ status: "completed", output: "one two" });
   });
 
-  it("does not delay the abort of a resume while its inbox has another owner", async () => {
+  it.each([
+    ["is received by the next resume", false],
+    ["is received by a new run after a cancel", true],
+  ])("does not delay the abort of a resume while its inbox has another owner, and %s", async (_next, isCancelled) => {
     const provider = (await storage.open())();
     const agent = durableAgent(receiver(1), provider, quick);
     await agent.run("go", { agentId: "a" });
@@ -63,12 +66,16 @@ describe.each(eventStorages)("$name: an event", (storage) => {
     const leaving = new AbortController();
     const resumed = agent.resume({ agentId: "a", signal: leaving.signal });
     resumed.catch(() => undefined);
-    const refused = () => opens.mock.settledResults.filter(({ type }) => type === "rejected").length;
-    await expect.poll(refused, { timeout: 60_000 }).toBeGreaterThan(0);
+    const ends = () => opens.mock.settledResults.filter((_end, at) => opens.mock.calls[at]?.[0] === "inbox:a");
+    await expect.poll(() => ends().at(-1)?.type, { timeout: 60_000 }).toBe("rejected");
     leaving.abort(new Error("gone"));
     await expect(resumed).rejects.toThrow("gone");
+    if (isCancelled) await persistence(agent).agent("a").cancel();
     await owner.release();
-    expect(await agent.resume({ agentId: "a" })).toMatchObject({ status: "completed", output: "one" });
+    await expect.poll(() => ends().at(-1)?.type, { timeout: 60_000 }).toBe("fulfilled");
+    await expect.poll(() => provider.log.owner("inbox:a")).toBe(undefined);
+    const next = isCancelled ? agent.run("go", { agentId: "a" }) : agent.resume({ agentId: "a" });
+    expect(await next).toMatchObject({ status: "completed", output: "one" });
   });
 
   it("reaches a running agent while another process runs it", async () => {
