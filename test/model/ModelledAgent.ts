@@ -5,6 +5,7 @@ import {
   persistence,
   type AgentCheckpointData,
   type AIAgent,
+  type RollbackReport,
 } from "agent-persistence";
 import { NotAnAncestorError } from "agent-persistence/errors";
 import { Acknowledged } from "./Acknowledged.ts";
@@ -44,6 +45,8 @@ export class ModelledAgent {
   #status: string | undefined;
   /** True once a write may have been cut short, until a request opened the log after it and completed. */
   #mayBeTorn = false;
+  /** Calls in the history of the head that an earlier rollback reverted, as redos reported. */
+  readonly #stayedReverted = new Set<string>();
   /** What comes first after a rollback that was cut short. */
   #unsettled: (() => Promise<unknown>) | undefined;
   /** True once power was lost after that rollback. */
@@ -85,7 +88,7 @@ export class ModelledAgent {
     const requests: Readonly<Record<NextRequest, () => Promise<unknown>>> = {
       resume: () => this.#resumeAfterRollback(),
       rollback: () => this.#rollBackAgain(target),
-      // What was reverted cannot stand again: less far back is refused.
+      // If the interrupted rollback was stored, this is a redo.
       "other rollback": () =>
         this.#rollBackAgain(other).catch((error: unknown) => {
           if (!(error instanceof NotAnAncestorError)) throw error;
@@ -124,12 +127,14 @@ export class ModelledAgent {
     this.#acknowledged.expectIn(stored.checkpoints);
     assert.deepEqual(stored.latest, stored.checkpoints.at(-1), "the latest is the newest");
     expectListed(stored, this.#status);
-    expectWorld(stored, this.#steps.world, this.#status !== undefined);
+    expectWorld(stored, this.#steps.world, this.#stayedReverted, this.#status !== undefined);
   }
 
   async #rollBackTo({ checkpointId, runId }: AgentCheckpointData, trouble?: Trouble): Promise<boolean> {
-    const report = await this.#ask(rollbackTo(checkpointId), trouble);
-    if (report === undefined) return false;
+    const answer = await this.#ask(rollbackTo(checkpointId), trouble);
+    if (answer === undefined) return false;
+    const { stayedReverted } = answer as RollbackReport;
+    for (const { toolCallId } of stayedReverted) this.#stayedReverted.add(toolCallId);
     this.#run = this.#runs.get(runId);
     this.#status = "paused";
     await this.expect();

@@ -1,12 +1,12 @@
 import { expect, it, vi } from "vitest";
-import type * as copyTailModule from "../../../src/storage/file/takeOwnership.ts";
+import type * as copyTailModule from "../../../src/storage/file/copyTail.ts";
 import { caughtInCrashes } from "./caught.ts";
 import { storeScenarios } from "./storeScenarios.ts";
 
 type CopyTailModule = typeof copyTailModule;
 
 /** The last line of an owner that died is referred to instead of copied: it may never have been synced. */
-vi.mock("../../../src/storage/file/takeOwnership.ts", async (original) => {
+vi.mock("../../../src/storage/file/copyTail.ts", async (original) => {
   const real = await original<CopyTailModule>();
   const copyTail: CopyTailModule["copyTail"] = (image, last) => {
     const { newest, dropped } = image;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { segmentsToCarry } from "../../../src/storage/file/takeOwnership.ts";
+import { segmentsToCarry } from "../../../src/storage/file/copyTail.ts";
 
 const kilobyte = 1024;
 const carried = (sizes: readonly number[], carry = 1) =>
