@@ -206,29 +206,27 @@ interface AppendLink extends ChainLink {
 
 type VerifiedLink = Omit<AppendLink, "generation"> & { readonly generation?: number | undefined };
 
-/** The key of the link in the bytes of an append. With a WeakMap, each garbage collection would visit all links. */
-const verified = Symbol("verified");
+const known = new WeakMap<Uint8Array, VerifiedLink>();
 
 /** Remembers that the checksum of an append is valid, so that it is not hashed again. Do not change the bytes. */
 export function noteVerified(encoded: Uint8Array, { position, checksum, prev, generation }: VerifiedLink): void {
-  const value: VerifiedLink = { position, checksum, prev, generation };
-  Object.defineProperty(encoded, verified, { value, configurable: true });
+  known.set(encoded, { position, checksum, prev, generation });
 }
 
 /** Returns the link of an append whose checksum is known to be valid. */
-export function knownLinkOf(encoded: Uint8Array & { readonly [verified]?: VerifiedLink }): VerifiedLink | undefined {
-  return encoded[verified];
+export function knownLinkOf(encoded: Uint8Array): VerifiedLink | undefined {
+  return known.get(encoded);
 }
 
 export function appendLinkOf(encoded: Uint8Array, sha256: Sha256): AppendLink | undefined {
-  const link: VerifiedLink | undefined = knownLinkOf(encoded) ?? verifiedLinkOf(encoded, sha256);
+  const link: VerifiedLink | undefined = known.get(encoded) ?? verifiedLinkOf(encoded, sha256);
   const generation = link && (link.generation ?? generationOfAppend(encoded, sha256));
   return link && generation !== undefined ? { ...link, generation } : undefined;
 }
 
 /** Like `decodeEntry`, but hashes the bytes only if their checksum is not known to be valid. */
 export function decodeAppend(encoded: Uint8Array, sha256: Sha256): DecodedEntry {
-  const link = knownLinkOf(encoded);
+  const link = known.get(encoded);
   const decoded = link === undefined ? decodeEntry(encoded, sha256) : decodeVerifiedEntry(encoded);
   if (decoded.ok && link?.generation === undefined) noteVerified(encoded, decoded.entry);
   return decoded;
