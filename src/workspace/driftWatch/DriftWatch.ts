@@ -6,6 +6,7 @@ import { runOf } from "../../agent/feature/ContextBinding.ts";
 import { GitError } from "../../errors/workspaceErrors.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
+import { Mutex } from "../../internal/Mutex.ts";
 import {
   abortSignalSchema,
   numberFrom,
@@ -125,6 +126,16 @@ const driftNowSchema = strictOptions(() => ({ signal: abortSignalSchema.optional
 
 const defaultIntervalMs = 600_000;
 
+/** A check that is not recorded yet. */
+interface FoundDrift {
+  readonly report: DriftReport;
+  readonly known: VersionTracker | undefined;
+  readonly found: VersionTracker;
+  readonly about: Parameters<typeof trackVersions>[2];
+  /** `undefined` if the run continues without an answer. */
+  readonly question: string | undefined;
+}
+
 /** Checks for drift in the runs of one agent definition. */
 export class DriftWatch {
   /**
@@ -135,8 +146,10 @@ export class DriftWatch {
   readonly #config: DriftWatchConfig;
   readonly #files: WorkspaceFiles;
   readonly #clock: Clock;
-  /** The start of the last check of each run in this process. */
+  /** The time of the last check of each run in this process. */
   readonly #checked = new Map<string, number>();
+  /** The turns of the branches of each run. */
+  readonly #turns = new Map<string, Mutex>();
   readonly #told = new Map<string, DriftNotice>();
   /** The tracker of each run after its last check. The storage of a branch ends with the branch. */
   readonly #found = new Map<string, VersionTracker>();
@@ -150,19 +163,27 @@ export class DriftWatch {
     this.#clock = config.clock ?? systemClock;
   }
 
-  /** Checks at the first node of a run in this process, and then once per interval. */
+  /**
+   * Checks at the first node of a run in this process, and then once per interval. Branches that start during a check
+   * wait for its report. If the check asks or fails, each of them checks too.
+   */
   async checkWhenDue(context: AgentContext): Promise<void> {
     const { runId } = context;
     watchUnsaved(runId);
-    const last = this.#checked.get(runId);
-    const { intervalMs = defaultIntervalMs } = this.#config;
-    if (last !== undefined && this.#clock.monotonic() - last < intervalMs) return;
-    // Set before the check, because other branches may start during the check.
-    this.#checked.set(runId, this.#clock.monotonic());
-    await this.check(context, last === undefined ? "before_task_resume" : "periodic").catch((error: unknown) => {
-      this.#checked.delete(runId);
-      throw error;
+    const turns = this.#turns.get(runId) ?? new Mutex();
+    this.#turns.set(runId, turns);
+    const noteCheck = () => void this.#checked.set(runId, this.#clock.monotonic());
+    const drift = await turns.runExclusive(async () => {
+      const last = this.#checked.get(runId);
+      const { intervalMs = defaultIntervalMs } = this.#config;
+      if (last !== undefined && this.#clock.monotonic() - last < intervalMs) return undefined;
+      const found = await this.#find(context, last === undefined ? "before_task_resume" : "periodic");
+      if (found.question === undefined) noteCheck();
+      return found;
     });
+    if (!drift) return;
+    await this.#record(context, drift);
+    noteCheck();
   }
 
   /**
@@ -173,6 +194,12 @@ export class DriftWatch {
    * @throws GitError
    */
   async check(context: AgentContext, trigger: DriftTrigger): Promise<DriftReport> {
+    const drift = await this.#find(context, trigger);
+    await this.#record(context, drift);
+    return drift.report;
+  }
+
+  async #find(context: AgentContext, trigger: DriftTrigger): Promise<FoundDrift> {
     const saved = persistence(context);
     const noted = await saved.getNotes(versionTrackerKey.name);
     const stored = context.storage.get(versionTrackerKey);
@@ -189,20 +216,24 @@ export class DriftWatch {
     await this.#config.onDrift?.(notice);
     this.#told.set(context.runId, notice);
     const about = { taskId: context.agentId, at: this.#now(), earlierHead };
-    const found = trackVersions(known, report, about);
-    const asks = response.action !== "continue" && !isSettled(known, report);
+    return {
+      report,
+      known,
+      found: trackVersions(known, report, about),
+      about,
+      question:
+        response.action === "continue" || isSettled(known, report)
+          ? undefined
+          : questionOf(knownHeadOf(stored) ?? earlierHead, report, response.advice, restartDecision),
+    };
+  }
+
+  async #record(context: AgentContext, { report, known, found, about, question }: FoundDrift): Promise<void> {
     // The request stores this note. It must stay the same when the node runs again with the answer.
-    const resolution = asks
-      ? await ask(
-          context,
-          { known, found },
-          questionOf(knownHeadOf(stored) ?? earlierHead, report, response.advice, restartDecision),
-        )
-      : undefined;
+    const resolution = question === undefined ? undefined : await ask(context, { known, found }, question);
     const value = resolution ? trackVersions(found, report, { ...about, resolution }) : found;
     context.storage.set(versionTrackerKey, value);
     this.#found.set(context.runId, value);
-    return report;
   }
 
   /**
@@ -274,6 +305,7 @@ export class DriftWatch {
 
   forget(runId: string): void {
     this.#checked.delete(runId);
+    this.#turns.delete(runId);
     this.#told.delete(runId);
     this.#found.delete(runId);
     forgetUnsaved(runId);

@@ -129,6 +129,35 @@ describe("Drift", () => {
     expect(await agent.resume()).toMatchObject({ status: "completed", output: "a" });
   });
 
+  it("Drift starts no node of another branch before a check ends, or while its question is open", async () => {
+    const { origin, ours } = pair();
+    const clock = new SimulatedClock();
+    const ran: string[] = [];
+    const work = strategy<string, string>("work", (graph) => {
+      const first = graph.node("first", (input: string) => {
+        ours.write("a.txt", lines({ 3: "ours" }));
+        origin.commit({ "a.txt": lines({ 3: "theirs" }) });
+        ours.git("fetch", "--quiet");
+        clock.advance(600_000);
+        return input;
+      });
+      const item = graph.node("item", (input: string) => (ran.push(input), input));
+      const all = graph.each("all", item, { concurrency: 2 }, (results: readonly string[]) => results.join());
+      graph.edge(graph.start, first);
+      graph.edge(first, all, { map: () => ["a", "b"] });
+      graph.edge(all, graph.finish);
+    });
+    const agent = new AIAgent({ id: "task", promptExecutor: scriptedModel([]), llmModel: "m", strategy: work })
+      .install(Persistence, { storage: new InMemoryPersistenceStorageProvider() })
+      .install(Drift, { root: ours.root, clock });
+    const waiting = await agent.run("go");
+    const requests = waiting.status === "waiting" ? waiting.requests : [];
+    expect(requests.length).toBeGreaterThan(0);
+    expect(ran).toEqual([]);
+    for (const { requestId } of requests) await persistence(agent).agent().answer(requestId, "ignored");
+    expect(await agent.resume()).toMatchObject({ status: "completed", output: "a,b" });
+  });
+
   it("Drift records a rebase made during the run and does not propose it again", async () => {
     const { origin, ours } = pair();
     const upstream = origin.commit({ "b.txt": "theirs" });
