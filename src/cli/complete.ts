@@ -104,13 +104,16 @@ function withWord(before: Before, word: string): Before {
  * The completion script of each shell. A script asks `agent-persistence` for the words, so it never becomes outdated.
  */
 const scripts = {
-  bash: `# Keeps addresses and ids with colons as one word.
-COMP_WORDBREAKS=\${COMP_WORDBREAKS//[:=]}
-_agent_persistence() {
-  local line
+  // Bash divides words at colons and equals signs, and replaces only the last part.
+  bash: `_agent_persistence() {
+  local words word prefix="" line="\${COMP_LINE:0:COMP_POINT}" breaks="\${COMP_WORDBREAKS//[^:=]}"
+  IFS=$' \\t' read -a words <<< "$line"
+  [[ $line == *[[:space:]] ]] && words+=("")
+  word="\${words[\${#words[@]} - 1]}"
+  [[ $breaks ]] && prefix="\${word%"\${word##*[$breaks]}"}"
   COMPREPLY=()
-  while IFS= read -r line; do COMPREPLY+=("$(printf %q "$line")"); done \\
-    < <(agent-persistence complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  while IFS= read -r line; do COMPREPLY+=("$(printf %q "\${line#"$prefix"}")"); done \\
+    < <(agent-persistence complete -- "\${words[@]:1}" 2>/dev/null)
 }
 complete -o default -F _agent_persistence agent-persistence
 `,

@@ -49,19 +49,28 @@ describe("completion", () => {
     await using desk = await Desk.open();
     const script = await scriptOf(desk, "bash");
     const line = `PATH=${desk.folder}:$PATH; ${script}
-      COMP_WORDS=(agent-persistence show o); COMP_CWORD=2; _agent_persistence; printf "%s|" "\${COMPREPLY[@]}"`;
+      COMP_LINE="agent-persistence show o"; COMP_POINT=24; _agent_persistence; printf "%s|" "\${COMPREPLY[@]}"`;
     const { stdout } = await promisify(execFile)("bash", ["-c", line]);
     expect(stdout).toBe("order-1|or\\ der|");
     expect(await desk.command(["completion", "tcsh"])).toMatchObject({ code: 2 });
   });
 
-  it("keeps addresses and ids with a colon as one word in bash", async () => {
-    await using desk = await Desk.open();
-    const { out } = await desk.command(["completion", "bash"]);
-    const line = `COMP_WORDBREAKS=$' \\t\\n"\\'@><=;|&(:'; ${out} printf %q "$COMP_WORDBREAKS"`;
-    const { stdout } = await promisify(execFile)("bash", ["-c", line]);
-    expect(stdout).toBe(`$' \\t\\n"\\'@><;|&('`);
-  });
+  it.each([
+    [" :=", "b-1"],
+    [" ", "a:b-1"],
+  ])(
+    "completes an id with a colon in bash, and keeps the word breaks '%s' of other commands",
+    async (breaks, reply) => {
+      await using desk = await Desk.open();
+      const { out } = await desk.command(["completion", "bash"]);
+      const command = `agent-persistence() { [ "$*" = "complete -- show --storage=file:x a:b" ] && echo a:b-1; }`;
+      const line = `${command}; COMP_WORDBREAKS='${breaks}'; ${out}
+      COMP_LINE="agent-persistence show --storage=file:x a:b more"; COMP_POINT=43; _agent_persistence
+      printf "%s|" "\${COMPREPLY[@]}" "$COMP_WORDBREAKS"`;
+      const { stdout } = await promisify(execFile)("bash", ["-c", line]);
+      expect(stdout).toBe(`${reply}|${breaks}|`);
+    },
+  );
 
   it.skipIf(!has("zsh"))("completes a line in zsh", async () => {
     await using desk = await Desk.open();
