@@ -94,8 +94,8 @@ function isNote(key?: string) {
 
 /** Returns whether a log has the history of the head since its run started. */
 function reachesRun({ index }: AgentLog): boolean {
-  const { base, lanes, lines, merged } = index;
-  if (merged.length > 0 || !foldTo(index)) return false;
+  const { base, lanes, lines, merged, needsWhole } = index;
+  if (needsWhole || merged.length > 0 || !foldTo(index)) return false;
   if (base?.first && !base.state.checkpoint?.record.move) return true;
   return lanesTo(index, lines.mainLane).some(({ lane }) => (lanes.get(lane)?.record.keep ?? "all") !== "all");
 }

@@ -89,6 +89,27 @@ test("the changed files of a resumed run are read without the records of earlier
   expect(await recordsReadAfter(3_000)).toBeLessThan((await recordsReadAfter(10)) + 20);
 });
 
+test("the changed files of a run omit those that a rollback over its start reverted before a redo", async () => {
+  const files = await CountedFiles.create();
+  await forgeConversation(files.open(), 3_000, { keep: "nothing" });
+  let path = "first.txt";
+  const changing = asking(async (_input, context) => {
+    const changes = [{ path, after: { kind: "link", target: "x" } }];
+    persistence(context).note({ key: "files", value: { changes } });
+    return context.requestInput({ prompt: "?", schema: z.string() });
+  });
+  const agent = durableAgent(changing, files.open(), { participants: [participant] });
+  await agent.run("go");
+  const outside = persistence(agent).agent();
+  const ids = (await outside.getCheckpoints()).map(({ checkpointId }) => checkpointId);
+  await outside.rollbackToCheckpoint(ids.at(-2)!);
+  await outside.rollbackToCheckpoint(ids.at(-1)!);
+  path = "second.txt";
+  await agent.resume({ answers: { [idOf(await agent.resume())]: "yes" } });
+  const ends = (await recordsOf(files.open())).filter((record) => "files" in record);
+  expect(ends).toMatchObject([{ files: ["second.txt"] }]);
+});
+
 test("a branch of the first saved node reads the notes of earlier nodes", async () => {
   let found: readonly unknown[] = [];
   const branching = strategy<string, string>("branching", (graph) => {
