@@ -126,7 +126,9 @@ async function copyAll(copied: CopiedStorage, { onProgress, signal, keys }: Back
     deleted: [],
     failed: [],
   };
-  const { archives } = await copied.folder.read();
+  const { archives, damaged } = await copied.folder.read();
+  // An archive that cannot be read may be encrypted, and must not become plain.
+  for (const { error } of damaged) if (!(error instanceof InvalidArchiveError)) throw error;
   if (!copied.keys && keys !== false) assertPlain(archives);
   let finished = 0;
   for await (const log of logsIn(copied.source, archives)) {

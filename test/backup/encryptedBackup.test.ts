@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, readlink, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { persistence } from "agent-persistence";
 import { backupStorage, restoreBackup } from "agent-persistence/backup";
@@ -125,6 +125,18 @@ describe("an encrypted backup", () => {
     expect(await restoreBackup(await open(), { directory, keys })).toMatchObject({ restored: ["a"], failed });
     const removed = await backupStorage(source, { directory, keys, removeDeleted: true });
     expect(removed).toMatchObject({ deleted: ["forged"], failed: [] });
+  });
+
+  it("does not become plain if the keys were forgotten and the archives cannot be read", async () => {
+    const [source, directory] = [await open(), await newDirectory()];
+    await waitingPayer(source, "a");
+    await backupStorage(source, { directory, keys });
+    const [name = ""] = await readdir(join(directory, "logs"));
+    const archive = join(directory, "logs", name);
+    await rm(archive);
+    await symlink(name, archive);
+    await expect(backupStorage(source, { directory })).rejects.toMatchObject({ code: "storage_failed", path: archive });
+    expect(await readlink(archive)).toBe(name);
   });
 
   it("does not become plain because the keys were forgotten", async () => {
