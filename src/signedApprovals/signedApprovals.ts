@@ -29,7 +29,7 @@ export interface ApprovalVerifier {
 
 /** Options of {@link signedApprovals}. */
 export interface SignedApprovalsOptions {
-  /** Returns whether this person signed the bytes, by a key of the person. `at`: when the bytes were signed. */
+  /** Returns whether a key of this person signed the bytes. `at` is the time of the signature. */
   readonly verify: (
     bytes: Uint8Array,
     signature: Uint8Array,

@@ -289,7 +289,7 @@ export interface OwnedLog {
   readonly generation: number;
   /** The remains of an incomplete append that this open skipped. `undefined` if the log ends with a complete append. */
   readonly tornTail?: TornTail | undefined;
-  /** Damage at the end of the log, which rejects appends but may be dropped. `undefined` if intact. */
+  /** Damage at the end of the log. The log then rejects appends, but it may be dropped. `undefined` if intact. */
   readonly damage?: CorruptLogError | SealBrokenError | undefined;
   /** The damaged status summary that the opening rebuilt. `undefined` if the summary was intact. */
   readonly rebuilt?: RebuiltSummary | undefined;

@@ -175,7 +175,7 @@ function nestedAt(index: LogProjection, lane: number, upTo: number): readonly Ne
   });
 }
 
-/** Returns the newest checkpoint of a lane up to an order. */
+/** Returns the newest checkpoint of a lane at or before a given order in the log. */
 export function latestAt(index: LogProjection, lane: number, upTo: number): CheckpointPoint | undefined {
   const { laneRecords, checkpoints, base } = index;
   if (upTo === Infinity) return index.latestOf(lane);

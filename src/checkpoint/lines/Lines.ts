@@ -18,7 +18,7 @@ export function isOpenAt({ begun, closed = Infinity }: NestedLine, order: number
   return begun <= order && (closed > order || closed === Infinity);
 }
 
-/** Returns the newest lane of a line up to an order. */
+/** Returns the newest lane of a line that started at or before a given order in the log. */
 export function laneAt({ lanes }: NestedLine, order: number): number | undefined {
   return lanes.findLast(([, begun]) => begun <= order)?.[0];
 }

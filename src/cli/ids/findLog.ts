@@ -14,7 +14,7 @@ type CheckLog = (agentId: string, first: Pick<Entry, "records">) => void;
  * Finds a log by its id or the start of its id. The log can belong to an agent, or be of another kind, such as a graph
  * thread.
  *
- * @param kind the kind in messages
+ * @param kind what the id names, for messages, such as "agent"
  * @throws CommandFailure if no log or more than one matches
  * @throws the error of `check`
  */
@@ -59,7 +59,7 @@ async function* idsIn(log: RecordLog): AsyncGenerator<string> {
 /**
  * Finds an agent by its id or the start of its id.
  *
- * @param kind the kind in messages, such as "task". Defaults to an agent.
+ * @param kind what the id names, for messages, such as "task". Defaults to "agent".
  * @throws CommandFailure if no agent or more than one matches
  * @throws WrongShapeError for a log of another kind
  */
@@ -92,7 +92,7 @@ const mostNamed = 5;
 /**
  * Resolves an id or a unique prefix of an id. A prefix may end with `…`, with which tables cut ids.
  *
- * @param kind the kind in messages, such as "agent"
+ * @param kind what the id names, for messages, such as "agent"
  * @param where the place in messages, such as " in file:agents"
  * @throws CommandFailure if no id or more than one matches
  */

@@ -25,7 +25,7 @@ import type { StoredStructure } from "../versions/judgeCode.ts";
 import type { MigratedLine, Migration } from "../versions/Migrations.ts";
 import { z } from "zod";
 
-/** The migration of a line. `standing` lists the calls of an abandoned visit whose effects remain. */
+/** The migration of a line. An abandoned visit made the calls in `standing`, and their effects remain. */
 export interface LineMigration extends LinePlan {
   readonly standing: readonly string[];
 }

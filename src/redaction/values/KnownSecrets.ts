@@ -43,7 +43,7 @@ export class KnownSecrets {
     for (const item of value instanceof Map || value instanceof Set ? value : Object.values(value)) this.add(item);
   }
 
-  /** Adds a text that was redacted as a whole. If the text is stored again, it is redacted as a whole again. */
+  /** Adds a text that was redacted as a whole. Later copies of the text are redacted as a whole, too. */
   addRestored(text: string): void {
     if (!this.isIn(text) && this.#hasRoomFor(text)) this.#restored.add(text);
   }

@@ -224,7 +224,7 @@ function placeOf(
   };
 }
 
-/** A lane of a line, with the records up to an order. */
+/** A lane of a line, with its records up to a given order in the log. */
 interface LaneSpan {
   readonly record: LaneRecord;
   readonly lane: number;

@@ -211,7 +211,7 @@ export function intactChain<Found extends Pick<FoundEntry, "entry">>(found: read
   return { from, appends, unreachable: [...after].sort((a, b) => a - b) };
 }
 
-/** Returns the start position. A deleted agent restarts at a higher position under a later owner. */
+/** Returns the start position. If an agent is deleted and made again, its log starts at a higher position. */
 function startOf(found: readonly Pick<FoundEntry, "entry">[], gaps: readonly PrunedGap[]): number {
   const firsts = found.filter(({ entry }) => entry.prev === "").map(({ entry }) => entry);
   const [first] = firsts.sort((a, b) => b.generation - a.generation);

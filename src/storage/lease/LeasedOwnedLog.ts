@@ -202,7 +202,7 @@ class LeaseRenewal {
     await this.#current;
   }
 
-  /** Starts with a lease that began at a monotonic time. The first renewal follows after a third of the lease. */
+  /** Starts with a lease that has run since a time of the monotonic clock. The first renewal follows after a third of the lease. */
   continue(since: number): void {
     this.#beat++;
     this.#renewedAt = since;

@@ -2,7 +2,7 @@
 export interface StreamPlace {
   /** The generation of the process that owns the agent. A later owner has a higher number. */
   readonly writer: number;
-  /** The number of the chunk, from 1. 0 is the place before the first chunk of the writer. */
+  /** The number of the chunk. The first chunk of a writer has number 1, and 0 is the place before it. */
   readonly number: number;
 }
 
@@ -26,7 +26,7 @@ export interface StreamStore {
    * Stores an entry. Storing the same entry again has no effect. An entry may be ignored if its writer is not the
    * newest writer.
    *
-   * @throws StorageError if the entry was possibly not stored.
+   * @throws StorageError if the entry may be missing in the store.
    */
   append(streamId: string, entry: StreamEntry): Promise<void>;
   /**

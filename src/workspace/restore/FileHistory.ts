@@ -74,8 +74,8 @@ function withChange(history: FileHistory | undefined, change: NotedChange): File
 }
 
 /**
- * Returns the histories for a redo. A file goes to the state after the redone changes. Its expected current state comes
- * from the reverted changes. If there are none, it comes from an earlier rollback.
+ * Returns the histories for a redo, which restores the state after the redone changes. The state that a file is expected
+ * to have before is taken from the reverted changes, or, without such changes, from an earlier rollback.
  *
  * @param undone histories of the reverted changes
  * @param redone histories of the redone changes

@@ -156,8 +156,8 @@ function olderThan({ generation, step }: Pick<Pictures, "generation" | "step">, 
 type DuePlace = Pick<Picture, "status" | "order" | "dueAt">;
 
 /**
- * The agents with a due time, one list per status, sorted by this time. A list has a mark when it contains all agents of
- * its status. Earlier versions did not write these lists, so the first write of a status adds the missing agents.
+ * The agents with a due time, one list per status, sorted by this time. A mark shows that a list contains
+ * all agents of its status. Earlier versions did not write these lists, so the first write adds the missing agents.
  */
 class DueEntries {
   readonly #connection: DynamoDBConnection;
