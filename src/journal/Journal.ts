@@ -22,7 +22,14 @@ import { readPaced, withLastCheckpoint } from "../storage/readEntries.ts";
 import type { LogStorage } from "../storage/PersistenceStorageProvider.ts";
 import type { SnapshotDue } from "../storage/SnapshotDue.ts";
 import { processOwner } from "../storage/ReleasableLog.ts";
-import type { AgentSummary, LogCapabilities, OwnedLog, RebuiltSummary, RecordLog } from "../storage/RecordLog.ts";
+import type {
+  AgentSummary,
+  LogCapabilities,
+  LogOwner,
+  OwnedLog,
+  RebuiltSummary,
+  RecordLog,
+} from "../storage/RecordLog.ts";
 import type { BlobCells } from "../checkpoint/values/BlobCell.ts";
 import { assertCustody, type CustodyUse } from "./assertCustody.ts";
 import { agentSummary, mostCheckpoints } from "./agentSummary.ts";
@@ -98,6 +105,7 @@ export class Journal implements AsyncDisposable {
     readonly sha256: Sha256,
     owned: OwnedLog,
     head: AgentHead,
+    readonly nonce: string,
   ) {
     const { index } = head.log;
     const { log, inlineThresholdBytes, compressThresholdBytes } = options.storage;
@@ -141,16 +149,17 @@ export class Journal implements AsyncDisposable {
   static async open(options: JournalOptions): Promise<Journal> {
     const { agentId, storage } = options;
     const sha256 = await storage.sha256();
-    const owned = await own(options);
+    const owner = processOwner();
+    const owned = await own(options, owner);
     try {
       if (owned.damage) throw owned.damage;
       const head = owned.position ? await readHead(storage.log, agentId) : emptyHead(agentId);
-      const journal = new Journal(options, sha256, owned, head);
+      const journal = new Journal(options, sha256, owned, head, owner.nonce);
       await assertCustody(journal, options.custody);
-      journalsOf(storage.log).set(agentId, journal);
       return journal;
     } catch (error) {
       await owned.release();
+      noncesOf(storage.log).delete(owner.nonce);
       throw error;
     }
   }
@@ -333,27 +342,28 @@ export class Journal implements AsyncDisposable {
     } finally {
       this.forgetHead();
       await this.#log.release();
-      const journals = journalsOf(this.#recordLog);
-      if (journals.get(this.agentId) === this) journals.delete(this.agentId);
+      noncesOf(this.#recordLog).delete(this.nonce);
     }
   }
 }
 
-/** The open journals of a log, by agent. */
-const openJournals = new WeakMap<RecordLog, Map<string, Journal>>();
+/** The owners in this process that hold or open an agent of a log. */
+const nonces = new WeakMap<RecordLog, Set<string>>();
 
-function journalsOf(log: RecordLog): Map<string, Journal> {
-  const journals = openJournals.get(log) ?? new Map<string, Journal>();
-  openJournals.set(log, journals);
-  return journals;
+function noncesOf(log: RecordLog): Set<string> {
+  const known = nonces.get(log) ?? new Set<string>();
+  nonces.set(log, known);
+  return known;
 }
 
-async function own({ storage: { log }, agentId, mustExist }: JournalOptions): Promise<OwnedLog> {
+async function own({ storage: { log }, agentId, mustExist }: JournalOptions, owner: LogOwner): Promise<OwnedLog> {
+  const known = noncesOf(log).add(owner.nonce);
   try {
-    return await log.open(agentId, { ...processOwner(), mustExist });
+    return await log.open(agentId, { ...owner, mustExist });
   } catch (error) {
-    if (error instanceof AgentBusyError && error.owner.generation === journalsOf(log).get(agentId)?.generation)
-      throw new AgentBusyError(agentId, error.owner, error.retryAfterMs, true);
+    const isHere = error instanceof AgentBusyError && known.has(error.owner.nonce);
+    known.delete(owner.nonce);
+    if (isHere) throw new AgentBusyError(agentId, error.owner, error.retryAfterMs, true);
     throw await withLastCheckpoint(error, log, agentId);
   }
 }

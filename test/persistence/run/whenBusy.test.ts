@@ -103,6 +103,17 @@ describe.each(cases)("$name: a second run while another run is in progress, $pla
     expect(await one).toMatchObject({ output: "on one" });
   });
 
+  it("refuses a run in the same tick with a correct error", async () => {
+    const desk = new Desk();
+    const opened = await storage.open();
+    const first = desk.agentOn(opened());
+    const second = place === "in one process" ? first : desk.agentOn(opened());
+    desk.letGo("one", "two");
+    const runs = await Promise.allSettled([first.run("one"), second.run("two")]);
+    const refused = runs.flatMap((run) => (run.status === "rejected" ? [run.reason as unknown] : []));
+    expect(refused).toMatchObject([{ code: "agent_busy", inThisProcess: place === "in one process" }]);
+  });
+
   it("makes a rollback fail with a correct error", async () => {
     const { desk, agent, one } = await start();
     const durable = persistence(agent()).agent();
