@@ -6,7 +6,7 @@ import { orderBehindAgents } from "../../storage/summaries.ts";
 import { isSummaryOrder } from "../../journal/agentSummary.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import type { Output } from "../terminal/Output.ts";
-import { statusOf, dueText } from "./shown.ts";
+import { awayText, statusOf, dueText } from "./shown.ts";
 
 export interface ListCommandOptions extends CommonOptions {
   readonly status?: readonly string[] | undefined;
@@ -59,7 +59,7 @@ function rowOf({ output }: Session, agent: ListedAgent): readonly Part[] {
 /** Names the command that continues an agent, unless something else must be done first. */
 function whyOf(output: Output, { status, dueAt, stuck, reason, problem }: ListedAgent): string {
   const due = status === "waiting" ? dueText(output, dueAt) : undefined;
-  const text = due ?? reason ?? problem?.message ?? "";
+  const text = due ?? awayText(status) ?? reason ?? problem?.message ?? "";
   const isFree = stuck && stuck.owner !== "silent" && stuck.inDoubt === 0 && !stuck.openRollback;
   return isFree ? `${text}: resume it` : text;
 }

@@ -16,7 +16,7 @@ import type { Output } from "../terminal/Output.ts";
 import { counted } from "../terminal/shortTexts.ts";
 import { type Part, painted, type Paint } from "../terminal/painted.ts";
 import { isRepeated } from "../../inspect/show/listedAgent.ts";
-import { shown, statusOf, messageText, fileLines, dueText, warnOfDamage } from "./shown.ts";
+import { awayText, shown, statusOf, messageText, fileLines, dueText, warnOfDamage } from "./shown.ts";
 import { findCheckpointId } from "../ids/findCheckpointId.ts";
 
 const paints: Readonly<Record<CallView["state"], Paint>> = {
@@ -84,11 +84,13 @@ type Fact = readonly [name: string, ...parts: readonly Part[]];
 
 function factsOf(agent: AgentView, output: Output): readonly Fact[] {
   const { status, reason = "", head, owner, task, forkOf, movedTo, model, counts } = agent;
+  const away = awayText(status);
   return [
     ["agent", painted("bold", agent.agentId)],
     ["status", statusOf(status), `  ${dueIn(agent, output) ?? reason}`.trimEnd(), `  ${output.ago(agent.updatedAt)}`],
     ...(task ? [["task", `${task.name}, priority ${task.priority}, ${task.attempts} attempts`] as const] : []),
     ...(head ? [headFact(status, head)] : []),
+    ...(away === undefined ? [] : [["next", away] as const]),
     ...(owner ? [["owner", `process ${owner.processId} on ${owner.host}, `, ownerState(owner.state)] as const] : []),
     ...(model === undefined ? [] : [["model", model, tokensOf(agent)] as const]),
     ...(forkOf ? [["fork of", forkOf.agentId] as const] : []),
@@ -112,10 +114,11 @@ function dueIn({ status, requests }: AgentView, output: Output): string | undefi
   return dueText(output, ends.toSorted()[0]);
 }
 
-/** A run that ended has no next node. */
+/** A run that ended, or that may not continue here, has no next node. */
 function headFact(status: AgentView["status"], { node, checkpointId }: CheckpointView): Fact {
   const id = painted("cyan", checkpointId);
-  if (status === "completed" || status === "cancelled") return ["last", "checkpoint ", id];
+  if (status === "completed" || status === "cancelled" || awayText(status) !== undefined)
+    return ["last", "checkpoint ", id];
   return ["next", `node ${node}, at checkpoint `, id];
 }
 

@@ -87,6 +87,17 @@ export function dueText(output: Output, dueAt: string | undefined): string | und
   return `due ${output.ago(dueAt)}: resume it`;
 }
 
+/** Returns what continues an agent that may not run here. `undefined` for other statuses. */
+export function awayText(status: string): string | undefined {
+  return awayTexts[status];
+}
+
+const awayTexts: Readonly<Record<string, string>> = {
+  moving: "a move is open: import its archive and call move finish, or call move cancel",
+  moved: "it runs in another storage; before it moves back, delete it here with deleteAgent()",
+  copied: "if the original no longer runs, continue this copy with resume --take-over",
+};
+
 /** Warns on standard error if only the beginning of an agent's log is readable. Returns the exit reason for damage. */
 export async function warnOfDamage(
   { output }: Session,

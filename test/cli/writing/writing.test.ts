@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { persistence } from "agent-persistence";
 import { TaskManager } from "agent-persistence/task";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { Desk, deskModule } from "../support/Desk.ts";
 import { deskOn } from "../support/desk/desk.mjs";
 import { documentOf, itemsOf } from "../support/TestTerminal.ts";
@@ -117,6 +117,31 @@ describe("writing commands", () => {
     expect(await desk.command(["move", "finish", "order-1", "receipt.json", "--yes"])).toMatchObject({ code: 0 });
     expect(itemsOf(await desk.command(["list", "--json"]))).toMatchObject([{ agentId: "order-1", status: "moved" }]);
     expect(itemsOf(await desk.command(["list", "--json", ...there]))).toHaveLength(2);
+  });
+
+  it("list and show what continues an agent that is moving, moved or copied", async () => {
+    await using desk = await Desk.open();
+    await desk.completes("order-1");
+    const there = ["--storage", "file:there"];
+    const outputs = async (words: readonly string[] = []) => {
+      const [list, show] = [await desk.command(["list", ...words]), await desk.command(["show", "order-1", ...words])];
+      expect(show.out).toMatch(/^last {8}checkpoint \d-6$/m);
+      return `${list.out.split("\n")[1]}\n${/^next .*/m.exec(show.out)?.[0]}`;
+    };
+    await desk.command(["export", "order-1", "-o", "copy"]);
+    await desk.command(["import", "copy", ...there, "--yes"]);
+    expect(await outputs(there)).toMatch(/copied .* this copy with resume --take-over\nnext .* resume --take-over$/);
+    await desk.command(["export", "order-1", "-o", "archive", "--move", "--yes"]);
+    expect(await outputs()).toMatch(/moving .*move finish, or call move cancel\nnext .* move cancel$/);
+    await desk.command(["import", "archive", "--storage", "file:new", "--receipt", "receipt", "--yes"]);
+    await desk.command(["move", "finish", "order-1", "receipt", "--yes"]);
+    expect(await outputs()).toMatch(
+      /moved .*before it moves back, delete it here with deleteAgent\(\)\nnext .* deleteAgent\(\)$/,
+    );
+    vi.stubEnv("DESK_FOLDER", join(desk.folder, "there"));
+    const taken = await desk.command(["resume", "order-1", "--take-over", ...withDesk, "--yes"]);
+    expect(taken).toMatchObject({ code: 0 });
+    expect((await desk.command(["show", "order-1", ...there])).out).toMatch(/^status +completed .*\nlast /m);
   });
 
   it("salvage the intact part of a damaged agent, and verify names the damage", async () => {
