@@ -69,7 +69,12 @@ export const brokenByTwoOwners: readonly BrokenProtocol[] = [
   {
     name: "compaction by rename instead of link",
     variant: {
-      wrap: (fileSystem) => delegating(fileSystem, { link: (existing, path) => fileSystem.rename(existing, path) }),
+      // The owner continues before its successor removes temporary files.
+      wrap: (fileSystem) =>
+        delegating(fileSystem, {
+          link: (existing, path) => fileSystem.rename(existing, path),
+          unlink: async (path) => (path.includes("/tmp/") ? undefined : fileSystem.unlink(path)),
+        }),
     },
     caughtBy: ["owned by one"],
     scenario: "an owner that slept in its compaction",
