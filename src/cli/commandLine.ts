@@ -186,7 +186,7 @@ function agentCommands(program: Command, lazily: Lazily): void {
     .option("--take-over", "run an agent that was imported as a copy")
     .action(lazily(async () => (await import("./writing/resumeCommand.ts")).resume));
   withAgent(writing(program.command("settle <agent> [call]")), optional)
-    .description("settle a tool call in doubt; without a call, list the calls in doubt")
+    .description("settle a tool call in doubt or an inverse of an open rollback; without a call, list them")
     .option("--output <json>", "the call succeeded and returned this")
     .option("--error <message>", "the call failed without effect")
     .option("--retry", "the call is made again")

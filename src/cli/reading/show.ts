@@ -7,6 +7,7 @@ import {
   type MessageView,
   type CallView,
   type RequestView,
+  type RollbackView,
 } from "../../inspect.ts";
 import { quoted } from "../../errors/AgentPersistenceError.ts";
 import { findAgent, findLog, assertFound } from "../ids/findLog.ts";
@@ -134,10 +135,7 @@ function tokensOf({ usage }: AgentView): string {
 async function showParts({ output }: Session, agent: AgentView): Promise<void> {
   const { damage, requests, inDoubt, openRollback, runs } = agent;
   for (const { code, message } of damage) await output.line(painted("red", `damaged (${code}): ${message}`));
-  if (openRollback)
-    await output.line(
-      painted("yellow", `A rollback to ${openRollback.targetId ?? "a pruned checkpoint"} is not over.`),
-    );
+  if (openRollback) await output.line(painted("yellow", openRollbackText(agent, openRollback)));
   const open = requests.filter(({ state }) => state === "open");
   if (open.length > 0) await requestTable(output, "It asks", open);
   const [repeated, doubtful] = [inDoubt.filter(isRepeated), inDoubt.filter((call) => !isRepeated(call))];
@@ -150,6 +148,15 @@ async function showParts({ output }: Session, agent: AgentView): Promise<void> {
     ["RUN", "STATUS", "BEGAN", "INPUT"],
     newest.map((run) => [run.runId, statusOf(run.status), output.ago(run.startedAt), shown(run.input, 300)]),
   );
+}
+
+function openRollbackText({ agentId }: AgentView, { targetId }: RollbackView): string {
+  const settling = `To settle an inverse, use settle ${agentId}.`;
+  if (targetId === undefined)
+    return `A rollback to a pruned checkpoint is not over. To finish it, use resume ${agentId}. ${settling}`;
+  const again = `rollback ${agentId} ${targetId}`;
+  const leaving = `To skip calls that cannot be reverted, use ${again} --leave.`;
+  return `A rollback to ${targetId} is not over. To finish it, use ${again}. ${settling} ${leaving}`;
 }
 
 async function showCheckpoint(

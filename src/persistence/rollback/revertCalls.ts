@@ -1,6 +1,7 @@
 import { isRepeatable } from "../../agent/tool/recordedCall.ts";
 import type { AnyTool } from "../../agent/tool/Tool.ts";
 import type { PlannedSteps, RollbackRecord } from "../../checkpoint/records/rollbackRecords.ts";
+import { inverseIdOf } from "../../checkpoint/ids/inverseIdOf.ts";
 import { RollbackIncompleteError } from "../../errors/checkpointErrors.ts";
 import {
   InverseMissingError,
@@ -13,7 +14,7 @@ import { reasonOf } from "../../internal/reasonOf.ts";
 import { type LoggedCall, read } from "../../journal/loggedCalls.ts";
 import type { RollbackPlan, RollbackGoal } from "../../journal/planRollback.ts";
 import { askWhatHappened } from "../../doubt/askWhatHappened.ts";
-import { declarationOf, inverseIdOf, inverseInDoubt, inverseName, settledInverse } from "../settle/callsInDoubt.ts";
+import { declarationOf, inverseInDoubt, inverseName, settledInverse } from "../settle/callsInDoubt.ts";
 import type { Inverse } from "../registry/RollbackToolRegistry.ts";
 import { callOptions, repeatCall, checkedInput, attempt } from "./repeatCall.ts";
 import { revertibleCall, type Rollback, type RollbackReport } from "./RollbackReport.ts";

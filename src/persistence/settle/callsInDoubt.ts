@@ -1,6 +1,6 @@
 import type { ToolEffect } from "../../agent/tool/Tool.ts";
 import type { RevertedRecord } from "../../checkpoint/records/rollbackRecords.ts";
-import { toolCallIdAt } from "../../checkpoint/ids/toolCallId.ts";
+import { inverseIdOf } from "../../checkpoint/ids/inverseIdOf.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { type LoggedCall, loggedCalls, read } from "../../journal/loggedCalls.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
@@ -93,11 +93,6 @@ export function settledInverse(
   if (settlement === "unknown") return { ...record, error: { message: "not known whether it ran" }, left: true };
   if ("error" in settlement) return { ...record, error: { message: settlement.error }, left: true };
   return record;
-}
-
-/** Returns the tool-call id of a call's inverse, which is the same for every attempt. */
-export function inverseIdOf(call: string, { agentId, sha256 }: Pick<Journal, "agentId" | "sha256">): string {
-  return toolCallIdAt({ agentId, runId: "", lane: 0 }, `inverse of ${call}`, sha256);
 }
 
 /**

@@ -82,6 +82,31 @@ describe("writing commands", () => {
     expect((await desk.command(["settle", crashed])).out).toMatch(/SETTLED.*\n.*book.* retry /);
   });
 
+  it("list the inverses of an open rollback and settle one", async () => {
+    await using desk = await Desk.open();
+    await desk.completes("order-1");
+    vi.stubEnv("DESK_BROKEN", "yes");
+    expect(await desk.command(["rollback", "order-1", "1-1", ...withDesk, "--yes"])).toMatchObject({ code: 1 });
+    const again = "rollback order-1 1-1";
+    const shown = (await desk.command(["show", "order-1"])).out;
+    expect(shown).toContain(
+      `A rollback to 1-1 is not over. To finish it, use ${again}. To settle an inverse, use settle order-1.`,
+    );
+    expect(shown).toContain(`To skip calls that cannot be reverted, use ${again} --leave.`);
+
+    const listed = await desk.command(["settle", "order-1"]);
+    expect(listed.out).toMatch(
+      /^Inverses of the open rollback.*\nCALL .*\n\S+ +inverse of book +\S+ +failed +The desk/,
+    );
+    const [inverse] = documentOf<{ toolCallId: string; reverts: string }[]>(
+      await desk.command(["settle", "order-1", "--json"]),
+    );
+    const settled = await desk.command(["settle", "order-1", inverse?.toolCallId ?? "", "--output", "null", "--yes"]);
+    expect(settled).toMatchObject({ code: 0, err: expect.stringContaining("its call is reverted") });
+    expect(await desk.command([...again.split(" "), ...withDesk, "--yes"])).toMatchObject({ code: 0 });
+    expect((await desk.command(["show", "order-1"])).out).not.toContain("is not over");
+  });
+
   it("export, import, move, and finish or cancel a move", async () => {
     await using desk = await Desk.open();
     await desk.completes("order-1");
