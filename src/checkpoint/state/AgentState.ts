@@ -111,11 +111,10 @@ export function askedAgain(
   { requests }: AgentState,
   { failedCalls, current }: StatusState,
 ): (request: RecordedRequest) => boolean {
+  const expired = (failedCalls ?? []).flatMap((id) => requests.get(id)?.repliedAt ?? []);
   // Logs of 0.1.0 do not name the request that ended the run.
-  const isUnnamed = !failedCalls && current?.record?.error?.code === "request_expired";
-  const failedAt = isUnnamed
-    ? 0
-    : Math.min(...(failedCalls ?? []).map((id) => requests.get(id)?.repliedAt ?? Infinity));
+  const isUnnamed = expired.length === 0 && current?.record?.error?.code === "request_expired";
+  const failedAt = isUnnamed ? 0 : Math.min(...expired);
   return ({ record: { approval, waitingFor }, reply, repliedAt = 0 }) =>
     reply?.expired === true && !approval && !["timer", "event"].includes(waitingFor) && repliedAt >= failedAt;
 }
