@@ -3,7 +3,13 @@ import type { AnyTool } from "../agent/tool/Tool.ts";
 import { fileNoteKey } from "../checkpoint/data/FileChange.ts";
 import { InvalidInputError } from "../errors/agentErrors.ts";
 import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
-import { functionSchema, nonEmptyString, integerFrom, objectWithMethods } from "../internal/options/optionSchemas.ts";
+import {
+  customSchema,
+  functionSchema,
+  nonEmptyString,
+  integerFrom,
+  objectWithMethods,
+} from "../internal/options/optionSchemas.ts";
 import { Mutex } from "../internal/Mutex.ts";
 import type {
   Comparison,
@@ -89,7 +95,10 @@ const contentSchema = z.object({
   options: strictOptions(() => ({ agentId: z.string().optional() })),
 });
 
-const captureSchema = z.object({ action: functionSchema() });
+const captureSchema = z.object({
+  action: functionSchema(),
+  context: customSchema("the context of a node or tool", (value) => Object(value) === value),
+});
 
 /** The result of `scan`. */
 export interface ScannedFolder {
@@ -179,7 +188,7 @@ export class Workspace implements RollbackParticipant {
    * @throws InvalidInputError
    */
   async capture<Result>(context: AgentContext, action: () => Result | PromiseLike<Result>): Promise<Result> {
-    checkSchema(captureSchema, { action }, "capture");
+    checkSchema(captureSchema, { action, context }, "capture");
     return this.#capture.around(context, action);
   }
 

@@ -90,7 +90,8 @@ it.each<readonly [string, string, () => unknown]>([
   ],
   ["a preview without a checkpoint", "checkpointId", () => workspace.preview(wrong(undefined))],
   ["a preview without an agent", "options.agentId", () => workspace.preview("c", { agentId: wrong(5) })],
-  ["a capture without a function", "action", () => workspace.capture(noContext, wrong("npm test"))],
+  ["a capture without a function", "action", () => workspace.capture(wrong({}), wrong("npm test"))],
+  ["a capture without a context", "context", () => workspace.capture(noContext, () => 1)],
   [
     "a commit of the workspace without a message",
     "message",

@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, type Dirent, type Stats } from "node:fs";
-import { FileAccessError, PathNotAllowedError } from "../../errors/workspaceErrors.ts";
-import { lstatOf, systemReason } from "../files/ConfinedFolder.ts";
+import { PathNotAllowedError } from "../../errors/workspaceErrors.ts";
+import { lstatOf, rootRefusal } from "../files/ConfinedFolder.ts";
 import { OpenFolder } from "../files/OpenFolder.ts";
 import { type FoundFile, isDirectory, readFile } from "../files/readFile.ts";
 import { relativePath } from "../files/relativePath.ts";
@@ -151,7 +151,7 @@ function openRoot(path: string): OpenFolder {
   try {
     return OpenFolder.root(path);
   } catch (error) {
-    throw new FileAccessError(".", systemReason(error), { cause: error });
+    throw rootRefusal(path, error);
   }
 }
 

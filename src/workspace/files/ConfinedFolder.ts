@@ -84,8 +84,7 @@ export class ConfinedFolder {
     try {
       return OpenFolder.root(this.root);
     } catch (error) {
-      const reason = `cannot be used: the root ${JSON.stringify(this.root)} ${systemReason(error)}`;
-      throw new FileAccessError(".", reason, { cause: error });
+      throw rootRefusal(this.root, error);
     }
   }
 }
@@ -134,6 +133,11 @@ function refusal(error: unknown, at: string, path: string): Error {
   const found = lstatOf(at);
   if (found?.isSymbolicLink()) return new PathNotAllowedError(path, "it leads through a link");
   return new FileAccessError(path, systemReason(error), { cause: error });
+}
+
+export function rootRefusal(root: string, error: unknown): FileAccessError {
+  const reason = `cannot be used: the root ${JSON.stringify(root)} ${systemReason(error)}`;
+  return new FileAccessError(".", reason, { cause: error });
 }
 
 /** Returns the stats of a path, or `undefined` if the path is missing or inaccessible. */

@@ -11,7 +11,7 @@ import {
   statSync,
 } from "node:fs";
 import { FileAccessError, PathNotAllowedError } from "../../errors/workspaceErrors.ts";
-import { ConfinedFolder, type FilePlace, systemReason } from "./ConfinedFolder.ts";
+import { ConfinedFolder, type FilePlace, rootRefusal, systemReason } from "./ConfinedFolder.ts";
 import { folderFlags, throughHandles } from "./OpenFolder.ts";
 import { folderOf } from "./relativePath.ts";
 import { readFile, type FoundFile } from "./readFile.ts";
@@ -63,7 +63,7 @@ export class WorkspaceFiles {
       return statSync(this.root).isDirectory();
     } catch (error) {
       if (isMissingFile(error)) return false;
-      throw new FileAccessError(".", systemReason(error), { cause: error });
+      throw rootRefusal(this.root, error);
     }
   }
 

@@ -11,6 +11,7 @@ import {
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { crashAfter } from "agent-persistence/testing";
+import { Workspace } from "agent-persistence/workspace";
 import { logStorages } from "../../persistence/support/storages.ts";
 import { put, Shell, steps } from "../Shell.ts";
 import { temporaryFolder, treeOf } from "../fixture.ts";
@@ -170,6 +171,11 @@ describe("a capture", () => {
       { subject: "small", change: "write" },
       { subject: "big", change: `not restored: ${reason(101)}` },
     ]);
+  });
+
+  it("a scan of a missing directory names it", async () => {
+    const root = join(temporaryFolder(), "missing");
+    await expect(new Workspace({ root }).scan()).rejects.toThrow(`the root ${JSON.stringify(root)} does not exist`);
   });
 
   it("a capture stores at most maximumFiles files", async () => {
