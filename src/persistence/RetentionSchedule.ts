@@ -2,7 +2,7 @@ import { z } from "zod";
 import { AIAgent } from "../agent/AIAgent.ts";
 import { type Clock, systemClock } from "../internal/Clock.ts";
 import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
-import { clockSchema, customSchema, functionSchema, nonEmptyString } from "../internal/options/optionSchemas.ts";
+import { clockSchema, customText, functionSchema, nonEmptyString } from "../internal/options/optionSchemas.ts";
 import { persistence } from "./Persistence.ts";
 import type { PrunableAgents, PruningSchedule } from "./config/PersistenceConfig.ts";
 import { Cron } from "croner";
@@ -31,7 +31,7 @@ const defaultSchedule = "0 3 * * *";
 const mostWaiting = 2;
 
 const optionsSchema = strictOptions(() => ({
-  schedule: customSchema('a cron expression of five fields such as "0 3 * * *", or false', isSchedule).optional(),
+  schedule: customText('a cron expression of five fields such as "0 3 * * *", or false', isSchedule).optional(),
   diskUsage: functionSchema().optional(),
   diskUsageAbove: z.number().gt(0).max(1).optional(),
   checkEveryMs: z

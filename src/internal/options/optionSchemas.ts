@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { quoted } from "../../errors/AgentPersistenceError.ts";
 import type { Clock } from "../Clock.ts";
 import type { Sha256 } from "../sha256/Sha256.ts";
 
@@ -6,6 +7,13 @@ import type { Sha256 } from "../sha256/Sha256.ts";
 export function customSchema<Value>(what: string, isRight: (value: unknown) => boolean): z.ZodType<Value> {
   return z.custom<Value>(isRight, {
     error: ({ input }) => `expected ${what}, received ${kindOf(input)}`,
+  });
+}
+
+/** As {@link customSchema}, but its error shows a wrong text. Not for secrets. */
+export function customText<Value>(what: string, isRight: (value: unknown) => boolean): z.ZodType<Value> {
+  return z.custom<Value>(isRight, {
+    error: ({ input }) => `expected ${what}, received ${typeof input === "string" ? quoted(input) : kindOf(input)}`,
   });
 }
 

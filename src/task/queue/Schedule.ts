@@ -3,7 +3,7 @@ import { z } from "zod";
 import { count, listOf, object, oneOf, optional, text, time } from "../../checkpoint/format/fieldTests.ts";
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
-import { customSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { customText, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/checkSchema.ts";
 import type { ShapeDefinition, ShapeState } from "../../journal/shape/ShapeDefinition.ts";
 import { type NewTask, queueName } from "../state/Task.ts";
@@ -100,8 +100,8 @@ export const scheduleId: z.ZodType<string> = z.string().min(1).max(200);
 
 export const newScheduleSchema: z.ZodType<NewSchedule> = strictOptions(() => ({
   scheduleId,
-  cron: customSchema<string>('a cron expression such as "0 3 * * *"', isCron),
-  timezone: customSchema<string>('an IANA time zone such as "Europe/Paris"', isTimezone).optional(),
+  cron: customText<string>('a cron expression such as "0 3 * * *"', isCron),
+  timezone: customText<string>('an IANA time zone such as "Europe/Paris"', isTimezone).optional(),
   overlap: z.enum(["skip", "queue", "cancel"]).optional(),
   catchUp: z.enum(["latest", "all", "none"]).optional(),
   taskName: nonEmptyString,
