@@ -71,7 +71,7 @@ export function strategy<Input, Output>(
     | readonly [(graph: Graph<Input, Output>) => void]
     | readonly [Partial<Schemas<Input, Output>> & StrategyVersion, (graph: Graph<Input, Output>) => void]
 ): Strategy<Input, Output> {
-  const [options, build] = rest.length === 1 ? [{}, rest[0]] : rest;
+  const [options, build] = rest.length === 2 ? rest : [{}, rest[0]];
   checkSchema(z.string(), name, "name of a strategy");
   checkSchema(optionsSchema, options, `options of strategy "${name}"`);
   const { version = 0, ...schemas } = options;

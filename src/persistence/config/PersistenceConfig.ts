@@ -155,11 +155,14 @@ const takenNames = [
 ];
 
 const trigger = z
-  .object({
-    name: nonEmptyString,
-    priority: z.enum(["critical", "high", "normal"]),
-    isDue: functionSchema(),
-  })
+  .object(
+    {
+      name: nonEmptyString,
+      priority: z.enum(["critical", "high", "normal"]),
+      isDue: functionSchema(),
+    },
+    "expected a trigger such as triggers.afterNode()",
+  )
   .refine(({ name, isDue }) => isDue === isAfterNode || !takenNames.includes(name), {
     path: ["name"],
     error: `expected another name, because events use the names ${takenNames.join(", ")}`,

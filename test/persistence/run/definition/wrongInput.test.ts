@@ -93,6 +93,12 @@ const definitions: readonly (readonly [string, string, () => unknown])[] = [
   ],
 ];
 
+it("the name of a trigger is refused with the call that makes the trigger", () => {
+  expect(install({ triggers: ["afterNode"] })).toThrow(
+    'at "triggers.0": expected a trigger such as triggers.afterNode()',
+  );
+});
+
 it.each(definitions)("invalid input is refused with its path: %s", (_name, path, call) => {
   expect(call).toThrow(
     expect.objectContaining({ code: "invalid_input", problems: [expect.objectContaining({ path })] }),
@@ -104,6 +110,7 @@ it.each([
   ["an invalid schema of a node", build((g: { node(...a: unknown[]): void }) => g.node("n", { input: 5 }, () => 1))],
   ["an invalid subgraph", build((graph: { subgraph(name: string): void }) => graph.subgraph("n"))],
   ["a strategy without a function", () => strategy("s", wrong(undefined))],
+  ["a strategy with only a name", () => (strategy as (name: string) => unknown)("s")],
   [
     "a condition that is not a function",
     build((g: { edge(...a: unknown[]): void; start: object; finish: object }) =>
