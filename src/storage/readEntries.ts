@@ -184,7 +184,7 @@ export function assertSound(entry: Entry, next?: NextNumbers): void {
 /** Adds the last checkpoint before the damage to an error about a damaged log. Returns other errors unchanged. */
 export async function withLastCheckpoint(error: unknown, log: ReadableLog, agentId: string): Promise<unknown> {
   if (!(error instanceof CorruptLogError)) return error;
-  const lastCheckpointId = await lastReadable(log, agentId);
+  const lastCheckpointId = await lastReadable(log, agentId, error.lastPosition);
   if (lastCheckpointId === undefined) return error;
   const { file, line, lastPosition, found } = error;
   return new CorruptLogError(error.agentId, withoutUndefined({ file, line, lastPosition, lastCheckpointId }), found);
@@ -195,10 +195,15 @@ export function lastCheckpointOf({ generation, records }: Entry): string | undef
   return record && (record.id ?? `${generation}-${record.version}`);
 }
 
-async function lastReadable(log: ReadableLog, agentId: string): Promise<string | undefined> {
+/** @param upTo The last intact position, because a storage may report damage before it returns entries. */
+async function lastReadable(
+  log: ReadableLog,
+  agentId: string,
+  upTo = Number.POSITIVE_INFINITY,
+): Promise<string | undefined> {
   let last: string | undefined;
   try {
-    for await (const entry of log.read(agentId)) last = lastCheckpointOf(entry) ?? last;
+    for await (const entry of log.read(agentId, { upTo })) last = lastCheckpointOf(entry) ?? last;
   } catch {
     // The damage starts here.
   }

@@ -2,6 +2,7 @@ import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AIAgent, Persistence, persistence, tool } from "agent-persistence";
 import type { SalvageReport } from "agent-persistence/file";
+import type { AgentView } from "agent-persistence/inspect";
 import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -70,6 +71,25 @@ describe("unreadable agents", () => {
       counts: { checkpoints: 5 },
       damage: [{ code: "corrupt_log" }],
     });
+  });
+
+  it("show the steps before a damaged line that a later owner copied", async () => {
+    await using desk = await Desk.open();
+    await desk.completes("order-1");
+    await desk.damage("order-1", 0.45);
+    const { out, err } = await desk.command(["tree", "order-1"]);
+    const count = out.match(/^●/gm)?.length ?? 0;
+    expect(count).toBeGreaterThan(0);
+    const shownBefore = documentOf<AgentView>(await desk.command(["show", "order-1", "--json"]));
+    expect(shownBefore.counts.checkpoints).toBe(count);
+    const { lastCheckpointId, lastPosition } = shownBefore.damage[0] ?? {};
+    expect(err).toContain(`The last intact position before it is ${lastPosition}.`);
+    const error: unknown = await desk.storage.getCheckpoints("order-1").catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "corrupt_log", lastPosition, lastCheckpointId });
+    const saved = documentOf<SalvageReport>(
+      await desk.command(["salvage", "order-1", "--to", "saved", "--yes", "--json"]),
+    );
+    expect(saved).toMatchObject({ lastPosition, lastCheckpointId });
   });
 
   it.each([

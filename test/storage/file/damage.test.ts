@@ -149,6 +149,64 @@ describe("a changed byte at any position", () => {
   });
 });
 
+describe("damage above the end of the copied lines", () => {
+  /** The texts that each owner of a log appends. */
+  const owners = {
+    "all lines copied": [["one", "two", "three"], ["four"]],
+    "a listed segment": [
+      ["one", "two", "three"].map((text) => `${text} ${"x".repeat(70_000)}`).concat("four"),
+      ["five"],
+    ],
+    "no line copied": [["one"]],
+  };
+
+  async function openedBy(texts: readonly (readonly string[])[]) {
+    const directory = await testDirectory();
+    const log = testLog(directory);
+    for (const each of texts) {
+      const owned = await log.open("a", nextOwner());
+      for (const text of each) await append(owned, text);
+      await owned.release();
+    }
+    const path = (await segmentPaths(directory, "a")).at(-1) ?? "";
+    const lines = (await readFile(path, "utf8")).split("\n");
+    return { log, path, lines, openAt: lines.findIndex((line) => line.startsWith('{"open"')) };
+  }
+
+  it.each(Object.entries(owners))("names its line and leaves the log before it readable: %s", async (_name, texts) => {
+    const { log, path, lines, openAt } = await openedBy(texts);
+    const all = texts.flat();
+    const firstCopied = all.length - (texts.at(-1)?.length ?? 0) - (openAt - 1);
+    for (let at = 1; at <= openAt; at++) {
+      const before = firstCopied + at - 1;
+      for (const changed of [lines[at]?.replace(/.{3}$/, "~~~"), `~${lines[at]?.slice(1)}`]) {
+        await writeFile(path, lines.with(at, changed ?? "").join("\n"));
+        const error: unknown = await collect(log.read("a")).catch((thrown: unknown) => thrown);
+        expect(error).toMatchObject({ code: "corrupt_log", file: path, line: at + 1 });
+        expect(error).toHaveProperty("lastPosition", before === 0 ? undefined : before);
+        await expect(log.open("a", nextOwner())).rejects.toMatchObject({ code: "corrupt_log", line: at + 1 });
+        await expect(collect(log.read("a", { upTo: before + 1 }))).rejects.toMatchObject({ code: "corrupt_log" });
+        if (before > 0) expect(textsOf(await collect(log.read("a", { upTo: before })))).toEqual(all.slice(0, before));
+      }
+    }
+  });
+
+  it("names the line after a removed line", async () => {
+    const { log, path, lines, openAt } = await openedBy(owners["all lines copied"]);
+    const places = [];
+    for (let at = 1; at <= openAt; at++) {
+      await writeFile(path, lines.toSpliced(at, 1).join("\n"));
+      places.push(await collect(log.read("a")).catch((error: unknown) => error));
+    }
+    expect(places).toMatchObject([
+      { line: 2, found: "position 1 was expected and 2 found" },
+      { line: 3, found: "position 2 was expected and 3 found", lastPosition: 1 },
+      { line: 4, found: "the line does not match the lines before it", lastPosition: 2 },
+      { line: 5, found: "the line that validates the segment is missing before it", lastPosition: 3 },
+    ]);
+  });
+});
+
 /** A log of which a record names 2 and 3 as pruned. */
 async function toBePruned() {
   const directory = await testDirectory();

@@ -147,6 +147,8 @@ export interface Segment {
   readonly claim: Claim | undefined;
   /** `undefined` for an abandoned segment, whose owner ended before it had opened the log. */
   readonly open: Open | undefined;
+  /** The content of an `open` line that the lines before it do not match, and the start of this line. */
+  readonly refuted?: { readonly open: Open; readonly at: number } | undefined;
   /** The lines that were copied from older segments. */
   readonly carried: LineRange;
   readonly appended: LineRange;
@@ -211,10 +213,13 @@ export function parseSegment(
   const openAt = bytes.indexOf(openMark, claimEnd) + 1;
   const openEnd = openAt === 0 ? -1 : bytes.indexOf(lineBreak, openAt);
   const carried = { start, end: openAt };
-  const open = openEnd < 0 ? undefined : parseOpen(bytes, carried, openEnd, sha256);
-  if (open === undefined)
-    return { generation, path, bytes, claim, open, carried: { start, end: bytes.length }, appended: empty };
-  return { generation, path, bytes, claim, open, carried, appended: { start: openEnd + 1, end: bytes.length } };
+  const open = openEnd < 0 ? undefined : decodeControl("open", bytes.subarray(openAt, openEnd), sha256);
+  // The copied lines are checked because `open` may be durable although they are not.
+  if (open?.carried === sha256.base64url(bytes.subarray(start, openAt)))
+    return { generation, path, bytes, claim, open, carried, appended: { start: openEnd + 1, end: bytes.length } };
+  const refuted = open && { open, at: openAt };
+  const rest = { start, end: bytes.length };
+  return { generation, path, bytes, claim, open: undefined, refuted, carried: rest, appended: empty };
 }
 
 /** Parses the claim in the first line of a segment and checks the agent and the generation. */
@@ -227,12 +232,4 @@ export function parseClaim(agentId: string, generation: number, path: string, li
   if (claim.agentId === agentId && claim.generation === generation) return claim;
   const found = `it belongs to generation ${claim.generation} of agent ${JSON.stringify(claim.agentId)}`;
   throw new CorruptLogError(agentId, { file: path, line: 1 }, found);
-}
-
-/**
- * Parses `open` and checks the copied lines. They are checked because `open` may be durable although the lines are not.
- */
-function parseOpen(bytes: Buffer, carried: LineRange, end: number, sha256: Sha256): Open | undefined {
-  const open = decodeControl("open", bytes.subarray(carried.end, end), sha256);
-  return open?.carried === sha256.base64url(bytes.subarray(carried.start, carried.end)) ? open : undefined;
 }

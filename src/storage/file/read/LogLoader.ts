@@ -1,18 +1,20 @@
-import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
+import { type ChainLink, EntryChain } from "../../../checkpoint/format/EntryChain.ts";
+import { prunedGapsOf, type TornTail } from "../../../checkpoint/records/Entry.ts";
 import { CorruptLogError } from "../../../errors/storedDataErrors.ts";
-import type { TornTail } from "../../../checkpoint/records/Entry.ts";
 import type { FileBackend } from "../owner/FileBackend.ts";
 import { type AgentFolder, segmentGenerations } from "../layout/AgentFolder.ts";
 import {
   lineNumberAt,
   type LineRange,
   linesBackwards,
+  linesIn,
   parseSegment,
   type Segment,
   lineBreak,
   openMark,
   type ControlLines,
   decodeControl,
+  type Open,
 } from "../layout/Segment.ts";
 import { SegmentScan } from "../layout/SegmentScan.ts";
 import { type ListedSegments, listSegments } from "./listSegments.ts";
@@ -91,7 +93,8 @@ export class LogLoader {
       if (segment.open !== undefined) return this.#imageOf(segment, voids, known, { needsOlder, upTo });
       voids.push(segment);
     }
-    this.#assertVoid(voids, 0, 0);
+    const damaged = this.#damagedIn(voids, 0, 0);
+    if (damaged) return this.#beforeDamage(damaged, undefined, upTo);
     const [highest] = voids;
     const end = { position: 0, checksum: "" };
     if (highest !== undefined && known !== undefined && known.position > 0) throw this.#tooShort(highest, end, known);
@@ -124,7 +127,8 @@ export class LogLoader {
     const torn = tornClaim(voids);
     const dropped = this.#ending(newest, "dropped")?.position;
     const end = dropped === undefined ? this.#endOf(parts, from) : { position: dropped, checksum: "" };
-    if (voids.length > 0) this.#assertVoid(voids, newest.generation, end.position);
+    const damaged = this.#damagedIn(voids, newest.generation, end.position);
+    if (damaged) return this.#beforeDamage(damaged, newest, upTo);
     this.#assertWhole(newest, end, known, upTo);
     if (dropped !== undefined) return { from: dropped, newest, dropped, parts: [], complete: true, torn };
     let needed = [...parts].reverse().every(needsOlder);
@@ -192,25 +196,72 @@ export class LogLoader {
   }
 
   /**
-   * Checks segments without `open`. Each is an abandoned take-over. Its first lines were not synced, so after a power
-   * loss any part of them may be left. They are copies of lines in older segments. Only the last of these lines may be
-   * lost in the older segment. No owner appended to such a segment or removed older data. If there is any other
-   * content, an `open` existed and is damaged.
+   * Returns a segment whose `open` is damaged. Each other segment without `open` is an abandoned take-over. Its first
+   * lines were not synced, so after a power loss any part of them may be left. They are copies of lines in older
+   * segments. Only the last of these lines may be lost in the older segment. No owner appended to such a segment or
+   * removed older data. If there is any other content, an `open` existed and is damaged.
    */
-  #assertVoid(voids: readonly Segment[], before: number, end: number): void {
+  #damagedIn(voids: readonly Segment[], before: number, end: number): Segment | undefined {
     for (const segment of voids) {
       const found = this.#scan.foundIn(segment.bytes, segment.carried);
       if (found.some(({ entry: { position, generation } }) => position > end + 1 || generation === segment.generation))
-        throw this.#damagedOpen(segment);
+        return segment;
     }
     // An owner that wrote after its claim synced the directory, which then contained all lower numbers.
     const at = voids.findIndex(({ carried }) => carried.end > carried.start);
-    const written = voids[at];
-    if (written !== undefined && !isUnbroken(before, voids.slice(at))) throw this.#damagedOpen(written);
+    return at >= 0 && !isUnbroken(before, voids.slice(at)) ? voids[at] : undefined;
   }
 
-  #damagedOpen(segment: Segment): CorruptLogError {
-    return this.#scan.corrupt(segment, segment.bytes.length, "the line that validates the segment is damaged");
+  /**
+   * Returns the log up to the damage at or before the `open` of a segment, if no more is requested.
+   *
+   * @param older The highest valid segment below.
+   * @throws CorruptLogError if entries after the damage are requested.
+   */
+  async #beforeDamage(segment: Segment, older: Segment | undefined, upTo: number): Promise<LoadedLog | number> {
+    const { from, base } = segment.refuted?.open ?? this.#likelyOpen(segment, older);
+    const parts: LogPart[] = [];
+    for (const [generation, length] of base) {
+      const listed = await this.#listedParts(generation, length);
+      if (listed === undefined) return generation;
+      parts.push(...listed);
+    }
+    const damage = this.#firstDamage(segment, this.#endOf(parts, from));
+    if (upTo > (damage.lastPosition ?? 0)) throw damage;
+    parts.push(...segmentParts(segment));
+    return { from, newest: segment, dropped: undefined, parts, complete: true, torn: undefined };
+  }
+
+  /** Returns what an unreadable `open` most likely contained: the log up to the first copied line. */
+  #likelyOpen(segment: Segment, older: Segment | undefined): Pick<Open, "from" | "base"> {
+    const [first] = this.#scan.foundIn(segment.bytes, segment.carried);
+    if (older?.open === undefined || first === undefined || first.entry.prev === "")
+      return { from: first?.entry.prev === "" ? first.entry.position - 1 : 0, base: [] };
+    const { from, base } = older.open;
+    const copied = this.#scan
+      .foundIn(older.bytes, { start: older.carried.start, end: older.bytes.length })
+      .find(({ entry }) => entry.position >= first.entry.position);
+    return { from, base: [...base, [older.generation, copied?.start ?? older.bytes.length]] };
+  }
+
+  /** Locates the first damage between the claim and the first append. */
+  #firstDamage(segment: Segment, before: ChainLink): CorruptLogError {
+    const { bytes, carried, refuted } = segment;
+    const gaps = this.#scan.foundIn(bytes, carried).flatMap(({ entry }) => prunedGapsOf(entry.records));
+    const chain = new EntryChain(gaps, before);
+    let last = before.position;
+    const corrupt = (at: number, found: string) => this.#scan.corrupt(segment, at, found, last || undefined);
+    for (const line of linesIn(bytes, { start: carried.start, end: refuted?.at ?? carried.end })) {
+      const decoded = this.#scan.entryAt(segment, line.start);
+      if (!decoded.ok) return corrupt(line.start, `a line is not readable (${decoded.defect})`);
+      const { entry } = decoded;
+      if (entry.generation === segment.generation)
+        return corrupt(line.start, "the line that validates the segment is missing before it");
+      const defect = chain.accept(entry);
+      if (defect !== undefined) return corrupt(line.start, defect);
+      last = entry.position;
+    }
+    return corrupt(refuted?.at ?? bytes.length, "the line does not match the lines before it");
   }
 }
 
