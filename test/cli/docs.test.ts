@@ -1,6 +1,9 @@
 import { readFileSync } from "node:fs";
+import { AIAgent, Persistence, persistence, tool } from "agent-persistence";
+import { scriptedModel } from "agent-persistence/testing";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { commandLine } from "../../src/cli/commandLine.ts";
 import { exitCodes } from "../../src/cli/terminal/CommandFailure.ts";
 import { processIo } from "../../src/cli/terminal/processIo.ts";
@@ -25,6 +28,19 @@ describe("docs/command-line.md", () => {
     }
   });
 
+  it("shows the tree of a run and a rollback", async () => {
+    await using desk = await Desk.open();
+    const look = tool({ name: "look", description: "", inputSchema: z.object({}), execute: () => "seen" });
+    const promptExecutor = scriptedModel([{ toolCalls: [{ toolName: "look", input: {} }] }, "Done."]);
+    const { storage } = desk;
+    const agent = new AIAgent({ promptExecutor, llmModel: "m", tools: [look] }).install(Persistence, { storage });
+    await agent.run("go", { agentId: "order-7" });
+    await persistence(agent).agent("order-7").rollbackToCheckpoint("1-2");
+    const [, documented = ""] = /^`tree` shows:\n\n```\n(.*?)^```/ms.exec(page) ?? [];
+    const { out } = await desk.command(["tree", "order-7"]);
+    expect(withoutTimes(documented)).toEqual(withoutTimes(out));
+  });
+
   it("has every command and every option", () => {
     const program = commandLine(processIo("0.0.0"), false, () => {});
     const shown = program.createHelp().visibleCommands(program);
@@ -39,6 +55,8 @@ describe("docs/command-line.md", () => {
     expect(Object.fromEntries(rows)).toEqual(exitCodes);
   });
 });
+
+const withoutTimes = (table: string) => table.replaceAll(/ +(WHEN|now|[^ ]+ [^ ]+ ago)$/gm, "");
 
 function leavesOf(commands: readonly Command[], before = ""): readonly (readonly [string, Command])[] {
   return commands.flatMap((command) => {
