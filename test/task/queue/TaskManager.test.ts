@@ -21,7 +21,7 @@ import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { expectedData, moveTo, wayTo } from "../state/tasksInEachStatus.ts";
 import { durableAgent, Fault } from "../../persistence/support/durableAgent.ts";
-import { logStorages, RowsProvider, type Opened } from "../../persistence/support/storages.ts";
+import { logStorages, memory, RowsProvider, type Opened } from "../../persistence/support/storages.ts";
 
 const statuses = Object.values(TaskStatus);
 const time = "2026-01-01T00:00:00.000Z";
@@ -363,8 +363,7 @@ describe.each(logStorages)("$name: a run drives its task", (storage) => {
 
 describe("a running task", () => {
   it.each(["pause", "cancel"] as const)("is aborted by %s and moved after its process releases it", async (verb) => {
-    const [memory] = logStorages;
-    const opened = await memory!.open();
+    const opened = await memory.open();
     const tasks = new TaskManager({ storage: opened() });
     await tasks.create({ taskId: "t", taskName: "echo", inputRequest: "in" });
     let begun = (): void => {};
