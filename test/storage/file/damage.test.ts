@@ -149,7 +149,7 @@ describe("a changed byte at any position", () => {
   });
 });
 
-describe("damage above the end of the copied lines", () => {
+describe("damage of one line", () => {
   /** The texts that each owner of a log appends. */
   const owners = {
     "all lines copied": [["one", "two", "three"], ["four"]],
@@ -189,6 +189,15 @@ describe("damage above the end of the copied lines", () => {
         if (before > 0) expect(textsOf(await collect(log.read("a", { upTo: before })))).toEqual(all.slice(0, before));
       }
     }
+  });
+
+  it("names the last append of a closed log", async () => {
+    const { log, path, lines } = await openedBy(owners["all lines copied"]);
+    const at = lines.length - 3;
+    await writeFile(path, lines.with(at, lines[at]?.replace(/.{3}$/, "~~~") ?? "").join("\n"));
+    const damage = { code: "corrupt_log", file: path, line: at + 1, lastPosition: 3 };
+    await expect(collect(log.read("a"))).rejects.toMatchObject(damage);
+    await expect(log.open("a", nextOwner())).rejects.toMatchObject(damage);
   });
 
   it("names the line after a removed line", async () => {

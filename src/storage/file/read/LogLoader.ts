@@ -191,7 +191,9 @@ export class LogLoader {
   #tooShort(segment: Segment, end: ChainLink, known: ChainLink): CorruptLogError {
     const found = `the log ends at position ${end.position}, but position ${known.position} was stored with a different checksum`;
     const missing = `the log ends at position ${end.position}, but it was stored up to position ${known.position}`;
-    const at = segment.bytes.length;
+    const { bytes, carried, appended } = segment;
+    const last = this.#scan.lastEntry(segment, { start: carried.start, end: bytes.length });
+    const at = Math.max(appended.start, last ? last.end + 1 : 0);
     return this.#scan.corrupt(segment, at, known.position === end.position ? found : missing, end.position);
   }
 
