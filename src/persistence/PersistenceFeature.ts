@@ -29,8 +29,8 @@ export type UnfinishedRun =
       readonly runId: string;
       /**
        * `interrupted`: the process of the run ended, or the signal was aborted. `paused`: a move from outside a run
-       * paused the agent. `failed`: the run rejected. `waiting`: the run needs an answer. When all requests are
-       * answered, the run becomes `interrupted`.
+       * paused the agent, or such a rollback is not finished. `failed`: the run rejected. `waiting`: the run needs an
+       * answer. When all requests are answered, the run becomes `interrupted`.
        */
       readonly status: "interrupted" | "waiting" | "paused" | "failed";
     }

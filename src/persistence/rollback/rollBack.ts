@@ -57,6 +57,7 @@ export async function rollBack(
   const state = stateAt(log.index, target);
   const planned = await planParticipants(rollback);
   const steps = planned.map(({ record }) => record);
+  if (leaves?.status === "paused") reopenEnded(journal, target);
   const { reverted, failed, skipped } = await revertCalls(rollback, plan, steps);
   const participants = await applyParticipants(planned, rollback);
   await rollBackEvents(rollback);
@@ -90,6 +91,16 @@ export async function rollBack(
 
 export function pausedAt({ id }: CheckpointPoint): NonNullable<RollBackOptions["leaves"]> {
   return { status: "paused", reason: `rolled back to checkpoint ${id}` };
+}
+
+const endedStatuses: ReadonlySet<string | undefined> = new Set(["completed", "cancelled", "failed"]);
+
+/** Pauses an agent whose run ended, so that lists show an interrupted rollback. The append contains the plan too. */
+function reopenEnded(journal: Journal, { id }: CheckpointPoint): void {
+  const { statusState, clock } = journal;
+  if (!endedStatuses.has(statusState.current?.status)) return;
+  const reason = `the rollback to checkpoint ${id} is not finished`;
+  journal.append(statusRecords(statusState, { status: "paused", at: clock.now(), reason }));
 }
 
 /** Records the structure of the current code for a line that a move restarts, unless migrations apply. */

@@ -1,11 +1,13 @@
-import type { ToolCallInDoubt, ToolCallSettlement } from "agent-persistence";
+import { persistence, type ToolCallInDoubt, type ToolCallSettlement } from "agent-persistence";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
+import { inspect } from "agent-persistence/inspect";
 import { crashAfter, SimulatedCrashError } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { bookings, undoAll, type BookingOptions } from "../support/bookings.ts";
 import { Fault, Stopped } from "../support/durableAgent.ts";
 import { recordsOf } from "../support/stored.ts";
 import { logStorages, storages, type TestStorage } from "../support/storages.ts";
+import { collect } from "../../storage/file/support/fixture.ts";
 import { World } from "../support/World.ts";
 import { WatchedClock } from "../../internal/WatchedClock.ts";
 
@@ -55,6 +57,21 @@ describe.each(logStorages)("$name: a stopped rollback", (storage) => {
     const [{ inverseId }] = (error as { readonly failed: readonly [{ readonly inverseId: string }] }).failed;
     return { ...all, fault, inverseId };
   }
+
+  it("is visible in the lists of agents, although the run was finished", async () => {
+    const { build, opened, fault } = await stopped();
+    const { agent, outside } = build();
+    const unfinished = () => collect(persistence(agent).unfinished());
+    expect(await unfinished()).toEqual([{ agentId: "a", runId: "r", status: "paused" }]);
+    const [listed] = await collect(inspect(opened()).agents());
+    const [first] = await outside.getCheckpoints();
+    const reason = `the rollback to checkpoint ${first?.checkpointId} is not finished`;
+    expect(listed).toMatchObject({ status: "paused", reason });
+    fault.repair();
+    await undoAll(build());
+    const [after] = await collect(inspect(opened()).agents());
+    expect(after).toMatchObject({ status: "paused", reason: `rolled back to checkpoint ${first?.checkpointId}` });
+  });
 
   it("continues with the next rollback, whose report covers both", async () => {
     const { world, build, fault } = await stopped();
