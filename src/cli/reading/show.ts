@@ -90,7 +90,7 @@ function factsOf(agent: AgentView, output: Output): readonly Fact[] {
     ["agent", painted("bold", agent.agentId)],
     ["status", statusOf(status), `  ${dueIn(agent, output) ?? reason}`.trimEnd(), `  ${output.ago(agent.updatedAt)}`],
     ...(task ? [["task", `${task.name}, priority ${task.priority}, ${task.attempts} attempts`] as const] : []),
-    ...(head ? [headFact(status, head)] : []),
+    ...(head ? [headFact(agent, head)] : []),
     ...(away === undefined ? [] : [["next", away] as const]),
     ...(owner ? [["owner", `process ${owner.processId} on ${owner.host}, `, ownerState(owner.state)] as const] : []),
     ...(model === undefined ? [] : [["model", model, tokensOf(agent)] as const]),
@@ -116,10 +116,10 @@ function dueIn({ status, requests }: AgentView, output: Output): string | undefi
 }
 
 /** A run that ended, or that may not continue here, has no next node. */
-function headFact(status: AgentView["status"], { node, checkpointId }: CheckpointView): Fact {
+function headFact({ status, openRollback }: AgentView, { node, checkpointId }: CheckpointView): Fact {
   const id = painted("cyan", checkpointId);
-  if (status === "completed" || status === "cancelled" || awayText(status) !== undefined)
-    return ["last", "checkpoint ", id];
+  const isOver = status === "completed" || status === "cancelled" || awayText(status) !== undefined;
+  if (isOver || openRollback) return ["last", "checkpoint ", id];
   return ["next", `node ${node}, at checkpoint `, id];
 }
 

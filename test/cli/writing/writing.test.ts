@@ -93,6 +93,7 @@ describe("writing commands", () => {
       `A rollback to 1-1 is not over. To finish it, use ${again}. To settle an inverse, use settle order-1.`,
     );
     expect(shown).toContain(`To skip calls that cannot be reverted, use ${again} --leave.`);
+    expect(shown).not.toMatch(/^next/m);
 
     const listed = await desk.command(["settle", "order-1"]);
     expect(listed.out).toMatch(
