@@ -134,8 +134,9 @@ describe.each(logStorages)("$name: events of moves", (storage) => {
       .agent()
       .rollbackToCheckpoint(first?.checkpointId ?? "");
     expect(lines()).toEqual([
+      "completed to paused",
       "saved first, rollback",
-      "completed to in_progress",
+      "paused to in_progress",
       "in_progress to paused",
       "restored first, rollback",
     ]);
