@@ -10,7 +10,7 @@ export type {
 export type { InputRequest, TimerRequest } from "./agent/context/InputRequest.ts";
 export type { BranchOf, MergeContext } from "./agent/context/AgentContext.ts";
 export type { RunMoved } from "./agent/strategy/Strategy.ts";
-export { storageKey, type StorageKey } from "./agent/context/AgentContext.ts";
+export { storageKey, type StorageKey } from "./agent/context/StorageKey.ts";
 export type { AgentFeature } from "./agent/feature/FeaturePipeline.ts";
 export type { OnDelta, RunDelta } from "./agent/feature/RunRequest.ts";
 export type { ResumeOptions, RunOptions, WhenBusy } from "./agent/feature/RunRequest.ts";

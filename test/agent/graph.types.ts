@@ -1,7 +1,8 @@
 // Compiled, never run: what the types of strategies, tools and agents accept and refuse.
 import { z } from "zod";
 import { AIAgent } from "../../src/agent/AIAgent.ts";
-import { type AgentContext, storageKey } from "../../src/agent/context/AgentContext.ts";
+import type { AgentContext } from "../../src/agent/context/AgentContext.ts";
+import { storageKey } from "../../src/agent/context/StorageKey.ts";
 import type { AgentFeature } from "../../src/agent/feature/FeaturePipeline.ts";
 import type { AgentRun } from "../../src/agent/feature/AgentRun.ts";
 import { callModel, callTools, hasToolCalls, textOf } from "../../src/agent/model/nodes.ts";

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { AIAgent } from "../../src/agent/AIAgent.ts";
-import { type AgentContext, storageKey } from "../../src/agent/context/AgentContext.ts";
+import type { AgentContext } from "../../src/agent/context/AgentContext.ts";
+import { storageKey } from "../../src/agent/context/StorageKey.ts";
 import type { AgentRun } from "../../src/agent/feature/AgentRun.ts";
 import { callOf, runOf, visitOf } from "../../src/agent/feature/ContextBinding.ts";
 import type { FeaturePipeline } from "../../src/agent/feature/FeaturePipeline.ts";

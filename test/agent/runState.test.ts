@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { RunState } from "../../src/agent/state/RunState.ts";
-import { storageKey } from "../../src/agent/context/AgentContext.ts";
+import { storageKey } from "../../src/agent/context/StorageKey.ts";
 import { TypedStorage } from "../../src/agent/state/TypedStorage.ts";
 import { InvalidInputError } from "../../src/errors/agentErrors.ts";
 

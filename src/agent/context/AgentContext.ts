@@ -1,8 +1,6 @@
 import type { AssistantMessage, Message, ToolMessage } from "../../checkpoint/messages/Message.ts";
 import type { InputRequest, ReceiveOptions } from "./InputRequest.ts";
-import { z } from "zod";
-import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { customSchema, zodSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import type { StorageKey } from "./StorageKey.ts";
 
 /**
  * The API for nodes and tools. A context belongs to one execution of one node. After a move of the run, every use of
@@ -203,35 +201,4 @@ export interface BranchOf<Output> {
   readonly storage: Pick<AgentStorage, "get">;
   /** Adopts the history, settings and storage of this branch, as if only this branch ran. */
   adopt(): void;
-}
-
-/** The name and type of a value in the storage of a run. */
-export interface StorageKey<in out Value> {
-  readonly name: string;
-  readonly schema: z.core.$ZodType<Value>;
-}
-
-const keySchema = z.object({ name: nonEmptyString, schema: zodSchema });
-const named = keySchema.partial({ schema: true });
-const usedKeySchema = customSchema("what storageKey(name, schema) returned", (key) => named.safeParse(key).success);
-
-/**
- * Defines a storage key. The schema validates a value when it is set, and a restored value when it is first read.
- *
- * @example
- * ```ts
- * const visits = storageKey("visits", z.number());
- * context.storage.set(visits, (context.storage.get(visits) ?? 0) + 1);
- * ```
- * @throws InvalidInputError
- */
-export function storageKey<Value>(name: string, schema: z.core.$ZodType<Value>): StorageKey<Value> {
-  checkSchema(keySchema, { name, schema }, "storage key");
-  return Object.freeze({ name, schema });
-}
-
-/** Returns the key if it is valid. A deletion needs no schema. @throws InvalidInputError */
-export function checkedKey<Key>(key: Key): Key {
-  checkSchema(usedKeySchema, key, "storage key");
-  return key;
 }

@@ -1,14 +1,8 @@
 import { DuplicateNameError } from "../../errors/strategyErrors.ts";
 import { FeatureNotInstalledError } from "../../errors/agentErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import {
-  type AgentContext,
-  type AgentStorage,
-  type Decision,
-  type FeatureKey,
-  type Requirements,
-  checkedKey,
-} from "../context/AgentContext.ts";
+import type { AgentContext, AgentStorage, Decision, FeatureKey, Requirements } from "../context/AgentContext.ts";
+import { checkedKey } from "../context/StorageKey.ts";
 import {
   approvalDigest,
   askedQuestion,

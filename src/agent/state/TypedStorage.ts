@@ -1,6 +1,7 @@
 import { frozenCopy, copyMutableParts } from "../../internal/frozenCopy.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import type { AgentStorage, StorageKey } from "../context/AgentContext.ts";
+import type { AgentStorage } from "../context/AgentContext.ts";
+import type { StorageKey } from "../context/StorageKey.ts";
 
 const unchanged: ReadonlyMap<string, undefined> = new Map();
 

@@ -29,6 +29,14 @@ export function mayBeToolCallId(id: string): boolean {
   return id.length === 2 * half;
 }
 
+/** Returns the tool-call id of a call's inverse, which is the same for every attempt. */
+export function inverseIdOf(
+  call: string,
+  { agentId, sha256 }: Pick<RunLine, "agentId"> & { readonly sha256: Sha256 },
+): string {
+  return toolCallIdAt({ agentId, runId: "", lane: 0 }, `inverse of ${call}`, sha256);
+}
+
 /** Returns the id of a request for input: a digest of its place and line, with 12 hex digits for typing. */
 export function requestIdAt(line: RunLine, place: string, sha256: Sha256): string {
   return sha256.hex(JSON.stringify(["request", line.agentId, line.runId, line.lane, place])).slice(0, 12);

@@ -1,7 +1,7 @@
 import type { ToolCallInDoubt, ToolCallSettlement } from "../../index.ts";
 import { type AgentView, inspect, type RollbackView } from "../../inspect.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
-import { inverseIdOf } from "../../checkpoint/ids/inverseIdOf.ts";
+import { inverseIdOf } from "../../checkpoint/ids/toolCallId.ts";
 import { type AgentOptions, storedAgents } from "../session/storedAgents.ts";
 import { CommandFailure, onlyOf, jsonGiven } from "../terminal/CommandFailure.ts";
 import { findAgent, shortened } from "../ids/findLog.ts";

@@ -141,7 +141,10 @@ export class LogWriter<Rec extends LogRecord> {
     return { position: this.#position, end };
   }
 
-  /** Removes the data of a durable pruning. Removes the blobs before the appends, because the remaining appends show that a removal was interrupted. */
+  /**
+   * Removes the data of a durable pruning: the blobs before the appends, because the remaining appends show that a
+   * removal was interrupted.
+   */
   async removePruned(blobs: readonly string[]): Promise<void> {
     const { log, agentId } = this.#options;
     await forEachAtOnce(blobs, blobsAtOnce, (reference) => log.blobs.delete(agentId, reference));

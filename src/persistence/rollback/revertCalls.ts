@@ -1,7 +1,7 @@
 import { isRepeatable } from "../../agent/tool/recordedCall.ts";
 import type { AnyTool } from "../../agent/tool/Tool.ts";
 import type { PlannedSteps, RollbackRecord } from "../../checkpoint/records/rollbackRecords.ts";
-import { inverseIdOf } from "../../checkpoint/ids/inverseIdOf.ts";
+import { inverseIdOf } from "../../checkpoint/ids/toolCallId.ts";
 import { RollbackIncompleteError } from "../../errors/checkpointErrors.ts";
 import {
   InverseMissingError,

@@ -1,5 +1,5 @@
 import type { ResumeOptions, RunOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
-import type { RunResult } from "../../agent/feature/RunResult.ts";
+import type { RunResult, RevertibleCall } from "../../agent/feature/RunResult.ts";
 import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { openRequests, waits } from "../../checkpoint/state/openRequests.ts";
@@ -20,9 +20,9 @@ import { isPruningNext, pruneAfterRun } from "../retention/pruneAfterRun.ts";
 import { LiveRequests } from "../waiting/LiveRequests.ts";
 import { decideResume, decideRun, type RunDecision, type RunFacts, refusedRun } from "./decideRun.ts";
 import { type DurableCall, type NextRun, newSettings, signalOf, storedState } from "./DurableCall.ts";
-import { joinOrRun } from "./joinOrRun.ts";
-import { finishOpenRollback, withEffects, openForRun } from "./openForRun.ts";
+import { joinOrRun, type OwnTurn } from "./joinOrRun.ts";
 import { comparedInput, recordedResult, waitingResult } from "./recordedResult.ts";
+import type { OpenedForRun } from "./openWhenBusy.ts";
 
 /**
  * The hooks that may run after the last append of a run, and how many handlers for them Persistence itself installs.
@@ -278,4 +278,36 @@ async function recordFailure(journal: Journal, { options }: RunRequest, error: u
     // The run rejects with its original error. Without this record, the run counts as interrupted.
     return false;
   }
+}
+
+/**
+ * Opens an agent for a call of `run` or `resume`. If another owner runs the agent, `whenBusy` of the call decides.
+ *
+ * @throws AgentBusyError while another owner is alive and the call does not wait.
+ * @throws RunStoppedError if the joined run stops without a result.
+ */
+async function openForRun(setup: PersistenceSetup, request: RunRequest, turn: OwnTurn): Promise<OpenedForRun> {
+  const { agentId, options, kind } = request;
+  const { whenBusy = "reject" } = options as RunOptions;
+  const open = () => setup.openJournal(agentId, options.takeOver ? "take_over" : undefined, kind === "resume");
+  if (whenBusy === "reject") return { journal: await open(), request, replaces: false };
+  const { openWhenBusy } = await import("./openWhenBusy.ts");
+  return openWhenBusy(setup, { request, whenBusy, turn, open });
+}
+
+/** Finishes an interrupted rollback. @returns the calls not reverted, empty unless the caller abandons runs. */
+async function finishOpenRollback(call: DurableCall): Promise<readonly RevertibleCall[]> {
+  const { setup, journal } = call;
+  const { options } = call.request;
+  if (!journal.head?.log.index.rollback) return [];
+  const { finishRollback } = await import("../rollback/rollBack.ts");
+  const abandons = "unfinished" in options && options.unfinished === "abandon";
+  const { left } = await finishRollback(setup, journal, abandons ? "leave" : "stop", signalOf(call));
+  await journal.readHead();
+  return (abandons ? left : []).map(({ error: _error, ...reverting }) => reverting);
+}
+
+function withEffects(result: RunResult<unknown>, remaining: readonly RevertibleCall[]): RunResult<unknown> {
+  if (result.status !== "completed" || remaining.length === 0) return result;
+  return { ...result, effects: { missing: [], remaining } };
 }

@@ -1,6 +1,6 @@
 import type { ToolEffect } from "../../agent/tool/Tool.ts";
 import type { RevertedRecord } from "../../checkpoint/records/rollbackRecords.ts";
-import { inverseIdOf } from "../../checkpoint/ids/inverseIdOf.ts";
+import { inverseIdOf } from "../../checkpoint/ids/toolCallId.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { type LoggedCall, loggedCalls, read } from "../../journal/loggedCalls.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";

@@ -48,7 +48,7 @@ export class SealingOwnedLog extends OwnedLogWrapper {
   readonly #context: SealingContext;
   /** The number of appends that wait for their turn. If none waits, an append need not be copied. */
   #waiting = 0;
-  /** The end of the stored log after all appends that this object has stored. `undefined` until the end has been read. */
+  /** The end of the log with all appends that this object has stored. `undefined` until the end has been read. */
   #end: SealedEnd | undefined;
 
   constructor(agentId: string, owned: OwnedLog, context: SealingContext, end?: SealedEnd) {

@@ -202,7 +202,10 @@ class LeaseRenewal {
     await this.#current;
   }
 
-  /** Starts with a lease that has run since a time of the monotonic clock. The first renewal follows after a third of the lease. */
+  /**
+   * Starts with a lease that has run since a time of the monotonic clock. The first renewal follows after a third of the
+   * lease.
+   */
   continue(since: number): void {
     this.#beat++;
     this.#renewedAt = since;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { storageKey, type StorageKey } from "../../agent/context/AgentContext.ts";
+import { storageKey, type StorageKey } from "../../agent/context/StorageKey.ts";
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import type { DriftReport } from "./DriftReport.ts";
 

@@ -134,7 +134,7 @@ export class GitRepository {
     return runGit(this.#call(args, { GIT_DIR: this.#folders.git }), expected);
   }
 
-  /** Runs a command in the temporary git directory, which reads and writes the objects of the repository. @throws GitError */
+  /** Runs a command in the temporary git directory, on the objects of the repository. @throws GitError */
   async objects(
     args: readonly string[],
     { expected, input, environment, keep, settings }: ObjectOptions = {},

@@ -153,7 +153,7 @@ export class LogLoader {
     return segment && segmentParts(segment, length);
   }
 
-  /** Returns the end of the log. It is always in the newest segment, because each new owner copies the last line into its segment. */
+  /** Returns the end of the log, in the newest segment: each new owner copies the last line into its segment. */
   #endOf(parts: readonly LogPart[], from: number): ChainLink {
     const last = [...parts].reverse().map((part) => this.#scan.lastLink(part.segment, part));
     return last.find((found) => found !== undefined) ?? { position: from, checksum: "" };
