@@ -97,6 +97,9 @@ it.each<readonly [string, string, () => unknown]>([
     "message",
     () => workspace.commit(noContext, wrong({ ...request, message: "" })),
   ],
+  ["a commit of the workspace without a context", "context", () => workspace.commit(noContext, request)],
+  ["a rebase of a run without a context", "context", () => rebaseInRun(noContext, rebase)],
+  ["a conflict of a run without a context", "context", () => resolveInRun(noContext, resolver, conflict)],
   ["a commit tool without options", "", () => commitTool(wrong(undefined))],
   ["a commit tool without a root", "root", () => commitTool(wrong({ author }))],
   [

@@ -15,6 +15,12 @@ export function checkSchema(schema: z.core.$ZodType | undefined, value: unknown,
   return result.data;
 }
 
+/** @throws InvalidInputError if the context of a node or tool is missing */
+export function assertContext(context: unknown, subject: string): void {
+  if (typeof Object(context).feature === "function") return;
+  throw new InvalidInputError(subject, [{ path: "context", expected: "expected the context of a node or tool" }]);
+}
+
 export async function checkSchemaAsync(
   schema: z.core.$ZodType | undefined,
   value: unknown,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { PromptExecutor } from "../../agent/model/PromptExecutor.ts";
 import { textOf } from "../../agent/model/nodes.ts";
 import { abortable } from "../../internal/abortable.ts";
-import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
+import { assertContext, checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import {
   abortSignalSchema,
   functionSchema,
@@ -211,6 +211,7 @@ export async function resolveInRun(
   options: { readonly root?: string | undefined } = {},
 ): Promise<ResolutionOutcome> {
   checkSchema(callSchema, { resolver, conflict, options }, "conflict to resolve");
+  assertContext(context, "conflict to resolve");
   const agentIntent = conflict.agentIntent ?? (await agentIntentOf(context));
   const externalIntent =
     conflict.externalIntent ?? (await externalIntentOf(conflict.path, options.root, context.signal));

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import { abortable, withinTime } from "../../internal/abortable.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
-import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
+import { assertContext, checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import {
   abortSignalSchema,
   clockSchema,
@@ -262,6 +262,7 @@ export async function rebaseInRun(
   options: Omit<RebaseOptions, "knownUpstreamHead" | "signal">,
 ): Promise<RebaseResult> {
   checkSchema(rebaseInRunSchema, options, "options of the rebase");
+  assertContext(context, "rebase");
   const known = context.storage.get(versionTrackerKey);
   const result = await rebaseIfSafe({ ...options, knownUpstreamHead: knownHeadOf(known), signal: context.signal });
   if (!known || !result.rebased) return result;

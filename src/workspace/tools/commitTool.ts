@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import { tool, type Tool } from "../../agent/tool/Tool.ts";
 import { FeatureNotInstalledError } from "../../errors/agentErrors.ts";
-import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
+import { assertContext, checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { Drift } from "../driftWatch/DriftWatch.ts";
 import {
@@ -65,6 +65,7 @@ export async function commitInRun(
   request: Omit<GitCommitRequest, "signal">,
 ): Promise<GitCommitResult> {
   checkSchema(commitInRunSchema, request, "commit");
+  assertContext(context, "commit");
   await featureOf(() => context.feature(Drift))?.check(context, "before_commit");
   return commitRecorded(root, { ...request, signal: context.signal }, recordOf(context, request));
 }
