@@ -2,7 +2,10 @@ import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { persistence } from "agent-persistence";
-import { describe, expect, it } from "vitest";
+import { crashAfter } from "agent-persistence/testing";
+import { describe, expect, it, vi } from "vitest";
+import { StorageError } from "../../src/errors/storageErrors.ts";
+import { FileRecordLog } from "../../src/storage/file/FileRecordLog.ts";
 import { writeNew, writeOver } from "../../src/cli/storage/commandFiles.ts";
 import { Desk, deskModule } from "./support/Desk.ts";
 import { deskOn, refusing } from "./support/desk/desk.mjs";
@@ -53,6 +56,27 @@ describe("a failing command", () => {
     const failed = await desk.command(resume);
     expect(failed).toMatchObject({ code: 1, out: "" });
     expect(JSON.parse(failed.err)).toMatchObject({ error: { code: "invalid_input" } });
+  });
+
+  it("reports the error of the run if the storage fails afterwards", async () => {
+    await using desk = await Desk.open();
+    await desk.runUntilCrash(crashAfter(desk.storage, 1), "order-1");
+    const resume = ["resume", "order-1", "--yes", "--json", "--agent", `${deskModule}#unplugged`];
+    const failed = await desk.command(resume);
+    expect(failed).toMatchObject({ code: 1, out: "" });
+    expect(JSON.parse(failed.err)).toEqual({ error: { code: "failed", message: "The model is gone." } });
+  });
+
+  it("does not count a failed storage as damage", async () => {
+    await using desk = await Desk.open();
+    await desk.waits("order-1");
+    const failure = new StorageError("unavailable", "read", desk.agents);
+    vi.spyOn(FileRecordLog.prototype, "read").mockImplementation(() => {
+      throw failure;
+    });
+    const verified = await desk.command(["verify"]);
+    vi.restoreAllMocks();
+    expect(verified).toMatchObject({ code: 1, out: "", err: expect.stringContaining(failure.message) });
   });
 
   it("leaves no file if an export is stopped", async () => {

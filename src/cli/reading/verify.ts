@@ -8,6 +8,8 @@ import { withProgress } from "../terminal/Output.ts";
 import { sealsOf } from "../storage/unlocked.ts";
 import { addNeededBlobs } from "../../checkpoint/pruning/neededContents.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
+import { StorageError } from "../../errors/storageErrors.ts";
+import { isAboutOneAgent } from "../../storage/summaries.ts";
 import { forEachAtOnce } from "../../internal/together.ts";
 import { blobsAtOnce } from "../../storage/BlobStore.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
@@ -129,11 +131,13 @@ async function verifyAgent(
   return { agentId, shape, damage: [...damage.values()], blobs: blobs.size };
 }
 
+/** Adds an error about one agent. Rethrows a failure of the whole storage. */
 async function orDamage(add: (problem: Problem) => unknown, read: () => Promise<void>): Promise<void> {
   try {
     await read();
   } catch (error) {
-    if (!AgentPersistenceError.isInstance(error)) throw error;
+    if (!AgentPersistenceError.isInstance(error) || (error instanceof StorageError && !isAboutOneAgent(error)))
+      throw error;
     add(error);
   }
 }

@@ -22,7 +22,7 @@ export interface StoredAgents {
   readonly storage: PersistenceStorageProvider;
 }
 
-/** Returns the agent of `--agent` with its storage. @throws CommandFailure without it, or with `--storage` */
+/** Returns the agent of `--agent` with its storage. @throws CommandFailure without it, or with `--storage`, `--keys` or `--seals` */
 export async function requireAgent(
   session: Session,
   options: AgentOptions,
@@ -30,8 +30,9 @@ export async function requireAgent(
 ): Promise<LoadedAgent & StoredAgents> {
   if (options.agent === undefined)
     throw new CommandFailure("usage", `${why} Name your agent: --agent ./agent.js#<export>`);
-  if (options.storage !== undefined)
-    throw new CommandFailure("usage", "The agent already has a storage. Pass --agent or --storage, not both.");
+  for (const name of ["storage", "keys", "seals"] as const)
+    if (options[name] !== undefined)
+      throw new CommandFailure("usage", `The agent already has a storage. Pass --agent or --${name}, not both.`);
   const loaded = await loadAgent(options.agent, session.io);
   return { ...loaded, storage: loaded.feature.storage };
 }

@@ -29,7 +29,7 @@ export async function resume(session: Session, options: ResumeCommandOptions, gi
   const result = await agent
     .resume({ agentId, checkpointId, takeOver, signal: io.stopSignal() })
     .catch(async (error: unknown) => {
-      throw (await steps()) === before ? error : failureOfRun(error);
+      throw (await steps().catch(() => undefined)) === before ? error : failureOfRun(error);
     });
   if (output.json) return output.document({ agentId, ...result });
   await show(session, agentId, result);

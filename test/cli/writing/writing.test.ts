@@ -269,15 +269,14 @@ describe("--agent", () => {
     });
   });
 
-  it("loads the default export, and is refused together with --storage", async () => {
+  it("loads the default export, and is refused together with options of a storage", async () => {
     await using desk = await Desk.open();
     await desk.waits("order-1");
     expect(await desk.command(["answer", "--agent", deskModule, "--json"])).toMatchObject({ code: 0 });
-    expect(
-      await desk.command(["resume", "order-1", "--agent", deskModule, "--storage", "file:x", "--yes"]),
-    ).toMatchObject({
-      code: 2,
-    });
+    for (const option of ["--storage", "--keys", "--seals"])
+      expect(await desk.command(["resume", "order-1", "--agent", deskModule, option, "file:x", "--yes"])).toMatchObject(
+        { code: 2, err: expect.stringContaining(`Pass --agent or ${option}, not both.`) },
+      );
     expect(persistence(deskOn(desk.storage)).storage).toBe(desk.storage);
     expect(new FilePersistenceStorageProvider()).not.toBe(desk.storage);
   });

@@ -12,8 +12,15 @@ function did(what) {
 
 const call = (toolName, input) => ({ toolName, input });
 
+const orders = () =>
+  scriptedModel([
+    { text: "I book and write.", toolCalls: [call("book", { room: "blue" }), call("write", { to: "Alex" })] },
+    { toolCalls: [call("refund", { cents: 700 })] },
+    "All is done.",
+  ]);
+
 /** Books a room, writes a letter, and refunds what a person approves. */
-export function deskOn(storage) {
+export function deskOn(storage, promptExecutor = orders()) {
   const book = tool({
     name: "book",
     description: "Books a room.",
@@ -34,11 +41,6 @@ export function deskOn(storage) {
     needsApproval: ({ cents }) => ({ prompt: `Refund ${cents} cents?` }),
     execute: ({ cents }) => did(`refunded ${cents}`),
   });
-  const promptExecutor = scriptedModel([
-    { text: "I book and write.", toolCalls: [call("book", { room: "blue" }), call("write", { to: "Alex" })] },
-    { toolCalls: [call("refund", { cents: 700 })] },
-    "All is done.",
-  ]);
   const rollbackToolRegistry = new RollbackToolRegistry().registerRollback(book, ({ room }) => {
     if (process.env["DESK_BROKEN"]) throw new Error("The desk is closed.");
     did(`freed ${room}`);
@@ -72,6 +74,16 @@ export const refusing = () => {
   return new AIAgent({ promptExecutor: scriptedModel([]), llmModel: "none", strategy: graph }).install(Persistence, {
     storage,
   });
+};
+
+/** Its storage fails as soon as the model does. */
+export const unplugged = () => {
+  const storage = new FilePersistenceStorageProvider({ directory: process.env["DESK_FOLDER"] });
+  const execute = async () => {
+    await storage.log.close();
+    throw new Error("The model is gone.");
+  };
+  return deskOn(storage, { execute });
 };
 
 export const notAnAgent = { name: "nobody" };
