@@ -21,6 +21,9 @@ import {
   encryptedArchive,
 } from "../transfer/format/encryptedArchive.ts";
 import { exportLog } from "../transfer/exportAgent.ts";
+import { isAboutMore } from "../transfer/keptAppends.ts";
+import type { Entry } from "../checkpoint/records/Entry.ts";
+import type { CustodyRecord } from "../checkpoint/records/runRecords.ts";
 import { ByteReader } from "../transfer/format/ByteReader.ts";
 import { exportedStorage, type TransferStorage } from "../transfer/logOf.ts";
 import { BackupFolder, type BackedUpLog } from "./BackupFolder.ts";
@@ -202,17 +205,23 @@ async function finishDeleted({ folder, keys, removeDeleted }: CopiedStorage, ear
   else if (keys && earlier.keyId !== keys.current) await encryptAgain(folder, earlier, keys);
 }
 
-/** Returns whether the log still ends with the last append of the archive. */
+/** Returns whether an archive of the log would still end with the same append. */
 async function endsWith(
   { log }: TransferStorage<"encodedAppends">,
   { logId, position, checksum }: BackedUpLog,
 ): Promise<boolean> {
   let isSame = false;
   for await (const entry of log.read(logId, { after: position - 1 })) {
-    if (isSame || entry.position !== position || entry.checksum !== checksum) return false;
+    if (isSame ? changesArchive(entry) : entry.position !== position || entry.checksum !== checksum) return false;
     isSame = true;
   }
   return isSame;
+}
+
+/** An archive omits custody records at its end. A moved agent has no archive. */
+function changesArchive({ records }: Entry): boolean {
+  const isMoved = records.some((record) => (record as Partial<CustodyRecord>).state === "moved");
+  return isMoved || records.length === 0 || (records as readonly CustodyRecord[]).some(isAboutMore);
 }
 
 /**

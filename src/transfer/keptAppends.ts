@@ -145,7 +145,8 @@ interface KeptAppend {
 
 type StoredLog = Pick<RecordLog, "read"> & Required<Pick<RecordLog, "encodedAppends">>;
 
-function isAboutMore(record: { readonly kind: string; readonly asksAgain?: true }): boolean {
+/** Returns whether an archive of the agent has the record. It omits the custody records at the end of a log. */
+export function isAboutMore(record: { readonly kind: string; readonly asksAgain?: true }): boolean {
   return record.kind !== "custody" || record.asksAgain === true;
 }
 

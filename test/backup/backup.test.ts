@@ -9,6 +9,7 @@ import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { encrypted } from "agent-persistence/encryption";
 import { PersistenceSession } from "agent-persistence/openai-agents";
 import { LogPersistenceStorageProvider } from "agent-persistence/storage";
+import { exportAgent, finishMove, importAgent } from "agent-persistence/transfer";
 import { describe, expect, it, vi } from "vitest";
 import { testDirectory } from "../storage/file/support/fixture.ts";
 import { delegatingLog } from "../testing/delegatingLog.ts";
@@ -115,6 +116,19 @@ for (const [name, open] of Object.entries(storages))
       expect(await markRestored(source)).toEqual({ marked: [], failed: [] });
       await expect(agent.resume({ agentId: "waiting" })).rejects.toMatchObject({ code: "agent_copied" });
       for await (const { agentId } of feature.unfinished()) expect(agentId).toBe("none");
+    });
+
+    it("does not write an agent again that was only marked as a copy, and notices a later move", async () => {
+      const [source, directory] = [await open(), await newDirectory()];
+      await waitingPayer(source, "a");
+      await backupStorage(source, { directory });
+      await markRestored(source);
+      expect(await backupStorage(source, { directory })).toMatchObject({ written: [], unchanged: ["a"] });
+      await payer(source).feature.agent("a").takeOver();
+      const { receipt } = await importAgent(await open(), exportAgent(source, "a", { move: true }));
+      expect(await backupStorage(source, { directory })).toMatchObject({ written: [], unchanged: ["a"] });
+      await finishMove(source, "a", receipt);
+      expect(await backupStorage(source, { directory })).toMatchObject({ written: [], deleted: ["a"] });
     });
   });
 
