@@ -62,7 +62,7 @@ export class ArchiveReader {
     const plain = await decryptedArchive(new ByteReader(stream), keys);
     const isCompressed = await plain.startsWith(gzipMark);
     const reader = new ArchiveReader(
-      isCompressed ? new ByteReader(gunzipped(plain.rest())) : plain,
+      isCompressed ? new ByteReader(gunzipped(plain.rest(), 8 * Math.max(defaultMaxPartBytes, maxPartBytes))) : plain,
       sha256,
       maxPartBytes,
     );

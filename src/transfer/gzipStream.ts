@@ -12,23 +12,46 @@ export function gzipped(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   return through(bytes, new CompressionStream("gzip"));
 }
 
-/** Decompresses the output of {@link gzipped}. @throws InvalidArchiveError for invalid data, or errors of the source */
-export async function* gunzipped(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+/** The maximum growth of compressed data. Texts grow up to 20 times, and forged data up to 1,000 times. */
+const mostGrowth = 100;
+
+/**
+ * Decompresses the output of {@link gzipped}.
+ *
+ * @param freeBytes The number of bytes after which the limit for the growth applies.
+ * @throws InvalidArchiveError for invalid data, or errors of the source
+ */
+export async function* gunzipped(
+  bytes: AsyncIterable<Uint8Array>,
+  freeBytes: number,
+): AsyncGenerator<Uint8Array, void, undefined> {
   let failure: { readonly error: unknown } | undefined;
+  let left = freeBytes;
   async function* noted(): AsyncGenerator<Uint8Array, void, undefined> {
     try {
-      yield* bytes;
+      for await (const chunk of bytes) {
+        left += mostGrowth * chunk.length;
+        yield chunk;
+      }
     } catch (error) {
       failure = { error };
       throw error;
     }
   }
   try {
-    yield* through(noted(), new DecompressionStream("gzip"));
+    for await (const chunk of through(noted(), new DecompressionStream("gzip"))) {
+      left -= chunk.length;
+      if (left < 0) break;
+      yield chunk;
+    }
   } catch (cause) {
     if (failure) throw failure.error;
     throw new InvalidArchiveError("it cannot be decompressed", { cause });
   }
+  if (left < 0)
+    throw new InvalidArchiveError(
+      `it grows more than ${mostGrowth} times when it is decompressed; if you trust it, raise maxPartBytes`,
+    );
 }
 
 /** Platform streams accept any amount of input, so the next chunk is written only when no output is available. */

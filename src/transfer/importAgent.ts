@@ -58,7 +58,8 @@ export interface ImportOptions {
    * The maximum size of a line or value of the archive in bytes. An import holds one of them in memory. `Infinity` for
    * no limit. A line can have at most 524,288 values and keys. A limit above 16 MiB allows one value or key for each 32
    * bytes. The lines from the newest snapshot on, without their values, can take 16 MiB of memory. All lines of a fork,
-   * with their values, can take 128 MiB. A limit above 16 MiB raises both in proportion. Defaults to 16 MiB.
+   * with their values, can take 128 MiB. A compressed archive can grow 100 times, and by another 128 MiB. A limit above
+   * 16 MiB raises all three in proportion. Defaults to 16 MiB.
    */
   readonly maxPartBytes?: number | undefined;
   /**

@@ -1,8 +1,10 @@
 import { exportAgent, importAgent } from "agent-persistence/transfer";
+import { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { collect } from "../storage/file/support/fixture.ts";
+import { gunzipped } from "../../src/transfer/gzipStream.ts";
 import { archiveWith, partsOf } from "./forgedArchives.ts";
 import { bytesOf, inPieces, storages, waitingPayer } from "./movedAgents.ts";
 import { cases } from "../soak/cases.ts";
@@ -165,6 +167,31 @@ describe("an archive", () => {
     expect(puts).toBeGreaterThan(0);
     expect(puts).toBeLessThanOrEqual(100_000);
     expect(await collect(target.log.list())).toEqual([]);
+  });
+
+  it("that grows more than 100 times when it is decompressed is refused before it fills the device", async () => {
+    const { log } = await storages["memory"]!();
+    let stored = 0;
+    log.blobs.put = async (_agentId, _generation, bytes) => {
+      stored += bytes.length;
+      return `blob://${createHash("sha256").update(bytes).digest("hex")}-1`;
+    };
+    const target = new LogPersistenceStorageProvider(log);
+    const size = 8 * 1024 * 1024;
+    const blobs = Array.from({ length: 19 }, (_, at) => {
+      const blob = Buffer.alloc(size);
+      blob.writeUInt8(at);
+      const head = `blob ${size} blob://${createHash("sha256").update(blob).digest("hex")}-1\n`;
+      return Buffer.concat([Buffer.from(head), blob, Buffer.from("\n")]);
+    });
+    const bytes = gzipSync(Buffer.concat([Buffer.from(header({})), ...blobs]));
+    await expect(importAgent(target, inPieces(bytes, 1000))).rejects.toMatchObject({
+      code: "invalid_archive",
+      found: expect.stringContaining("raise maxPartBytes"),
+    });
+    expect(stored).toBeLessThanOrEqual(128 * 1024 * 1024 + 100 * bytes.length);
+    const zeros = gzipSync(Buffer.alloc(1_000_000));
+    expect(await bytesOf(gunzipped(inPieces(zeros, 100), 1_000_000))).toHaveLength(1_000_000);
   });
 
   it("is read on demand and only as far as needed", async () => {
