@@ -1,3 +1,4 @@
+import { StorageError } from "../../errors/storageErrors.ts";
 import { fromUtf8, utf8 } from "../../internal/bytes.ts";
 import type { LogCapabilities } from "../RecordLog.ts";
 import type {
@@ -253,6 +254,7 @@ function insert(
   { position, encoded, snapshot, pruned }: TableAppend,
 ): boolean {
   const mark = Number(snapshot) + 2 * Number(pruned);
+  assertPosition(position);
   return db.run(insertSql, position, mark, encoded, JSON.stringify(agentId), generation, position - 1) > 0;
 }
 
@@ -278,8 +280,16 @@ function keyOf(db: SqliteConnection, id: string): number {
 }
 
 function insertInto(db: SqliteConnection, key: number, { position, encoded, snapshot, pruned }: TableAppend): void {
+  assertPosition(position);
   const sql = `INSERT INTO agent_persistence_appends (number, mark, line) VALUES (? << ${positionBits} | ?, nullif(?, 0), ?)`;
   db.run(sql, key, position, Number(snapshot) + 2 * Number(pruned), encoded);
+}
+
+/** A higher position would be stored among the rows of another agent. An imported log states its positions itself. */
+function assertPosition(position: number): void {
+  if (position <= highestPosition) return;
+  const advice = `SQLite stores no position above ${highestPosition}. Use another storage for this log.`;
+  throw new StorageError("io", "append", `position ${position} in SQLite`, { advice });
 }
 
 function putSummary(

@@ -6,6 +6,8 @@ import { processOwner, type OwnedLog } from "agent-persistence/storage";
 import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { appendText, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
+import { platformSha256 } from "../../../src/internal/sha256/platformSha256.ts";
+import { encodeAppend } from "../../../src/storage/appends/encodeAppend.ts";
 import { SqliteTable } from "../../../src/storage/sqlite/SqliteTable.ts";
 import { sqliteFailure } from "../../../src/storage/sqlite/SqliteConnection.ts";
 import { anyProcess } from "../../testing/conformance/anyProcess.ts";
@@ -353,6 +355,29 @@ describe("the SQLite storage", () => {
     await received?.drop();
     await next.close();
     expect(database.prepare("SELECT count(*) AS n FROM agent_persistence_appends").get()).toMatchObject({ n: 250 });
+  });
+
+  it("refuses a copy with a position that would be stored among the appends of another agent", async () => {
+    const log = storageOn(libsql(await path()));
+    const sha256 = await platformSha256();
+    const last = () => ({ id: "last", records: [], summary: exampleSummary("a", "copied") });
+    const copied = async (position: number) => {
+      const append = { id: "1-1", records: [{ kind: "example" }] };
+      const { encoded } = encodeAppend("a", append, 1, { position: position - 1, checksum: "" }, sha256);
+      return log.receive?.("a", processOwner(), { appends: [encoded.subarray(0, -1)], generation: 1 }, last);
+    };
+    for (const position of [2 ** 30 - 1, 2 ** 30 + 2, 2 ** 31 + 2, 2 ** 40])
+      await expect(copied(position)).rejects.toMatchObject({ code: "storage_failed", reason: "io" });
+    for (const agentId of ["b", "c", "d", "e"]) {
+      const owned = await log.open(agentId, processOwner());
+      expect([agentId, owned.position, owned.damage]).toEqual([agentId, 0, undefined]);
+      expect(await appendText(owned, "1")).toBe(1);
+      expect(await collect(log.read(agentId))).toHaveLength(1);
+    }
+    const owned = await copied(2 ** 30 - 2);
+    expect(owned?.position).toBe(2 ** 30 - 1);
+    if (owned) await expect(appendText(owned, "x")).rejects.toMatchObject({ code: "storage_failed", reason: "io" });
+    await log.close();
   });
 
   it("reads thousands of appends, one of a megabyte, back in pages, and lists 250 agents", async () => {
