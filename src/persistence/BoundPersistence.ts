@@ -24,7 +24,7 @@ import { createCheckpointSchema, type CreateCheckpointOptions } from "./record/C
 import { newNoteSchema, type NewNote } from "./record/noteRecord.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
 import type { RunRecorder } from "./record/RunRecorder.ts";
-import type { RunRecorders } from "./record/RunRecorders.ts";
+import { recorders } from "./record/recorders.ts";
 
 interface BoundRun {
   readonly run: AgentRun;
@@ -33,11 +33,9 @@ interface BoundRun {
 
 export class BoundPersistence implements RunPersistence {
   readonly #context: AgentContext;
-  readonly #recorders: RunRecorders;
 
-  constructor(context: AgentContext, recorders: RunRecorders) {
+  constructor(context: AgentContext) {
     this.#context = context;
-    this.#recorders = recorders;
   }
 
   async createCheckpoint<Input>(options: CreateCheckpointOptions<Input> = {}): Promise<AgentCheckpointData> {
@@ -136,7 +134,7 @@ export class BoundPersistence implements RunPersistence {
   #at(context: AgentContext): BoundRun {
     void context.signal;
     const run = runOf(context);
-    return { run, recorder: this.#recorders.of(run) };
+    return { run, recorder: recorders.of(run) };
   }
 
   async #pointOf<Input>(
@@ -196,7 +194,7 @@ export class BoundPersistence implements RunPersistence {
   #lineOf(own: BoundRun, { index }: AgentLog, lane: number): BoundRun {
     let at: BoundRun = own;
     while (at.run.parent && !lanesOfLine(index, at.recorder.lane).has(lane))
-      at = { run: at.run.parent, recorder: this.#recorders.of(at.run.parent) };
+      at = { run: at.run.parent, recorder: recorders.of(at.run.parent) };
     return at;
   }
 
@@ -223,7 +221,7 @@ export class BoundPersistence implements RunPersistence {
       recorder.journal.writer.forget();
       const prepared = await prepare(log, changes, unended);
       report = prepared.report;
-      this.#recorders.add(prepared.recorder);
+      recorders.add(prepared.recorder);
       return prepared.recorder.start;
     });
     return report as Report;

@@ -18,7 +18,7 @@ import { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
 import type { AgentTelemetry, Next, Perform } from "../telemetry/AgentTelemetry.ts";
 import type { RunRecorder } from "./record/RunRecorder.ts";
-import { RunRecorders } from "./record/RunRecorders.ts";
+import { recorders } from "./record/recorders.ts";
 import { LiveRequests } from "./waiting/LiveRequests.ts";
 import { BranchesChangedError } from "../errors/runErrors.ts";
 import type { ParticipantContext } from "../journal/RollbackParticipant.ts";
@@ -38,24 +38,17 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
   key: "Persistence",
   install(pipeline, config) {
     const setup = new PersistenceSetup(config, pipeline);
-    const recorders = new RunRecorders();
     for (const participant of setup.participants) participant.onInstall?.(participantContext(setup));
     pipeline.limitAborts(setup.abortGrace);
     pipeline.claim("resume", "runId", "history", "unfinished", "whenBusy", "requestInput");
-    pipeline.aroundRun((request, next) => runOrResume(setup, recorders, request, next));
-    pipeline.aroundBranch((event, next) =>
-      recorders.find(event.run) ? beginBranch(recorders, event, next) : next(event),
-    );
-    pipeline.aroundAgentCall((event, next) =>
-      recorders.find(event.run) ? beginAgentCall(recorders, event, next) : next(event),
-    );
+    pipeline.aroundRun((request, next) => runOrResume(setup, request, next));
+    pipeline.aroundBranch((event, next) => (recorders.find(event.run) ? beginBranch(event, next) : next(event)));
+    pipeline.aroundAgentCall((event, next) => (recorders.find(event.run) ? beginAgentCall(event, next) : next(event)));
     pipeline.aroundModelRequest(
-      ofRecorded(recorders, journalModelRequest, (telemetry, ...call) => telemetry.modelRequest(...call)),
+      ofRecorded(journalModelRequest, (telemetry, ...call) => telemetry.modelRequest(...call)),
     );
-    pipeline.aroundToolCall(
-      ofRecorded(recorders, journalToolCall, (telemetry, ...call) => telemetry.toolCall(...call)),
-    );
-    pipeline.aroundInputRequest(ofRecorded(recorders, journalInputRequest));
+    pipeline.aroundToolCall(ofRecorded(journalToolCall, (telemetry, ...call) => telemetry.toolCall(...call)));
+    pipeline.aroundInputRequest(ofRecorded(journalInputRequest));
     pipeline.onModelRequestRetrying(({ context, attempt, delayMs, error }) => {
       const run = runOf(context);
       const { agentId, runId } = run;
@@ -73,8 +66,8 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
     });
     pipeline.onLineWaiting(({ run, requests }) => LiveRequests.of(recorders.of(run).journal).open(run, requests));
     pipeline.onAgentWaiting(({ run, requests }) => LiveRequests.of(recorders.of(run).journal).close(requests));
-    saveAtEvents(pipeline, setup, recorders);
-    const feature = new PersistenceFeature(setup, recorders);
+    saveAtEvents(pipeline, setup);
+    const feature = new PersistenceFeature(setup);
     config.retentionSchedule?.start(feature);
     return feature;
   },
@@ -121,7 +114,6 @@ type Show<Event, Result> = (
 
 /** Wraps an interceptor so that it applies only to recorded runs. @param show Shows the event in telemetry. */
 function ofRecorded<Event extends { readonly context: AgentContext }, Result>(
-  recorders: RunRecorders,
   hook: (recorder: RunRecorder, event: Event, next: Next<Event, Result>) => Promise<Result>,
   show?: Show<Event, Result>,
 ): Perform<Event, Result> {
@@ -134,7 +126,7 @@ function ofRecorded<Event extends { readonly context: AgentContext }, Result>(
   };
 }
 
-function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, recorders: RunRecorders): void {
+function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup): void {
   pipeline.onStrategyStarting(async ({ run, next }) => {
     await noteEnvironment(setup.environment, run.state);
     await recorders.find(run)?.begin(run, next);

@@ -20,7 +20,6 @@ import { makingRoom } from "./retention/makingRoom.ts";
 import type { PruneOptions, PruneReport } from "./retention/pruneStorage.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
 import type { AgentRequest, RequestFilter } from "./waiting/listRequests.ts";
-import type { RunRecorders } from "./record/RunRecorders.ts";
 
 /** An unfinished run without a living owner. Or an unreadable agent, which may have an unfinished run. */
 export type UnfinishedRun =
@@ -71,11 +70,9 @@ const unfinishedSchema = strictOptions(() => ({ includeFailed: z.boolean().optio
  */
 export class PersistenceFeature {
   readonly #setup: PersistenceSetup;
-  readonly #recorders: RunRecorders;
 
-  constructor(setup: PersistenceSetup, recorders: RunRecorders) {
+  constructor(setup: PersistenceSetup) {
     this.#setup = setup;
-    this.#recorders = recorders;
   }
 
   /** The default agent id of runs. */
@@ -95,7 +92,7 @@ export class PersistenceFeature {
 
   /** Returns the persistence of a run, bound to its context. */
   of(context: AgentContext): RunPersistence {
-    return new BoundPersistence(context, this.#recorders);
+    return new BoundPersistence(context);
   }
 
   /**

@@ -4,7 +4,6 @@ import type { Journal } from "../../journal/Journal.ts";
 import type { ActiveSpan } from "../../telemetry/AgentTelemetry.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { StoredState } from "../starting/startRecorder.ts";
-import type { RunRecorders } from "../record/RunRecorders.ts";
 import type { OwnTurn } from "./joinOrRun.ts";
 import type { RunSettings } from "../../agent/state/RunState.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
@@ -13,7 +12,6 @@ export type NextRun = (request: RunRequest) => Promise<RunResult<unknown>>;
 
 export interface DurableCall {
   readonly setup: PersistenceSetup;
-  readonly recorders: RunRecorders;
   readonly journal: Journal;
   readonly request: RunRequest;
   readonly next: NextRun;

@@ -15,7 +15,7 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { failedCallsIn } from "../journaling/journalToolCall.ts";
 import { newRun, type StoredState } from "../starting/startRecorder.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
-import type { RunRecorders } from "../record/RunRecorders.ts";
+import { recorders } from "../record/recorders.ts";
 import { isPruningNext, pruneAfterRun } from "../retention/pruneAfterRun.ts";
 import { LiveRequests } from "../waiting/LiveRequests.ts";
 import { decideResume, decideRun, type RunDecision, type RunFacts, refusedRun } from "./decideRun.ts";
@@ -51,16 +51,11 @@ async function resuming() {
  * Executes a `run` or `resume`, and owns the agent meanwhile. If this process already executes a call with the same
  * `runId`, joins that call.
  */
-export function runOrResume(
-  setup: PersistenceSetup,
-  recorders: RunRecorders,
-  request: RunRequest,
-  next: NextRun,
-): Promise<RunResult<unknown>> {
+export function runOrResume(setup: PersistenceSetup, request: RunRequest, next: NextRun): Promise<RunResult<unknown>> {
   setup.takeId(request.agentId);
   const { telemetry } = setup;
   return joinOrRun(setup.storageKey, request, (turn) => {
-    const call = { setup, recorders, request, next, turn };
+    const call = { setup, request, next, turn };
     return telemetry ? telemetry.run(setup.pipeline, request, (span) => carryOut({ ...call, span })) : carryOut(call);
   });
 }
@@ -236,7 +231,7 @@ async function begin(
 
 /** @param isLast whether the call ends with this run. */
 async function start(call: DurableCall, recorder: RunRecorder, isLast = true): Promise<RunResult<unknown>> {
-  const { setup, recorders, journal, request, next, turn } = call;
+  const { setup, journal, request, next, turn } = call;
   const { options, kind } = request;
   const { run: runId, digest } = recorder.run;
   if (kind === "resume")
@@ -253,7 +248,7 @@ async function start(call: DurableCall, recorder: RunRecorder, isLast = true): P
       (await import("./completionData.ts")).completionData(call, recorder, output, after);
   recorder.newSettings = newSettings(options);
   recorders.add(recorder);
-  using live = LiveRequests.begin(setup.log, journal, recorders);
+  using live = LiveRequests.begin(setup.log, journal);
   const result = await next({ ...request, options: { ...options, signal: signalOf(call) }, start: recorder.start });
   return result.status === "waiting" ? { ...result, requests: live.waitedFor } : result;
 }

@@ -10,7 +10,7 @@ import { BranchChanges as StoredBranch } from "../../checkpoint/state/BranchChan
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { LineCalls } from "../record/LineCalls.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
-import type { RunRecorders } from "../record/RunRecorders.ts";
+import { recorders } from "../record/recorders.ts";
 import { newLine, restoredLine } from "./startRecorder.ts";
 import { storedResult } from "../../agent/feature/storedResult.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
@@ -23,7 +23,6 @@ type Next<Event, Beginning> = (event: Event) => Promise<Beginning>;
 
 /** Starts a branch on a new lane, or continues it from the log. A finished branch does not run again. */
 export async function beginBranch(
-  recorders: RunRecorders,
   event: BranchEvent,
   next: Next<BranchEvent, BranchBeginning>,
 ): Promise<BranchBeginning> {
@@ -84,7 +83,6 @@ function begunBranch(parent: RunRecorder, place: LanePlace, start: RunStart): Ru
  * @throws UnknownToolError if the agent is not a tool of its caller.
  */
 export async function beginAgentCall(
-  recorders: RunRecorders,
   event: AgentCallEvent,
   next: Next<AgentCallEvent, AgentCallBeginning>,
 ): Promise<AgentCallBeginning> {

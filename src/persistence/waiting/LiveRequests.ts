@@ -13,7 +13,7 @@ import { Mutex } from "../../internal/Mutex.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
-import type { RunRecorders } from "../record/RunRecorders.ts";
+import { recorders } from "../record/recorders.ts";
 import { restoredRun } from "../starting/startRecorder.ts";
 import { assertAnswersFit, type EncodeReply, endOf, type GivenReply } from "./givenReply.ts";
 import { type AskedRequest, askedRecords, tellOpened, leftMs, replyRecord, type ReplyEnd } from "./askedRecords.ts";
@@ -42,7 +42,6 @@ const agentsByLog = new WeakMap<RecordLog, Map<string, LiveRequests>>();
 /** The open requests of a run in this process. An answer continues the waiting line immediately. */
 export class LiveRequests implements Disposable {
   readonly #journal: Journal;
-  readonly #recorders: RunRecorders;
   readonly #open = new Map<string, LiveRequest>();
   readonly #answered = new Map<string, Answered>();
   waitedFor: readonly PendingRequest[] = [];
@@ -50,15 +49,14 @@ export class LiveRequests implements Disposable {
   readonly #agents: Map<string, LiveRequests>;
   readonly #turns = new Mutex();
 
-  private constructor(journal: Journal, recorders: RunRecorders, agents: Map<string, LiveRequests>) {
+  private constructor(journal: Journal, agents: Map<string, LiveRequests>) {
     this.#journal = journal;
-    this.#recorders = recorders;
     this.#agents = agents;
   }
 
-  static begin(log: RecordLog, journal: Journal, recorders: RunRecorders): LiveRequests {
+  static begin(log: RecordLog, journal: Journal): LiveRequests {
     const agents = agentsByLog.get(log) ?? new Map<string, LiveRequests>();
-    const live = new LiveRequests(journal, recorders, agents);
+    const live = new LiveRequests(journal, agents);
     agentsByLog.set(log, agents);
     agents.set(journal.agentId, live);
     liveByJournal.set(journal, live);
@@ -77,7 +75,7 @@ export class LiveRequests implements Disposable {
 
   /** Stores the requests of a waiting line immediately, even if other lines of the run continue. */
   open(run: AgentRun, events: readonly InputRequestEvent[]): void {
-    const recorder = this.#recorders.of(run);
+    const recorder = recorders.of(run);
     const { journal, lane } = recorder;
     const own = events.filter(({ context }) => runOf(context) === run);
     const { asked, records } = askedRecords(recorder, own, waitingCalls(run, events));
@@ -229,7 +227,7 @@ export class LiveRequests implements Disposable {
     // The reads run one after another, so that each covers only the records since the previous read.
     const restart = () => this.#turns.runExclusive(() => this.#restart(recorder));
     // If the visit of the caller no longer waits for the line, the caller continues instead.
-    if (!run.goOn(restart) && run.parent) this.#goOn(this.#recorders.of(run.parent), run.parent);
+    if (!run.goOn(restart) && run.parent) this.#goOn(recorders.of(run.parent), run.parent);
   }
 
   async #restart(recorder: RunRecorder): Promise<RunStart> {
@@ -242,7 +240,7 @@ export class LiveRequests implements Disposable {
     if (!state) throw new UnreadableValueError(`lane ${lane} of a line is not in the log`);
     const next = restoredRun(setup, journal, { log, state }, { lane, run, opening: [], line, parent });
     if (!next.stored) head[Symbol.dispose]();
-    this.#recorders.add(next);
+    recorders.add(next);
     return next.start;
   }
 

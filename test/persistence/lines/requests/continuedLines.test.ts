@@ -8,7 +8,7 @@ import {
 import { expect, it, onTestFinished, vi } from "vitest";
 import { z } from "zod";
 import type { RunRecorder } from "../../../../src/persistence/record/RunRecorder.ts";
-import { RunRecorders } from "../../../../src/persistence/record/RunRecorders.ts";
+import { recorders } from "../../../../src/persistence/record/recorders.ts";
 import { gate } from "../../../agent/gate.ts";
 import { durableAgent } from "../../support/durableAgent.ts";
 import { recordsOf } from "../../support/stored.ts";
@@ -51,17 +51,17 @@ async function answering(graph: Strategy<string, string>, work: { readonly open:
 
 /** Returns the number of recorders that the recorder of the main line keeps. */
 function watchRecorders(): () => number {
-  const added = vi.spyOn(RunRecorders.prototype, "add");
+  const added = vi.spyOn(recorders, "add");
   onTestFinished(() => added.mockRestore());
   return () => {
-    const recorders: readonly (readonly RunRecorder[])[] = added.mock.calls;
-    return recorders.flat().find(({ parent }) => !parent)?.nested.size ?? 0;
+    const calls: readonly (readonly RunRecorder[])[] = added.mock.calls;
+    return calls.flat().find(({ parent }) => !parent)?.nested.size ?? 0;
   };
 }
 
 it("a branch that continues after each of many answers has one recorder", async () => {
   const work = gate();
-  const [open, recorders] = [2, watchRecorders()];
+  const [open, kept] = [2, watchRecorders()];
   const asked = gate();
   const graph = besideWork(work.opened, async (context) => {
     let output = "";
@@ -72,14 +72,14 @@ it("a branch that continues after each of many answers has one recorder", async 
   });
   const { running, end } = await answering(graph, work, 10);
   await asked.opened;
-  expect(recorders()).toBe(open);
+  expect(kept()).toBe(open);
   end();
   expect(await running).toMatchObject({ output: "10" });
 });
 
 it("a branch that moves many times has one recorder", async () => {
   const work = gate();
-  const [open, recorders] = [2, watchRecorders()];
+  const [open, kept] = [2, watchRecorders()];
   const moved = gate();
   let moves = 0;
   const graph = besideWork(
@@ -95,7 +95,7 @@ it("a branch that moves many times has one recorder", async () => {
   );
   const { running, end } = await answering(graph, work, 0);
   await moved.opened;
-  expect(recorders()).toBe(open);
+  expect(kept()).toBe(open);
   end();
   expect(await running).toMatchObject({ output: "one" });
 });
