@@ -119,7 +119,9 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
       if (namespace !== "" && this.#threads.lacks(threadId, namespace)) return undefined;
       const reader = await this.#reader(threadId);
       const put = this.#find(reader.thread, { namespace, id: checkpointId });
-      return put && this.#tuple(reader, put);
+      if (!put) return undefined;
+      this.#seen.read(threadId, reader.thread.state, put);
+      return reader.tuple(put);
     });
   }
 
@@ -140,7 +142,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
         if (left <= 0) return;
         if (isFiltered && !fits(await reader.metadata(put), filter)) continue;
         left--;
-        yield await this.#tuple(reader, put);
+        yield await this.#listed(reader, put);
       }
     }
   }
@@ -174,8 +176,11 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     const capture = (values: ValueCapture) => captureCheckpoint(values, checkpoint, metadata, newVersions);
     const save = { kind: "save", agentId: threadId, checkpointId: checkpoint.id } as const;
     const write = (): Promise<void> =>
-      this.#write(threadId, place, capture, (thread, captured) => {
+      this.#write(threadId, capture, (thread, captured) => {
         const { source } = captured;
+        // A copy of a checkpoint is complete, and the parent of the original may have been pruned.
+        if (source !== "fork" || !thread.state.namespaces.has(place.namespace))
+          this.#seen.assertThere(threadId, thread.state, place);
         this.#refused.assertNone(threadId, place);
         if (source === "loop" || source === "input") this.#seen.assertHead(threadId, thread.state, place);
         const written = checkpointRecords(thread.state, storeIn(thread), place, captured);
@@ -209,7 +214,8 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     const place = { namespace: given.namespace ?? "", id: given.checkpointId };
     const capture = (values: ValueCapture) => captureWrites(values, writes, task.id);
     if (writes.some(([channel]) => channel === ERROR)) this.#refused.failed(threadId, task.id);
-    await this.#write(threadId, place, capture, (thread, captured) => {
+    await this.#write(threadId, capture, (thread, captured) => {
+      this.#seen.assertThere(threadId, thread.state, place);
       const isOutcome = captured.some(({ index }) => index >= 0);
       if (isOutcome) this.#refused.assertNone(threadId, place, task.id);
       return { written: writeRecords(thread.state, storeIn(thread), place, task, captured) };
@@ -335,7 +341,6 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   /** Captures values at once, and again if a deletion or a pruning has removed a blob that they share. */
   async #write<Captured>(
     threadId: string,
-    place: CheckpointPlace,
     capture: (values: ValueCapture) => Captured,
     make: (
       thread: OwnedThread,
@@ -352,7 +357,6 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     };
     const write = async (thread: OwnedThread): Promise<void> => {
       const whole = values.lacksBlob(thread.state) ? await recaptured() : captured;
-      this.#seen.assertThere(thread.id, thread.state, place);
       const { written, stored } = make(thread, whole);
       if (written.records.length > 0) thread.append(written.records);
       if (this.#known) written.writer.remember(thread.id, this.#known);
@@ -381,8 +385,9 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     return id === undefined ? state.latest(namespace) : state.put(namespace, id);
   }
 
-  async #tuple(reader: ThreadReader, put: StoredPut): Promise<CheckpointTuple> {
-    this.#seen.read(reader.thread.id, reader.thread.state, put);
+  /** LangGraph lists the checkpoints of a subgraph to continue from one. Lists of the root graph are only shown. */
+  #listed(reader: ThreadReader, put: StoredPut): Promise<CheckpointTuple> {
+    if (put.entry.namespace !== "") this.#seen.read(reader.thread.id, reader.thread.state, put);
     return reader.tuple(put);
   }
 

@@ -1,5 +1,6 @@
-import { DeltaSnapshot } from "@langchain/langgraph-checkpoint";
+import { DeltaSnapshot, uuid6 } from "@langchain/langgraph-checkpoint";
 import { expect, test } from "vitest";
+import { PersistenceSaver } from "../../../src/integrations/langgraph/PersistenceSaver.ts";
 import { gathered, SavedThread } from "./savedThread.ts";
 
 test("two branches with the same version of a channel keep different values", async () => {
@@ -92,6 +93,40 @@ test("a repeated regular write counts once, and a special write has its last val
     ["task", "__resume__", "y"],
     ["task", "a", 1],
   ]);
+});
+
+test("a loop on a thread that another owner continued is refused even after a list of its history", async () => {
+  const thread = new SavedThread();
+  const root = await thread.put(undefined, { a: 1 });
+  await thread.saver[Symbol.asyncDispose]();
+  await using other = new PersistenceSaver({ storage: thread.storage });
+  await thread.put(root, { a: "other" }, { saver: other });
+  expect(await gathered(thread.saver.list(thread.config))).toHaveLength(2);
+  await expect(thread.put(root, { a: 2 })).rejects.toMatchObject({ code: "thread_continued" });
+});
+
+test("a checkpoint after one that a pruning keeps only for delta channels is refused", async () => {
+  const thread = new SavedThread();
+  const root = await thread.put(undefined, { a: "kept", log: new DeltaSnapshot(["seed"]) });
+  await thread.saver.putWrites(root, [["log", ["more"]]], "task");
+  const child = await thread.put(root, {}, { versions: {} });
+  await thread.saver.prune("order-7", { keep: 1 });
+  const { checkpoint } = (await thread.saver.getTuple(child))!;
+  const next = { ...checkpoint, id: uuid6(1_000), channel_values: { a: "kept" }, channel_versions: { a: 1 } };
+  const update = { source: "update", step: 2, parents: {} } as const;
+  await expect(thread.saver.put(root, next, update, {})).rejects.toMatchObject({ code: "thread_deleted" });
+  await expect(thread.saver.putWrites(root, [["a", 1]], "other")).rejects.toMatchObject({ code: "thread_deleted" });
+});
+
+test("a checkpoint whose parent was pruned can be copied within its thread", async () => {
+  const thread = new SavedThread();
+  const root = await thread.put(undefined, { a: "root" });
+  await thread.put(root, { a: "child" });
+  await thread.saver.prune("order-7", { keep: 1 });
+  const copy = await thread.put(root, { a: "copy" }, { source: "fork" });
+  expect(await thread.values(copy)).toEqual({ a: "copy" });
+  await thread.saver.deleteThread("order-7");
+  await expect(thread.put(root, { a: "late" }, { source: "fork" })).rejects.toMatchObject({ code: "thread_deleted" });
 });
 
 /** How many records a thread has. */

@@ -48,10 +48,10 @@ export class SeenCheckpoints {
     if (seen) seen.deleted = false;
   }
 
-  /** @throws ThreadChangedError if the parent checkpoint was deleted */
+  /** @throws ThreadChangedError if the parent checkpoint was deleted or pruned */
   assertThere(thread: string, state: ThreadState, { namespace, id }: CheckpointPlace): void {
     const seen = this.#threads.get(thread);
-    if (!seen || id === undefined || state.entry(namespace, id)?.put) return;
+    if (!seen || id === undefined || state.put(namespace, id)) return;
     if (seen.deleted || seen.checkpoints.has(keyOf(namespace, id)))
       throw new ThreadChangedError("thread_deleted", thread, id);
   }
