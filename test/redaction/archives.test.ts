@@ -2,7 +2,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { backupStorage, restoreBackup } from "../../src/backup.ts";
 import { redaction } from "../../src/encryption.ts";
-import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, persistence } from "../../src/index.ts";
+import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, persistence, strategy } from "../../src/index.ts";
+import { inspect } from "../../src/inspect.ts";
 import { sealed } from "../../src/seals.ts";
 import { scriptedModel } from "../../src/testing.ts";
 import { exportAgent, importAgent } from "../../src/transfer.ts";
@@ -65,6 +66,37 @@ describe("archives of a redacted storage", () => {
     agent.install(Persistence, { storage: target, redact });
     const last = (await persistence(agent).agent("a").getCheckpoints()).at(-1);
     expect(last?.messageHistory[0]).toEqual({ role: "user", content: input });
+  });
+
+  it("are imported if the path of a checked file contains a redacted value", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    const redact = redaction({ paths: ["input"], vault: { keys } });
+    const file = `/data/${secretText}.txt`;
+    const agent = new AIAgent({
+      promptExecutor: scriptedModel(["done"]),
+      llmModel: "scripted",
+      strategy: strategy<string, string>("checking", (graph) => {
+        const check = graph.node("check", async (input: string, context) => {
+          context.require({ files: [file] });
+          return input;
+        });
+        graph.edge(graph.start, check);
+        graph.edge(check, graph.finish);
+      }),
+    });
+    const environment = {
+      workingDirectory: "/data",
+      hasDirectory: async () => true,
+      hashOf: async () => "0".repeat(64),
+      lookUp: async () => ({ satisfied: true }),
+    };
+    await agent.install(Persistence, { storage, redact, environment }).run(secretText, { agentId: "a" });
+    expect(await storedText(storage)).not.toContain(secretText);
+    expect(await inspect(storage).agent("a")).toMatchObject({ damage: [] });
+    const target = new InMemoryPersistenceStorageProvider();
+    await importAgent(target, exportAgent(storage, "a"));
+    await importAgent(target, exportAgent(storage, "a"), { agentId: "b" });
+    expect(await storedText(target)).not.toContain(secretText);
   });
 
   it("are refused by a redacted storage without their key", async () => {

@@ -38,7 +38,8 @@ const requirements = {
   files: listOf(text),
   environment: mapOf(text),
   directory: optional(text),
-  hashes: optional(mapOf((value) => value === null || text(value))),
+  // A text if the path of a file is redacted.
+  hashes: optional((value) => text(value) || mapOf((hash) => hash === null || text(hash))(value)),
 };
 const decision = { at: time, node: text, decision: text, reason: optional(text) };
 const structure = {
