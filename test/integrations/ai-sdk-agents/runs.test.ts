@@ -1,9 +1,10 @@
+import type { LanguageModelV3StreamPart } from "@ai-sdk/provider";
 import type { UIMessage } from "ai";
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
-import { durableAgent, durableRun } from "agent-persistence/ai-sdk";
+import { type Durable, durableAgent, durableRun } from "agent-persistence/ai-sdk";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { calling, scriptedModel, type Scripted, text } from "./support/scriptedModel.ts";
+import { calling, type Scripted, type ScriptedModel, scriptedModel, text } from "./support/scriptedModel.ts";
 import { type Sdk, sdks } from "./support/sdks.ts";
 import { chunksOf, messageOf } from "./support/uiStream.ts";
 
@@ -233,7 +234,73 @@ describe.each(sdks)("durableRun with the AI SDK $version", (sdk) => {
     expect(await run("x")).toEqual(["one", "two"]);
     expect(model.asked).toHaveLength(3);
   });
+
+  it.each(["reports an error", "breaks"])(
+    "repeats no request after a crash if each of several parallel streams %s once",
+    async (how) => {
+      const storage = new InMemoryPersistenceStorageProvider();
+      const prompts = ["a", "b", "c"];
+      const scripted = scriptedModel([text("Done.")], sdk);
+      let failures = prompts.length;
+      const model: ScriptedModel = {
+        ...scripted,
+        doStream: async (options) => {
+          const whole = await scripted.doStream(options);
+          return failures-- > 0 ? { stream: failingStream(how === "breaks") } : whole;
+        },
+      };
+      const answers = async (wrap: Durable["model"]) =>
+        Promise.all(
+          prompts.map(async (prompt) => {
+            for (;;) {
+              const result = sdk.ai.streamText({ model: wrap(model), prompt, maxRetries: 0, onError: () => undefined });
+              if (!(await fails(result.fullStream))) return result.text;
+            }
+          }),
+        );
+      const run = (end: () => void) =>
+        durableRun({ storage, agentId: "a" }, async ({ model: wrap }) => {
+          const given = await answers(wrap);
+          end();
+          return given;
+        });
+      const crash = () => {
+        throw new Error("crash");
+      };
+      await expect(run(crash)).rejects.toThrow("crash");
+      expect(model.asked).toHaveLength(6);
+      expect(await run(() => undefined)).toEqual(["Done.", "Done.", "Done."]);
+      expect(model.asked).toHaveLength(6);
+    },
+  );
 });
+
+/** A stream that fails after a piece of text: with an error as a part, or broken. */
+function failingStream(breaks: boolean): ReadableStream<LanguageModelV3StreamPart> {
+  const error = new Error("overloaded");
+  const parts: LanguageModelV3StreamPart[] = [
+    { type: "text-start", id: "0" },
+    { type: "text-delta", id: "0", delta: "Do" },
+    { type: "error", error },
+  ];
+  return new ReadableStream({
+    pull(controller) {
+      const part = parts.shift();
+      if (!part) controller.close();
+      else if (part.type === "error" && breaks) controller.error(error);
+      else controller.enqueue(part);
+    },
+  });
+}
+
+async function fails(stream: AsyncIterable<{ readonly type: string }>): Promise<boolean> {
+  try {
+    for await (const { type } of stream) if (type === "error") return true;
+    return false;
+  } catch {
+    return true;
+  }
+}
 
 async function entriesOf({ log }: InMemoryPersistenceStorageProvider) {
   const entries = [];

@@ -125,6 +125,11 @@ function recordedStream(
   { streamed, place, whole, cut, recorded, incomplete }: Recording,
 ): ReadableStream<ProviderPart> {
   const reader = stream.getReader();
+  /** Fails the request. Resolves when its number is free, so that a retry gets this number. */
+  const fail = async (error: unknown) => {
+    cut(error);
+    await recorded().catch(() => undefined);
+  };
   const end = async (controller: ReadableStreamDefaultController<ProviderPart>, part: ProviderPart) => {
     if (streamed.hasFailed) return controller.enqueue(part);
     const { generation } = streamed;
@@ -143,17 +148,16 @@ function recordedStream(
           return controller.close();
         }
         const part = ownPart(value, streamed, place);
-        if (part.type === "error") cut(part["error"]);
+        if (part.type === "error") await fail(part["error"]);
         if (part.type === "finish") return await end(controller, part);
         controller.enqueue(part);
       } catch (error) {
-        cut(error);
+        await fail(error);
         controller.error(error);
       }
     },
     async cancel(reason) {
-      cut(reason);
-      await reader.cancel(reason);
+      await Promise.all([fail(reason), reader.cancel(reason)]);
     },
   });
 }
