@@ -1,6 +1,7 @@
 import { DeltaSnapshot, uuid6 } from "@langchain/langgraph-checkpoint";
 import { expect, test } from "vitest";
 import { PersistenceSaver } from "../../../src/integrations/langgraph/PersistenceSaver.ts";
+import type { ItemsRecord } from "../../../src/integrations/langgraph/thread/GraphRecord.ts";
 import { gathered, SavedThread } from "./savedThread.ts";
 
 test("two branches with the same version of a channel keep different values", async () => {
@@ -135,3 +136,17 @@ async function recordsOf({ storage }: SavedThread): Promise<number> {
   for await (const { records } of storage.log.read("thread:order-7")) count += records.length;
   return count;
 }
+
+test.each(["$plain", "$blob"])("a value in the stored form of its predecessor (%s) is stored", async (key) => {
+  const thread = new SavedThread();
+  const text = "t".repeat(key === "$blob" ? 20_000 : 100);
+  const value = key === "$blob" ? text : { $plain: text };
+  let last = await thread.put(undefined, { list: [value], one: value });
+  const items: unknown[] = [];
+  for await (const { records } of thread.storage.log.read("thread:order-7"))
+    for (const record of records) if (record.kind === "items") items.push(...(record as ItemsRecord).items);
+  const [stored] = items;
+  expect(stored).toHaveProperty(key);
+  last = await thread.put(last, { list: [stored], one: stored });
+  expect(await thread.values(last)).toEqual({ list: [stored], one: stored });
+});

@@ -12,7 +12,7 @@ import {
 import { putRecord } from "../thread/restated.ts";
 import type { ThreadState } from "../thread/ThreadState.ts";
 import type { CapturedCheckpoint, CapturedWrite, CapturedItem, CapturedValue } from "./captureCheckpoint.ts";
-import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
+import { envelopeKeyOf, type StoredValue } from "../../../checkpoint/values/valueCodec.ts";
 import type { Json } from "../values/Json.ts";
 import type { KnownItems, OwnFields } from "./KnownItems.ts";
 
@@ -176,13 +176,13 @@ class ItemSearch {
 
   find(json: Json, place: number | string): Item | undefined {
     const there = this.#at(place);
-    if (there && isSameStored(there.stored, json)) return there;
+    if (there && isStoredAs(there, json)) return there;
     if (isShort(json)) return undefined;
     this.#further ??= indexed(this.further());
     if (this.#further.size === 0 && !there) return undefined;
     const key = keyOf(json);
     const item = this.#further.get(key) ?? (there && this.#movedIndex().get(key));
-    return item && isSameStored(item.stored, json) ? item : undefined;
+    return item && isStoredAs(item, json) ? item : undefined;
   }
 
   /** Indexes all positions, because items move when, for example, the oldest are removed. */
@@ -196,6 +196,11 @@ class ItemSearch {
     if (before?.kind === "list") return typeof place === "number" ? before.list.at(place) : undefined;
     return before?.kind === "map" && typeof place === "string" ? before.entries.get(place) : undefined;
   }
+}
+
+/** Returns whether an item contains a value. Its stored form differs from a value that has the form of an envelope. */
+function isStoredAs({ stored }: Item, json: Json): boolean {
+  return envelopeKeyOf(stored) === undefined && isSameStored(stored, json);
 }
 
 function indexed(items: readonly Item[]): Index {
