@@ -17,7 +17,7 @@ import { type ReadableThread, ThreadReader, listedPuts } from "./saver/ThreadRea
 import { AlreadyExistsError } from "../../errors/storageErrors.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
 import { appendImported, importedTuples } from "./saver/importedTuples.ts";
-import { checkpointsUntil, plannedForget, pruneThread } from "./saver/plannedForget.ts";
+import { pruneThread } from "./saver/plannedForget.ts";
 import { SeenCheckpoints } from "./saver/SeenCheckpoints.ts";
 import {
   type OwnedThread,
@@ -291,7 +291,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   }
 
   /**
-   * Copies a thread, or the state that it had when one of its checkpoints was stored. The copy is independent of the
+   * Copies a thread, or the state that it had when an earlier checkpoint was stored. The copy is independent of the
    * source.
    *
    * @param source a thread id, or a config with `thread_id` and optionally the `checkpoint_id` to copy up to
@@ -304,13 +304,8 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     const { thread } = await this.#reader(requiredThread(from, "the thread to copy"));
     const until = this.#find(thread, { namespace: from.namespace ?? "", id: from.checkpointId });
     if (!until) throw new CheckpointNotFoundError(thread.id, from.checkpointId, shownIds(thread.state, from.namespace));
-    const records = await copiedRecords(thread);
-    await this.#create(threadId, (copy) => {
-      appendCopied(copy, records);
-      const last = from.checkpointId === undefined ? undefined : copy.state.puts.get(until.number);
-      const forget = last && plannedForget(copy.state, checkpointsUntil(copy.state, last));
-      if (forget) copy.append([forget]);
-    });
+    const records = await copiedRecords(thread, until === thread.state.latest("") ? undefined : until);
+    await this.#create(threadId, (copy) => appendCopied(copy, records));
     return { configurable: { thread_id: threadId } };
   }
 

@@ -1,5 +1,5 @@
 import { DeltaSnapshot, uuid6 } from "@langchain/langgraph-checkpoint";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { PersistenceSaver } from "../../../src/integrations/langgraph/PersistenceSaver.ts";
 import type { ItemsRecord } from "../../../src/integrations/langgraph/thread/GraphRecord.ts";
 import { gathered, SavedThread } from "./savedThread.ts";
@@ -128,6 +128,33 @@ test("a checkpoint whose parent was pruned can be copied within its thread", asy
   expect(await thread.values(copy)).toEqual({ a: "copy" });
   await thread.saver.deleteThread("order-7");
   await expect(thread.put(root, { a: "late" }, { source: "fork" })).rejects.toMatchObject({ code: "thread_deleted" });
+});
+
+test("copies a thread that a graph continues meanwhile", async () => {
+  const thread = new SavedThread();
+  const first = await thread.put(undefined, { list: ["a".repeat(20_000)] });
+  const { blobs } = thread.storage.log;
+  const get = blobs.get.bind(blobs);
+  vi.spyOn(blobs, "get").mockImplementationOnce(async (...given) => {
+    await thread.put(first, { list: ["b".repeat(100)] });
+    return get(...given);
+  });
+  const copied = await thread.saver.getTuple(await thread.saver.copyThread("order-7", "copy"));
+  expect(copied?.checkpoint.channel_values).toEqual({ list: ["a".repeat(20_000)] });
+});
+
+test("a copy up to a checkpoint has no writes after it, and a copy of the last checkpoint has all", async () => {
+  const thread = new SavedThread();
+  const { saver } = thread;
+  const first = await thread.put(undefined, { a: 1 });
+  await saver.putWrites(first, [["a", 2]], "task");
+  const last = await thread.put(first, { a: 2 });
+  await saver.putWrites(last, [["__interrupt__", "?"]], "later");
+  const early = await saver.copyThread(first, "early");
+  expect(await saver.getTuple(early)).toMatchObject({ checkpoint: { channel_values: { a: 1 } }, pendingWrites: [] });
+  const whole = await saver.copyThread(last, "whole");
+  const pendingWrites = [["later", "__interrupt__", "?"]];
+  expect(await saver.getTuple(whole)).toMatchObject({ checkpoint: { channel_values: { a: 2 } }, pendingWrites });
 });
 
 /** How many records a thread has. */

@@ -278,16 +278,14 @@ test("finishes a pruning whose removal failed", async () => {
   expect(removal).toHaveBeenCalledTimes(2);
 });
 
-test("frees the space of the checkpoints that a copy leaves out, and numbers later checkpoints alike", async () => {
+test("numbers later checkpoints alike after a pruning has removed the last number", async () => {
   const thread = new SavedThread();
   const { saver } = thread;
-  const first = await thread.put(undefined, { list: ["first"] });
-  const second = await thread.put(first, { list: ["b".repeat(20_000)] });
-  await thread.put(second, { list: ["c".repeat(20_000)] });
-  await saver.copyThread(first, "copy");
-  expect((await saver.prune("copy", { keep: 3 })).bytes).toBeGreaterThan(39_000);
-  const copied = (await saver.getTuple({ configurable: { thread_id: "copy" } }))!.config as Saved;
-  const next = await thread.put(copied, { list: ["d".repeat(100)] });
+  const first = await thread.put(undefined, { list: ["first"] }, { id: "a" });
+  const second = await thread.put(first, { list: ["b".repeat(20_000)] }, { id: "b" });
+  await thread.put(undefined, { list: ["c".repeat(20_000)] }, { id: "a" });
+  expect((await saver.prune("order-7", { keep: 1 })).bytes).toBeGreaterThan(19_000);
+  const next = await thread.put(second, { list: ["d".repeat(100)] });
   await saver.putWrites(next, [["list", ["e".repeat(100)]]], "task");
   const read = await new PersistenceSaver({ storage: thread.storage }).getTuple(next);
   expect(read?.checkpoint.channel_values).toEqual({ list: ["d".repeat(100)] });
@@ -311,6 +309,7 @@ test("a thread can be copied at its head or at a checkpoint", async () => {
   await thread.put(copied, { list: ["own"] });
   const early = await saver.getTuple({ configurable: { thread_id: "early" } });
   expect(early?.checkpoint.channel_values).toEqual({ list: [text] });
+  expect((await saver.prune("early", { keep: 1 })).bytes).toBe(0);
   await expect(saver.copyThread("copy", "early")).rejects.toMatchObject({ code: "thread_exists" });
   await expect(saver.copyThread("nobody", "x")).rejects.toMatchObject({ code: "checkpoint_not_found" });
 });

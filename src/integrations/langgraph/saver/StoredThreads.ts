@@ -17,6 +17,7 @@ import { logIdOf, type ShapeDefinition } from "../../../journal/shape/ShapeDefin
 import type { ShapedLog } from "../../../journal/shape/ShapedLog.ts";
 import type { LogStorage } from "../../../storage/PersistenceStorageProvider.ts";
 import { isAboutOneAgent } from "../../../storage/summaries.ts";
+import type { CheckpointEntry, Namespace, StoredCheckpoints, StoredPut } from "../thread/Checkpoints.ts";
 import { type GraphRecord, isMadeAgain, valuesOfRecord, withRecordValues } from "../thread/GraphRecord.ts";
 import { restated } from "../thread/restated.ts";
 import { ThreadState } from "../thread/ThreadState.ts";
@@ -106,13 +107,33 @@ interface CopiedRecord {
   readonly values: readonly unknown[];
 }
 
-export async function copiedRecords(thread: ReadableThread): Promise<readonly CopiedRecord[]> {
+/** @param last the last checkpoint to copy. Defaults to the whole thread. */
+export async function copiedRecords(thread: ReadableThread, last?: StoredPut): Promise<readonly CopiedRecord[]> {
+  // Listed first, because the thread may grow while values are read.
+  const records = [...restated(last ? stateAt(thread.state, last) : thread.state)];
   const copied: CopiedRecord[] = [];
-  for (const record of restated(thread.state)) {
+  for (const record of records) {
     const isOpen = record.kind === "call" && (!record.end || isMadeAgain(record.end));
     if (!isOpen) copied.push({ record, values: await thread.read(valuesOfRecord(record)) });
   }
   return copied;
+}
+
+/** Returns the state in which a checkpoint was stored, without the writes and checkpoints after it. */
+function stateAt({ nextItem, puts: all, namespaces, calls }: ThreadState, last: StoredPut): StoredCheckpoints {
+  const isStored = ({ order }: { readonly order: number }): boolean => order <= last.order;
+  const puts = new Map([...all].filter(([, put]) => isStored(put)));
+  const entryAt = (entry: CheckpointEntry): CheckpointEntry => ({ ...entry, writes: entry.writes.filter(isStored) });
+  const namespaceAt = (namespace: Namespace): Namespace => ({
+    ...namespace,
+    entries: new Map([...namespace.entries].map(([id, entry]) => [id, entryAt(entry)])),
+  });
+  return {
+    nextItem,
+    puts,
+    namespaces: new Map([...namespaces].map(([name, namespace]) => [name, namespaceAt(namespace)])),
+    calls: { restated: () => [...calls.restated()].filter(({ of }) => puts.has(of)) },
+  };
 }
 
 export function appendCopied(thread: OwnedThread, records: readonly CopiedRecord[]): void {

@@ -8,7 +8,7 @@ import type { OwnedThread } from "./StoredThreads.ts";
  * Plans which checkpoints to drop. If delta channels of a kept checkpoint need an old one, that one is only hidden.
  * `undefined` for no change.
  */
-export function plannedForget(state: ThreadState, kept: ReadonlySet<StoredPut>): ForgetRecord | undefined {
+function plannedForget(state: ThreadState, kept: ReadonlySet<StoredPut>): ForgetRecord | undefined {
   const hidden = new Map<StoredPut, Set<string>>();
   for (const put of kept) for (const [ancestor, channels] of replayedBy(state, put)) addAll(hidden, ancestor, channels);
   const hide = [...hidden].filter(([put]) => !kept.has(put));
@@ -63,10 +63,6 @@ function lastCheckpoints({ namespaces }: ThreadState, keep: number): ReadonlySet
     if (memory && !name.slice(name.lastIndexOf("|") + 1).includes(":")) kept.add(memory);
   }
   return kept;
-}
-
-export function checkpointsUntil({ namespaces }: ThreadState, last: StoredPut): ReadonlySet<StoredPut> {
-  return new Set([...namespaces.values()].flatMap(shown).filter(({ order }) => order <= last.order));
 }
 
 function shown(namespace: Namespace | undefined): readonly StoredPut[] {
