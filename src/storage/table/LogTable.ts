@@ -127,8 +127,9 @@ export interface TableHead extends TableSighting {
   /** The value from `claim`. `undefined` if the agent has no owner. */
   readonly owner?: string | undefined;
   /**
-   * The milliseconds since the last `claim` or `renew`, by the clock of the database. If omitted, each process measures
-   * the time itself and waits a full lease for an owner that it sees for the first time.
+   * The milliseconds since the last `claim` or `renew`, by the clock of the database. Each process also measures the
+   * time itself, because this clock may be set back. If omitted, a process waits a full lease for an owner that it sees
+   * for the first time.
    */
   readonly idleMs?: number | undefined;
   /** The reason of `requestStop` for this owner. `undefined` without a request, or if only `renew` returns it. */

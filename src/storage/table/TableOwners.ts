@@ -105,7 +105,7 @@ export class TableOwners {
   }
 
   #silentMs(agentId: string, head: TableHead, owner: StoredOwner): number {
-    return head.idleMs ?? Math.max(this.#seenForMs(agentId, head), this.#idleMs(head, owner));
+    return Math.max(head.idleMs ?? 0, this.#seenForMs(agentId, head), this.#idleMs(head, owner));
   }
 
   #seenForMs(agentId: string, { generation, beat }: TableSighting): number {

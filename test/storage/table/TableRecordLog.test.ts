@@ -296,6 +296,19 @@ it("a lease lasts at most a day, whatever the owner states", async () => {
   expect((await log.open("a", other)).generation).toBe(2);
 });
 
+it("a silent owner is replaced after a lease even if the clock of the database was set back", async () => {
+  const { table, clock, log } = made();
+  const owner = { host: "h", processId: 1, nonce: "n", session: "s", leaseMs: 15_000 };
+  Object.assign(table.agent("a"), { generation: 1, beat: "0", owner: JSON.stringify(owner) });
+  const head = table.head.bind(table);
+  table.head = async (agentId) => ({ ...((await head(agentId)) ?? { generation: 0, beat: "" }), idleMs: 0 });
+  await expect(log.open("a", other)).rejects.toMatchObject({ code: "agent_busy", retryAfterMs: 15_000 });
+  clock.advance(14_999);
+  await expect(log.open("a", other)).rejects.toMatchObject({ code: "agent_busy", retryAfterMs: 1 });
+  clock.advance(1);
+  expect((await log.open("a", other)).generation).toBe(2);
+});
+
 it("a refused copy changes neither the log nor an existing agent", async () => {
   const { table, log } = made();
   await (await filled(log, 150)).release();
