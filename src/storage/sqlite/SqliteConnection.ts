@@ -84,7 +84,7 @@ INSERT INTO agent_persistence (version) SELECT ${sqliteVersion} WHERE NOT EXISTS
 export function listSql(selection: TableSelection): { readonly sql: string; readonly values: readonly SqliteValue[] } {
   const statuses = selection.statuses ?? [undefined];
   const parts = statuses.map((status) => pageOf(status, selection));
-  const sql = `SELECT a.id, a.generation, a.owner, a.beat, s.place, s.name, s.summary
+  const sql = `SELECT a.id, a.generation, a.owner, a.beat, s.place, CAST(s.name AS BLOB) AS name, s.summary
     FROM (${parts.map((part) => `SELECT * FROM (${part.sql})`).join(" UNION ALL ")}) AS s
     JOIN agent_persistence_agents AS a ON a.key = s.agent
     ORDER BY s.place, s.name LIMIT ?`;

@@ -210,8 +210,8 @@ export class SqliteTable implements LogTable {
       const agents = db.all<HeadRow & ListedRow>(sql, ...values).map((row) => ({
         agentId: fromUtf8(row.name),
         order: fromUtf8(row.place),
-        // Ignores a summary with the id of another agent.
-        text: row.id === JSON.stringify(fromUtf8(row.name)) ? row.summary : "",
+        // Ignores a summary with the id of another agent, or with bytes in place of a text.
+        text: row.id === JSON.stringify(fromUtf8(row.name)) ? String(row.summary) : "",
         head: headOf(row),
       }));
       return { agents, more: agents.length === selection.limit };
@@ -334,7 +334,8 @@ interface ListedRow {
 function headOf({ generation, owner, beat, stop = null }: HeadRow): TableHead {
   return {
     generation,
-    beat,
+    // SQLite stores bytes in any column.
+    beat: String(beat),
     ...(owner !== null && { owner }),
     ...(stop !== null && { stop: JSON.parse(stop) as string }),
   };

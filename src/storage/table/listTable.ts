@@ -1,5 +1,5 @@
 import type { AgentSummary, ListOptions } from "../RecordLog.ts";
-import { isSelected, unreadable, unreadableSummary } from "../summaries.ts";
+import { compareSummaries, isSelected, unreadable, unreadableSummary } from "../summaries.ts";
 import { object } from "../../checkpoint/format/fieldTests.ts";
 import { parsedJson } from "../../internal/parsedJson.ts";
 import { isSummary } from "../appends/isSummary.ts";
@@ -27,15 +27,18 @@ export async function* listTable(
   if (narrowing.statuses?.length === 0) return;
   const asked = { ...narrowing, ...(free && { passingLimit: passedAtOnce }) };
   let limit = Math.min(listedAtOnce, most);
-  let after: TableSelection["after"] = order === undefined ? undefined : { order };
+  let before: { readonly order: string; readonly agentId: string } | undefined;
   for (;;) {
-    const page = { ...asked, after, limit };
+    const page = { ...asked, after: before ?? (order === undefined ? undefined : { order }), limit };
     const { agents, more } = await askTableAgain(retried, "list", undefined, () => retried.table.list(page));
     yield* agents;
     const last = agents.at(-1);
     if (last === undefined || !more) return;
-    after = { order: last.order, agentId: last.agentId };
-    if (free) limit = passedAtOnce;
+    const next = { order: last.order, agentId: last.agentId };
+    // The place of a damaged row can differ from its texts, so the next page repeats the row. A longer page passes it.
+    if (before !== undefined && compareSummaries(next, before) <= 0) limit *= 2;
+    else if (free) limit = passedAtOnce;
+    before = next;
   }
 }
 

@@ -279,6 +279,34 @@ describe("the SQLite storage", () => {
     await log.close();
   });
 
+  it.each([
+    ["agents", "beat", "x'00'"],
+    ["agents", "owner", "x'00'"],
+    ["summaries", "name", "7"],
+    ["summaries", "name", "'text'"],
+    ["summaries", "name", "x'ff'"],
+    ["summaries", "place", "x'00ff'"],
+    ["summaries", "summary", "x'00'"],
+  ])("lists the other agents if the row of an agent in the table %s has the %s %s", async (table, column, value) => {
+    const database = libsql(await path());
+    const log = storageOn(database, { retryMs: 0 });
+    for (const agentId of ["a", "b", "c"]) {
+      const owned = await log.open(agentId, processOwner());
+      await appendText(owned, "1", { summary: exampleSummary(agentId, "queued", { order: agentId }) });
+      if (agentId !== "a") await owned.release();
+    }
+    const key = table === "agents" ? "key" : "agent";
+    database.exec(`UPDATE agent_persistence_${table} SET ${column} = ${value} WHERE ${key} = 1`);
+    for (const options of [{}, { free: true }, { status: "queued", free: true }] as const) {
+      const listed = (await collect(log.list(options))).map(({ agentId }) => agentId);
+      expect(listed.filter((agentId) => "bc".includes(agentId))).toEqual(["b", "c"]);
+    }
+    const [first] = await collect(log.list({ status: "queued", free: true, limit: 1 }));
+    expect(first?.agentId).toBe("b");
+    expect(await collect(log.list({ status: "queued", limit: 1 }))).toHaveLength(1);
+    await log.close();
+  });
+
   it("ends an ownership immediately when the disk is full", async () => {
     const database = new AnswerLosingDatabase(libsql(await path()));
     const log = storageOn(database);
