@@ -1,6 +1,7 @@
 import { findPoint } from "../checkpoint/moment/linesAt.ts";
 import { z } from "zod";
 import { formatVersion } from "../checkpoint/records/Entry.ts";
+import type { CustodyRecord } from "../checkpoint/records/runRecords.ts";
 import type { ChainLink } from "../checkpoint/format/EntryChain.ts";
 import { linkOf } from "../checkpoint/format/entryCodec.ts";
 import { AgentMovedError, InvalidInputError } from "../errors/agentErrors.ts";
@@ -10,7 +11,7 @@ import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { NotSupportedError } from "../errors/storageErrors.ts";
 import { UnreadableValueError } from "../errors/storedDataErrors.ts";
 import { CheckpointNotFoundError } from "../errors/checkpointErrors.ts";
-import { nonEmptyString } from "../internal/options/optionSchemas.ts";
+import { abortSignalSchema, nonEmptyString } from "../internal/options/optionSchemas.ts";
 import { readEntries } from "../storage/readEntries.ts";
 import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
@@ -33,8 +34,8 @@ import { isShapeRecord } from "../checkpoint/format/ShapeRecord.ts";
 export interface ExportOptions {
   /**
    * Moves the agent. Before the first byte, the agent is durably `moving` and cannot run here until {@link finishMove}
-   * or `cancelMove`. Another export returns the same data. Defaults to `false`, a copy that is possible while the
-   * agent runs.
+   * or `cancelMove`. The export owns the agent until it ends. A later export returns the same data. Defaults to
+   * `false`, a copy that is possible while the agent runs.
    */
   readonly move?: boolean | undefined;
   /**
@@ -49,6 +50,8 @@ export interface ExportOptions {
    * readable. `false` for a plain archive. Defaults to the keys of an encrypted storage, and to `false` otherwise.
    */
   readonly keys?: KeySource | false | undefined;
+  /** Ends the export with the signal's reason when aborted. Discard its bytes, because it cancels a move that it started. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 const encoder = new TextEncoder();
@@ -60,6 +63,7 @@ const optionsSchema = strictOptions(() => ({
   fromCheckpoint: nonEmptyString.optional(),
   gzip: z.boolean().optional(),
   keys: writingKeysSchema.optional(),
+  signal: abortSignalSchema.optional(),
 })).refine(({ move, fromCheckpoint }) => move !== true || fromCheckpoint === undefined, {
   path: ["fromCheckpoint"],
   error: "expected no checkpoint with move: true, because a move exports the whole agent",
@@ -67,7 +71,8 @@ const optionsSchema = strictOptions(() => ({
 
 /**
  * Exports an agent as a stream of bytes for `importAgent`: its stored log and its blobs. Data is read on demand. The
- * code of the agent is not needed. If an export with `move` fails, the agent stays `moving`.
+ * code of the agent is not needed. If the export that starts a move fails or is ended before its last bytes, it cancels
+ * the move.
  *
  * @example
  * ```ts
@@ -91,7 +96,9 @@ export async function* exportAgent(
   assertAgentId(agentId);
   checkSchema(optionsSchema, options, "options of exportAgent()");
   const source = exportedStorage(storage, "exportAgent()");
-  const move = options.move ? await beginMove(source, agentId) : undefined;
+  const { signal } = options;
+  signal?.throwIfAborted();
+  await using move = options.move ? await OpenMove.begin(source, agentId, signal) : undefined;
   const sha256 = await source.sha256();
   const log = await keptAppends(source.log, agentId, sha256);
   const { fromCheckpoint } = options;
@@ -101,12 +108,17 @@ export async function* exportAgent(
   const header = withoutUndefined({
     ...factsOf(agentId, survey),
     checkpoint: start?.version,
-    move,
+    move: move?.id,
   }) as ArchiveHeader;
-  const parts = inLargeParts(archiveOf({ source: source.log, log, sha256 }, header, survey), yieldedBytes);
+  const onEnd = () => {
+    signal?.throwIfAborted();
+    move?.keep();
+  };
+  const parts = inLargeParts(archiveOf({ source: source.log, log, sha256, onEnd }, header, survey), yieldedBytes);
   const bytes = options.gzip ? gzipped(parts) : parts;
   const keys = writingKeys(source, options.keys);
   yield* keys ? encryptedArchive(bytes, header, keys) : bytes;
+  signal?.throwIfAborted();
 }
 
 /**
@@ -154,10 +166,12 @@ interface ArchivedLog {
   readonly source: CopiedLog & Pick<RecordLog, "blobs">;
   readonly log: CopiedLog;
   readonly sha256: Sha256;
+  /** Called before the last bytes, without which no import accepts the archive. */
+  readonly onEnd?: () => void;
 }
 
 async function* archiveOf(
-  { source, log, sha256 }: ArchivedLog,
+  { source, log, sha256, onEnd }: ArchivedLog,
   header: ArchiveHeader,
   { prunedUpTo, firstRecords }: LogSurvey,
 ): AsyncGenerator<readonly Uint8Array[], void, undefined> {
@@ -191,6 +205,7 @@ async function* archiveOf(
     throw new UnreadableValueError(
       "the agent was deleted or pruned during the export; if it still exists, export it again",
     );
+  onEnd?.();
   yield [encoder.encode(textOfFacts({ lines, blobs: blobs.count, sha256: hash.value }))];
 }
 
@@ -232,15 +247,53 @@ function assertHere(agentId: string, { custody }: LogSurvey): void {
   if (state === "moving" || state === "moved") throw new AgentMovedError(agentId, state, to);
 }
 
-/** Starts a move, or continues one. Resolves to the id of the move when it is durable. */
-async function beginMove(storage: TransferStorage<"encodedAppends">, agentId: string): Promise<string> {
-  lastOf(agentId, await surveyLog(storage.log, agentId, { sha256: await storage.sha256() }));
-  await using journal = await openForMove(storage, agentId);
-  const { custody } = journal.statusState;
-  if (custody?.state === "moving" && custody.move !== undefined) return custody.move;
-  const move = randomId();
-  await journal.store([{ kind: "custody", state: "moving", at: journal.clock.now(), move }]);
-  return move;
+/** The move of an export, which owns the agent. Its end cancels a move that it started, unless the move is kept. */
+class OpenMove implements AsyncDisposable {
+  #isWhole = false;
+
+  private constructor(
+    readonly id: string,
+    readonly journal: Journal,
+    readonly isNew: boolean,
+    readonly signal: AbortSignal | undefined,
+  ) {}
+
+  /** Starts a move, or continues one. Resolves when the move is durable. */
+  static async begin(
+    storage: TransferStorage<"encodedAppends">,
+    agentId: string,
+    signal: AbortSignal | undefined,
+  ): Promise<OpenMove> {
+    lastOf(agentId, await surveyLog(storage.log, agentId, { sha256: await storage.sha256() }));
+    const journal = await openForMove(storage, agentId);
+    try {
+      const { custody } = journal.statusState;
+      if (custody?.state === "moving" && custody.move !== undefined)
+        return new OpenMove(custody.move, journal, false, signal);
+      const move = new OpenMove(randomId(), journal, true, signal);
+      await journal.store([move.#record("moving")]);
+      return move;
+    } catch (error) {
+      await journal[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** Keeps the move, because the reader can have the whole archive. */
+  keep(): void {
+    this.#isWhole = true;
+  }
+
+  #record(state: "moving" | "here"): CustodyRecord {
+    return { kind: "custody", state, at: this.journal.clock.now(), move: this.id };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const isCancelled = this.isNew && (!this.#isWhole || this.signal?.aborted === true);
+    // If this fails, the agent stays `moving`.
+    if (isCancelled) await this.journal.store([this.#record("here")]).catch(() => {});
+    await this.journal[Symbol.asyncDispose]();
+  }
 }
 
 /** Acquires an agent that can be in a move. @throws AgentMovedError, AgentCopiedError, AgentBusyError */

@@ -9,7 +9,7 @@ import { FileRecordLog } from "../../src/storage/file/FileRecordLog.ts";
 import { writeNew, writeOver } from "../../src/cli/storage/commandFiles.ts";
 import { Desk, deskModule } from "./support/Desk.ts";
 import { deskOn, refusing } from "./support/desk/desk.mjs";
-import { documentOf } from "./support/TestTerminal.ts";
+import { documentOf, itemsOf } from "./support/TestTerminal.ts";
 
 describe("a failing command", () => {
   it.each([
@@ -86,6 +86,27 @@ describe("a failing command", () => {
     const stopped = await desk.command(["export", "order-1", "--out", "copy"], { stop: AbortSignal.abort() });
     expect(stopped).toMatchObject({ code: 130, out: "" });
     expect(await readdir(desk.folder)).toEqual(names);
+  });
+
+  it("cancels the move of an export that is stopped", async () => {
+    await using desk = await Desk.open();
+    await desk.waits("order-1");
+    const stop = new AbortController();
+    const opening = vi.spyOn(FileRecordLog.prototype, "open").mockImplementationOnce(function (
+      this: FileRecordLog,
+      ...args
+    ) {
+      stop.abort();
+      opening.mockRestore();
+      return this.open(...args);
+    });
+    const exporting = ["export", "order-1", "--move", "--out", "copy", "--yes"];
+    expect(await desk.command(exporting, { stop: stop.signal })).toMatchObject({ code: 130 });
+    expect(documentOf(await desk.command(["show", "order-1", "--json"]))).toMatchObject({ status: "waiting" });
+    const { records } = itemsOf<{ records: { kind: string }[] }>(await desk.command(["log", "order-1", "--json"])).at(
+      -1,
+    )!;
+    expect(records).toMatchObject([{ kind: "custody", state: "here" }]);
   });
 
   it("leaves no partial file and can be repeated", async () => {

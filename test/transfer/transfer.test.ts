@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import { cancelMove, exportAgent, finishMove, importAgent, type MoveReceipt } from "agent-persistence/transfer";
 import { describe, expect, it } from "vitest";
@@ -153,7 +154,57 @@ describe("a move", () => {
     const { agent } = await waitingPayer(source);
     const archive = exportAgent(source, "order-7", { move: true });
     await archive.next();
+    await expect(agent.resume({ agentId: "order-7" })).rejects.toMatchObject({ code: "agent_busy" });
+    for await (const _ of archive);
     await expect(agent.resume({ agentId: "order-7" })).rejects.toMatchObject({ code: "agent_moved" });
+  });
+
+  it.each(["error", "return", "signal"])("is cancelled if the export that started it ends early: %s", async (end) => {
+    const source = await storages["memory"]!();
+    const here = await waitingPayer(source);
+    await here.durable.note({ key: "large", value: randomBytes(300_000).toString("hex") });
+    const stop = new AbortController();
+    const archive = exportAgent(source, "order-7", { move: true, signal: stop.signal });
+    const read = async () => {
+      for await (const _ of archive) {
+        if (end === "return") break;
+        if (end === "signal") stop.abort();
+        else await expect(archive.throw(new Error("the connection is lost"))).rejects.toThrow("connection");
+      }
+    };
+    await read().catch((error: unknown) => expect(error).toBe(stop.signal.reason));
+    expect(await collect(source.log.list())).toMatchObject([{ status: "waiting" }]);
+    expect(await finish(here)).toMatchObject({ status: "completed" });
+  });
+
+  it("is cancelled by the signal of its export until the export ends", async () => {
+    const source = await storages["memory"]!();
+    await waitingPayer(source);
+    const stop = new AbortController();
+    const archive = exportAgent(source, "order-7", { move: true, signal: stop.signal });
+    await archive.next();
+    stop.abort();
+    await expect(archive.next()).rejects.toBe(stop.signal.reason);
+    expect(await collect(source.log.list())).toMatchObject([{ status: "waiting" }]);
+    await bytesOf(exportAgent(source, "order-7", { move: true, signal: new AbortController().signal }));
+    expect(await collect(source.log.list())).toMatchObject([{ status: "moving" }]);
+  });
+
+  it("is kept if the reader of its export ends after the last bytes", async () => {
+    const source = await storages["memory"]!();
+    await waitingPayer(source);
+    for await (const _ of exportAgent(source, "order-7", { move: true })) break;
+    expect(await collect(source.log.list())).toMatchObject([{ status: "moving" }]);
+  });
+
+  it("stays open if a later export of it ends early", async () => {
+    const source = await storages["memory"]!();
+    await waitingPayer(source);
+    await bytesOf(exportAgent(source, "order-7", { move: true }));
+    const again = exportAgent(source, "order-7", { move: true });
+    await again.next();
+    await again.return();
+    expect(await collect(source.log.list())).toMatchObject([{ status: "moving" }]);
   });
 
   it("is refused while the agent runs", async () => {

@@ -36,15 +36,21 @@ export async function exportCommand(session: Session, options: ExportCommandOpti
         "Import the file in the other storage. Then call move finish here with the receipt of the import. To cancel the move, call move cancel.",
       ],
     );
-  const archive = exportAgent(storage, agentId, { move, gzip, fromCheckpoint, keys });
+  const signal = io.stopSignal();
+  const archive = exportAgent(storage, agentId, { move, gzip, fromCheckpoint, keys, signal });
   let bytes = 0;
-  await withProgress(output, `Exporting ${agentId}`, (tell) =>
-    writeNew(
-      file,
-      counting(archive, (count) => tell(bytesText((bytes = count)))),
-      io.stopSignal(),
-    ),
-  );
+  try {
+    await withProgress(output, `Exporting ${agentId}`, (tell) =>
+      writeNew(
+        file,
+        counting(archive, (count) => tell(bytesText((bytes = count)))),
+        signal,
+      ),
+    );
+  } finally {
+    // Waits until a stopped export has cancelled its move.
+    await archive.return();
+  }
   if (output.json) await output.document({ agentId, file, bytes, move });
   else await output.line("Exported ", painted("bold", agentId), ` to ${file} (${bytesText(bytes)}).`);
 }
