@@ -39,23 +39,28 @@ export class ResponseCalls {
   readonly #calls = new Map<string, ResponseCall>();
   /** Pending responses. Each promise resolves when the response is complete or has failed. */
   readonly #coming = new Set<Promise<unknown>>();
+  /** The error of the newest response, if it has failed. */
+  #failure: { readonly error: unknown } | undefined;
 
   await(answer: Promise<unknown>): void {
-    const settled = answer.catch(() => undefined).finally(() => this.#coming.delete(settled));
+    const failed = (error: unknown) => (this.#failure = { error });
+    const settled = answer.catch(failed).finally(() => this.#coming.delete(settled));
     this.#coming.add(settled);
   }
 
   add(message: AssistantMessage): void {
+    this.#failure = undefined;
     for (const { part, index } of toolCallsIn(message)) this.#calls.set(part.toolCallId, { message, index, part });
   }
 
-  /** @throws TypeError for an id that no response of the loop contains */
+  /** @throws the error of a failed response, TypeError for an id that no response of the loop contains */
   async of(toolCallId: string): Promise<ResponseCall> {
     let found = this.#calls.get(toolCallId);
     while (!found && this.#coming.size > 0) {
       await Promise.race(this.#coming);
       found = this.#calls.get(toolCallId);
     }
+    if (!found && this.#failure) throw this.#failure.error;
     if (!found)
       throw new TypeError(
         `No recorded response of this run requests the call "${toolCallId}". Wrap the model that requests it with durable.model(…).`,

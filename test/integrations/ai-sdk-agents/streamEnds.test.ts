@@ -1,7 +1,9 @@
 import type { LanguageModelV3StreamPart } from "@ai-sdk/provider";
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import { durableAgent } from "agent-persistence/ai-sdk";
+import type { ToolSet } from "ai";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { type ScriptedModel, scriptedModel, streamOf, text } from "./support/scriptedModel.ts";
 import { type Sdk, sdks } from "./support/sdks.ts";
 
@@ -11,8 +13,18 @@ const begun: readonly LanguageModelV3StreamPart[] = [
   { type: "text-delta", id: "0", delta: "It is" },
 ];
 
+const usage = {
+  inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
+  outputTokens: { total: 1, text: 1, reasoning: undefined },
+};
+const failedCall: readonly LanguageModelV3StreamPart[] = [
+  { type: "tool-call", toolCallId: "c", toolName: "find", input: "{}" },
+  { type: "error", error: new Error("overloaded") },
+  { type: "finish", finishReason: { unified: "tool-calls", raw: undefined }, usage },
+];
+
 /** An agent whose model answers "It is so.". @param first what the first stream is in place of that. */
-function talker(sdk: Sdk, first?: () => ReadableStream<LanguageModelV3StreamPart>) {
+function talker(sdk: Sdk, first?: () => ReadableStream<LanguageModelV3StreamPart>, tools: ToolSet = {}) {
   const scripted = scriptedModel([text("It is so.")], sdk);
   let isFirst = true;
   const model: ScriptedModel = {
@@ -26,7 +38,7 @@ function talker(sdk: Sdk, first?: () => ReadableStream<LanguageModelV3StreamPart
   const storage = new InMemoryPersistenceStorageProvider();
   const agents = durableAgent(
     { storage },
-    (durable) => new sdk.ai.ToolLoopAgent({ model: durable.model(model), maxRetries: 0 }),
+    (durable) => new sdk.ai.ToolLoopAgent({ model: durable.model(model), tools: durable.tools(tools), maxRetries: 0 }),
   );
   return { agent: agents.for("a"), agents, model };
 }
@@ -62,6 +74,17 @@ describe.each(sdks)("the end of a stream of the AI SDK $version", (sdk) => {
     expect(resumed.text).toBe("It is so.");
     expect((await agent.resume()).text).toBe("It is so.");
     expect(model.asked).toHaveLength(1);
+  });
+
+  it("reports the error of the model, even if the response requests a call and continues after the error", async () => {
+    const made: string[] = [];
+    const find = sdk.ai.tool({ inputSchema: z.object({}), execute: () => made.push("found") });
+    const { agent } = talker(sdk, () => streamOf(failedCall), { find });
+    const parts = await read((await agent.stream({ prompt: "Is it so?" })).fullStream);
+    const errors = parts.flatMap((part) => (part as { readonly error?: unknown }).error ?? []);
+    expect(new Set(errors.map(String))).toEqual(new Set(["Error: overloaded"]));
+    expect((await agent.resume()).text).toBe("It is so.");
+    expect(made).toEqual([]);
   });
 
   it.each(["textStream", "fullStream"] as const)("of %s arrives after the agent is released", async (name) => {
