@@ -158,7 +158,7 @@ export class AgentRunner {
   ): Promise<StreamResult | undefined> {
     const { agentId } = records;
     const own = this.#streams.get(agentId);
-    if (own?.result) return own.result;
+    if (own?.result) return signal ? own.until(signal) : own.result;
     const follow = await followed(this.#hosted, records, signal);
     if (!follow && !(showsEnd && records.exists && records.status === "completed")) return undefined;
     return this.#streaming(agentId, { rest: {}, isFollowing: true }, async (body) => {

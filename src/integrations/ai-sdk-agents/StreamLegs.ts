@@ -1,3 +1,5 @@
+import { abortable } from "../../internal/abortable.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
 import type { ProviderMessage, ProviderPart } from "../ai-sdk/AiSdkLanguageModel.ts";
 
 export interface StreamResult {
@@ -18,7 +20,13 @@ interface UiOptions {
 }
 
 /** Promises of the joined stream that resolve with the values of the last leg. */
-const ofLast: ReadonlySet<PropertyKey> = new Set(["steps", "finishReason", "rawFinishReason", "totalUsage"]);
+const ofLast: ReadonlySet<PropertyKey> = new Set([
+  "steps",
+  "finishReason",
+  "rawFinishReason",
+  "totalUsage",
+  "responseMessages",
+]);
 const streams: ReadonlySet<PropertyKey> = new Set(["fullStream", "stream"]);
 /** Streams that only the first leg provides. */
 const ofFirst: ReadonlySet<PropertyKey> = new Set([
@@ -60,6 +68,12 @@ export class StreamLegs {
     return this.#result;
   }
 
+  /** Returns the joined stream for a client that leaves when the signal aborts. The run continues. */
+  until(signal: AbortSignal): StreamResult | undefined {
+    const [first] = this.#legs;
+    return first && this.#whole(first, signal);
+  }
+
   get isComplete(): boolean {
     return this.#isComplete;
   }
@@ -81,7 +95,7 @@ export class StreamLegs {
     return this.#legs.at(-1);
   }
 
-  #whole(first: StreamResult): StreamResult {
+  #whole(first: StreamResult, signal?: AbortSignal): StreamResult {
     const ofWhole = async (key: PropertyKey): Promise<unknown> => {
       const last = await this.#last();
       return last && (Reflect.get(last, key, last) as unknown);
@@ -93,9 +107,10 @@ export class StreamLegs {
     };
     const whole: StreamResult = new Proxy(first, {
       get: (target, key): unknown => {
-        if (streams.has(key) && key in target) return streamOf(this.#parts());
-        if (key === "textStream") return streamOf(textOf(this.#parts()));
-        if (ofFirst.has(key) && key in target) return streamOf(this.#endingAtTheEnd(Reflect.get(target, key, whole)));
+        if (streams.has(key) && key in target) return streamOf(this.#parts(signal));
+        if (key === "textStream") return streamOf(textOf(this.#parts(signal)));
+        if (ofFirst.has(key) && key in target)
+          return streamOf(untilAborted(this.#endingAtTheEnd(Reflect.get(target, key, whole)), signal));
         if (ofLast.has(key) && key in target) return ofWhole(key);
         return key === "toUIMessageStream" ? toUIMessageStream : Reflect.get(target, key, whole);
       },
@@ -119,8 +134,13 @@ export class StreamLegs {
     await this.#last();
   }
 
-  /** Yields the parts of all legs, with one `start` and one `finish`. */
-  async *#parts(): AsyncGenerator<ProviderPart> {
+  /** Yields the parts of all legs, with one `start` and one `finish`. Ends with `abort` if the signal aborts. */
+  async *#parts(signal?: AbortSignal): AsyncGenerator<ProviderPart> {
+    const isAborted = yield* untilAborted(this.#allParts(), signal);
+    if (isAborted) yield { type: "abort", reason: reasonOf(signal?.reason) };
+  }
+
+  async *#allParts(): AsyncGenerator<ProviderPart> {
     for (let index = 0; ; index++) {
       const leg = await this.#leg(index);
       if (!leg) return;
@@ -131,6 +151,26 @@ export class StreamLegs {
       }
       if (finish && !(await this.#leg(index + 1))) yield finish;
     }
+  }
+}
+
+/** Yields items until the signal aborts. Returns whether it has aborted. */
+async function* untilAborted<Item>(
+  items: AsyncGenerator<Item>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Item, boolean> {
+  try {
+    for (;;) {
+      const { done, value } = await (signal ? abortable(signal, () => items.next()) : items.next());
+      if (done) return false;
+      yield value;
+    }
+  } catch (error) {
+    if (!signal?.aborted) throw error;
+    return true;
+  } finally {
+    // The next item may arrive much later.
+    items.return(undefined).catch(() => undefined);
   }
 }
 

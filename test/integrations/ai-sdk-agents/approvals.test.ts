@@ -1,4 +1,4 @@
-import type { UIMessage, UIMessageChunk } from "ai";
+import type { ModelMessage, UIMessage, UIMessageChunk } from "ai";
 import { InMemoryPersistenceStorageProvider, RequestNotOpenError } from "agent-persistence";
 import { durableAgent, durableRun } from "agent-persistence/ai-sdk";
 import { describe, expect, it } from "vitest";
@@ -36,6 +36,14 @@ function refundDesk(sdk: Sdk, storage = new InMemoryPersistenceStorageProvider()
 }
 
 const user: UIMessage = { id: "u1", role: "user", parts: [{ type: "text", text: "Refund 7 and 8." }] };
+
+/** The messages that a run has added. Only version 7 has `responseMessages`. */
+interface Added {
+  readonly response:
+    | PromiseLike<{ readonly messages: readonly ModelMessage[] }>
+    | { readonly messages: readonly ModelMessage[] };
+  readonly responseMessages?: PromiseLike<readonly ModelMessage[]> | readonly ModelMessage[];
+}
 
 /** A recorded text comes in one piece. */
 function withoutPieces(chunks: readonly UIMessageChunk[]): readonly UIMessageChunk[] {
@@ -101,6 +109,19 @@ describe.each(sdks)("approvals of a durable agent of the AI SDK $version", (sdk)
       { type: "tool-result", toolCallId: "call_1", output: { type: "json", value: { refund: "7" } } },
       { type: "tool-result", toolCallId: "call_1", output: { type: "execution-denied", reason: "too late" } },
     ]);
+  });
+
+  it("give a resumed stream the same new messages as a resume without a stream", async () => {
+    const { desk } = refundDesk(sdk);
+    await desk.for("a").generate({ prompt: "Refund 7 and 8." });
+    for (const { requestId } of await desk.agent("a").getRequests())
+      await desk.agent("a").answer(requestId, { approved: true });
+    const resumed: Added = await desk.for("a").resume();
+    const stream: Added = await desk.for("a").resumeStream();
+    const added = async ({ response, responseMessages }: Added) =>
+      (await responseMessages) ?? (await response).messages;
+    expect((await added(resumed)).map(({ role }) => role)).toEqual(["tool", "assistant"]);
+    expect(await added(stream)).toEqual(await added(resumed));
   });
 
   /** The messages of a client that decides about both refunds. */

@@ -149,6 +149,28 @@ describe.each(sdks)("streams of a durable agent of the AI SDK $version", (sdk) =
     await expect(desk.for("a").resume()).rejects.toBeInstanceOf(RunNotOpenError);
   });
 
+  it("end for a client that leaves, in the process of the run as elsewhere, and the run continues", async () => {
+    const { open, opened } = gate();
+    const begun = gate();
+    const { storage, desk } = findingDesk(sdk, script, { until: opened, begun: begun.open });
+    const stream = await desk.for("a").stream({ prompt: "Find 7." });
+    await begun.opened;
+    for (const server of [desk, findingDesk(sdk, [], { storage }).desk]) {
+      const leaving = new AbortController();
+      const attached = (await server.for("a").attach({ abortSignal: leaving.signal }))!;
+      const types: string[] = [];
+      const read = async () => {
+        for await (const { type } of attached.fullStream) types.push(type);
+      };
+      const seen = read();
+      leaving.abort(new Error("left"));
+      await seen;
+      expect(types.at(-1)).toBe("abort");
+    }
+    open();
+    expect(await stream.text).toBe("Found it.");
+  });
+
   it("end with the reason when the run is stopped, and continue with a resume", async () => {
     const begun = gate();
     const { storage, desk } = findingDesk(sdk, script, { until: gate().opened, begun: begun.open });
