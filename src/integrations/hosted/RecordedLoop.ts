@@ -34,6 +34,8 @@ export class RecordedLoop implements HostedLoop {
   readonly #records: RunRecords;
   readonly #sha256: Sha256;
   readonly #follow: Follow;
+  /** The pending call of {@link #follow}, which all requests of the loop share. */
+  #following: Promise<void> | undefined;
   readonly #streams: PieceSource | undefined;
   readonly #observer: LoopObserver | undefined;
   readonly #calls = new ResponseCalls();
@@ -149,7 +151,7 @@ export class RecordedLoop implements HostedLoop {
       for (;;) {
         const found = look();
         if (found) return found;
-        await this.#follow();
+        await (this.#following ??= this.#follow().finally(() => (this.#following = undefined)));
       }
     } catch (error) {
       this.#failure ??= { error };

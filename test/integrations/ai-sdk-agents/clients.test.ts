@@ -1,7 +1,7 @@
 import type { UIMessage } from "ai";
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import { durableAgent } from "agent-persistence/ai-sdk";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { withoutIds } from "./support/comparable.ts";
 import { Gate } from "./support/gate.ts";
@@ -110,6 +110,28 @@ describe.each(sdks)("a client of a durable agent of the AI SDK $version", (sdk) 
     expect([first.asked, second.asked].map(({ length }) => length)).toEqual([2, 1]);
   });
 
+  it("reads the log once at a time, however many calls are in progress", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    const gate = new Gate();
+    const find = sdk.ai.tool({ inputSchema: z.object({}), execute: () => gate.pass().then(() => "found") });
+    const calls = ["1", "2", "3"].map((id) => calling("find", {}, id));
+    const model = scriptedModel([calls, text("Done.")], sdk);
+    const server = () =>
+      durableAgent(
+        { storage },
+        (durable) => new sdk.ai.ToolLoopAgent({ model: durable.model(model), tools: durable.tools({ find }) }),
+      );
+    await server().for("a").stream({ prompt: "Find it." });
+    await gate.reached;
+    const reads = countReads(storage);
+    const attached = await server().for("a").attach();
+    const shown = attached!.text;
+    await vi.waitFor(() => expect(reads.total).toBeGreaterThan(calls.length));
+    gate.open();
+    expect(await shown).toBe("Done.");
+    expect(reads.mostAtOnce).toBe(1);
+  });
+
   it("gets the whole stream from the process that received the approval, as from any other process", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const asked = await messageOf(await chatServer(sdk, storage).post([user]));
@@ -129,6 +151,20 @@ describe.each(sdks)("a client of a durable agent of the AI SDK $version", (sdk) 
     );
   });
 });
+
+function countReads({ log }: InMemoryPersistenceStorageProvider) {
+  const reads = { total: 0, mostAtOnce: 0 };
+  let open = 0;
+  const read = log.read.bind(log);
+  log.read = async function* counted(...given) {
+    reads.total++;
+    reads.mostAtOnce = Math.max(reads.mostAtOnce, ++open);
+    await new Promise((resolve) => setImmediate(resolve));
+    yield* read(...given);
+    open--;
+  };
+  return reads;
+}
 
 function withApproval(message: UIMessage): UIMessage {
   const parts = message.parts.map((part) =>
