@@ -2,7 +2,7 @@ import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { functionSchema } from "../../internal/options/optionSchemas.ts";
 import { type HostedConfig, HostedAgents } from "../hosted/HostedAgents.ts";
-import { InvalidInputError } from "../../errors/agentErrors.ts";
+import { type InputProblem, InvalidInputError } from "../../errors/agentErrors.ts";
 import { type AiSdkTools, type AiSdkToolsSettings, type Durable, DurableDefinition } from "./Durable.ts";
 import type { BoundAgentOptions } from "./DurableAgentOptions.ts";
 
@@ -21,8 +21,8 @@ export interface DurableRunOptions extends HostedConfig, Omit<BoundAgentOptions,
  * a crash and reuses recorded model responses and finished tool calls. The same call after the end of the run returns
  * the recorded result again.
  *
- * Code other than models and tools is not recorded and runs each time. Approvals need `durableAgent`: here,
- * `durable.tools` throws InvalidInputError for a tool with `needsApproval`.
+ * Code other than models and tools is not recorded and runs each time. Approvals and rollbacks need `durableAgent`:
+ * here, `durable.tools` throws InvalidInputError for a tool with `needsApproval` or `rollback`.
  *
  * @example
  * ```ts
@@ -47,9 +47,7 @@ export async function durableRun<Result>(
   assertAgentId(agentId);
   const hosted = new HostedAgents("durableRun", config, []);
   const options = { agentId, runId: runId ?? (await hosted.digestOf(input)), unfinished, signal };
-  const result = await hosted.run(input, options, async (loop) =>
-    run(new ApprovalFreeDefinition(loop, config.redact).handle),
-  );
+  const result = await hosted.run(input, options, async (loop) => run(new RunDefinition(loop, config.redact).handle));
   if (result.status === "waiting")
     throw new TypeError(
       "durableRun() ended as waiting, although it has no approvals. This is a bug of agent-persistence.",
@@ -58,17 +56,23 @@ export async function durableRun<Result>(
 }
 
 /**
- * Refuses tools that need approval. The response of a run cannot wait for a person, because code around the model
- * decides the next step.
+ * Refuses tools that need approval, because the response of a run cannot wait for a person: code around the model
+ * decides the next step. Refuses inverses, because no rollback would find them.
  */
-class ApprovalFreeDefinition extends DurableDefinition {
+class RunDefinition extends DurableDefinition {
   override tools<Tools extends AiSdkTools>(tools: Tools, settings?: AiSdkToolsSettings<NoInfer<Tools>>): Tools {
-    const issues = Object.entries(tools).flatMap(([name, tool]) => {
-      const { needsApproval } = Object(tool) as { readonly needsApproval?: unknown };
-      if (needsApproval === undefined || needsApproval === false) return [];
-      return [{ path: `tools.${name}.needsApproval`, expected: "expected no approval: approvals need durableAgent()" }];
-    });
+    const given = Object.entries({ ...settings });
+    const issues = [
+      ...Object.entries(tools).flatMap(([name, tool]) => refused(`tools.${name}`, tool, "needsApproval")),
+      ...given.flatMap(([name, each]) => refused(`settings.${name}`, each, "rollback")),
+    ];
     if (issues.length > 0) throw new InvalidInputError("tools of durableRun()", issues);
     return super.tools(tools, settings);
   }
+}
+
+function refused(path: string, given: unknown, option: "needsApproval" | "rollback"): readonly InputProblem[] {
+  const value = (Object(given) as { readonly [name: string]: unknown })[option];
+  if (value === undefined || value === false) return [];
+  return [{ path: `${path}.${option}`, expected: `expected no ${option}, which needs durableAgent()` }];
 }

@@ -1,6 +1,6 @@
 import type { ModelMessage, UIMessage, UIMessageChunk } from "ai";
 import { InMemoryPersistenceStorageProvider, RequestNotOpenError } from "agent-persistence";
-import { durableAgent, durableRun } from "agent-persistence/ai-sdk";
+import { type Durable, durableAgent, durableRun } from "agent-persistence/ai-sdk";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { calling, scriptedModel, text } from "./support/scriptedModel.ts";
@@ -55,15 +55,19 @@ describe.each(sdks)("approvals of a durable agent of the AI SDK $version", (sdk)
   // Version 7 takes no id of a message from the stream of an agent.
   const ids = sdk.version === 7 ? { generateMessageId: () => "m1" } : {};
 
-  it("are refused in durableRun", async () => {
-    const refund = sdk.ai.tool({ inputSchema: z.object({}), needsApproval: true, execute: () => "refunded" });
-    const run = durableRun({ storage: new InMemoryPersistenceStorageProvider(), agentId: "a" }, (durable) =>
-      Object.keys(durable.tools({ refund })),
-    );
-    await expect(run).rejects.toMatchObject({
+  it("are refused in durableRun, and so are rollbacks", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    const refund = sdk.ai.tool({ inputSchema: z.object({}), execute: () => "refunded" });
+    const careful = { ...refund, needsApproval: true };
+    const refused = (path: string) => ({
       code: "invalid_input",
-      message: expect.stringMatching(/tools\.refund\.needsApproval.*durableAgent/) as unknown,
+      message: expect.stringMatching(new RegExp(`${path}.*durableAgent`)) as unknown,
     });
+    const run = (define: (durable: Durable) => object) =>
+      durableRun({ storage, agentId: "a" }, (durable) => Object.keys(define(durable)));
+    await expect(run(({ tools }) => tools({ careful }))).rejects.toMatchObject(refused("tools.careful.needsApproval"));
+    const undone = run(({ tools }) => tools({ refund }, { refund: { rollback: () => "undone" } }));
+    await expect(undone).rejects.toMatchObject(refused("settings.refund.rollback"));
   });
 
   it("are not made after a rejection, even if the tool needs no approval any longer", async () => {
