@@ -109,7 +109,8 @@ export function contentAttributes(kind: TelemetryKind, { content, finishReason }
   const { messages, answer, input, output } = content;
   const isTool = kind === "execute_tool";
   return {
-    ...(messages && { "gen_ai.input.messages": json(messages.map(shownMessage)) }),
+    // The prompts of other runtimes are unknown.
+    ...(messages?.length && { "gen_ai.input.messages": json(messages.map(shownMessage)) }),
     ...(answer && { "gen_ai.output.messages": json([{ ...shownMessage(answer), finish_reason: finishReason }]) }),
     ...("input" in content && { [isTool ? "gen_ai.tool.call.arguments" : "agent_persistence.input"]: json(input) }),
     ...("output" in content && { [isTool ? "gen_ai.tool.call.result" : "agent_persistence.output"]: json(output) }),
@@ -141,12 +142,18 @@ function shownPart(part: string | ContentPart) {
 /** Replaces values that JSON cannot express by a description instead of failing. */
 function json(value: unknown): string {
   try {
-    return (
-      JSON.stringify(value, (_key, each: unknown) => (typeof each === "bigint" ? each.toString() : each)) ?? "null"
-    );
+    return JSON.stringify(value, shownValue) ?? "null";
   } catch {
     return JSON.stringify("[not JSON]");
   }
+}
+
+function shownValue(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
+  // `value` is the result of toJSON, which lists the bytes of a Buffer.
+  const before = this[key];
+  if (before instanceof Uint8Array) return `[${before.length} bytes]`;
+  if (value instanceof Map || value instanceof Set) return [...value];
+  return typeof value === "bigint" ? value.toString() : value;
 }
 
 /** Returns the provider name of the conventions, such as `openai` for `openai.chat`. */

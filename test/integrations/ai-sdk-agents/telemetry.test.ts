@@ -27,4 +27,15 @@ describe.each(sdks)("telemetry of a durable run of the AI SDK $version", (sdk) =
     expect(await ask("small-1", fails)).toEqual({ asked: 1, chats: [["small-1", "test"]] });
     expect(await ask("small-2", () => undefined)).toEqual({ asked: 0, chats: [["small-2", "test"]] });
   });
+
+  it("shows responses but no prompts if content is enabled", async () => {
+    const { telemetry, named } = recordingTelemetry({ content: true });
+    const model = scriptedModel([text("Hello.")], sdk);
+    await durableRun({ storage: new InMemoryPersistenceStorageProvider(), agentId: "a", telemetry }, (durable) =>
+      sdk.ai.generateText({ model: durable.model(model), prompt: "Hello?" }).then(() => null),
+    );
+    const { attributes = {} } = named("chat scripted")[0] ?? {};
+    expect(attributes["gen_ai.output.messages"]).toContain("Hello.");
+    expect(attributes).not.toHaveProperty("gen_ai.input.messages");
+  });
 });

@@ -96,6 +96,20 @@ describe("spans of OpenTelemetry", () => {
     });
   });
 
+  it("content shows the size of bytes, and the items of maps and sets", async () => {
+    const { telemetry, named } = recordingTelemetry({ content: true });
+    const photo = tool({
+      name: "look",
+      description: "Takes a photo.",
+      inputSchema: z.object({ at: z.string() }),
+      execute: () => ({ photo: new Uint8Array(1_000), raw: Buffer.from("abc"), seen: new Map([["7", new Set([1])]]) }),
+    });
+    await tracedAgent(telemetry, { tools: [photo] }).run("hello", { agentId: "a-1" });
+    expect(named("execute_tool look")[0]?.attributes["gen_ai.tool.call.result"]).toBe(
+      '{"photo":"[1000 bytes]","raw":"[3 bytes]","seen":[["7",[1]]]}',
+    );
+  });
+
   it("a resume in another process links to the first trace of the run and reports its replays", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const first = recordingTelemetry();
