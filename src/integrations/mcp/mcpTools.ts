@@ -82,7 +82,8 @@ const mostPages = 1000;
  *
  * A call returns the structured content of the result. If there is none, it returns the text if the result contains
  * only text, otherwise all content. A result with `isError` is a failed call. The library's time limits replace the
- * limits of the client.
+ * limits of the client. Without a `timeoutMs` in `tools`, a call also counts as lost after 10 minutes without a
+ * response or progress.
  *
  * @param client A connected client. The library does not close it.
  * @example
@@ -136,7 +137,12 @@ function durable(client: McpClient, listed: McpTool, settings: McpToolSettings &
     externalApi: true,
     ...settings,
     effect,
-    execute: (input, call) => callMcpTool({ client, name: listed.name, toolName: settings.name, effect }, input, call),
+    execute: (input, call) =>
+      callMcpTool(
+        { client, name: listed.name, toolName: settings.name, effect, limits: limitsOf(settings) },
+        input,
+        call,
+      ),
   });
 }
 
@@ -178,11 +184,23 @@ function refusal(expected: string): InvalidInputError {
 /** The key in `_meta` for the id of the call. A server can use this id as an idempotency key. */
 const toolCallIdKey = "agent-persistence/toolCallId";
 
-/** The agent enforces the time limit. This is the longest time that JavaScript timers accept. */
+/** This is the longest time that JavaScript timers accept. */
 const noTimeoutMs = 2 ** 31 - 1;
+/** How long a server may send neither a response nor progress. */
+const mostSilentMs = 600_000;
+
+/**
+ * Returns the limits of the client. The agent enforces the time limits of the library. A client does not notice that an
+ * HTTP server has lost the stream of a response, so a call without a limit of its tool ends if the server is silent.
+ */
+function limitsOf({ timeoutMs }: McpToolSettings): object {
+  if (timeoutMs !== undefined) return { timeout: noTimeoutMs };
+  return { timeout: mostSilentMs, resetTimeoutOnProgress: true, onprogress: () => undefined };
+}
 
 interface McpCall {
   readonly client: McpClient;
+  readonly limits: object;
   /** The name on the server. */
   readonly name: string;
   /** The name that the model uses. */
@@ -220,12 +238,12 @@ function lostFailure({ toolName, effect }: McpCall, toolCallId: string, cause: u
 }
 
 async function request(
-  { client, name }: McpCall,
+  { client, name, limits }: McpCall,
   input: unknown,
   { toolCallId, abortSignal }: ToolCallOptions,
 ): Promise<McpToolResult> {
   const params = { name, arguments: input as Record<string, unknown>, _meta: { [toolCallIdKey]: toolCallId } };
-  const options = { signal: abortSignal, timeout: noTimeoutMs };
+  const options = { signal: abortSignal, ...limits };
   // Version 1 takes a result schema before the options. That parameter has a default, so `length` does not count it.
   const rest = client.callTool.length < 2 ? [undefined, options] : [options];
   return client.callTool(params, ...(rest as never[]));
@@ -246,7 +264,7 @@ const codesWithoutAnswer: readonly unknown[] = [-32_000, -32_001];
 const codesBeforeRequest: readonly unknown[] = ["NOT_CONNECTED", "CAPABILITY_NOT_SUPPORTED"];
 /**
  * HTTP statuses with which a server refuses a request without processing it. Version 1 of the client uses them as error
- * codes.
+ * codes, version 2 as the status of an error.
  */
 const refusingStatuses: readonly unknown[] = [400, 401, 403, 404, 405, 406, 411, 413, 415, 429];
 /** The first of the error codes that JSON-RPC reserves, for an error that a server reports. */
@@ -255,10 +273,10 @@ const lastRpcCode = -32_000;
 
 /** Returns whether the server answered with an error, or the request was not sent. */
 function isWithoutEffect(error: unknown): boolean {
-  const { code, message } = Object(error) as { readonly code?: unknown; readonly message?: unknown };
+  const { code, message, status } = Object(error) as Readonly<Record<"code" | "message" | "status", unknown>>;
+  if (refusingStatuses.includes(code) || refusingStatuses.includes(status)) return true;
   if (typeof code !== "number")
     return codesBeforeRequest.includes(code) || (code === undefined && message === "Not connected");
-  if (refusingStatuses.includes(code)) return true;
   if (textsAfterAnswer.some((text) => String(message).includes(text))) return false;
   return code >= firstRpcCode && code <= lastRpcCode && !codesWithoutAnswer.includes(code);
 }

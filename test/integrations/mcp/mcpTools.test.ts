@@ -14,10 +14,34 @@ import {
 } from "agent-persistence";
 import { type McpClient, mcpTools } from "agent-persistence/mcp";
 import { scriptedModel, type ScriptedToolCall } from "agent-persistence/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { BrokenGateway } from "./BrokenGateway.ts";
 import { type Deed, testServer } from "./testServer.ts";
+
+/** A server that never responds to a call. `progress` reports progress of the last call. */
+async function silentServer(version: 1 | 2) {
+  const server = new ServerOfVersion1({ name: "s", version: "1" }, { capabilities: { tools: {} } });
+  const calls: (string | number | undefined)[] = [];
+  server.setRequestHandler(ListToolsRequestSchema, () => ({
+    tools: [{ name: "book", inputSchema: { type: "object" } }],
+  }));
+  server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
+    calls.push(params._meta?.progressToken);
+    return new Promise(() => undefined);
+  });
+  const [ours, theirs] = TransportOfVersion1.createLinkedPair();
+  await server.connect(theirs);
+  const about = { name: "client", version: "1" };
+  const client = version === 1 ? new ClientOfVersion1(about) : new Client(about);
+  await client.connect(ours as never);
+  const progress = () =>
+    server.notification({
+      method: "notifications/progress",
+      params: { progressToken: calls.at(-1) ?? -1, progress: 1 },
+    });
+  return { client: client as McpClient, calls, progress };
+}
 
 interface Desk {
   readonly client: McpClient;
@@ -210,6 +234,29 @@ describe("tools of an MCP server", () => {
   });
 
   it.each([1, 2] as const)(
+    "have an unknown outcome after ten minutes without a response or progress, with version %i of the client",
+    async (version) => {
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+      try {
+        const { client, calls, progress } = await silentServer(version);
+        let isOver = false;
+        const ended = results({ client }, [{ toolName: "book", input: {} }]).finally(() => (isOver = true));
+        await vi.waitUntil(() => calls.length === 1);
+        await vi.advanceTimersByTimeAsync(599_000);
+        await progress();
+        await vi.advanceTimersByTimeAsync(599_000);
+        expect(isOver).toBe(false);
+        await vi.advanceTimersByTimeAsync(2_000);
+        expect(await ended).toMatchObject([
+          { error: expect.stringContaining("It is not known whether this call had its effect") },
+        ]);
+      } finally {
+        vi.useRealTimers();
+      }
+    },
+  );
+
+  it.each([1, 2] as const)(
     "are reverted by other tools of the server, found by name, with version %i of the client",
     async (version) => {
       const storage = new InMemoryPersistenceStorageProvider();
@@ -238,21 +285,35 @@ describe("tools of an MCP server", () => {
     },
   );
 
+  const behindGateway = async (version: number, status: number) => {
+    await using gateway = await BrokenGateway.start(status);
+    const about = { name: "client", version: "1" };
+    const [client, transport] =
+      version === 1
+        ? [new ClientOfVersion1(about), new HttpTransportOfVersion1(gateway.url)]
+        : [new Client(about), new StreamableHTTPClientTransport(gateway.url)];
+    await client.connect(transport as never);
+    const [result] = await results({ client: client as McpClient }, [{ toolName: "charge", input: {} }]);
+    await client.close();
+    return { result, effects: gateway.effects };
+  };
+
   it.each([1, 2].flatMap((version) => [200, 500, 502, 504].map((status) => ({ version, status }))))(
     "have an unknown outcome when a gateway answers with $status after the effect, with version $version of the client",
     async ({ version, status }) => {
-      await using gateway = await BrokenGateway.start(status);
-      const about = { name: "client", version: "1" };
-      const [client, transport] =
-        version === 1
-          ? [new ClientOfVersion1(about), new HttpTransportOfVersion1(gateway.url)]
-          : [new Client(about), new StreamableHTTPClientTransport(gateway.url)];
-      await client.connect(transport as never);
-      expect(await results({ client: client as McpClient }, [{ toolName: "charge", input: {} }])).toMatchObject([
-        { error: expect.stringContaining("It is not known whether this call had its effect") },
-      ]);
-      expect(gateway.effects).toBe(1);
-      await client.close();
+      expect(await behindGateway(version, status)).toMatchObject({
+        result: { error: expect.stringContaining("It is not known whether this call had its effect") },
+        effects: 1,
+      });
+    },
+  );
+
+  it.each([1, 2].flatMap((version) => [400, 401, 404, 429].map((status) => ({ version, status }))))(
+    "fail when a gateway refuses the request with $status, with version $version of the client",
+    async ({ version, status }) => {
+      expect(await behindGateway(version, status)).toMatchObject({
+        result: { error: expect.not.stringContaining("It is not known") },
+      });
     },
   );
 
