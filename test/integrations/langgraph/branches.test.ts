@@ -2,7 +2,7 @@ import { DeltaSnapshot, uuid6 } from "@langchain/langgraph-checkpoint";
 import { expect, test, vi } from "vitest";
 import { PersistenceSaver } from "../../../src/integrations/langgraph/PersistenceSaver.ts";
 import type { ItemsRecord } from "../../../src/integrations/langgraph/thread/GraphRecord.ts";
-import { gathered, SavedThread } from "./savedThread.ts";
+import { gathered, type Saved, SavedThread } from "./savedThread.ts";
 
 test("two branches with the same version of a channel keep different values", async () => {
   const thread = new SavedThread();
@@ -58,13 +58,31 @@ test("writes of an ancestor apply to a child if they were made after the previou
   expect(await read(younger)).toEqual([["two"]]);
 });
 
-test("a copy of a checkpoint takes no writes from its parent", async () => {
+test("a copy of the parent of its checkpoint takes no writes", async () => {
   const thread = new SavedThread();
   const root = await thread.put(undefined, { log: new DeltaSnapshot(["seed"]) });
   await thread.saver.putWrites(root, [["log", ["pending"]]], "task");
   const fork = await thread.put(root, {}, { source: "fork" });
   const history = await thread.saver.getDeltaChannelHistory({ config: fork, channels: ["log"] });
   expect(history["log"]).toEqual({ seed: new DeltaSnapshot(["seed"]), writes: [] });
+});
+
+test("a copy of a checkpoint has the writes of its original, also after a pruning", async () => {
+  const thread = new SavedThread();
+  const root = await thread.put(undefined, { log: new DeltaSnapshot(["seed"]) });
+  const putAfter = async (write: string, version: number, source: "loop" | "fork" = "loop"): Promise<Saved> => {
+    if (source === "loop") await thread.saver.putWrites(root, [["log", [write]]], "task");
+    return thread.put(root, {}, { source, versions: { log: version } });
+  };
+  await putAfter("original", 2);
+  await putAfter("other", 3);
+  const copy = await putAfter("", 2, "fork");
+  const writes = async (saver = thread.saver): Promise<unknown> =>
+    (await saver.getDeltaChannelHistory({ config: copy, channels: ["log"] }))["log"]?.writes;
+  expect(await writes()).toEqual([["task", "log", ["original"]]]);
+  await thread.saver.prune("order-7", { keep: 1 });
+  expect(await gathered(thread.saver.list(thread.config))).toHaveLength(1);
+  expect(await writes(new PersistenceSaver({ storage: thread.storage }))).toEqual([["task", "log", ["original"]]]);
 });
 
 test("a copy of a checkpoint has the values passed to it, regardless of the versions", async () => {

@@ -192,8 +192,9 @@ function deltaHistory(
   const seeds = new Map<string, GraphValue>();
   const newestFirst = new Map<string, StoredWrite[]>(channels.map((channel) => [channel, []]));
   const open = new Set(channels);
-  for (const { ancestor, writes } of ancestors(state, put)) {
+  for (const { ancestor, child } of ancestors(state, put)) {
     if (open.size === 0) break;
+    const writes = writesBefore(ancestor.entry, child);
     for (const write of writes.toReversed()) if (open.has(write.channel)) newestFirst.get(write.channel)?.push(write);
     for (const channel of open) {
       const seed = ancestor.values.get(channel);
@@ -205,17 +206,17 @@ function deltaHistory(
   );
 }
 
-/** Yields the ancestors of a checkpoint, nearest first, each with the writes that led to its child. */
+/** Yields the ancestors of a checkpoint, nearest first, each with its child. */
 export function* ancestors(
   state: ThreadState,
   put: StoredPut,
-): Generator<{ readonly ancestor: StoredPut; readonly writes: readonly StoredWrite[] }> {
+): Generator<{ readonly ancestor: StoredPut; readonly child: StoredPut }> {
   const passed = new Set<StoredPut>();
   for (let child = put; ;) {
     const entry = child.parentId === undefined ? undefined : state.entry(child.entry.namespace, child.parentId);
     if (!entry?.put || passed.has(entry.put)) return;
     passed.add(entry.put);
-    yield { ancestor: entry.put, writes: writesBefore(entry, child) };
+    yield { ancestor: entry.put, child };
     child = entry.put;
   }
 }

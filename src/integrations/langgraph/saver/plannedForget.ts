@@ -1,4 +1,4 @@
-import type { Namespace, StoredPut } from "../thread/Checkpoints.ts";
+import { originalOf, type Namespace, type StoredPut } from "../thread/Checkpoints.ts";
 import type { ThreadState } from "../thread/ThreadState.ts";
 import { ancestors } from "./ThreadReader.ts";
 import type { ForgetRecord } from "../thread/GraphRecord.ts";
@@ -22,13 +22,18 @@ function plannedForget(state: ThreadState, kept: ReadonlySet<StoredPut>): Forget
   };
 }
 
-/** Returns the ancestors that provide delta channels of a checkpoint, each with the channels that it provides. */
+/**
+ * Returns the ancestors that provide delta channels of a checkpoint, each with the channels that it provides. Includes
+ * the originals of copies, which tell the writes of the copies.
+ */
 function replayedBy(state: ThreadState, put: StoredPut): ReadonlyMap<StoredPut, readonly string[]> {
   const open = deltaChannels(state, put);
   const replayed = new Map<StoredPut, readonly string[]>();
-  for (const { ancestor } of ancestors(state, put)) {
+  for (const { ancestor, child } of ancestors(state, put)) {
     if (open.size === 0) break;
     replayed.set(ancestor, [...open]);
+    const original = originalOf(ancestor.entry, child);
+    if (original) replayed.set(original, []);
     for (const channel of ancestor.values.keys()) open.delete(channel);
   }
   return replayed;

@@ -1,6 +1,6 @@
 import { compareWritesSortKeys, writesSortKey } from "@langchain/langgraph-checkpoint";
 import type { CallRecord } from "./GraphRecord.ts";
-import type { GraphValue, Fields } from "./GraphValue.ts";
+import { fieldsChange, isSameStored, type GraphValue, type Fields } from "./GraphValue.ts";
 
 /** The fields of a checkpoint other than its channel values. */
 export interface PutFields {
@@ -40,7 +40,7 @@ export interface CheckpointEntry {
   /** The last put of this id, or `undefined` if only writes are stored so far. */
   put: StoredPut | undefined;
   writes: StoredWrite[];
-  readonly children: number[];
+  readonly children: StoredPut[];
 }
 
 export interface Namespace {
@@ -67,16 +67,37 @@ export function writesOf(entry: CheckpointEntry): readonly StoredWrite[] {
   return sorted(entry.writes);
 }
 
-/** Returns the writes between the previous sibling and a child. A copied checkpoint (`fork`) has none. */
+/**
+ * Returns the writes between the previous sibling and a child. A copy of a sibling has the writes of that sibling. A copy
+ * of the parent has none.
+ */
 export function writesBefore(entry: CheckpointEntry, child: StoredPut): readonly StoredWrite[] {
-  if (child.meta.get("source") === "fork") return [];
-  const elder = entry.children.reduce((last, order) => (order < child.order && order > last ? order : last), -1);
-  return sorted(entry.writes.filter(({ order }) => order > elder && order < child.order));
+  const end = isCopy(child) ? originalOf(entry, child)?.order : child.order;
+  if (end === undefined) return [];
+  const elder = entry.children.findLast(({ order }) => order < end)?.order ?? -1;
+  return sorted(entry.writes.filter(({ order }) => order > elder && order < end));
+}
+
+function isCopy({ meta }: StoredPut): boolean {
+  return meta.get("source") === "fork";
+}
+
+const counters = "counters_since_delta_snapshot";
+
+/** Returns the sibling that a checkpoint is a copy of. `undefined` for any other checkpoint. */
+export function originalOf({ children }: CheckpointEntry, copy: StoredPut): StoredPut | undefined {
+  if (!isCopy(copy)) return undefined;
+  const isOriginal = (child: StoredPut): boolean =>
+    !isCopy(child) &&
+    child.order < copy.order &&
+    !fieldsChange(child.versions, copy.versions) &&
+    isSameStored(child.meta.get(counters), copy.meta.get(counters));
+  return children.findLast(isOriginal);
 }
 
 /** Returns whether the task already stored this regular write after the last child checkpoint. */
 export function isWritten({ writes, children }: CheckpointEntry, task: string, index: number): boolean {
-  const last = children.at(-1) ?? -1;
+  const last = children.at(-1)?.order ?? -1;
   return index >= 0 && writes.some((write) => write.order > last && write.task === task && write.index === index);
 }
 

@@ -154,7 +154,7 @@ export class ThreadState implements ShapeState<GraphRecord> {
     entry.put = put;
     namespace.last = put;
     if (parentId === undefined) return;
-    entryOf(namespace, entry.namespace, parentId).children.push(put.order);
+    entryOf(namespace, entry.namespace, parentId).children.push(put);
   }
 
   #parentOf({ from }: PutRecord, namespace: Namespace): StoredPut | undefined {
@@ -217,14 +217,9 @@ export class ThreadState implements ShapeState<GraphRecord> {
     put.hidden = true;
     put.values = new Map([...put.values].filter(([channel]) => channels.has(channel)));
     const { entry } = put;
-    const counted = this.#childrenOf(entry).flatMap((child) => writesBefore(entry, child));
+    const children = entry.children.filter(({ number }) => this.puts.has(number));
+    const counted = children.flatMap((child) => writesBefore(entry, child));
     entry.writes = [...new Set(counted)].filter(({ channel }) => channels.has(channel));
-  }
-
-  #childrenOf(entry: CheckpointEntry): readonly StoredPut[] {
-    return [...this.puts.values()].filter(
-      (put) => put.parentId === entry.id && put.entry.namespace === entry.namespace,
-    );
   }
 
   #lastIn(namespace: Namespace): StoredPut | undefined {
