@@ -288,18 +288,22 @@ export async function putParts(
   return { parts: count };
 }
 
-/** Returns the bytes of an item. `undefined` if they were removed. */
+/** Returns the bytes of an item. `undefined` if they were removed or are damaged. */
 export async function itemBytes(
   connection: DynamoDBConnection,
   owner: PartsOwner,
   { bytes, parts }: Attributes,
 ): Promise<Uint8Array | undefined> {
-  if (parts === undefined) return bytes as Uint8Array | undefined;
-  const found: FoundItem[] = [];
+  if (parts === undefined) return isBytes(bytes) ? bytes : undefined;
+  const found: unknown[] = [];
   const { agentId, generation, id } = owner;
-  for await (const page of connection.pages(partRange(agentId, generation, id))) found.push(...page);
-  if (found.length !== parts) return undefined;
-  return concatenated(found.map((part) => part["bytes"] as Uint8Array));
+  for await (const page of connection.pages(partRange(agentId, generation, id)))
+    found.push(...page.map((part) => part["bytes"]));
+  return found.length === parts && found.every(isBytes) ? concatenated(found) : undefined;
+}
+
+function isBytes(value: unknown): value is Uint8Array {
+  return value instanceof Uint8Array;
 }
 
 export function partKeys(owner: PartsOwner, { parts }: Attributes): readonly ItemKey[] {

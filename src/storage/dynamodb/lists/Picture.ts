@@ -1,3 +1,4 @@
+import { count, fraction, like, object, optional, text } from "../../../checkpoint/format/fieldTests.ts";
 import type { TableSummary } from "../../table/LogTable.ts";
 import type { Attributes, Content, PartsOwner } from "../items/DynamoDBConnection.ts";
 
@@ -58,13 +59,31 @@ export function picturesItem({ generation, step, current, next }: Pictures): Att
   return { gen: generation, step, current: current && markItem(current), next: next && markItem(next) };
 }
 
-export function picturesOf({ gen, step, current, next }: Attributes): Pictures {
-  return {
-    generation: Number(gen),
-    step: Number(step),
-    current: current === undefined ? undefined : (markOf(current as Attributes) as Picture),
-    next: next === undefined ? undefined : markOf(next as Attributes),
-  };
+const place = { slot: count, generation: count };
+const isRemovalMark = like({ ...place, start: count });
+const isPicture = like({
+  ...place,
+  status: text,
+  order: text,
+  dueAt: optional(fraction),
+  updatedAt: fraction,
+  content: object,
+});
+const isPictures = like({
+  generation: count,
+  step: count,
+  current: optional(isPicture),
+  next: optional((mark) => isRemovalMark(mark) || isPicture(mark)),
+});
+
+/** Returns `undefined` for a damaged item. */
+export function picturesOf({ gen, step, current, next }: Attributes): Pictures | undefined {
+  const pictures = { generation: Number(gen), step: Number(step), current: markOf(current), next: markOf(next) };
+  return isPictures(pictures) ? (pictures as Pictures) : undefined;
+}
+
+export function isSameStep(one: Pictures | undefined, other: Pictures | undefined): boolean {
+  return one?.step === other?.step && one?.generation === other?.generation;
 }
 
 function markItem(mark: ListMark): Attributes {
@@ -73,7 +92,9 @@ function markItem(mark: ListMark): Attributes {
   return { ...rest, ...content };
 }
 
-function markOf({ bytes, parts, ...rest }: Attributes): ListMark {
+function markOf(stored: Attributes[string]): ListMark | undefined {
+  if (stored === undefined) return undefined;
+  const { bytes, parts, ...rest } = Object(stored) as Attributes;
   const mark = rest as unknown as ListMark;
   if (isRemoval(mark)) return mark;
   return { ...mark, content: { ...(bytes && { bytes: bytes as Uint8Array }), ...(parts && { parts: Number(parts) }) } };

@@ -5,6 +5,7 @@ import { summaryKey } from "../items/itemKeys.ts";
 import type { ListEntries } from "./ListEntries.ts";
 import {
   isRemoval,
+  isSameStep,
   type ListMark,
   type Picture,
   pictureOf,
@@ -49,7 +50,7 @@ export class Summaries {
     if (await this.#isStored(agentId, next)) return { pictures, current: picture, obsolete: listOf(current) };
     // Another process may have settled the mark and removed its append in the meantime.
     const now = await this.#read(agentId);
-    return isSame(now, pictures) ? { pictures, current, obsolete: listOf(picture) } : this.resolve(agentId, now);
+    return isSameStep(now, pictures) ? { pictures, current, obsolete: listOf(picture) } : this.resolve(agentId, now);
   }
 
   /** Marks the next append. Returns `false` if another owner took over. */
@@ -143,10 +144,6 @@ export class Summaries {
 
 function listOf(picture: Picture | undefined): readonly Picture[] {
   return picture ? [picture] : [];
-}
-
-function isSame(one: Pictures | undefined, other: Pictures | undefined): boolean {
-  return one?.step === other?.step && one?.generation === other?.generation;
 }
 
 interface Settling {

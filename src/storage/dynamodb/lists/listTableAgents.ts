@@ -3,9 +3,9 @@ import type { TableList, TableListed, TableSelection } from "../../table/LogTabl
 import { type DynamoDBConnection, type FoundItem, itemBytes } from "../items/DynamoDBConnection.ts";
 import { compareBytes, headKey, summaryKey } from "../items/itemKeys.ts";
 import type { ListEntries, ListEntry } from "./ListEntries.ts";
-import { type Picture, pictureParts, picturesOf } from "./Picture.ts";
+import { isSameStep, type Picture, pictureParts, picturesOf } from "./Picture.ts";
 import type { Summaries } from "./Summaries.ts";
-import { headOf } from "../slots/AgentHeads.ts";
+import { headOf, isReadable } from "../slots/AgentHeads.ts";
 
 const agentsAtOnce = 50;
 const maxAttempts = 5;
@@ -53,13 +53,16 @@ async function show(
   summary: FoundItem,
 ): Promise<TableListed | undefined> {
   const { agentId, order } = entry;
+  const damaged = { agentId, order, text: "", head: { generation: 0, beat: "" } };
   let known = picturesOf(summary);
+  if (known === undefined || !isReadable(head)) return damaged;
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const { current, pictures } = await summaries.resolve(agentId, attempt === 0 ? known : undefined);
     if (current === undefined || pictures === undefined || !isMeant(entry, current)) return undefined;
     const bytes = await itemBytes(connection, pictureParts(agentId, current), current.content);
     if (bytes) return { agentId, order, text: new TextDecoder().decode(bytes), head: headOf(head) };
-    // The parts were removed because a newer summary was settled.
+    if (attempt > 0 && isSameStep(pictures, known)) return damaged;
+    // The parts were possibly removed because a newer summary was settled.
     known = pictures;
   }
   throw new Error(`the summary of an agent kept changing while it was read`);

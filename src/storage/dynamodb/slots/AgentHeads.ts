@@ -72,9 +72,13 @@ export class AgentHeads {
   }
 }
 
+/** Whether this version can read the owner of an agent. */
+export function isReadable(item: Attributes): boolean {
+  return !(Number(item["format"] ?? format) > format);
+}
+
 export function headOf(item: FoundItem | Attributes): TableHead {
-  const found = Number(item["format"] ?? format);
-  if (found > format) throw new UnsupportedFormatError("The DynamoDB table", found, format);
+  if (!isReadable(item)) throw new UnsupportedFormatError("The DynamoDB table", Number(item["format"]), format);
   const owner = textOf(item, "owner");
   const stop = textOf(item, "stop");
   return {
@@ -96,5 +100,6 @@ function seenValues(seen: TableHead | undefined): Attributes {
 }
 
 function textOf(item: Attributes, name: string): string | undefined {
-  return item[name] as string | undefined;
+  const value = item[name];
+  return typeof value === "string" ? value : undefined;
 }
