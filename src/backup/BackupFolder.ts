@@ -8,7 +8,6 @@ import { quoted } from "../errors/AgentPersistenceError.ts";
 import { AgentBusyError, BackupBusyError, OwnershipLostError, StorageError } from "../errors/storageErrors.ts";
 import { InvalidArchiveError } from "../errors/storedDataErrors.ts";
 import { nodeSha256 } from "../internal/sha256/nodeSha256.ts";
-import { randomId } from "../internal/randomId.ts";
 import { nodeFileSystem } from "../nodejs/nodeFileSystem.ts";
 import { storageFailure, systemCode } from "../nodejs/Disk.ts";
 import { FileRecordLog } from "../storage/file/FileRecordLog.ts";
@@ -194,7 +193,7 @@ async function write(
   bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   beforeRename?: () => Promise<void>,
 ): Promise<void> {
-  const unfinished = `${file}.${randomId()}.unfinished`;
+  const unfinished = `${file}.${crypto.randomUUID()}.unfinished`;
   await onDisk("write", file, async () => {
     const opened = await open(unfinished, "wx", 0o600);
     try {

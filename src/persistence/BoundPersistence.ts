@@ -161,7 +161,7 @@ export class BoundPersistence implements RunPersistence {
     const own = this.#at(options.agentContext ?? this.#context);
     const { setup, journal } = own.recorder;
     const action = () => this.#rollBackLine(own, checkpointId, options, onlyHistory);
-    return setup.telemetry ? setup.telemetry.rollback(journal.agentId, action) : action();
+    return setup.telemetry?.rollback(journal.agentId, action) ?? action();
   }
 
   async #rollBackLine(

@@ -20,6 +20,7 @@ import type { EditedCheckpoint, EditOptions } from "./edit/editCheckpoint.ts";
 import { openUnless } from "../journal/openWithRetry.ts";
 import { LiveRequests } from "./waiting/LiveRequests.ts";
 import { pendingRequests } from "./waiting/pendingRequests.ts";
+import { storedState } from "./starting/startRecorder.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import { type RollbackReport, isHistoryOnly, type RollbackOptions } from "./rollback/RollbackReport.ts";
 import type { RestartOptions } from "./rollback/restart.ts";
@@ -350,7 +351,7 @@ export class DurableAgent {
    */
   async getRequests(): Promise<readonly PendingRequest[]> {
     using head = await readHead(this.#setup.log, this.agentId);
-    return head.state ? pendingRequests({ log: head.log, state: head.state }) : [];
+    return pendingRequests(head);
   }
 
   /**
@@ -381,9 +382,8 @@ export class DurableAgent {
 
   async #reply(requestId: string, given: GivenReply, timeoutMs = defaultAnswerTimeoutMs): Promise<void> {
     checkSchema(z.string(), requestId, "request id");
-    const { telemetry } = this.#setup;
     const action = () => this.#give(requestId, given, timeoutMs);
-    await (telemetry ? telemetry.answer(this.agentId, [requestId], action) : action());
+    await (this.#setup.telemetry?.answer(this.agentId, [requestId], action) ?? action());
   }
 
   async #give(requestId: string, given: GivenReply, timeoutMs: number): Promise<void> {
@@ -399,9 +399,7 @@ export class DurableAgent {
       const opened = await openUnless(this.#setup, this.agentId, left, isTaken);
       if (!opened) return;
       await using journal = opened;
-      const { head } = journal;
-      const stored = head?.state && { log: head.log, state: head.state };
-      await answerRequests(this.#setup, journal, stored, new Map([[requestId, given]]));
+      await answerRequests(this.#setup, journal, storedState(journal), new Map([[requestId, given]]));
     });
   }
 

@@ -8,7 +8,6 @@ import { emptyState } from "../checkpoint/state/AgentState.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import { numberFrom, objectWithMethods, sha256Schema } from "../internal/options/optionSchemas.ts";
-import { randomId } from "../internal/randomId.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { platformSha256 } from "../internal/sha256/platformSha256.ts";
 import { foldTo } from "../checkpoint/state/foldTo.ts";
@@ -110,7 +109,7 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
       const records = importCheckpoint(given, index, blobs, writer);
       const uploads = writer.takeUploads(records);
       await putBlobs(this.log.blobs, agentId, owned.generation, uploads, this.compressThresholdBytes);
-      await owned.append({ id: `import-${randomId()}`, records }, owned.position);
+      await owned.append({ id: `import-${crypto.randomUUID()}`, records }, owned.position);
     } finally {
       await owned.release();
     }

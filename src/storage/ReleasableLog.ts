@@ -3,7 +3,6 @@ import { StorageClosedError } from "../errors/storageErrors.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import type { LogOwner, OwnedLog, RecordLog } from "./RecordLog.ts";
 import { quoted } from "../errors/AgentPersistenceError.ts";
-import { randomId } from "../internal/randomId.ts";
 
 /** Base class of owned logs that only this process knows. A log stays owned until it is released. */
 export abstract class ReleasableLog {
@@ -85,5 +84,5 @@ export function processOwner(): LogOwner {
   const { process } = globalThis as {
     readonly process?: { readonly pid?: number; readonly env?: { readonly HOSTNAME?: string } };
   };
-  return { host: process?.env?.HOSTNAME ?? "local", processId: process?.pid ?? 0, nonce: randomId() };
+  return { host: process?.env?.HOSTNAME ?? "local", processId: process?.pid ?? 0, nonce: crypto.randomUUID() };
 }

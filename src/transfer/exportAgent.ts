@@ -15,7 +15,6 @@ import { abortSignalSchema, nonEmptyString } from "../internal/options/optionSch
 import { readEntries } from "../storage/readEntries.ts";
 import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
-import { randomId } from "../internal/randomId.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import { Journal } from "../journal/Journal.ts";
 import type { PersistenceStorageProvider, LogStorage } from "../storage/PersistenceStorageProvider.ts";
@@ -270,7 +269,7 @@ class OpenMove implements AsyncDisposable {
       const { custody } = journal.statusState;
       if (custody?.state === "moving" && custody.move !== undefined)
         return new OpenMove(custody.move, journal, false, signal);
-      const move = new OpenMove(randomId(), journal, true, signal);
+      const move = new OpenMove(crypto.randomUUID(), journal, true, signal);
       await journal.store([move.#record("moving")]);
       return move;
     } catch (error) {

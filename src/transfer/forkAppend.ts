@@ -10,7 +10,6 @@ import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { stateReferences } from "../checkpoint/state/leanState.ts";
 import { statusAfter } from "../checkpoint/state/StatusState.ts";
 import { UnreadableValueError } from "../errors/storedDataErrors.ts";
-import { randomId } from "../internal/randomId.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { agentSummary } from "../journal/agentSummary.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
@@ -50,7 +49,7 @@ export async function recordsOfFork(
     from: agentId,
     end,
     nextLane: index.nextLane + randomNumber(),
-    newRunId: randomId(),
+    newRunId: crypto.randomUUID(),
     names,
     at,
     asksAgain,
@@ -74,7 +73,7 @@ export function forkAppend(
 
 /** 40 random bits. A deleted fork with the same id has other lanes. */
 function randomNumber(): number {
-  return Number.parseInt(randomId().replaceAll("-", "").slice(0, 10), 16);
+  return Number.parseInt(crypto.randomUUID().replaceAll("-", "").slice(0, 10), 16);
 }
 
 /** Loads the values needed to locate calls of lines that wait inside a call. */

@@ -19,7 +19,7 @@ type ResultOf<Name extends keyof PipelineInterceptors> = PipelineInterceptors[Na
 
 export class Pipeline {
   readonly hooks: FeaturePipeline;
-  #abortGrace = defaultAbortGrace;
+  abortGrace: AbortGrace = defaultAbortGrace;
   readonly #claimed = new Set<ClaimableOption>();
   readonly #listeners: { readonly [Name in keyof PipelineEvents]: Listener<PipelineEvents[Name]>[] } = {
     agentStarting: [],
@@ -76,17 +76,13 @@ export class Pipeline {
       },
       limitAborts: (grace) => {
         checkSchema(graceSchema, grace, "grace period of aborts");
-        this.#abortGrace = grace;
+        this.abortGrace = grace;
       },
     };
   }
 
   claims(option: ClaimableOption): boolean {
     return this.#claimed.has(option);
-  }
-
-  get abortGrace(): AbortGrace {
-    return this.#abortGrace;
   }
 
   /**

@@ -39,13 +39,13 @@ export function storedResult(
 
 export function seedOf(state: AgentState, reader: ValueReader, numbers: MessageNumbers): RunStateSeed {
   const { checkpoint, settings, requirements, decisions } = state;
-  const messages = state.history.map(({ number, message }) => ({ number, message: reader.read(message) as Message }));
+  const messages = reader.history();
   const { iteration = 0, progress, summary } = checkpoint?.record ?? {};
   return {
     // Without a checkpoint, the run starts with an empty history or the history of an earlier run.
     ...((checkpoint || messages.length > 0) && { messages }),
     numbers,
-    storage: new Map([...state.storage].map(([key, slot]) => [key, reader.read(slot)])),
+    storage: reader.storage(),
     ...(settings && { settings: freezeInPlace(settingsOf(settings, (slot) => reader.read(slot))) }),
     iteration,
     ...withoutUndefined({ progress, progressSummary: summary }),

@@ -58,10 +58,11 @@ export class NodeExecution {
   #aborted: { readonly reason: unknown } | undefined;
   /** The reason why the visit is closed: its end, a move, a wait of the run, or the end of the grace period. */
   #closed: (() => unknown) | undefined;
-  #isMoved = false;
+  isMoved = false;
   #isLeft = false;
   #mayLeaveUnanswered = false;
-  #failure: { readonly error: unknown } | undefined;
+  /** The error of a feature during the visit. The run fails even if the node catches this error. */
+  failure: { readonly error: unknown } | undefined;
   readonly #requestIds = new Set<string>();
   /** Functions that cancel a timer of this visit, by request id for sleeps, and by call id for time limits. */
   readonly #sleeps = new Map<string, () => void>();
@@ -83,15 +84,6 @@ export class NodeExecution {
     this.#controller ??= new AbortController();
     if (this.#aborted) this.#controller.abort(this.#aborted.reason);
     return this.#controller.signal;
-  }
-
-  get isMoved(): boolean {
-    return this.#isMoved;
-  }
-
-  /** The error of a feature during the visit. The run fails even if the node catches this error. */
-  get failure(): { readonly error: unknown } | undefined {
-    return this.#failure;
   }
 
   /** @throws ExecutionMovedError, RunSuspendedError, or the abort reason if the visit is closed. */
@@ -203,7 +195,7 @@ export class NodeExecution {
   }
 
   fail(error: unknown): never {
-    this.#failure ??= { error };
+    this.failure ??= { error };
     markRunFailure(error);
     throw error;
   }
@@ -233,14 +225,15 @@ export class NodeExecution {
     } finally {
       this.#isLeft = true;
       this.#cancelGrace();
-      this.#cancelSleeps();
+      // The promises of these sleeps and limits never settle, because the visit is over.
+      for (const stop of this.#sleeps.values()) stop();
     }
   }
 
   /** Closes the visit because the run moves. Aborts all work except the requesting call, and rejects its promises. */
   close(except?: readonly string[]): void {
-    if (this.#isMoved) return;
-    this.#isMoved = true;
+    if (this.isMoved) return;
+    this.isMoved = true;
     const reason = new ExecutionMovedError(this.nodeId);
     this.#closed = () => reason;
     this.#abort(reason, except);
@@ -271,21 +264,16 @@ export class NodeExecution {
     await this.pending.atRest();
     this.#isWatching = false;
     const { openRequests, hasWaitingAgents } = this.pending;
-    if ((openRequests.length === 0 && !hasWaitingAgents) || this.#isMoved || this.#aborted) return;
+    if ((openRequests.length === 0 && !hasWaitingAgents) || this.isMoved || this.#aborted) return;
     this.#closed = () => new RunSuspendedError(this.nodeId);
     this.#leave({ waiting: [...openRequests, ...this.run.beginWaiting()] });
-  }
-
-  /** Cancels the timers of sleeps and time limits. Their promises never settle, because the visit is over. */
-  #cancelSleeps(): void {
-    for (const cancel of this.#sleeps.values()) cancel();
   }
 
   /** Warns about open requests for input. An open sleep causes no warning, because a race often leaves one. */
   #onDropped({ nodeId, requestId, timer }: InputRequestEvent): void {
     this.#sleeps.get(requestId)?.();
     if (timer) return;
-    if (this.#mayLeaveUnanswered || this.#isMoved || this.#aborted) return;
+    if (this.#mayLeaveUnanswered || this.isMoved || this.#aborted) return;
     warn(
       "request_not_awaited",
       `Node "${nodeId}" asked for input (request ${requestId}) and did not wait for the answer, so nobody is asked. Await context.requestInput(…).`,

@@ -173,12 +173,8 @@ export class PendingWork {
   async atRest(blocked: () => number = () => 0): Promise<void> {
     for (let started = -1; started !== this.#started || this.#active > blocked(); await nextTurn()) {
       started = this.#started;
-      await this.#settledBut(blocked);
+      while (this.#active > blocked()) await this.#nextChange();
     }
-  }
-
-  async #settledBut(blocked: () => number): Promise<void> {
-    while (this.#active > blocked()) await this.#nextChange();
   }
 
   recheck(): void {

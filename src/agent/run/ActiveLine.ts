@@ -53,8 +53,10 @@ export class ActiveLine implements VisitedRun {
   /** A move in progress. It never rejects. */
   #moving: Promise<void> | undefined;
   #moveFailure: { readonly error: unknown } | undefined;
-  #isClosed = false;
-  #isStopped = false;
+  /** True after a containing line has moved. From then on, results of this line are discarded. */
+  isClosed = false;
+  /** True after a sibling branch has failed and this line must not continue. */
+  isStopped = false;
   readonly #iterationAtStart: number;
   #requests: readonly InputRequestEvent[] = [];
   /** Ends the wait of the line. The line continues from the given position, or stops if there is no position. */
@@ -155,16 +157,8 @@ export class ActiveLine implements VisitedRun {
     this.#place.visitBase = base;
     this.#place.visitOrdinal = 0;
   }
-  /** True after a containing line has moved. From then on, results of this line are discarded. */
-  get isClosed(): boolean {
-    return this.#isClosed;
-  }
-  /** True after a sibling branch has failed and this line must not continue. */
-  get isStopped(): boolean {
-    return this.#isStopped;
-  }
   get isLeaving(): boolean {
-    return this.#isClosed || this.#isStopped || this.#moving !== undefined || this.#next !== undefined;
+    return this.isClosed || this.isStopped || this.#moving !== undefined || this.#next !== undefined;
   }
   get #iterations(): number {
     return this.state.iteration - this.#iterationAtStart;
@@ -230,7 +224,7 @@ export class ActiveLine implements VisitedRun {
 
   async move(options: MoveOptions, prepare: (unended: readonly string[]) => Promise<RunStart>): Promise<void> {
     return this.run.inTurn(options.signal, async () => {
-      if (this.#moving || this.#isClosed) throw new ExecutionMovedError(this.#visit?.nodeId ?? this.position.nodeId);
+      if (this.#moving || this.isClosed) throw new ExecutionMovedError(this.#visit?.nodeId ?? this.position.nodeId);
       const moving = this.interrupt(options).then(async (unended) => this.moveTo(await prepare(unended)));
       this.#moving = moving.catch((error: unknown) => void (this.#moveFailure = { error }));
       return moving;
@@ -239,7 +233,7 @@ export class ActiveLine implements VisitedRun {
 
   /** Waits for a move in progress. @throws the error of the move. Throws `otherwise` if no move is in progress. */
   async arrival(otherwise: unknown): Promise<void> {
-    if (!(await this.#target()) && !this.#isClosed) throw otherwise;
+    if (!(await this.#target()) && !this.isClosed) throw otherwise;
   }
 
   /** Continues at the target of the last move. Resolves to whether a move was made. @throws the error of the move. */
@@ -308,7 +302,7 @@ export class ActiveLine implements VisitedRun {
   /** Stops the lines inside this line at the end of their current visits. */
   stopNested(): void {
     for (const line of this.#nested) {
-      line.#isStopped = true;
+      line.isStopped = true;
       line.#endWait();
       line.stopNested();
     }
@@ -326,13 +320,13 @@ export class ActiveLine implements VisitedRun {
   }
 
   get #isOver(): boolean {
-    return this.#isClosed || this.#isStopped || this.signal.aborted;
+    return this.isClosed || this.isStopped || this.signal.aborted;
   }
 
   /** Closes the line because a containing line moves. Resolves to the ids of tool calls that did not settle in time. */
   async #close(options: InterruptOptions): Promise<readonly string[]> {
-    if (!this.#isClosed) this.budget.add(-this.#iterations);
-    this.#isClosed = true;
+    if (!this.isClosed) this.budget.add(-this.#iterations);
+    this.isClosed = true;
     this.#endWait();
     return this.interrupt(options);
   }

@@ -1,9 +1,8 @@
 import type { InputRequestEvent } from "../feature/PipelineEvents.ts";
-import type { RunState, RunStateSeed } from "../state/RunState.ts";
+import type { RunState } from "../state/RunState.ts";
 import type { ParallelPlan, EachBranchesPlan } from "../strategy/GraphPlan.ts";
 import type { Wait } from "../node/NodeExecution.ts";
 import { ActiveLine, type Nesting } from "./ActiveLine.ts";
-import type { LineEnd } from "./ActiveRun.ts";
 import type { NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { startOfLane, type RunStart, type BranchResult } from "../feature/RunRequest.ts";
@@ -123,7 +122,8 @@ export class BranchGroup {
     try {
       await this.#runToEnd(branch, { onWaiting, onGoingOn });
     } catch (error) {
-      this.#fail(error);
+      this.#failure ??= { error };
+      if (this.#plan.onFailure === "stop") this.#line.stopNested();
     }
     if (isWaiting) this.#waiting--;
     else this.#running--;
@@ -142,17 +142,9 @@ export class BranchGroup {
     }
     const nesting = { parent: this.#line, root, branch: branchPath(this.#line, this.#nodeId, key), ...told };
     const line = new ActiveLine(run, definition, begun.start, { isFresh: false, nesting });
-    this.#take(key, line, await run.runLine(line));
-  }
-
-  #take(key: string, { state }: ActiveLine, end: LineEnd): void {
+    const end = await run.runLine(line);
     if ("waiting" in end) this.#left.push(...end.waiting);
-    if ("output" in end) this.#results.set(key, branchResult(end.output, state, this.#start));
-  }
-
-  #fail(error: unknown): void {
-    this.#failure ??= { error };
-    if (this.#plan.onFailure === "stop") this.#line.stopNested();
+    if ("output" in end) this.#results.set(key, branchResult(end.output, line.state, this.#start));
   }
 }
 
@@ -197,15 +189,10 @@ function branchStart(
   { history }: ParallelPlan,
   { root, input }: Pick<PlannedBranch, "root" | "input">,
 ): RunStart {
-  const { run, state, graph } = line;
-  const { messages, ...others } = state.seed;
-  const lane = run.nextLane++;
-  const seed: RunStateSeed = history === "fresh" || !messages ? others : { ...others, messages };
-  return {
-    ...beginningOf(graph, root, input),
-    state: seed,
-    ...startOfLane(line, lane),
-  };
+  const { messages, ...others } = line.state.seed;
+  const state = history === "fresh" || !messages ? others : { ...others, messages };
+  const lane = line.run.nextLane++;
+  return { ...beginningOf(line.graph, root, input), state, ...startOfLane(line, lane) };
 }
 
 function beginningOf(graph: StrategyGraph, root: string, input: unknown): Pick<RunStart, "nodeId" | "input"> {

@@ -43,17 +43,9 @@ export async function executeRun(definition: AgentDefinition, request: RunReques
 }
 
 function freshStart({ agentId, input, options }: RunRequest, run: ActiveRun<ActiveLine>): RunStart {
-  const runId = ("runId" in options ? options.runId : undefined) ?? globalThis.crypto.randomUUID();
-  return {
-    nodeId: "start",
-    input,
-    state: {},
-    line: { agentId, runId, lane: run.nextLane++ },
-    generation: 0,
-    visitBase: 0,
-    visitOrdinal: 0,
-    runId,
-  };
+  const runId = ("runId" in options ? options.runId : undefined) ?? crypto.randomUUID();
+  const line = { agentId, runId, lane: run.nextLane++ };
+  return { nodeId: "start", input, state: {}, line, generation: 0, visitBase: 0, visitOrdinal: 0, runId };
 }
 
 /** Runs a sub-agent within the line of its caller, and resolves to its output. @throws the error of a failed run. */
@@ -85,13 +77,8 @@ async function begin(caller: ActiveLine, event: AgentCallEvent): Promise<AgentCa
 }
 
 function startOf(line: ActiveLine, input: unknown): RunStart {
-  const lane = line.run.nextLane++;
-  return {
-    nodeId: "start",
-    input,
-    state: { numbers: line.state.history.numbers },
-    ...startOfLane(line, lane),
-  };
+  const state = { numbers: line.state.history.numbers };
+  return { nodeId: "start", input, state, ...startOfLane(line, line.run.nextLane++) };
 }
 
 async function outputOf(line: ActiveLine): Promise<unknown> {

@@ -90,7 +90,7 @@ async function complete(line: ActiveLine, event: Event, output: unknown): Promis
   let next: NextStep;
   try {
     next = advance(line.graph, event.nodeId, output, line.root);
-    assertAnswered(event.nodeId, { output, next, history: line.state.history.messages });
+    assertAnswered(event.nodeId, output, next, line.state.history.messages);
   } catch (error) {
     return fail(line, { ...event, error, unresolved: { output } });
   }
@@ -106,19 +106,13 @@ async function fail(line: ActiveLine, event: PipelineEvents["nodeFailed"]): Prom
   throw event.error;
 }
 
-interface NodeEnd {
-  readonly output: unknown;
-  readonly next: NextStep;
-  readonly history: readonly Message[];
-}
-
 /**
  * Rejects an output that is only the text of a model response with tool calls, because these calls would be lost.
  * Applies at the end of a strategy or subgraph.
  *
  * @throws UnansweredToolCallError
  */
-function assertAnswered(nodeId: string, { output, next, history }: NodeEnd): void {
+function assertAnswered(nodeId: string, output: unknown, next: NextStep, history: readonly Message[]): void {
   const ended = endedWith(next);
   if (!ended || !isAnswer(output) || typeof output.content === "string") return;
   if (ended.value !== textOf(output)) return;

@@ -83,7 +83,7 @@ export function branchProblem(graph: Pick<GraphPlan, "nodes" | "edges">): string
   return edgeOfBranch(graph) ?? nameOfPath(graph);
 }
 
-export function branchNodes({ branches }: Extract<NodePlan, { kind: "parallel" }>): readonly string[] {
+export function branchNodes({ branches }: Pick<ParallelPlan, "branches">): readonly string[] {
   return branches.kind === "each" ? [branches.node] : [...branches.nodes.values()];
 }
 

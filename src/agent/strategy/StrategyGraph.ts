@@ -32,7 +32,7 @@ export class StrategyGraph {
     this.nodePaths = Object.freeze([...this.#nodes.keys()].sort());
     this.structure = structureOf(this.root);
     const parallel = [...this.#nodes].filter(([, { kind }]) => kind === "parallel");
-    this.#branchNodes = new Set(parallel.flatMap(([path]) => nodesIn(this.branchesOf(path))));
+    this.#branchNodes = new Set(parallel.flatMap(([path]) => branchNodes({ branches: this.branchesOf(path) })));
   }
 
   /**
@@ -70,7 +70,7 @@ export class StrategyGraph {
 
   /** Returns the input schema of a node, or `undefined` if any value is accepted. @throws UnknownNodeError */
   inputSchemaOf(path: string): z.core.$ZodType | undefined {
-    return inputSchema(this.#graphAround(path), this.node(path));
+    return inputSchema(this.graphAt(path.split("/").slice(0, -1)), this.node(path));
   }
 
   /** Returns the branches of a parallel node by node path. @throws UnknownNodeError if the node is not parallel. */
@@ -98,14 +98,6 @@ export class StrategyGraph {
     }
     return graph;
   }
-
-  #graphAround(path: string): GraphPlan {
-    return this.graphAt(path.split("/").slice(0, -1));
-  }
-}
-
-function nodesIn(branches: BranchesPlan): readonly string[] {
-  return branches.kind === "each" ? [branches.node] : [...branches.nodes.values()];
 }
 
 function* nodesOf(graph: GraphPlan, prefix: string): Generator<[string, LeafPlan | ParallelPlan]> {

@@ -60,10 +60,7 @@ export function checkpointData(log: CheckpointLog, point: CheckpointPoint): Agen
     lastInput: () => inputOf(opened()),
     ...(nested.length > 0 && { branches: () => Object.freeze(nested.map((line) => branchData(index, line, blobs))) }),
     messageHistory: () => historyOf(opened()),
-    storage: () =>
-      Object.freeze(
-        Object.fromEntries([...opened().state.storage].map(([key, slot]) => [key, opened().reader.read(slot)])),
-      ),
+    storage: () => Object.freeze(Object.fromEntries(opened().reader.storage())),
     // An imported checkpoint without a model is stored with an empty name.
     model: () => opened().state.settings?.model || undefined,
     modelParameters: () => opened().reader.read(opened().state.settings?.parameters),

@@ -117,10 +117,9 @@ class CheckpointImport {
   }
 
   #stateRecords(): AgentRecord[] {
-    const { history: before = [], decisions: known = [] } = this.#state ?? {};
+    const { decisions: known = [] } = this.#state ?? {};
     const { messageHistory, decisions } = this.#data;
-    const entries = before.map(({ number, message }) => ({ number, message: this.#reader.message(message) }));
-    const history = new MessageHistory(entries, { next: this.#index.nextNumber });
+    const history = new MessageHistory(this.#reader.history(), { next: this.#index.nextNumber });
     history.rewrite(() => messageHistory);
     return [
       ...historyRecords(history.takeChanges(), this.#lane, this.#writer),
@@ -135,7 +134,7 @@ class CheckpointImport {
   #storageChanges(): Map<string, { readonly value: unknown } | undefined> {
     const { storage } = this.#data;
     const changes = new Map<string, { readonly value: unknown } | undefined>();
-    const before = new Map([...(this.#state?.storage ?? [])].map(([key, slot]) => [key, this.#reader.read(slot)]));
+    const before = this.#reader.storage();
     for (const [key, value] of Object.entries(storage))
       if (!before.has(key) || !same(before.get(key), value)) changes.set(key, { value });
     for (const key of before.keys()) if (!Object.hasOwn(storage, key)) changes.set(key, undefined);

@@ -3,6 +3,7 @@ import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { freezeInPlace } from "../../internal/frozenCopy.ts";
 import type { AgentState } from "./AgentState.ts";
 import type { ContentPart, Message } from "../messages/Message.ts";
+import type { NumberedMessage } from "../messages/MessageHistory.ts";
 import { answerKeyOf } from "../records/Visit.ts";
 import {
   type AnswerReference,
@@ -62,6 +63,14 @@ export class ValueReader {
 
   message(slot: StoredValue): Message {
     return this.read(slot) as Message;
+  }
+
+  history(): readonly NumberedMessage[] {
+    return this.#state.history.map(({ number, message }) => ({ number, message: this.message(message) }));
+  }
+
+  storage(): ReadonlyMap<string, unknown> {
+    return new Map([...this.#state.storage].map(([key, slot]) => [key, this.read(slot)]));
   }
 
   #decode(slot: object): unknown {

@@ -1,7 +1,6 @@
 import { deleteOldest } from "../../internal/deleteOldest.ts";
 import { AuthenticationFailedError, KeyMissingError } from "../../errors/encryptionErrors.ts";
 import { quoted } from "../../errors/AgentPersistenceError.ts";
-import { randomId } from "../../internal/randomId.ts";
 import type { KeySource } from "../../storage/KeySource.ts";
 import type { KeyLog, StoredKey } from "./KeyLog.ts";
 import { keyBytes, unwrapKey, wrapKey } from "./wrapKey.ts";
@@ -201,7 +200,7 @@ export class DataKeys {
 
   async #create(agentId: string, forkOf?: readonly string[]): Promise<StoredKey> {
     const bytes = globalThis.crypto.getRandomValues(new Uint8Array(keyBytes));
-    return this.#wrapped({ kind: "data_key", agentId, id: randomId(), forkOf }, bytes);
+    return this.#wrapped({ kind: "data_key", agentId, id: crypto.randomUUID(), forkOf }, bytes);
   }
 
   async #wrappedAgain(stored: StoredKey): Promise<StoredKey> {

@@ -1,4 +1,3 @@
-import { randomId } from "../../internal/randomId.ts";
 import type { ProviderGeneration, ProviderPart, ProviderResponse } from "./AiSdkLanguageModel.ts";
 
 /** The type of a placeholder for a call that started but was never made. */
@@ -23,7 +22,7 @@ export class StreamedGeneration {
   #end: Pick<ProviderGeneration, "finishReason" | "usage" | "providerMetadata"> | undefined;
 
   constructor(modelId: string) {
-    this.#response = { id: randomId(), timestamp: new Date(), modelId };
+    this.#response = { id: crypto.randomUUID(), timestamp: new Date(), modelId };
   }
 
   get hasEnded(): boolean {

@@ -38,6 +38,7 @@ import { type Code, codeOf } from "../versions/CodeStructure.ts";
 import { Migrations } from "../versions/Migrations.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { z } from "zod";
+import { deleteOldest } from "../../internal/deleteOldest.ts";
 
 const noStorage =
   "Persistence has no storage and stores nothing. Set `storage` to new " +
@@ -115,7 +116,7 @@ export class PersistenceSetup {
   readonly inverseRetry: InverseRetry;
   /** If `undefined`, only `prune()` prunes. */
   readonly retention: FullRetentionPolicy | undefined;
-  readonly time: CappedClock;
+  readonly cappedNow: () => number;
   readonly clock: Clock;
   readonly agentId: string;
   readonly pipeline: FeaturePipeline;
@@ -159,7 +160,7 @@ export class PersistenceSetup {
     this.retention = caller ? undefined : retentionOf(config, this.log);
     this.askedSchemas = caller?.askedSchemas ?? new RequestSchemas();
     this.clock = given.clock;
-    this.time = new CappedClock(this.clock);
+    this.cappedNow = cappedNow(this.clock);
     this.agentId = this.lastAgentId = pipeline.agentId;
     this.#defaultIdentity = pipeline.hasDefaultId ? pipeline.identity : undefined;
     this.graph = pipeline.graph;
@@ -223,7 +224,7 @@ export class PersistenceSetup {
   /** @param mustExist false if the caller also accepts a new agent. */
   openJournal(agentId: string, custody?: JournalOptions["custody"], mustExist = true): Promise<Journal> {
     const open = () => this.#openJournal(agentId, custody, mustExist);
-    return this.telemetry ? this.telemetry.open(agentId, open) : open();
+    return this.telemetry?.open(agentId, open) ?? open();
   }
 
   async #openJournal(agentId: string, custody: JournalOptions["custody"], mustExist: boolean): Promise<Journal> {
@@ -309,21 +310,10 @@ export function assertPrunable({ capabilities }: RecordLog, operation: string): 
   if (capabilities.keeps === "checkpoints") throw new PruningNotSupportedError(operation);
 }
 
-/** The wall clock, limited by the monotonic clock. Data does not expire early if the wall clock is set forward. */
-class CappedClock {
-  readonly #clock: Clock;
-  readonly #start: { readonly now: number; readonly monotonic: number };
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-    this.#start = { now: clock.now(), monotonic: clock.monotonic() };
-  }
-
-  /** Returns milliseconds since 1970, at most the start time plus the elapsed monotonic time. */
-  now(): number {
-    const passed = this.#clock.monotonic() - this.#start.monotonic;
-    return Math.min(this.#clock.now(), this.#start.now + passed);
-  }
+/** Limits the wall clock by the monotonic clock. Data does not expire early if the wall clock is set forward. */
+function cappedNow(clock: Clock): () => number {
+  const [start, since] = [clock.now(), clock.monotonic()];
+  return () => Math.min(clock.now(), start + (clock.monotonic() - since));
 }
 
 const kept = 1_000;
@@ -336,8 +326,7 @@ class RequestSchemas {
     const key = keyOf(agentId, requestId);
     this.#schemas.delete(key);
     this.#schemas.set(key, schema);
-    const [oldest] = this.#schemas.keys();
-    if (this.#schemas.size > kept && oldest !== undefined) this.#schemas.delete(oldest);
+    deleteOldest(this.#schemas, kept);
   }
 
   of(agentId: string, requestId: string): z.core.$ZodType | undefined {

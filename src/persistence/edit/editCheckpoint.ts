@@ -97,7 +97,7 @@ async function editOf(
   const stored = reader.read(target.record.input);
   const next = await nextOf(own.graph, log, target, { options, stored });
   const messages = messageHistory && checkedMessages(messageHistory(Object.freeze(log.messagesOf(state))));
-  const values = new TypedStorage(new Map([...state.storage].map(([key, slot]) => [key, reader.read(slot)])));
+  const values = new TypedStorage(reader.storage());
   await options.storage?.(values);
   const storage = values.takeChanges();
   for (const [key, change] of storage) encodeValue(change?.value, `storage key ${JSON.stringify(key)}`);
@@ -149,9 +149,7 @@ function changeOf(
   const { journal, log, lane, state } = at;
   const { writer, numbers } = journal;
   const { uploads } = writer;
-  const reader = log.reader(state);
-  const entries = state.history.map(({ number, message }) => ({ number, message: reader.message(message) }));
-  const history = new MessageHistory(entries, numbers);
+  const history = new MessageHistory(log.reader(state).history(), numbers);
   if (messages) history.rewrite(() => messages);
   const numberOf = (message: unknown): number | undefined =>
     history.numberOf(message) ?? history.entries.findLast((entry) => isSameValue(entry.message, message))?.number;

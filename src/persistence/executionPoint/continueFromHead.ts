@@ -17,7 +17,6 @@ import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
 import { quotedList } from "../../errors/AgentPersistenceError.ts";
 import { UnknownNodeError } from "../../errors/strategyErrors.ts";
-import { randomId } from "../../internal/randomId.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
@@ -48,10 +47,7 @@ export async function continueFromHead(
   await giveBackEvents(setup, { log });
   const { run, reopens } = runAt(head, log.index);
   const reader = log.reader(state);
-  const history = new MessageHistory(
-    state.history.map(({ number, message }) => ({ number, message: reader.message(message) })),
-    journal.numbers,
-  );
+  const history = new MessageHistory(reader.history(), journal.numbers);
   const { messageHistory } = point;
   if (messageHistory) history.rewrite(() => messageHistory);
   const lane = journal.nextLane++;
@@ -193,5 +189,5 @@ export function statesOf({
 /** Returns the run that continues from a checkpoint. A branch of a finished run is a new run. */
 export function branchRun({ clock }: Journal, { index }: AgentLog, target: CheckpointPoint) {
   const { run, reopens } = runAt(target, index);
-  return { reopens, run: reopens ? { ...run, run: randomId(), at: clock.now() } : run };
+  return { reopens, run: reopens ? { ...run, run: crypto.randomUUID(), at: clock.now() } : run };
 }

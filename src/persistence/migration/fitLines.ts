@@ -7,7 +7,7 @@ import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { changedStructure } from "../record/strategyRecord.ts";
-import type { StoredState } from "../starting/startRecorder.ts";
+import { storedState, type StoredState } from "../starting/startRecorder.ts";
 import { type FittedLine, lineVerdicts } from "./lineVerdicts.ts";
 import { draftMigration, migrationRecords } from "./migrationRecords.ts";
 import { planMigration } from "./planMigration.ts";
@@ -44,8 +44,7 @@ export async function fitLines({ setup, journal, signal }: Fitting, stored: Stor
   }
   for (const line of lines) tell(line, journal.agentId);
   await journal.readHead();
-  const { head } = journal;
-  return head?.state ? { log: head.log, state: head.state } : stored;
+  return storedState(journal) ?? stored;
 }
 
 /**

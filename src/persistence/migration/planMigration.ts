@@ -143,12 +143,12 @@ async function migratedLine(
 function storedLine({ state, branch }: FittedLine, log: AgentLog) {
   const reader = log.reader(state);
   const { node: nodeId = "start", input = state.run?.input, unresolved, joined } = state.checkpoint?.record ?? {};
-  const history = state.history.map(({ number, message }) => ({ number, message: reader.message(message) }));
+  const history = reader.history();
   const stored: MigratedLine = {
     nodeId,
     lastInput: reader.read(input),
     messageHistory: history.map(({ message }) => message),
-    storage: Object.fromEntries([...state.storage].map(([key, slot]) => [key, reader.read(slot)])),
+    storage: Object.fromEntries(reader.storage()),
     tools: state.settings?.tools ?? [],
     ...(branch !== undefined && { branch }),
   };

@@ -12,9 +12,8 @@ export async function pruneAfterRun(setup: PersistenceSetup, journal: Journal): 
   try {
     const { pruneOwned, pruningOptions } = await import("./pruneStorage.ts");
     const action = () => pruneOwned(setup, journal, pruningOptions(setup));
-    const pruned = await (setup.telemetry
-      ? setup.telemetry.prune(journal.agentId, action, (found) => (found ? [found] : []))
-      : action());
+    const pruned = await (setup.telemetry?.prune(journal.agentId, action, (found) => (found ? [found] : [])) ??
+      action());
     if (pruned?.outstanding !== undefined) tell(pruned.outstanding);
   } catch (error) {
     tell(error);

@@ -57,7 +57,7 @@ export function pruneStorage(setup: PersistenceSetup, options: PruneOptions): Pr
   checkSchema(optionsSchema, options, "options of prune()");
   const action = () => pruneAgents(setup, options);
   const telemetry = options.dryRun ? undefined : setup.telemetry;
-  return telemetry ? telemetry.prune(options.agentId, action, ({ pruned }) => pruned) : action();
+  return telemetry?.prune(options.agentId, action, ({ pruned }) => pruned) ?? action();
 }
 
 async function pruneAgents(setup: PersistenceSetup, options: PruneOptions): Promise<PruneReport> {
@@ -89,7 +89,7 @@ export async function pruneOwned(
 export function pruningOptions(setup: PersistenceSetup, { now, policy }: PruneOptions = {}): PruningOptions {
   return {
     policy: policy ? fullRetention(policy) : (setup.retention ?? fullRetention()),
-    now: now ?? setup.time.now(),
+    now: now ?? setup.cappedNow(),
     hasInverse: (tool) =>
       setup.migrations.toolNames(tool).some((name) => setup.registry.has(name) || setup.participantTools.has(name)),
   };

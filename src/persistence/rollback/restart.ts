@@ -32,7 +32,7 @@ export function restart(
   options: RestartOptions,
 ): Promise<RollbackReport | undefined> {
   const action = () => rollBackToStart(setup, agentId, options);
-  return setup.telemetry ? setup.telemetry.rollback(agentId, action) : action();
+  return setup.telemetry?.rollback(agentId, action) ?? action();
 }
 
 async function rollBackToStart(
@@ -67,7 +67,5 @@ function assertRestartable(taskId: string, { task, current }: StatusState): void
 
 function storageOf(log: AgentLog): TypedStorage {
   const state = log.index.latest && foldTo(log.index, log.index.latest);
-  if (!state) return new TypedStorage();
-  const reader = log.reader(state);
-  return new TypedStorage(new Map([...state.storage].map(([key, slot]) => [key, reader.read(slot)])));
+  return new TypedStorage(state && log.reader(state).storage());
 }

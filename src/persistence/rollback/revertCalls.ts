@@ -42,7 +42,7 @@ export async function revertCalls(
   for (const [at, call] of plan.revert.entries()) {
     const ofCaller = { ...rollback, setup: setup.at(call.agentPath) ?? setup };
     const revert = () => revertCall(call, ofCaller);
-    const end = await (setup.telemetry ? setup.telemetry.inverse(agentId, call, revert) : revert());
+    const end = await (setup.telemetry?.inverse(agentId, call, revert) ?? revert());
     if (end.kind === "reverted" || end.kind === "skipped") {
       (end.kind === "reverted" ? reverted : skipped).push(revertibleCall(end.call));
       continue;

@@ -243,7 +243,7 @@ export async function finishRollback(
   const leaves = isRunning ? undefined : pausedAt(target);
   const rollback = { setup, journal, log, target, base, signal, onFailure, ...(leaves && { leaves }) };
   const finish = async () => (await rollBack(rollback)).report;
-  const { failed: left } = await (setup.telemetry ? setup.telemetry.rollback(journal.agentId, finish) : finish());
+  const { failed: left } = await (setup.telemetry?.rollback(journal.agentId, finish) ?? finish());
   return { log: await journal.readAll(), left };
 }
 
@@ -269,9 +269,8 @@ interface OutsideRollback extends Pick<RollbackOptions, "onFailure"> {
 }
 
 export function rollBackFromOutside(setup: PersistenceSetup, options: OutsideRollback): Promise<RollbackReport> {
-  const { telemetry } = setup;
   const action = () => ownAndRollBack(setup, options);
-  return telemetry ? telemetry.rollback(options.agentId, action) : action();
+  return setup.telemetry?.rollback(options.agentId, action) ?? action();
 }
 
 async function ownAndRollBack(

@@ -3,7 +3,6 @@ import type { RunResult } from "../../agent/feature/RunResult.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { ActiveSpan } from "../../telemetry/AgentTelemetry.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import type { StoredState } from "../starting/startRecorder.ts";
 import type { OwnTurn } from "./joinOrRun.ts";
 import type { RunSettings } from "../../agent/state/RunState.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
@@ -23,10 +22,6 @@ export interface DurableCall {
 export function newSettings(options: RunOptions | ResumeOptions): Partial<RunSettings> | undefined {
   const { llmModel: model, modelParameters: parameters } = options as ResumeOptions;
   return model === undefined && parameters === undefined ? undefined : withoutUndefined({ model, parameters });
-}
-
-export function storedState({ head }: Journal): StoredState | undefined {
-  return head?.state && { log: head.log, state: head.state };
 }
 
 export function signalOf({ journal, request: { options } }: DurableCall): AbortSignal {

@@ -4,8 +4,8 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { endRecords } from "../../journal/runRecords.ts";
-import type { StoredState } from "../starting/startRecorder.ts";
-import { type DurableCall, signalOf, storedState } from "./DurableCall.ts";
+import { storedState, type StoredState } from "../starting/startRecorder.ts";
+import { type DurableCall, signalOf } from "./DurableCall.ts";
 import { giveBackEvents } from "../waiting/journalReceipt.ts";
 import { answerRequests, expireRequests, receiveEvents } from "../waiting/answerRequests.ts";
 
@@ -47,7 +47,7 @@ export async function recordAnswers(
 ): Promise<void> {
   const given = Object.entries(answers).map(([requestId, answer]) => [requestId, { answer }] as const);
   const action = () => answerRequests(setup, journal, storedState(journal), new Map(given));
-  await (setup.telemetry ? setup.telemetry.answer(journal.agentId, Object.keys(answers), action) : action());
+  await (setup.telemetry?.answer(journal.agentId, Object.keys(answers), action) ?? action());
   await journal.readHead();
 }
 

@@ -14,10 +14,10 @@ import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { fitLines, type Fitting, tryLines } from "../migration/fitLines.ts";
 import { restartLine, branchRun, linesBeside, restartLines, statesOf } from "../executionPoint/continueFromHead.ts";
-import { newRun, restoredRun, type StoredState } from "../starting/startRecorder.ts";
+import { newRun, restoredRun, storedState, type StoredState } from "../starting/startRecorder.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { giveBackEvents } from "../waiting/journalReceipt.ts";
-import { type DurableCall, signalOf, storedState } from "./DurableCall.ts";
+import { type DurableCall, signalOf } from "./DurableCall.ts";
 import { type LoggedCall, loggedCalls } from "../../journal/loggedCalls.ts";
 import { planRollback } from "../../journal/planRollback.ts";
 import { revertibleCall } from "../rollback/RollbackReport.ts";
@@ -95,8 +95,7 @@ function shownResume<Recorder extends RunRecorder | undefined>(
   call: DurableCall,
   action: () => Promise<Recorder>,
 ): Promise<Recorder> {
-  const { telemetry } = call.setup;
-  return telemetry ? telemetry.resume(call, action) : action();
+  return call.setup.telemetry?.resume(call, action) ?? action();
 }
 
 /** Restarts all lines that were open at a checkpoint. The branch is durable before any node runs. */

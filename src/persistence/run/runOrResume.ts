@@ -7,19 +7,18 @@ import { statusRecords } from "../../checkpoint/state/StatusState.ts";
 import { valueDigest } from "../../checkpoint/values/isSameValue.ts";
 import { StatusChangedError, UnfinishedRunError } from "../../errors/runErrors.ts";
 import { StrategyChangedError } from "../../errors/strategyErrors.ts";
-import { randomId } from "../../internal/randomId.ts";
 import { describeError } from "../../checkpoint/records/runRecords.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { runRecord } from "../../journal/runRecords.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { failedCallsIn } from "../journaling/journalToolCall.ts";
-import { newRun, type StoredState } from "../starting/startRecorder.ts";
+import { newRun, storedState, type StoredState } from "../starting/startRecorder.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { recorders } from "../record/recorders.ts";
 import { isPruningNext, pruneAfterRun } from "../retention/pruneAfterRun.ts";
 import { LiveRequests } from "../waiting/LiveRequests.ts";
 import { decideResume, decideRun, type RunDecision, type RunFacts, refusedRun } from "./decideRun.ts";
-import { type DurableCall, type NextRun, newSettings, signalOf, storedState } from "./DurableCall.ts";
+import { type DurableCall, type NextRun, newSettings, signalOf } from "./DurableCall.ts";
 import { joinOrRun, type OwnTurn } from "./joinOrRun.ts";
 import { comparedInput, recordedResult, waitingResult } from "./recordedResult.ts";
 import type { OpenedForRun } from "./openWhenBusy.ts";
@@ -53,10 +52,9 @@ async function resuming() {
  */
 export function runOrResume(setup: PersistenceSetup, request: RunRequest, next: NextRun): Promise<RunResult<unknown>> {
   setup.takeId(request.agentId);
-  const { telemetry } = setup;
   return joinOrRun(setup.storageKey, request, (turn) => {
     const call = { setup, request, next, turn };
-    return telemetry ? telemetry.run(setup.pipeline, request, (span) => carryOut({ ...call, span })) : carryOut(call);
+    return setup.telemetry?.run(setup.pipeline, request, (span) => carryOut({ ...call, span })) ?? carryOut(call);
   });
 }
 
@@ -221,7 +219,7 @@ async function begin(
 ): Promise<RunResult<unknown>> {
   const { setup, journal, request, span } = call;
   const { options, input } = request;
-  const { runId = randomId() } = options as RunOptions;
+  const { runId = crypto.randomUUID() } = options as RunOptions;
   const run = runRecord(journal, runId, input, span?.trace);
   // This call has just abandoned the run, so a new run can have the same id.
   journal.runs.delete(run.run);

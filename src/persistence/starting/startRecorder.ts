@@ -33,6 +33,10 @@ export interface StoredState {
   readonly state: AgentState;
 }
 
+export function storedState({ head }: Pick<Journal, "head">): StoredState | undefined {
+  return head?.state && { log: head.log, state: head.state };
+}
+
 export function newRun(
   setup: PersistenceSetup,
   journal: Journal,
@@ -235,7 +239,7 @@ function placeOf({ agentId, generation }: Journal, { run: runId }: RunRecord, la
 
 function keptHistory({ log, state }: StoredState): Pick<RunStateSeed, "messages" | "added"> {
   const reader = log.reader(state);
-  const messages = state.history.map(({ number, message }) => ({ number, message: reader.message(message) }));
+  const messages = reader.history();
   const shown = messages.map(({ message }) => message);
   const closing = missingToolResults(shown, state.calls, reader, reader.read(state.checkpoint?.record.input));
   return { messages, ...(closing && { added: [closing] }) };

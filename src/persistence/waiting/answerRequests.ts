@@ -27,7 +27,7 @@ export async function answerRequests(
   const asked = [...given].map(([requestId, said]) => ({ said, ...openRequest(journal, stored, requestId) }));
   if (!stored || asked.length === 0) return;
   const ends: EncodeReply[] = [];
-  for (const { said, record } of asked) ends.push(await endOf(setup, journal, pendingIn(stored, record), said));
+  for (const { said, record } of asked) ends.push(await endOf(setup, journal, pendingIn(stored.log, record), said));
   await giveBackRejected(setup, journal, asked);
   const { uploads } = journal.writer;
   const replies = asked.map(({ record, lane }, at) => replyRecord(journal, lane, record.request, ends[at]?.() ?? {}));
@@ -124,7 +124,7 @@ function statusIfDue(journal: Journal, stored: StoredState, replies: readonly Re
   // A line whose requests are all answered continues without the other lines.
   const isWaiting = status === "waiting" && replies.every(({ lane }) => asking.has(lane));
   if (isListed && isWaiting && record?.answered) return [];
-  const pending = left.map((open) => pendingIn(stored, open.record));
+  const pending = left.map((open) => pendingIn(stored.log, open.record));
   const next = isWaiting
     ? { ...waitingStatus(pending, journal.clock.now()), answered: true as const }
     : runningStatus(journal, pending, true);

@@ -46,7 +46,7 @@ export async function* listRequests(
 async function requestsOf(log: RecordLog, agentId: string): Promise<readonly PendingRequest[]> {
   try {
     using head = await readHead(log, agentId);
-    return head.state ? pendingRequests({ log: head.log, state: head.state }) : [];
+    return pendingRequests(head);
   } catch (error) {
     if (!isAboutOneAgent(error)) throw error;
     return [];

@@ -4,16 +4,16 @@ import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
 import type { StatusRecord } from "../../checkpoint/records/runRecords.ts";
 import { openRequests } from "../../checkpoint/state/openRequests.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import type { StoredState } from "../starting/startRecorder.ts";
+import type { AgentLog } from "../../storage/AgentLog.ts";
+import type { AgentHead } from "../../storage/readHead.ts";
 
-export function pendingRequests(stored: StoredState): readonly PendingRequest[] {
-  return openRequests(stored.log.index, stored.state).map(({ record }) => pendingIn(stored, record));
+export function pendingRequests({ log, state }: Pick<AgentHead, "log" | "state">): readonly PendingRequest[] {
+  return state ? openRequests(log.index, state).map(({ record }) => pendingIn(log, record)) : [];
 }
 
-export function pendingIn(stored: StoredState, record: RequestRecord): PendingRequest {
-  const { log } = stored;
+export function pendingIn(log: AgentLog, record: RequestRecord): PendingRequest {
   const { expiresAt, approval, event } = record;
-  const facts = factsOf(stored, record);
+  const facts = factsOf(log, record);
   const end = expiresAt === undefined ? undefined : new Date(expiresAt).toISOString();
   if (record.waitingFor === "timer")
     return { kind: "timer", ...facts, waitingFor: "timer", dueAt: end ?? facts.askedAt };
@@ -25,7 +25,7 @@ export function pendingIn(stored: StoredState, record: RequestRecord): PendingRe
   return { kind: "approval", ...facts, ...expiry, toolCallId, toolName, input: log.readValue(input), digest };
 }
 
-function factsOf({ log }: StoredState, record: RequestRecord) {
+function factsOf(log: AgentLog, record: RequestRecord) {
   const waitsSince = log.index.statusState.current?.at ?? 0;
   const { request, node, prompt, schema, waitingFor, problems, at = waitsSince } = record;
   const { branch, agentPath } = linePath(log.index, record.lane);

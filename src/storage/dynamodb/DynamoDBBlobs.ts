@@ -1,4 +1,3 @@
-import { randomId } from "../../internal/randomId.ts";
 import { parseBlobReference } from "../blobs.ts";
 import type { TableBlobs } from "../table/LogTable.ts";
 import {
@@ -28,7 +27,7 @@ export class DynamoDBBlobs implements TableBlobs {
     const generation = this.#generationOf(agentId) || (parseBlobReference(reference)?.generation ?? 0);
     const key = blobKey(agentId, reference);
     const before = await this.#connection.get(key);
-    const owner = { agentId, generation, id: `blob ${randomId()}` };
+    const owner = { agentId, generation, id: `blob ${crypto.randomUUID()}` };
     const content = await putParts(this.#connection, owner, bytes);
     await this.#connection.put(key, { gen: generation, id: owner.id, ...content });
     if (before) await this.#connection.deleteAll(partKeys(partsOf(agentId, before), before));

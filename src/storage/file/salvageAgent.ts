@@ -7,7 +7,6 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { InvalidInputError, type InputProblem } from "../../errors/agentErrors.ts";
 import { AlreadyExistsError } from "../../errors/storageErrors.ts";
 import { CorruptBlobError, CorruptLogError } from "../../errors/storedDataErrors.ts";
-import { randomId } from "../../internal/randomId.ts";
 import type { BlobStore } from "../BlobStore.ts";
 import type { AgentSummary } from "../RecordLog.ts";
 import { parseBlobReference } from "../blobs.ts";
@@ -165,7 +164,7 @@ async function writeSegment(
   appends: readonly FoundLine[],
   from: number,
 ): Promise<void> {
-  const claim = newClaim(backend, folder.agentId, generation, randomId());
+  const claim = newClaim(backend, folder.agentId, generation, crypto.randomUUID());
   const lines = appends.flatMap(({ bytes, start, end }) => [bytes.subarray(start, end), Buffer.from("\n")]);
   const { position, checksum } = appends.at(-1)?.entry ?? {};
   const end = withoutUndefined({ position, checksum });

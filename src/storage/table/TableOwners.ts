@@ -1,6 +1,5 @@
 import { z } from "zod";
 import type { Clock } from "../../internal/Clock.ts";
-import { randomId } from "../../internal/randomId.ts";
 import { hasEnded, incarnationOf, isSamePlace, type ProcessIdentity } from "../../nodejs/ProcessIdentity.ts";
 import type { LogOwner, OwnerState } from "../RecordLog.ts";
 import type { TableClaim, TableHead, TableSighting } from "./LogTable.ts";
@@ -60,7 +59,7 @@ export class TableOwners {
   /** Returns the data of a new owner. An owner in this process may omit its process identity. */
   claim(given: LogOwner): TableClaim & { readonly session: string } {
     const { identity, leaseMs } = this.#surroundings;
-    const session = randomId();
+    const session = crypto.randomUUID();
     const own = identity?.processId === given.processId ? identity : undefined;
     const { host, processId, nonce, incarnation } = {
       ...given,

@@ -5,7 +5,6 @@ import { systemClock } from "../../internal/Clock.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { Pace } from "../../internal/nextTurn.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
-import { randomId } from "../../internal/randomId.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { Disk } from "../../nodejs/Disk.ts";
 import { nodeFileSystem } from "../../nodejs/nodeFileSystem.ts";
@@ -54,7 +53,7 @@ export class FileStreamStore implements StreamStore {
 
   async append(streamId: string, entry: StreamEntry): Promise<void> {
     const folder = this.#folderOf(streamId);
-    const temporary = join(folder, `${entry.writer}-${randomId()}.tmp`);
+    const temporary = join(folder, `${entry.writer}-${crypto.randomUUID()}.tmp`);
     const file =
       (await this.#disk.create(temporary).catch(() => undefined)) ?? (await this.#createIn(folder, temporary));
     try {

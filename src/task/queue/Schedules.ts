@@ -2,7 +2,6 @@ import { AgentBusyError, OwnershipLostError, AlreadyExistsError, StorageError } 
 import { ScheduleNotFoundError } from "../../errors/taskErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
-import { randomId } from "../../internal/randomId.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { listShape, readShape } from "../../journal/shape/readShape.ts";
 import { ShapedLog } from "../../journal/shape/ShapedLog.ts";
@@ -118,7 +117,7 @@ export class Schedules {
     const { current } = view.state;
     if (!current) throw new ScheduleNotFoundError(scheduleId);
     const [inputRequest] = await view.read([current.input]);
-    return this.#tasks.create({ ...current.task, inputRequest, taskId: `${scheduleId}@now-${randomId()}` });
+    return this.#tasks.create({ ...current.task, inputRequest, taskId: `${scheduleId}@now-${crypto.randomUUID()}` });
   }
 
   /** Deletes a schedule. Its tasks stay. @throws ScheduleNotFoundError */

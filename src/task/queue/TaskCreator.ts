@@ -9,7 +9,6 @@ import type { Clock } from "../../internal/Clock.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import { assertNewAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { randomId } from "../../internal/randomId.ts";
 import { forEachAtOnce } from "../../internal/together.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { type TaskLogs, firstAppend } from "./TaskLogs.ts";
@@ -53,7 +52,7 @@ export class TaskCreator {
   /** @throws InvalidInputError, NotSerializableError, CheckpointTooLargeError */
   check(task: NewTask, subject = "new task"): CheckedTask {
     const given = checkSchema(newTaskSchema, task, subject) as NewTask;
-    const { taskId = randomId(), deduplicationId } = given;
+    const { taskId = crypto.randomUUID(), deduplicationId } = given;
     assertNewAgentId(taskId);
     this.#assertInputFits(deduplicationId ?? taskId, given.inputRequest);
     return { ...given, taskId };
@@ -124,7 +123,7 @@ export class TaskCreator {
 
   #traced(taskId: string, store: (trace: string | undefined) => Promise<Task>): Promise<Task> {
     const { telemetry } = this.#logs;
-    return telemetry ? telemetry.enqueue(taskId, ({ trace }) => store(trace)) : store(undefined);
+    return telemetry?.enqueue(taskId, ({ trace }) => store(trace)) ?? store(undefined);
   }
 
   async #store(taskId: string, task: NewTask, trace: string | undefined): Promise<TaskWithStatus<"queued">> {
@@ -182,7 +181,7 @@ function assertUnused(taskId: string, { run, task }: StatusState): void {
 }
 
 function newTaskRecords(source: RecordSource, task: NewTask, trace: string | undefined): readonly AgentRecord[] {
-  const run = runRecord(source, randomId(), task.inputRequest, trace);
+  const run = runRecord(source, crypto.randomUUID(), task.inputRequest, trace);
   const queued: StatusRecord = { kind: "status", run: run.run, status: "queued", at: run.at };
   return [taskRecord(task, run.at), run, queued];
 }

@@ -54,7 +54,7 @@ export class TaskLogs {
   /** Takes ownership of a task. @throws AgentBusyError while another process owns it. */
   openJournal(taskId: string): Promise<Journal> {
     const open = () => this.#openJournal(taskId);
-    return this.telemetry ? this.telemetry.open(taskId, open) : open();
+    return this.telemetry?.open(taskId, open) ?? open();
   }
 
   /** Emits the events of a new agent. */

@@ -4,7 +4,6 @@ import type { AssistantMessage, ContentPart, Message } from "../../checkpoint/me
 import { ScriptEndedError } from "../../errors/testingErrors.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
-import { randomId } from "../../internal/randomId.ts";
 
 /** One response of a scripted model. */
 export type ScriptedTurn =
@@ -64,7 +63,7 @@ export function scriptedModel(
       const at = messages.filter(({ role }) => role === "assistant").length;
       const turn = turns[at];
       if (turn === undefined) throw new ScriptEndedError(turns.length, at);
-      const prefix = options.toolCallIds === "unique" ? `call_${randomId()}_` : "call_";
+      const prefix = options.toolCallIds === "unique" ? `call_${crypto.randomUUID()}_` : "call_";
       if (typeof turn !== "function") return { message: messageOf(turn, prefix) };
       const made = turn(messages);
       checkTurn(made, at);

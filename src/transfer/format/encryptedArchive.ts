@@ -1,7 +1,6 @@
 import { encryptWith, importKey, decryptWith } from "../../encryption/keys/aesGcm.ts";
 import { keyBytes, wrapKey, unwrapKey } from "../../encryption/keys/wrapKey.ts";
 import { utf8 } from "../../internal/bytes.ts";
-import { randomId } from "../../internal/randomId.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { type KeySource, keySourceSchema } from "../../storage/KeySource.ts";
 import { z } from "zod";
@@ -70,7 +69,7 @@ export async function* encryptedArchive(
   keys: KeySource,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const dataKey = globalThis.crypto.getRandomValues(new Uint8Array(keyBytes));
-  const id = randomId();
+  const id = crypto.randomUUID();
   const facts = withoutUndefined({ agentId, position, generation, checksum, shape });
   const wrapped = await wrapKey(keys, dataKey, { agentId, context: keyContextOf({ agentId, id }) });
   const header: EncryptedHeader = { encrypted: 1, library: "agent-persistence", ...facts, id, ...wrapped };

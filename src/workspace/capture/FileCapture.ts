@@ -2,7 +2,6 @@ import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { runOf } from "../../agent/feature/ContextBinding.ts";
 import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
-import { randomId } from "../../internal/randomId.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import { GitViews } from "./GitView.ts";
 import type { FileNote } from "../files/FileNote.ts";
@@ -65,7 +64,7 @@ export class FileCapture {
     const contents = new NotedContents(context);
     const before = await this.#scan(this.#last.get(run), contents.add);
     contents.note();
-    const capture = randomId();
+    const capture = crypto.randomUUID();
     const stored = this.#stored.get(run) ?? new StoredScan();
     const parts = new Map<string, Uint8Array>();
     const began: FileNote = {

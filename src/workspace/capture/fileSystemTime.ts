@@ -1,7 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, statSync, unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { randomId } from "../../internal/randomId.ts";
 
 /** `O_TMPFILE` of Linux: an invisible file without a name that disappears when it is closed. */
 const unnamed = process.platform === "linux" ? 0o20200000 | constants.O_RDWR : undefined;
@@ -37,7 +36,7 @@ function timeOfUnnamed(folder: string): number | undefined {
 function timeOfTemporary(folder: string): number {
   const directory = tmpdir();
   if (statSync(folder).dev !== statSync(directory).dev) return 0;
-  const path = join(directory, `.agent-time-${randomId()}`);
+  const path = join(directory, `.agent-time-${crypto.randomUUID()}`);
   const descriptor = openSync(path, "wx");
   try {
     return fstatSync(descriptor).mtimeMs;

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { StorageError } from "../../errors/storageErrors.ts";
-import { randomId } from "../../internal/randomId.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import type { Disk, DiskFile } from "../../nodejs/Disk.ts";
 import type { ProcessFacts } from "../../nodejs/ProcessIdentity.ts";
@@ -52,7 +51,7 @@ export class LockFolder {
    */
   async write({ number }: Generation, next: LockState): Promise<void> {
     const name = this.#file(next.path, number + 1);
-    const temporary = `${name}.${randomId()}.tmp`;
+    const temporary = `${name}.${crypto.randomUUID()}.tmp`;
     const file = await this.#create(next.path, temporary);
     try {
       // The name need not be durable, because reservations do not outlive a reboot. The content must be durable before

@@ -9,7 +9,6 @@ import {
   numberFrom,
   objectWithMethods,
 } from "../../internal/options/optionSchemas.ts";
-import { randomId } from "../../internal/randomId.ts";
 import { canonicalPath } from "../../nodejs/canonicalPath.ts";
 import { Disk } from "../../nodejs/Disk.ts";
 import type { ProcessIdentity } from "../../nodejs/ProcessIdentity.ts";
@@ -115,7 +114,7 @@ export class Reservations {
     // Lock files only contain values that can be read back.
     checkSchema(requestSchema, { files, options }, "reservation");
     const { owner, ttlMs = 300_000, timeoutMs = 0, keepAlive = false, signal } = options;
-    const id = randomId();
+    const id = crypto.randomUUID();
     const lock = new PathLock(this.#folder, this.#expiry, { id, owner, ttlMs });
     const held = new HeldFiles(lock, keepAlive);
     const giveUpAt = this.#expiry.clock.monotonic() + timeoutMs;

@@ -1,6 +1,5 @@
 import type { ContentPart } from "../../../checkpoint/messages/Message.ts";
 import { parsedJson } from "../../../internal/parsedJson.ts";
-import { randomId } from "../../../internal/randomId.ts";
 import type { HostedResponse } from "../../hosted/HostedLoop.ts";
 import { usageOf } from "../../ai-sdk/aiSdkResponse.ts";
 import type { ProviderGeneration, ProviderPart, ProviderMessage } from "../../ai-sdk/AiSdkLanguageModel.ts";
@@ -28,7 +27,7 @@ interface Opaque {
 
 /** Fills in the id, time and model, because otherwise the AI SDK would generate new values in each replay. */
 export function identified(generation: ProviderGeneration, modelId: string): ProviderGeneration {
-  const { id = randomId(), timestamp = new Date(), ...response } = generation.response ?? {};
+  const { id = crypto.randomUUID(), timestamp = new Date(), ...response } = generation.response ?? {};
   return { ...generation, response: { ...response, id, timestamp, modelId: response.modelId ?? modelId } };
 }
 

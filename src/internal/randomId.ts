@@ -1,3 +1,0 @@
-export function randomId(): string {
-  return globalThis.crypto.randomUUID();
-}
