@@ -27,7 +27,7 @@ import type { PromptExecutor } from "./model/PromptExecutor.ts";
 import { executeRun } from "./run/executeRun.ts";
 import { isStrategy } from "./strategy/GraphPlan.ts";
 import type { Strategy } from "./strategy/Strategy.ts";
-import { defaultStrategy } from "./defaultStrategy.ts";
+import { defaultStrategy } from "./model/nodes.ts";
 import { StrategyGraph } from "./strategy/StrategyGraph.ts";
 import { type AnyTool, tool, type Tool, toolSchema } from "./tool/Tool.ts";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-import { defaultStrategyName } from "../agent/defaultStrategy.ts";
+import { defaultStrategyName } from "../agent/model/nodes.ts";
 import type { AgentRun } from "../agent/feature/AgentRun.ts";
 import { runOf } from "../agent/feature/ContextBinding.ts";
 import type { FeaturePipeline } from "../agent/feature/FeaturePipeline.ts";

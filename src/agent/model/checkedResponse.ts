@@ -84,6 +84,8 @@ const messageSchema = z.lazy(() => {
   ]);
 });
 
+const textRoles: ReadonlySet<unknown> = new Set(["system", "user", "assistant"]);
+
 /** Checks a message, because models return untyped data. @param role Defaults to any role. @throws InvalidInputError */
 export function assertMessage(message: Message, subject: string, role?: Message["role"]): void {
   const given: { readonly role?: unknown; readonly content?: unknown } = Object(message) as object;
@@ -92,15 +94,11 @@ export function assertMessage(message: Message, subject: string, role?: Message[
     throw new InvalidInputError(subject, [{ path: "role", expected }]);
   }
   // Text messages skip the schema, because parsing costs more than saving them.
-  if (typeof given.content === "string" && given.role !== "tool" && isRole(given.role)) return;
+  if (typeof given.content === "string" && textRoles.has(given.role)) return;
   const checked = messageSchema.safeParse(message);
   if (checked.success) return;
   const problems = checked.error.issues.map(({ path, message: expected }) => ({ path: path.join("."), expected }));
   throw new InvalidInputError(subject, problems);
-}
-
-function isRole(role: unknown): boolean {
-  return role === "system" || role === "user" || role === "assistant";
 }
 
 /** Checks a response of an adapter against a schema. @throws UnusableModelAnswerError */

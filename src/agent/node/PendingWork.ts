@@ -173,8 +173,12 @@ export class PendingWork {
   async atRest(blocked: () => number = () => 0): Promise<void> {
     for (let started = -1; started !== this.#started || this.#active > blocked(); await nextTurn()) {
       started = this.#started;
-      while (this.#active > blocked()) await this.#nextChange();
+      await this.#settledBut(blocked);
     }
+  }
+
+  async #settledBut(blocked: () => number): Promise<void> {
+    while (this.#active > blocked()) await this.#nextChange();
   }
 
   recheck(): void {

@@ -28,9 +28,9 @@ export interface LinesAt {
 export function linesAt(index: LogProjection, target?: CheckpointPoint): LinesAt {
   const goesBack = target ?? index.checkpoints.get(index.rollback?.target ?? -1);
   const lanes = new Map(goesBack ? lanesAround(index, goesBack.record.lane) : []);
-  const way = new LineWalk(index, lanes, goesBack, target?.order ?? Infinity);
+  const way = { lanes, target: goesBack, upTo: target?.order ?? Infinity };
   const main = target ? (lanes.get(undefined) ?? 0) : index.lines.mainLane;
-  const lines = main === 0 ? [] : [...way.from(main)];
+  const lines = main === 0 ? [] : [...linesFrom(index, main, way)];
   const own = lines.find(({ point }) => point !== undefined && point === target);
   return { lines, own: own ?? lines[0] };
 }
@@ -41,44 +41,23 @@ function lanesAround({ lines }: LogProjection, lane: number): [line: NestedLine 
   return lanes.map((each, at) => [around[at], each]);
 }
 
-class LineWalk {
-  readonly #index: LogProjection;
-  readonly #lanes: ReadonlyMap<NestedLine | undefined, number>;
-  readonly #target: CheckpointPoint | undefined;
-  readonly #upTo: number;
+interface Way {
+  readonly lanes: ReadonlyMap<NestedLine | undefined, number>;
+  readonly target: CheckpointPoint | undefined;
+  readonly upTo: number;
+}
 
-  constructor(
-    index: LogProjection,
-    lanes: ReadonlyMap<NestedLine | undefined, number>,
-    target: CheckpointPoint | undefined,
-    upTo: number,
-  ) {
-    this.#index = index;
-    this.#lanes = lanes;
-    this.#target = target;
-    this.#upTo = upTo;
-  }
-
-  *from(lane: number): Generator<LineAt> {
-    const target = this.#target;
-    if (target && this.#isTargets(lane)) {
-      yield { lane: target.record.lane, point: target, upTo: target.order };
-      // The target of an open rollback has no nested lines.
-      if (this.#upTo === Infinity) return;
-    } else yield { lane, point: latestAt(this.#index, lane, this.#upTo), upTo: this.#upTo };
-    for (const line of this.#index.lines.childrenOf(lane)) {
-      const within = isOpenAt(line, this.#upTo) ? this.#laneOf(line) : undefined;
-      if (within !== undefined && within > lane) yield* this.from(within);
-    }
-  }
-
-  #isTargets(lane: number): boolean {
-    const { lines } = this.#index;
-    return this.#target !== undefined && lines.nestedLine(lane) === lines.nestedLine(this.#target.record.lane);
-  }
-
-  #laneOf(line: NestedLine): number | undefined {
-    return this.#lanes.get(line) ?? laneAt(line, this.#upTo);
+function* linesFrom(index: LogProjection, lane: number, way: Way): Generator<LineAt> {
+  const { lanes, target, upTo } = way;
+  const { lines } = index;
+  if (target && lines.nestedLine(lane) === lines.nestedLine(target.record.lane)) {
+    yield { lane: target.record.lane, point: target, upTo: target.order };
+    // The target of an open rollback has no nested lines.
+    if (upTo === Infinity) return;
+  } else yield { lane, point: latestAt(index, lane, upTo), upTo };
+  for (const line of lines.childrenOf(lane)) {
+    const within = isOpenAt(line, upTo) ? (lanes.get(line) ?? laneAt(line, upTo)) : undefined;
+    if (within !== undefined && within > lane) yield* linesFrom(index, within, way);
   }
 }
 

@@ -44,15 +44,6 @@ interface NewLine {
   readonly state: AgentState;
 }
 
-export interface NewLines {
-  /** Append all records together. */
-  readonly records: readonly AgentRecord[];
-  readonly lines: ReadonlyMap<number, NewLine>;
-  readonly requests: ReadonlyMap<string, string>;
-  readonly nextLane: number;
-  readonly nextVersion: number;
-}
-
 /**
  * Restarts the lines that `linesAt` returned, each on a new lane. The lane starts at the line's checkpoint and contains
  * a new checkpoint and the later records of its node. A line without a checkpoint restarts on a lane that equals its
@@ -63,9 +54,9 @@ export interface NewLines {
  * @throws UnreadableValueError if the index does not contain all lanes of a line. Read the log from its start.
  */
 export function newLines(index: LogProjection, { lines }: LinesAt, options: NewLinesOptions): NewLines {
-  const beginning = new Beginning(index, options);
-  for (const line of lines) beginning.add(line);
-  return beginning;
+  const begun = new NewLines(index, options);
+  for (const line of lines) begun.add(line);
+  return begun;
 }
 
 interface Begun extends NewLine {
@@ -74,7 +65,8 @@ interface Begun extends NewLine {
   readonly isChanged: boolean;
 }
 
-class Beginning implements NewLines {
+export class NewLines {
+  /** Append all records together. */
   readonly records: AgentRecord[] = [];
   readonly lines = new Map<number, Begun>();
   readonly requests = new Map<string, string>();

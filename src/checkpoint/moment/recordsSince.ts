@@ -28,17 +28,12 @@ interface NewLane {
   readonly isTriedAgain: (call: string) => boolean;
 }
 
-interface Since {
-  readonly records: readonly AgentRecord[];
-  readonly requests: ReadonlyMap<string, string>;
-}
-
 /** Returns the later records of a line for a new lane. If ids change, with earlier records of the visit. */
-export function recordsSince(index: LogProjection, line: LineAt, to: NewLane): Since {
+export function recordsSince(index: LogProjection, line: LineAt, to: NewLane): Restating {
   return new Restating(index, line, to);
 }
 
-class Restating implements Since {
+class Restating {
   readonly #ordered: { readonly order: number; readonly record: AgentRecord }[] = [];
   readonly requests = new Map<string, string>();
   readonly #line: LineAt;

@@ -7,17 +7,9 @@ import type { LogProjection, OrderedRecord } from "../state/LogProjection.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import { StateSpan } from "./StateSpan.ts";
 
-export interface KeptStates {
-  /** The records from the previous kept checkpoint to each kept checkpoint, inclusive, by version. */
-  readonly deltas: ReadonlyMap<number, readonly AgentRecord[]>;
-  /** The state that a lane inherits for its first kept checkpoint, by lane. */
-  readonly keeps: ReadonlyMap<number, LaneRecord["keep"]>;
-  readonly outputs: ReadonlyMap<number, StoredValue>;
-}
-
 /** Follows every lane once from its start. @throws UnreadableValueError if lanes start from each other in a cycle. */
 export async function keptStates(index: LogProjection, kept: ReadonlySet<number>, pace: Pace): Promise<KeptStates> {
-  const walk = new LaneWalk(index, kept);
+  const walk = new KeptStates(index, kept);
   for (const passed of walk.steps()) await pace.after(passed);
   const lost = [...kept].find((version) => index.checkpoints.has(version) && !walk.deltas.has(version));
   if (lost !== undefined) throw new UnreadableValueError(`the lane of checkpoint version ${lost} is missing`);
@@ -33,8 +25,10 @@ interface Frame {
   at: number;
 }
 
-class LaneWalk implements KeptStates {
+export class KeptStates {
+  /** The records from the previous kept checkpoint to each kept checkpoint, inclusive, by version. */
   readonly deltas = new Map<number, readonly AgentRecord[]>();
+  /** The state that a lane inherits for its first kept checkpoint, by lane. */
   readonly keeps = new Map<number, LaneRecord["keep"]>();
   readonly outputs = new Map<number, StoredValue>();
   readonly #index: LogProjection;

@@ -113,7 +113,7 @@ export class Inbox {
    */
   async take(agentId: string, asked: EventRequest, signal?: AbortSignal): Promise<ReceivedEvent | undefined> {
     const { request, event: name } = asked;
-    const receipts = this.#receiptsBefore(agentId, asked);
+    const receipts = this.#unreceived.get(JSON.stringify([agentId, request])) ?? asked.receipts;
     const knows = (state: InboxState) => state.knows(request, receipts);
     const state = await this.#look(agentId, knows);
     if (state.eventFor(request, name) === undefined) {
@@ -248,10 +248,6 @@ export class Inbox {
   async #look(agentId: string, isEnough: (part: InboxState) => boolean): Promise<InboxState> {
     const { state } = await this.#views.read(agentId);
     return isEnough(state) ? state : (await this.#views.read(agentId, true)).state;
-  }
-
-  #receiptsBefore(agentId: string, { request, receipts }: EventRequest): number | undefined {
-    return this.#unreceived.get(JSON.stringify([agentId, request])) ?? receipts;
   }
 
   /** Remembers that a request has received no event yet. */

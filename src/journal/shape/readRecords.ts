@@ -155,14 +155,10 @@ export class ShapeValues {
   /** Returns the frozen values, the same for equal stored objects. @throws UnreadableValueError, StorageError */
   async read(values: readonly StoredValue[]): Promise<unknown[]> {
     const references = new Map<string, BlobCell>();
-    for (const value of values) if (!this.#isDecoded(value)) addBlobReference(value, references);
+    for (const value of values) if (!this.#decoded.has(value as object)) addBlobReference(value, references);
     const texts = await fetchBlobs(this.#log, this.#logId, references);
     const reader = new ValueReader(emptyState, texts, this.#decoded);
     return values.map((value) => reader.read(value));
-  }
-
-  #isDecoded(value: StoredValue): boolean {
-    return typeof value === "object" && value !== null && this.#decoded.has(value);
   }
 }
 

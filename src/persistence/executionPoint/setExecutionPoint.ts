@@ -1,10 +1,10 @@
+import type { StoredMessage } from "../../checkpoint/messages/LinkedHistory.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
-import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import { type AgentRecord, isOfState } from "../../checkpoint/records/AgentRecord.ts";
 import { checkpointAt } from "../../checkpoint/moment/beginLine.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
-import { envelopeKeyOf, type StoredValue } from "../../checkpoint/values/valueCodec.ts";
+import { envelopeKeyOf } from "../../checkpoint/values/valueCodec.ts";
 import { placesBelow } from "../../checkpoint/lines/lineage.ts";
 import { loggedCalls } from "../../journal/loggedCalls.ts";
 import { leavesEffect } from "../../journal/planRollback.ts";
@@ -98,19 +98,14 @@ function recordsForLane(
   writer: ValueWriter,
 ): AgentRecord[] {
   const messages = new Map(history.entries.map(({ number, message }) => [number, message]));
-  const byValue = <Entry extends { readonly number: number; readonly message: StoredValue }>(entry: Entry): Entry =>
-    refers(entry.message) ? { ...entry, message: valueOf(messages.get(entry.number), writer) } : entry;
+  const byValue = <Entry extends StoredMessage>(entry: Entry): Entry => {
+    if (!["$answer", "$outcomes"].includes(envelopeKeyOf(entry.message) ?? "")) return entry;
+    const message = messages.get(entry.number);
+    return { ...entry, message: message ? writer.byValue(message, "a message") : null };
+  };
   return records.map((record): AgentRecord => {
     if (record.kind === "message") return { ...byValue(record), lane };
     if (record.kind === "edit") return { ...record, insert: record.insert.map(byValue), lane };
     return "lane" in record && record.kind !== "lane" ? { ...record, lane } : record;
   });
-}
-
-function refers(slot: StoredValue): boolean {
-  return ["$answer", "$outcomes"].includes(envelopeKeyOf(slot) ?? "");
-}
-
-function valueOf(message: Message | undefined, writer: ValueWriter): StoredValue {
-  return message ? writer.byValue(message, "a message") : null;
 }

@@ -127,7 +127,10 @@ async function runRecorded(recorder: RunRecorder, performance: Performance): Pro
     const output = recorder.setup.redact?.output(event.tool.name, made) ?? made;
     const parts = partsIn(output);
     const isLarge = parts > partsAtOnce && parts <= maximumParts;
-    return recordOutcome(recorder, facts, event, { output: isLarge ? await copiedInTurns(output) : output, parts });
+    return recordOutcome(recorder, facts, event, {
+      output: isLarge ? await frozenCopyInTurns(output).catch(() => output) : output,
+      parts,
+    });
   } catch (error) {
     recordError(recorder, performance, error);
     throw error;
@@ -169,14 +172,6 @@ function partsIn(output: unknown): number {
     return countParts(output, maximumParts);
   } catch {
     return 0;
-  }
-}
-
-async function copiedInTurns(output: unknown): Promise<unknown> {
-  try {
-    return await frozenCopyInTurns(output);
-  } catch {
-    return output;
   }
 }
 

@@ -68,7 +68,8 @@ async function check(setup: PersistenceSetup, agentId: string, signal: AbortSign
     return await tried(async () => {
       draftMigration(await planMigration(lines, log, signal), setup, { log, sha256 });
     }, signal);
-  return { verdict, differences: lines.flatMap((line) => differencesOf(line, verdict)) };
+  const found = lines.map((line) => line.verdict).filter(({ kind }) => kind === verdict);
+  return { verdict, differences: found.flatMap((one) => ("differences" in one ? one.differences : [])) };
 }
 
 async function tried(migrate: () => Promise<void>, signal: AbortSignal): Promise<Check> {
@@ -84,8 +85,4 @@ async function tried(migrate: () => Promise<void>, signal: AbortSignal): Promise
 function worst(lines: readonly FittedLine[]): FittedLine["verdict"]["kind"] {
   const kinds = new Set(lines.map(({ verdict }) => verdict.kind));
   return (["incompatible", "migrates", "compatible"] as const).find((kind) => kinds.has(kind)) ?? "same";
-}
-
-function differencesOf({ verdict }: FittedLine, kind: string): readonly string[] {
-  return "differences" in verdict && verdict.kind === kind ? verdict.differences : [];
 }

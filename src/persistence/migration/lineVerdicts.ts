@@ -9,7 +9,7 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { StoredState } from "../starting/startRecorder.ts";
 import { type CodeVerdict, isSameCode, judgeCode, type StoredStructure } from "../versions/judgeCode.ts";
 import type { Code } from "../versions/CodeStructure.ts";
-import type { LinePoint } from "../versions/reachedFrom.ts";
+import type { LinePoint } from "../versions/Reached.ts";
 
 export interface FittedLine extends LinePath {
   readonly state: AgentState;

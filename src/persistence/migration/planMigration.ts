@@ -1,7 +1,6 @@
 import { BranchesChangedError } from "../../errors/runErrors.ts";
 import { ToolCallInDoubtError } from "../../errors/toolCallErrors.ts";
 import { nextVisitOf } from "../../checkpoint/state/AgentState.ts";
-import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { type LoggedCall, loggedCalls } from "../../journal/loggedCalls.ts";
 import { leavesEffect } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
@@ -81,15 +80,13 @@ function rootOf(
 function leftCalls({ state }: FittedLine, { index, blobs, agentId }: AgentLog): readonly string[] {
   const [base] = nextVisitOf(state);
   const isLeft = ({ lane, visit }: LoggedCall) =>
-    lane === state.lane ? visit[0] === base : isNestedIn(index, lane, state.lane);
+    lane === state.lane
+      ? visit[0] === base
+      : index.lines.isOpen(lane) && [...index.lines.around(lane)].some(({ place }) => place.parent === state.lane);
   const left = loggedCalls(index, blobs).filter((call) => isLeft(call) && index.counts(call));
   const inDoubt = left.find(({ effect, outcome }) => effect !== "none" && (!outcome || outcome.retry));
   if (inDoubt) throw new ToolCallInDoubtError(toolCallInDoubt(agentId, inDoubt));
   return left.filter(leavesEffect).map(({ call }) => call);
-}
-
-function isNestedIn(index: LogProjection, lane: number, around: number): boolean {
-  return index.lines.isOpen(lane) && [...index.lines.around(lane)].some(({ place }) => place.parent === around);
 }
 
 interface LinePlan {

@@ -153,11 +153,9 @@ function shownIn({ prompt, expiresAt }: RequestRecord, reader: ValueReader): Exc
 function questionAsked({ record, renamed }: RecordedRequest, reader: ValueReader, sha256: Sha256): string {
   const { approval, question } = record;
   if (renamed && approval) return approvalDigest(approval.tool, reader.read(approval.input), sha256);
-  return question ?? questionOf(record, reader, sha256);
-}
-
-/** Computes the question of a record from an earlier version. */
-function questionOf({ prompt, schema, waitingFor }: RequestRecord, reader: ValueReader, sha256: Sha256): string {
+  if (question !== undefined) return question;
+  // Earlier versions omit the question.
+  const { prompt, schema, waitingFor } = record;
   return questionDigest({ prompt: String(reader.read(prompt)), schema: reader.read(schema), waitingFor }, sha256);
 }
 

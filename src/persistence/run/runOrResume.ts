@@ -118,7 +118,8 @@ async function settledDecision(call: DurableCall): Promise<SettledDecision> {
   if ("answers" in options && options.answers) await (await settling()).recordAnswers(call, options.answers);
   const stored = storedState(call.journal);
   const decision = decide(call, stored);
-  if (!hasOpenRequests(stored) || !continuesRun(decision, options)) return { decision };
+  const asks = stored !== undefined && openRequests(stored.log.index, stored.state).length > 0;
+  if (!asks || !continuesRun(decision, options)) return { decision };
   const received = await (await settling()).endRequests(call);
   return { decision: decide(call, storedState(call.journal)), received };
 }
@@ -150,10 +151,6 @@ function assertStatus({ request: { options, agentId }, journal }: DurableCall): 
   const ifStatus = "ifStatus" in options ? options.ifStatus : undefined;
   const status = journal.statusState.current?.status;
   if (ifStatus && !(status && ifStatus.includes(status))) throw new StatusChangedError(agentId, status, ifStatus);
-}
-
-function hasOpenRequests(stored: StoredState | undefined): boolean {
-  return stored !== undefined && openRequests(stored.log.index, stored.state).length > 0;
 }
 
 function decide({ request, journal, replaces }: DurableCall, stored: StoredState | undefined): RunDecision {

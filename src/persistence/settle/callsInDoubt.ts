@@ -16,8 +16,10 @@ function ownCalls({ index, blobs }: AgentLog): readonly LoggedCall[] {
 }
 
 export function callsInDoubt(log: AgentLog): readonly LoggedCall[] {
-  const { index } = log;
-  return ownCalls(log).filter((call) => isInDoubt(call) && !index.reverted.has(call.call));
+  const { reverted } = log.index;
+  return ownCalls(log).filter(
+    ({ call, effect, outcome }) => effect !== "none" && isUnsettled(outcome) && !reverted.has(call),
+  );
 }
 
 export function inversesInDoubt(log: AgentLog): readonly LoggedCall[] {
@@ -32,10 +34,6 @@ function inversesToSettle(log: AgentLog): readonly LoggedCall[] {
   const { index } = log;
   const open = new Set([...(index.rollback?.calls ?? []), ...index.inverting, ...index.left.keys()]);
   return ownCalls(log).filter(({ call }) => open.has(call) && !index.reverted.has(call));
-}
-
-function isInDoubt({ effect, outcome }: LoggedCall): boolean {
-  return effect !== "none" && isUnsettled(outcome);
 }
 
 export function toolCallInDoubt(agentId: string, call: LoggedCall): ToolCallInDoubt {

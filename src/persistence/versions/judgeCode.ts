@@ -1,7 +1,7 @@
 import { type StructureRecord, structureKey } from "../../checkpoint/records/lineRecords.ts";
 import type { Code, AgentStructure, CodeStructure } from "./CodeStructure.ts";
 import type { Migration, Migrations } from "./Migrations.ts";
-import { type LinePoint, type Reached, reachedFrom } from "./reachedFrom.ts";
+import { type LinePoint, Reached } from "./Reached.ts";
 import type { EdgeStructure, GraphStructure, NodeStructure } from "../../agent/strategy/GraphStructure.ts";
 
 export type CodeVerdict =
@@ -77,7 +77,7 @@ function isOfOther(fact: string): boolean {
 /** Returns whether all stored parts that a line can still run are unchanged. Added parts do not matter. */
 function keepsReached(stored: StoredStructure, current: StoredStructure, point: LinePoint): boolean {
   const now = factsOf(current, stored);
-  return [...factsOf(stored, stored, reachedFrom(stored, point))].every(([fact, value]) => now.get(fact) === value);
+  return [...factsOf(stored, stored, new Reached(stored, point))].every(([fact, value]) => now.get(fact) === value);
 }
 
 /**

@@ -6,22 +6,13 @@ export interface LinePoint {
   readonly begun?: ReadonlySet<string> | "all" | undefined;
 }
 
-export interface Reached {
+/** The parts of a strategy that a line can still run. */
+export class Reached {
   /** The paths of the nodes and subgraphs that may start. */
-  readonly nodes: ReadonlySet<string>;
-  /** The paths of the subgraphs that may finish or contain reachable nodes. */
-  readonly around: ReadonlySet<string>;
-  /** The paths whose edges may be followed, with "start" for the start of a graph. */
-  readonly sources: ReadonlySet<string>;
-}
-
-export function reachedFrom(root: GraphStructure, point: LinePoint): Reached {
-  return new Walk(root, point);
-}
-
-class Walk implements Reached {
   readonly nodes = new Set<string>();
+  /** The paths of the subgraphs that may finish or contain reachable nodes. */
   readonly around = new Set<string>();
+  /** The paths whose edges may be followed, with "start" for the start of a graph. */
   readonly sources = new Set<string>();
   readonly #root: GraphStructure;
   readonly #point: LinePoint;
