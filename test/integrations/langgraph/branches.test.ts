@@ -1,4 +1,5 @@
-import { DeltaSnapshot, uuid6 } from "@langchain/langgraph-checkpoint";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { DeltaSnapshot, MemorySaver, uuid6 } from "@langchain/langgraph-checkpoint";
 import { expect, test, vi } from "vitest";
 import { PersistenceSaver } from "../../../src/integrations/langgraph/PersistenceSaver.ts";
 import type { ItemsRecord } from "../../../src/integrations/langgraph/thread/GraphRecord.ts";
@@ -56,6 +57,26 @@ test("writes of an ancestor apply to a child if they were made after the previou
   };
   expect(await read(elder)).toEqual([["one"]]);
   expect(await read(younger)).toEqual([["two"]]);
+});
+
+test("each branch of an imported thread has the delta channel writes of its parent", async () => {
+  const theirs = new MemorySaver();
+  const put = async (parent: string | undefined, id: string, log?: unknown): Promise<RunnableConfig> => {
+    const config = { configurable: { thread_id: "t", checkpoint_ns: "", checkpoint_id: parent } };
+    const channel_values = log === undefined ? {} : { log };
+    const checkpoint = { v: 4, id, ts: "", channel_values, channel_versions: { log: 1 }, versions_seen: {} };
+    return theirs.put(config, checkpoint, { source: "loop", step: 1, parents: {} });
+  };
+  await theirs.putWrites(await put(undefined, "a", new DeltaSnapshot(["seed"])), [["log", ["more"]]], "task");
+  const children = [await put("a", "b"), await put("a", "c")];
+  const own = await put("a", "d", new DeltaSnapshot(["own"]));
+  const { saver } = new SavedThread();
+  await saver.importThread(theirs, "t");
+  for (const config of children) {
+    const wanted = { config, channels: ["log"] };
+    expect(await saver.getDeltaChannelHistory(wanted)).toEqual(await theirs.getDeltaChannelHistory(wanted));
+  }
+  expect((await saver.getTuple(own))?.checkpoint.channel_values).toEqual({ log: new DeltaSnapshot(["own"]) });
 });
 
 test("a copy of the parent of its checkpoint takes no writes", async () => {

@@ -7,12 +7,19 @@ import {
   type ValueCapture,
 } from "../write/captureCheckpoint.ts";
 import { type CheckpointPlace, checkpointRecords, writeRecords, type StoreValue } from "../write/checkpointRecords.ts";
+import type { CheckpointEntry } from "../thread/Checkpoints.ts";
 import type { OwnedThread } from "./StoredThreads.ts";
+
+type ImportedTasks = readonly {
+  readonly id: string;
+  readonly path: string;
+  readonly writes: readonly CapturedWrite[];
+}[];
 
 interface ImportedTuple {
   readonly place: CheckpointPlace;
   readonly checkpoint: CapturedCheckpoint;
-  readonly tasks: readonly { readonly id: string; readonly path: string; readonly writes: readonly CapturedWrite[] }[];
+  readonly tasks: ImportedTasks;
 }
 
 /** Returns all checkpoints of a thread from another saver, parents before children. */
@@ -27,12 +34,29 @@ export async function importedTuples(
 }
 
 export function appendImported(thread: OwnedThread, tuples: readonly ImportedTuple[]): void {
+  const store: StoreValue = (json) => thread.value(json, "a value of a graph");
+  const appendTasks = (place: CheckpointPlace, tasks: ImportedTasks): void => {
+    for (const task of tasks.filter(({ writes }) => writes.length > 0))
+      thread.append(writeRecords(thread.state, store, place, task, task.writes).records);
+  };
+  const imported = new Map<CheckpointEntry | undefined, ImportedTasks>();
   for (const { place, checkpoint, tasks } of tuples) {
-    const store: StoreValue = (json) => thread.value(json, "a value of a graph");
+    const parent = place.id === undefined ? undefined : thread.state.entry(place.namespace, place.id);
+    if (parent?.children.length) appendTasks(place, replayedBy(checkpoint, imported.get(parent) ?? []));
     thread.append(checkpointRecords(thread.state, store, place, checkpoint).records);
     const written = { namespace: place.namespace, id: checkpoint.id };
-    for (const task of tasks) thread.append(writeRecords(thread.state, store, written, task, task.writes).records);
+    appendTasks(written, tasks);
+    imported.set(thread.state.entry(written.namespace, written.id), tasks);
   }
+}
+
+/**
+ * Returns the writes of delta channels that a further child needs again. In a thread of this library, a child has only
+ * the writes since the previous child.
+ */
+function replayedBy({ changed, versions }: CapturedCheckpoint, tasks: ImportedTasks): ImportedTasks {
+  const isReplayed = ({ channel }: CapturedWrite): boolean => versions.has(channel) && !changed.has(channel);
+  return tasks.map((task) => ({ ...task, writes: task.writes.filter(isReplayed) }));
 }
 
 function captured(capture: ValueCapture, tuple: CheckpointTuple): ImportedTuple {
@@ -48,7 +72,7 @@ function captured(capture: ValueCapture, tuple: CheckpointTuple): ImportedTuple 
 /**
  * Groups the writes by task. A tuple does not contain the paths of tasks, but the writes are in the order of the tasks.
  */
-function tasksOf(capture: ValueCapture, { pendingWrites = [] }: CheckpointTuple): ImportedTuple["tasks"] {
+function tasksOf(capture: ValueCapture, { pendingWrites = [] }: CheckpointTuple): ImportedTasks {
   const ids = [...new Set(pendingWrites.map(([id]) => id))];
   return ids.map((id, at) => {
     const writes = pendingWrites.flatMap(([task, channel, value]) =>
