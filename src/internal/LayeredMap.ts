@@ -1,6 +1,4 @@
-/**
- * The maximum number of layers. If there are more, they are copied into one, because each lookup searches all layers.
- */
+/** The maximum number of layers, because each lookup searches all layers. */
 const mostLayers = 8;
 
 const deleted = Symbol("deleted");

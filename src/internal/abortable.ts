@@ -15,10 +15,7 @@ export async function abortable<Result>(signal: AbortSignal, work: () => Promise
   }
 }
 
-/**
- * Runs work. If the signal aborts, the work gets a grace period to end. After this period, rejects with the reason of
- * the signal without waiting for the work.
- */
+/** Runs work. After an abort and a grace period, rejects with the reason without waiting for the work. */
 export async function withGrace<Result>(
   signal: AbortSignal,
   { ms, clock }: { readonly ms: number; readonly clock: Clock },
@@ -47,10 +44,7 @@ interface Relay {
 
 const relays = new WeakMap<AbortSignal, Relay>();
 
-/**
- * Calls back when the signal aborts. Returns a function that removes the callback. All callbacks share one listener,
- * because platforms warn about a leak at eleven listeners.
- */
+/** Calls back on abort, and returns a function that removes the callback. One listener avoids leak warnings. */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   const relay = relays.get(signal) ?? relayOf(signal);
   relay.callbacks.add(callback);

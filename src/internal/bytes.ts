@@ -52,10 +52,7 @@ export const includesText: (bytes: Uint8Array, text: Uint8Array) => boolean = no
   ? (bytes, text) => nodeBuffer.prototype.indexOf.call(bytes, text) >= 0
   : includesTextAnywhere;
 
-/**
- * Finds each position of the text's first character, and compares the text there. Fast only if this character is rare
- * in `bytes`.
- */
+/** Compares the text at each position of its first character. Fast only if this character is rare in `bytes`. */
 function includesTextAnywhere(bytes: Uint8Array, text: Uint8Array): boolean {
   const rare = text[0] ?? 0;
   for (let start = bytes.indexOf(rare); start >= 0; start = bytes.indexOf(rare, start + 1)) {

@@ -11,10 +11,9 @@ const itemsAPart = 20;
 const isolated = new WeakSet<object>();
 
 /**
- * Returns a deep copy that the owner of the original cannot change. Plain objects and arrays are copied and frozen.
- * Dates, maps, sets and bytes are copied. Other values, such as class instances and arrays with extra keys, are
- * returned unchanged, because the codec decides whether they can be stored. If you pass a copy that this function
- * returned, you get the same copy, so identical references mean equal values.
+ * Returns a deep copy that the owner of the original cannot change: plain objects and arrays are frozen, dates, maps,
+ * sets and bytes copied. Other values are shared, because the codec decides about them. A copy by this function is
+ * returned as it is, so identical references mean equal values.
  */
 export function frozenCopy<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || isolated.has(value)) return value;
@@ -24,8 +23,7 @@ export function frozenCopy<Value>(value: Value): Value {
 }
 
 /**
- * Freezes a value to which there are no other references, such as a decoded value. {@link frozenCopy} returns it
- * unchanged.
+ * Freezes a value without other references, such as a decoded value, so that {@link frozenCopy} returns it unchanged.
  */
 export function freezeInPlace<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || isolated.has(value)) return value;
@@ -91,10 +89,7 @@ function define(target: object, key: string, value: unknown): void {
   else Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
-/**
- * Returns a value whose mutable parts are copies, so callers cannot change the frozen original. Dates, maps, sets and
- * bytes are copied. Frozen objects and class instances are shared.
- */
+/** Returns a value with copies of its dates, maps, sets and bytes, so that callers cannot change the original. */
 export function copyMutableParts<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || frozen.has(value)) return value;
   const lent = copyChangeable(value);
@@ -118,10 +113,7 @@ function copyChangeable(value: object): object {
   return Object.freeze(copy);
 }
 
-/**
- * Counts the fields, entries and nested values up to `limit`. Returns `limit + 1` if there are more, or if there is a
- * cycle.
- */
+/** Counts the fields, entries and nested values. Returns `limit + 1` if there are more, or if there is a cycle. */
 export function countParts(value: unknown, limit: number): number {
   let parts = 0;
   const waiting: unknown[] = [value];

@@ -18,10 +18,7 @@ export function nextTurn(): Promise<void> {
 export class Pace {
   #left = piece;
 
-  /**
-   * Call this after each part of the work, with the size of the part, and await the result. Waits for the next turn
-   * after each piece.
-   */
+  /** Call this after each part of the work, and await the result. Waits for the next turn after each piece. */
   after(bytes: number): Promise<void> | undefined {
     this.#left -= bytes;
     if (this.#left > 0) return undefined;

@@ -1,8 +1,6 @@
 /**
- * Waits until all promises have settled, so that failed work does not leave other work running unobserved.
- *
- * @returns The results in order.
- * @throws The first failure in this order.
+ * Waits until all promises have settled, so that a failure leaves no other work unobserved. @throws the first failure
+ * in order
  */
 export async function together<const Work extends readonly unknown[]>(
   ...work: Work

@@ -10,9 +10,7 @@ export function warn(code: string, message: string): void {
 
 const given = new Set<string>();
 
-/**
- * Like {@link warn}, but only once per message in this process. Use this only for a small number of different messages.
- */
+/** Like {@link warn}, but only once per message in this process. Only for a small number of messages. */
 export function warnOnce(code: string, message: string): void {
   if (given.has(message)) return;
   given.add(message);

@@ -21,9 +21,7 @@ interface SnapshotJournal {
   append(records: readonly AgentRecord[]): void;
 }
 
-/**
- * Makes snapshots of the head with all its open lines. They are built from the log in the background, one at a time.
- */
+/** Makes snapshots of the head with all its open lines in the background, one at a time. */
 export class HeadSnapshots {
   readonly #journal: SnapshotJournal;
   readonly #log: RecordLog;

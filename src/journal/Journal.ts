@@ -49,18 +49,12 @@ export interface JournalOptions {
   readonly mustExist?: boolean | undefined;
 }
 
-/**
- * The log of one owned agent, with all its data. The log is read once when it is opened. After that, it is only
- * written.
- */
+/** The log of one owned agent with all its data. It is read once on opening, then only written. */
 export class Journal implements AsyncDisposable {
   readonly agentId: string;
   readonly clock: Clock;
   readonly writer: ValueWriter;
-  /**
-   * The head that was read when the log was opened. Set until {@link forgetHead}. Its state is `undefined` for a new
-   * agent.
-   */
+  /** The head at the opening, until {@link forgetHead}. Its state is `undefined` for a new agent. */
   head: AgentHead | undefined;
   /** Finished runs. Includes runs that finish while this journal is open. */
   readonly runs: CheckpointPositions;
@@ -73,10 +67,7 @@ export class Journal implements AsyncDisposable {
   nextLane: number;
   readonly numbers: MessageNumbers;
   readonly maxCheckpointBytes: number;
-  /**
-   * The estimated size in bytes of the data to read when the log is opened next: the newest snapshot and all later
-   * appends.
-   */
+  /** The estimated bytes that the next opening reads: the newest snapshot and all later appends. */
   unreadBytes: number;
   /** The estimated size in bytes of the data that was read when the log was opened, and of all later appends. */
   storedBytes: number;
@@ -140,11 +131,8 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Takes ownership and then reads the log, so that it sees all records of earlier owners.
-   *
-   * @throws AgentBusyError while another owner is alive.
-   * @throws CorruptLogError if the log is damaged.
-   * @throws AgentMovedError, AgentCopiedError if the agent may not run here.
+   * Takes ownership and then reads the log, so that it sees all records of earlier owners. @throws AgentBusyError,
+   * CorruptLogError, AgentMovedError, AgentCopiedError
    */
   static async open(options: JournalOptions): Promise<Journal> {
     const { agentId, storage } = options;
@@ -214,12 +202,9 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Queues records. {@link durable} resolves when they are stored. The values in the records must come from {@link
-   * writer}. If the records change the agent's status, the append includes its summary.
-   *
-   * @param options.last true if no more records are queued in this turn of the event loop. The append then starts
-   * immediately.
-   * @param options.releases true if the caller disposes this journal next.
+   * Queues records with values from {@link writer}, and with the summary if the status changes. {@link durable}
+   * resolves when they are stored. With `last`, the append starts at once. With `releases`, the caller disposes this
+   * journal next.
    */
   append(records: readonly AgentRecord[], { last, releases }: Pick<AppendOptions, "last" | "releases"> = {}): void {
     assertReadable(records);
@@ -286,9 +271,8 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Prunes the log. Readers then skip the entries that the record replaces. Call {@link removePruned} next. This method
-   * also appends a summary, because the append with the old summary can be removed. The new summary has no number of
-   * checkpoints until the removal is complete, so that lists show an unfinished pruning.
+   * Prunes the log, so that readers skip the replaced entries. Call {@link removePruned} next. Appends a summary,
+   * because the old one can be removed, without a number of checkpoints, so that lists show an unfinished pruning.
    */
   async prune(record: PrunedRecord): Promise<void> {
     await this.#headSnapshots.close();

@@ -16,9 +16,8 @@ interface CountedCheckpoints {
 }
 
 /**
- * Returns the summary of an agent for lists and other tools, or `undefined` before its first run.
- *
- * @param checkpoints The upper limit for the number of checkpoints. `undefined` if unknown.
+ * Returns the summary of an agent, or `undefined` before its first run. `checkpoints` is the upper limit of their
+ * number.
  */
 export function agentSummary(agentId: string, state: StatusState, checkpoints?: number): AgentSummary | undefined {
   const { task, attempts, run, current, createdAt, custody } = state;
@@ -79,10 +78,7 @@ export function priorityOrder(priority: number): string {
     : `~${String(-priority).padStart(digits, "0")} `;
 }
 
-/**
- * The prefix of the sort keys of agents without a task. They sort after the tasks without a queue and before the tasks
- * with a queue, so lists of tasks can skip them. The keys of earlier versions had no prefix.
- */
+/** Sort-key prefix of agents without a task, between tasks without a queue and tasks with a queue. */
 export const orderBehindTasks = "~p";
 
 const orderFormat = /^(?:[!~]\d{16} |~p|~q\S+ \d{17} \S* )?((?:\d{4}|[+-]\d{6})-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) ./s;

@@ -18,12 +18,8 @@ export function findCheckpoint({ agentId, index }: IndexedLog, checkpointId: str
 }
 
 /**
- * Returns a checkpoint to which a line can roll back: an ancestor of its head. During an open rollback, the target of
- * that rollback counts as the head, because reverted calls stay reverted.
- *
- * @param checkpointId Defaults to the head.
- * @param lane The lane of the line that rolls back. Defaults to any open line, with the main line first.
- * @throws NotAnAncestorError, CheckpointNotFoundError
+ * Returns the ancestor to which a line can roll back, by default the head. During a rollback, its target counts as the
+ * head. `lane` selects the line, by default any open line. @throws NotAnAncestorError, CheckpointNotFoundError
  */
 export function findRollbackTarget(log: IndexedLog, checkpointId: string | undefined, lane?: number): CheckpointPoint {
   const { target, isAncestor } = findTarget(log, checkpointId, lane);
@@ -32,10 +28,8 @@ export function findRollbackTarget(log: IndexedLog, checkpointId: string | undef
 }
 
 /**
- * Returns the goal of a rollback from outside a run. The goal can be an ancestor of the head, as in {@link
- * findRollbackTarget}. It can also be a checkpoint of the main line on an abandoned branch. That case is a redo.
- *
- * @throws NotAnAncestorError, CheckpointNotFoundError
+ * Returns the goal of a rollback from outside a run: an ancestor as in {@link findRollbackTarget}, or a checkpoint of
+ * the main line on an abandoned branch (a redo). @throws NotAnAncestorError, CheckpointNotFoundError
  */
 export function findRollbackGoal(log: IndexedLog, checkpointId: string | undefined): RollbackGoal {
   const { index } = log;
@@ -50,10 +44,7 @@ export function findRollbackGoal(log: IndexedLog, checkpointId: string | undefin
   return { target, base };
 }
 
-/**
- * Returns the common ancestor of an open redo. Without an open redo, returns that of the last redo, which can be
- * repeated.
- */
+/** Returns the common ancestor of the open or the last redo, which can be repeated. */
 function baseOfRedo(index: LogProjection, { version }: CheckpointPoint): CheckpointPoint | undefined {
   const { target, base } = index.rollback ?? index.lastRollback ?? {};
   return target === version && base !== undefined ? index.checkpoints.get(base) : undefined;

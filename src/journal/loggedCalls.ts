@@ -20,10 +20,7 @@ export interface LoggedCall extends RecordedCall, ReturnType<typeof callFacts> {
   readonly output: () => unknown;
 }
 
-/**
- * Returns every tool call of a log, sorted by the time of the outcome. A call without an outcome is sorted by the time
- * of its start.
- */
+/** Returns every tool call of a log, sorted by the time of the outcome or, without an outcome, of the start. */
 export function loggedCalls(index: LogProjection, blobs: BlobTexts): readonly LoggedCall[] {
   // Values of calls and responses refer only to blobs, so they can be read without the state of their lane.
   const reader = new ValueReader(emptyState, blobs);

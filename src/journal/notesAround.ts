@@ -50,9 +50,8 @@ function notesWhere(
 }
 
 /**
- * Returns the paths of files that a run changed and that were not reverted, each once, sorted.
- *
- * @param after The position after which the log contains only this run. Earlier entries are not read.
+ * Returns the paths of files that a run changed and that were not reverted, sorted. After position `after`, the log
+ * contains only this run.
  */
 export async function changedFiles(
   log: RecordLog,
@@ -80,10 +79,7 @@ export async function notedValues(log: RecordLog, agentId: string, key: string):
   return notes.filter((note) => note.key === key).map(({ value }) => stored.readValue(value));
 }
 
-/**
- * Reads the last run with its notes of a key, or with all notes. Starts at the newest snapshot if the run started after
- * this snapshot.
- */
+/** Reads the last run with its notes of a key, from the newest snapshot if the run started after it. */
 export function readLastRun(log: RecordLog, agentId: string, key?: string): Promise<AgentLog> {
   return AgentLog.readRecent(log, agentId, reachesRun, isNote(key));
 }

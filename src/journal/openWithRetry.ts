@@ -19,10 +19,8 @@ export async function openWithRetry(
 }
 
 /**
- * Opens an agent as {@link openWithRetry} does, unless `isDone` ends the wait.
- *
- * @param isDone Called while the agent is busy. True ends the wait.
- * @returns `undefined` if `isDone` ended the wait.
+ * Opens an agent as {@link openWithRetry} does. Returns `undefined` if `isDone`, called while the agent is busy, ends
+ * the wait.
  */
 export function openUnless(
   opener: Opener,

@@ -14,20 +14,14 @@ export interface RollbackGoal {
   readonly base?: CheckpointPoint | undefined;
 }
 
-/**
- * The decisions of a rollback about the calls after its target. In each list, the call with the newest outcome comes
- * first.
- */
+/** The decisions of a rollback about the calls after its target. Each list starts with the newest outcome. */
 export interface RollbackPlan {
   /** The calls to revert, which have or had an inverse. A call without an outcome is repeated first. */
   readonly revert: readonly LoggedCall[];
   readonly reverted: readonly LoggedCall[];
   /** Calls that succeeded and cannot be reverted. */
   readonly irreversible: readonly LoggedCall[];
-  /**
-   * Calls with an unknown outcome, and calls without a recorded outcome and without an inverse. These calls could have
-   * taken effect. A call that failed at its time limit counts as a call without an outcome.
-   */
+  /** Calls with an unknown outcome, and calls without an inverse and without an outcome within the time limit. */
   readonly inDoubt: readonly LoggedCall[];
   /** Calls that moved the run, that wait for an answer, or that belong to the original of this fork. */
   readonly skipped: readonly LoggedCall[];
@@ -38,12 +32,9 @@ export interface RollbackPlan {
 }
 
 /**
- * Plans a rollback. Decides about every call after the target that is not reverted, including calls on abandoned lanes.
- * A redo decides about calls after the common ancestor that are not in the history of the target.
- *
- * @param hasInverse Whether the tool of a call has an inverse. Such calls are reverted, whatever effect the tool
- * declares.
- * @param isReverted Whether a participant reverts the calls of a tool. Defaults to false for every tool.
+ * Plans a rollback: decides about every unreverted call after the target, including abandoned lanes, or in a redo about
+ * those after the common ancestor outside of the history of the target. Calls with an inverse are reverted, whatever
+ * effect the tool declares. @param isReverted Whether a participant reverts the calls of a tool.
  */
 export function planRollback(
   index: LogProjection,
@@ -79,9 +70,8 @@ function revertedBetween(
 }
 
 /**
- * Returns the calls that a rollback abandons, including the calls of sub-agents that restart at the target. A sub-agent
- * restarts if, at the target checkpoint, its call had not ended, or had failed in the node visit that is repeated. If
- * that failure later ended the run, the call is retried on another lane.
+ * Returns the abandoned calls, including those of sub-agents that restart at the target, because their call had not
+ * ended there or had failed in the visit that is repeated.
  */
 function callsLeft(
   index: LogProjection,

@@ -20,9 +20,7 @@ import type {
   PersistenceListener,
 } from "./PersistenceEvent.ts";
 
-/**
- * Passes an event with the current time to the listener. Does not wait for the listener and does not throw its errors.
- */
+/** Passes an event with the current time to the listener, without waiting for it or throwing its errors. */
 export type EmitEvent = (event: EventBody) => void;
 
 export function eventEmitter(

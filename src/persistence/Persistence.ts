@@ -169,10 +169,7 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup): void 
 }
 
 /**
- * Rejects a parallel node that has lost a branch since it started. If the branch was only renamed, the renamed branch
- * would repeat the work of the lost branch.
- *
- * @param keys The current branches of the node.
+ * Rejects a parallel node that has lost a branch since it started, because a renamed branch would repeat its work.
  * @throws BranchesChangedError
  */
 function assertBranchesKept({ stored, forks, journal }: RunRecorder, nodeId: string, keys: readonly string[]) {

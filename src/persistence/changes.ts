@@ -1,7 +1,4 @@
-/**
- * The code that reads, checks and changes the past of an agent. It is loaded on first use, before an agent is opened or
- * a run is interrupted. It is one module, so that bundlers put it into one file.
- */
+/** The code that reads, checks and changes the past of an agent, in one module that is loaded on first use. */
 export { checkpointTree } from "../checkpoint/data/checkpointTree.ts";
 export { findCheckpoint, findRollbackTarget } from "../journal/findCheckpoint.ts";
 export { editCheckpoint, editSchema } from "./edit/editCheckpoint.ts";

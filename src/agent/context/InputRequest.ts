@@ -69,9 +69,7 @@ export function eventRequest(name: string, dueAt: number): TimerRequest {
   return { prompt: `Waits for event ${JSON.stringify(name)}.`, schema: z.never(), waitingFor: "event", ...expiry };
 }
 
-/**
- * Returns the digest that all timers share. Timers differ only by number, because a repeated node can pass other times.
- */
+/** Returns the digest that all timers share. Timers differ by number, because a repeated node can pass other times. */
 export function timerQuestion(sha256: Sha256): string {
   return questionDigest({ ...askedQuestion(timerRequest(0)), prompt: "" }, sha256);
 }
@@ -91,10 +89,7 @@ export function askedQuestion({
   return { prompt, schema: toJSONSchema(schema, { unrepresentable: "any", io: "input" }), waitingFor };
 }
 
-/**
- * Returns the digest of a tool call, with the input as the model or the code wrote it. An approval is valid only for
- * this digest.
- */
+/** Returns the digest of a tool call, with its input as written. An approval is valid only for this digest. */
 export function approvalDigest(toolName: string, input: unknown, sha256: Sha256): string {
   return sha256.base64url(canonicalText([toolName, input]) ?? "");
 }

@@ -85,9 +85,7 @@ export class Pipeline {
     return this.#claimed.has(option);
   }
 
-  /**
-   * Calls `innermost` inside the interceptors of this name. The interceptor that was installed first is the outermost.
-   */
+  /** Calls `innermost` inside the interceptors of this name. The first installed interceptor is the outermost. */
   around<Name extends keyof PipelineInterceptors>(
     name: Name,
     event: EventOf<Name>,

@@ -23,10 +23,7 @@ export interface ScopeCall {
   readonly signal: AbortSignal;
 }
 
-/**
- * The requests and calls that one context starts, in a visit or in a tool call within the visit. They are numbered in
- * the order of their start, so that repeated code gets the same ids even if calls overlap.
- */
+/** The requests and calls of one context, numbered in start order, so that repeated code gets the same ids. */
 export class CallScope {
   readonly #ordinals = { model: 0, call: 0, execute: 0 };
   readonly #questions = new Map<string, number>();
@@ -93,10 +90,7 @@ export class CallScope {
     return this.#earlierIds.get(toolCallId) ?? [];
   }
 
-  /**
-   * Returns the id of a request. It is derived from the question and from the given id, or from the number of the
-   * request.
-   */
+  /** Returns the id of a request, derived from the question and from the given id or the number of the request. */
   requestIdAt(place: { readonly question: string } & ({ readonly id: string } | { readonly ordinal: number })): string {
     const { at, line, run } = this.visit;
     const within = "id" in place ? [] : [this.call?.toolCallId ?? ""];
@@ -122,11 +116,8 @@ export class CallScope {
 }
 
 /**
- * Returns a frozen copy of a message with the library's tool-call ids. A replaced id becomes the `providerToolCallId`.
- *
- * @param idAt Returns the new id of the call at an index of the content.
- * @param keeps Returns whether an id already belongs to the library. Such an id stays. If two calls have the same id,
- * only the first one keeps it.
+ * Returns a frozen copy of a message. A replaced tool-call id becomes the `providerToolCallId`. Of two equal ids that
+ * `keeps` accepts, only the first stays.
  */
 function withToolCallIds(
   message: AssistantMessage,

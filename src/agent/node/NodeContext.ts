@@ -25,10 +25,7 @@ import type { NodeExecution } from "./NodeExecution.ts";
 import { NodeLlm } from "./NodeLlm.ts";
 import { NodeTools } from "./NodeTools.ts";
 
-/**
- * The context of a node, or of a tool call within a node. A move closes the context and all objects that the context
- * returned.
- */
+/** The context of a node, or of a tool call within a node. A move closes the context and all objects it returned. */
 export class NodeContext implements AgentContext {
   readonly #visit: NodeExecution;
   readonly scope: CallScope;

@@ -91,10 +91,7 @@ export class NodeExecution {
     if (this.#closed) throw this.#closed();
   }
 
-  /**
-   * Starts work with {@link PendingWork.start}. The visit must be open. A move or an abort of the run interrupts the
-   * work.
-   */
+  /** Starts work with {@link PendingWork.start}. A move or an abort of the run interrupts the work. */
   async start<Result>(
     id: string | undefined,
     within: string | undefined,
@@ -116,10 +113,7 @@ export class NodeExecution {
     this.#mayLeaveUnanswered = true;
   }
 
-  /**
-   * Keeps an unanswered request pending. The returned promise never resolves. It rejects if the run moves or is
-   * aborted.
-   */
+  /** Keeps an unanswered request pending. The promise never resolves. It rejects if the run moves or is aborted. */
   hold(request: InputRequestEvent, signal: AbortSignal): Promise<never> {
     signal.throwIfAborted();
     this.pending.hold(request);
@@ -130,8 +124,7 @@ export class NodeExecution {
   }
 
   /**
-   * Resolves when a timer is due. The run can end as `waiting` before that. Rejects like {@link hold}. Never settles if
-   * the request is dropped.
+   * Resolves when a timer is due. Rejects like {@link hold}. Never settles if the run waits or the request is dropped.
    */
   sleep(request: InputRequestEvent, signal: AbortSignal): Promise<void> {
     const { requestId, timer: { leftMs, mayWait, event } = { leftMs: 0, mayWait: false } } = request;
@@ -170,10 +163,7 @@ export class NodeExecution {
     });
   }
 
-  /**
-   * Registers the cancellation of a time limit, for when the visit is left. Returns a function that removes the
-   * registration.
-   */
+  /** Registers the cancellation of a time limit for when the visit is left. Returns a function that removes it. */
   addLimit(toolCallId: string, cancel: () => void): () => void {
     this.#sleeps.set(toolCallId, cancel);
     return () => void this.#sleeps.delete(toolCallId);
@@ -213,8 +203,7 @@ export class NodeExecution {
   }
 
   /**
-   * Resolves with the result of the work, or with the open requests if only these are pending. `undefined` after an
-   * abort.
+   * Resolves with the result of the work, or with the open requests if only these are left. `undefined` after an abort.
    */
   async untilLeft<Result>(work: Promise<Result>): Promise<Result | Wait | undefined> {
     try {
@@ -240,10 +229,7 @@ export class NodeExecution {
     this.pending.detach(reason);
   }
 
-  /**
-   * Call this when the visit has ended. Its contexts then throw. The error is created on first use, because that is
-   * slow.
-   */
+  /** Makes the contexts of the ended visit throw. The error is created on first use, because that is slow. */
   end(): void {
     this.#closed ??= () => new ExecutionMovedError(this.nodeId);
   }
@@ -254,10 +240,7 @@ export class NodeExecution {
     return this.pending.unendedAfter(this.run.abortGrace, except);
   }
 
-  /**
-   * Waits until all work has settled and only open requests are pending. Then closes the visit. The promises of the
-   * open requests never settle, because the node runs again after the answers.
-   */
+  /** Closes the visit when only open requests are pending. Their promises never settle, because the node runs again. */
   async #watch(): Promise<void> {
     if (this.#isWatching) return;
     this.#isWatching = true;

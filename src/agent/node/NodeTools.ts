@@ -239,10 +239,8 @@ interface LimitedCall {
 }
 
 /**
- * Runs a tool with a time limit. An output that arrives within the grace period still counts.
- *
- * @throws ToolFailedError after the time limit if the call is safe to repeat.
- * @throws ToolOutcomeUnknownError after the time limit if the call could have taken effect.
+ * Runs a tool with a time limit. An output within the grace period counts. @throws ToolFailedError,
+ * ToolOutcomeUnknownError
  */
 async function executeInTime(call: LimitedCall, execute: (signal: AbortSignal) => unknown): Promise<unknown> {
   const { tool, toolCallId, timeoutMs, signal, grace, onLate, onBegun } = call;

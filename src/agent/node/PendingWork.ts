@@ -16,10 +16,7 @@ interface Work {
   waits?: boolean;
 }
 
-/**
- * The unsettled tool calls and requests of one visit. The promise of a call can reject before the work has settled. So
- * a tool that ignores its signal does not delay a rollback.
- */
+/** The unsettled tool calls and requests of one visit. A tool that ignores its signal does not delay a rollback. */
 export class PendingWork {
   readonly #pending = new Set<Work>();
   readonly #onDrop: (request: InputRequestEvent) => void;
@@ -69,10 +66,8 @@ export class PendingWork {
   }
 
   /**
-   * Marks a request as unanswered. The request then no longer counts as active work, unless it is a timer that must end
-   * in this process.
-   *
-   * @returns false if the tool or node of the request has ended, so that the request is dropped.
+   * Marks a request as unanswered, so that it no longer counts as active work, unless this process must end its timer.
+   * @returns false if its tool or node has ended, so that the request is dropped.
    */
   hold(request: InputRequestEvent): boolean {
     for (const work of this.#pending) if (work.id === request.requestId) work.request = request;

@@ -41,9 +41,8 @@ export interface ResponseToolCall {
 }
 
 /**
- * Makes a model request through `execute`, not through the agent's executor, and without retries or timeout. When the
- * node runs again, a response is found only by the number of its request, because the content can differ. A failed
- * request frees its number.
+ * Makes a model request through `execute`, without retries or timeout. A repeated node finds its response only by
+ * number, because the content can differ. A failed request frees its number.
  */
 export async function requestThrough(
   context: AgentContext,
@@ -84,11 +83,7 @@ export async function requestThrough(
   });
 }
 
-/**
- * Makes the call at `index` of the response.
- *
- * @throws ToolFailedError, ToolOutcomeUnknownError. Other errors fail the run.
- */
+/** Makes the call at `index` of the response. @throws ToolFailedError, ToolOutcomeUnknownError */
 export async function callOfResponse(context: AgentContext, call: ResponseToolCall): Promise<unknown> {
   const outcome = await contextOf(context).tools.start(plannedOf(call));
   if (outcome.refused) throw outcome.refused;

@@ -61,10 +61,7 @@ export class ActiveLine implements VisitedRun {
   #requests: readonly InputRequestEvent[] = [];
   /** Ends the wait of the line. The line continues from the given position, or stops if there is no position. */
   #goOn: ((start: Promise<RunStart | undefined> | undefined) => void) | undefined;
-  /**
-   * Returns the position to continue from. Set if the answer comes after the visit has settled and before the wait has
-   * started.
-   */
+  /** Returns the position to continue from. Set if the answer comes between the end of the visit and the wait. */
   #goOnAtOnce: (() => Promise<RunStart>) | undefined;
   /** True from the end of a visit that waits until the wait of the line starts. */
   #beginsToWait = false;

@@ -38,10 +38,7 @@ export class ActiveRun<Line extends { abortVisit(): void }> {
     for (const line of this.lines) line.abortVisit();
   }
 
-  /**
-   * Runs moves one at a time. A move can close nodes that have requested other moves, and waits for these nodes. To
-   * prevent a deadlock, a move in the queue rejects as soon as its `signal` aborts.
-   */
+  /** Runs moves one at a time. A move in the queue rejects when its `signal` aborts, which prevents a deadlock. */
   async inTurn<Result>(signal: AbortSignal | undefined, move: () => Promise<Result>): Promise<Result> {
     const before = this.#moving;
     const turn = before ? (signal ? abortable(signal, () => before) : before).then(move) : move();

@@ -38,10 +38,8 @@ export class BranchGroup {
   }
 
   /**
-   * Runs the branches. Resolves to their results in order, to the open requests if all branches wait, or to `undefined`
-   * if the line moves.
-   *
-   * @throws the error of the first failed branch. Rejects only when no other branch can continue.
+   * Runs the branches. Resolves to their results in order, to the open requests if all wait, or to `undefined` if the
+   * line moves. Rejects with the error of the first failed branch when no other branch can continue.
    */
   async run(): Promise<ReadonlyMap<string, BranchResult> | Wait | undefined> {
     const ended = new Promise<void>((resolve) => (this.#ended = resolve));
@@ -90,10 +88,7 @@ export class BranchGroup {
     return isOver || !this.#hasRoom ? undefined : this.#branches[this.#begun];
   }
 
-  /**
-   * Called before a branch continues. If the line around the branches waits, that line continues too. Resolves when it
-   * can continue.
-   */
+  /** Continues the line around the branches if it waits. Called before a branch continues. */
   async #lineGoingOn(): Promise<void> {
     if (this.#isWaiting) this.#lineGoesOn = this.#line.goesOn();
     this.#isWaiting = false;
@@ -210,10 +205,8 @@ interface PlannedBranch {
 }
 
 /**
- * Returns the branches of a parallel node in order.
- *
- * @throws InvalidInputError if the input of `graph.each` is not an array, or a key is not a string.
- * @throws DuplicateNameError if two items have the same key.
+ * Returns the branches of a parallel node in order. @throws InvalidInputError, DuplicateNameError for the items of
+ * `graph.each`
  */
 export function plannedBranches(graph: StrategyGraph, nodeId: string, input: unknown): readonly PlannedBranch[] {
   const plan = graph.branchesOf(nodeId);

@@ -8,13 +8,9 @@ import type { StrategyGraph, Crossing, NextStep } from "../strategy/StrategyGrap
 const maxCrossings = 1_000;
 
 /**
- * Returns the next step of a run. Follows the first edge whose condition is true, and enters and leaves subgraphs on
- * the way. Stops at a node with a body or at the end of the strategy.
- *
- * @param from A node path, "start", or the path of a subgraph with "/start".
- * @param root The node or subgraph that the line runs. Its output ends the line. Defaults to the whole strategy.
- * @throws NoMatchingEdgeError if no edge accepts the output.
- * @throws InvalidInputError if a schema of the strategy rejects the output.
+ * Returns the next step. Follows the first edge whose condition is true, through subgraphs, to a node with a body or to
+ * the end. @param from A node path, "start", or the path of a subgraph with "/start". @param root The node or subgraph
+ * whose output ends the line. @throws NoMatchingEdgeError, InvalidInputError
  */
 export function advance(graph: StrategyGraph, from: string, output: unknown, root = ""): NextStep {
   const within = from.split("/");

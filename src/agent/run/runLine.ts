@@ -124,8 +124,6 @@ function enclosing(path: string): readonly string[] {
 /**
  * Runs the branches of a node concurrently. Resolves to a body that merges their results, to the open requests if all
  * branches wait, or to `undefined` if the line moved.
- *
- * @throws the error of the first failed branch, after the others have settled.
  */
 async function joinBranches(
   line: ActiveLine,

@@ -107,10 +107,8 @@ async function fail(line: ActiveLine, event: PipelineEvents["nodeFailed"]): Prom
 }
 
 /**
- * Rejects an output that is only the text of a model response with tool calls, because these calls would be lost.
- * Applies at the end of a strategy or subgraph.
- *
- * @throws UnansweredToolCallError
+ * Rejects an output that is only the text of a response with tool calls, because these calls would be lost. @throws
+ * UnansweredToolCallError
  */
 function assertAnswered(nodeId: string, output: unknown, next: NextStep, history: readonly Message[]): void {
   const ended = endedWith(next);

@@ -103,9 +103,8 @@ function edgeOfBranch({ nodes, edges }: Pick<GraphPlan, "nodes" | "edges">): str
 }
 
 /**
- * The path of a branch, such as "both#facts", contains the names of its parallel node and of the enclosing subgraphs.
- * These names must not contain "#". In graphs without branches, "#" stays allowed, because existing strategies with
- * stored runs use it.
+ * Returns a name that contains "#", if the graph has branches. Branch paths such as "both#facts" contain these names.
+ * Graphs without branches can contain "#".
  */
 function nameOfPath({ nodes }: Pick<GraphPlan, "nodes">): string | undefined {
   if (![...nodes.values()].some(hasParallel)) return undefined;

@@ -108,10 +108,8 @@ function* nodesOf(graph: GraphPlan, prefix: string): Generator<[string, LeafPlan
 }
 
 /**
- * Returns the schema that checks the input of a node. For a parallel node, the schemas of all branches apply. The
- * schema only checks values. Transforms of the schema are applied later, when the node runs.
- *
- * @returns `undefined` if any value is accepted.
+ * Returns the schema for the input of a node: for a parallel node, the schemas of all branches. Its transforms are
+ * applied later, when the node runs.
  */
 function inputSchema(graph: GraphPlan, node: NodePlan): z.core.$ZodType | undefined {
   if (node.kind === "leaf") return node.input;

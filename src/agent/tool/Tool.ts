@@ -246,12 +246,7 @@ export function approvalRequest(toolName: string, verdict: Exclude<ApprovalVerdi
   return { prompt, schema: approvalSchema, waitingFor: "human_approval", ...(expiresAt && { expiresAt }) };
 }
 
-/**
- * Checks the answer to a request for approval.
- *
- * @param by The answering person. `undefined` if unknown.
- * @throws ToolRejectedError, InvalidInputError
- */
+/** Checks the answer to a request for approval. @throws ToolRejectedError, InvalidInputError */
 export function assertApproved(
   answer: unknown,
   { tool, toolCallId }: { readonly tool: AnyTool; readonly toolCallId: string },

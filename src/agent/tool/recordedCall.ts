@@ -19,10 +19,7 @@ export function isRepeatable(effect: string | undefined): boolean {
   return effect === "none" || effect === "idempotent";
 }
 
-/**
- * Decides what to do with a call that equals a recorded call: return the outcome, make the call again, or ask because
- * it is in doubt.
- */
+/** Decides whether a call with a record returns its outcome, is made again, or is in doubt. */
 export function decideRecorded(
   end: Pick<RecordedCallEnd, "lost" | "retry"> | undefined,
   effect: string,
@@ -36,12 +33,7 @@ export function outputSubject(tool: string): string {
   return `the output of tool "${tool}"`;
 }
 
-/**
- * Returns the output of a recorded call.
- *
- * @param next What to do if the output was lost, for the message.
- * @throws the recorded error
- */
+/** Returns the output of a recorded call. `next` is the advice if the output was lost. @throws the recorded error */
 export function replayedOutput(tool: string, call: string, end: RecordedCallEnd, next?: string): unknown {
   const { error, failedCalls, unknown, lost } = end;
   if (error)
@@ -57,9 +49,7 @@ export function lostOutput(error: unknown): NonNullable<RecordedCallEnd["lost"]>
   return { path: error.path, reason: error.reason };
 }
 
-/**
- * The errors of failed calls that may have taken effect. Tools and interceptors can throw other errors of this class.
- */
+/** Errors of failed calls that may have taken effect. Other errors can have the same class. */
 export const lateFailures = new WeakSet<object>();
 
 /** Returns the error of a call that exceeded its time limit. Only a call that is safe to repeat counts as failed. */

@@ -15,10 +15,7 @@ interface RequestedCall {
   readonly order: number;
 }
 
-/**
- * The inputs of the tool calls of a log. If a model made the call, the input is stored in the model response. The call
- * is valid only if an earlier response requests its tool. Responses are read on demand, newest first.
- */
+/** The inputs of the tool calls of a log. Those of a model are read on demand from its responses, newest first. */
 export class RequestedCalls {
   readonly #reader: Pick<ValueReader, "read" | "message">;
   readonly #unread: PlacedAnswer[];

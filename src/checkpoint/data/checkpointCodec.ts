@@ -9,12 +9,7 @@ export function encodeCheckpoint(data: AgentCheckpointData): AgentCheckpointData
   return JSON.parse(JSON.stringify(mapValues(data, encodeValue))) as AgentCheckpointData;
 }
 
-/**
- * Decodes the result of {@link encodeCheckpoint}.
- *
- * @throws UnreadableValueError for an invalid checkpoint or a damaged value.
- * @throws UnsupportedFormatError if a newer version wrote it.
- */
+/** Decodes the result of {@link encodeCheckpoint}. @throws UnreadableValueError, UnsupportedFormatError */
 export function decodeCheckpoint(data: AgentCheckpointData): AgentCheckpointData {
   if (!isCheckpoint(data)) throw new UnreadableValueError("the storage returned an invalid checkpoint");
   if (data.formatVersion > formatVersion) {

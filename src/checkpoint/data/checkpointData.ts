@@ -20,10 +20,7 @@ interface CheckpointLog {
   checksumOf(point: CheckpointPoint): string;
 }
 
-/**
- * Builds the data of a checkpoint. Large parts are built when they are first read. The index must contain the whole
- * lane of the checkpoint.
- */
+/** Builds the data of a checkpoint, large parts on first read. The index must contain the whole lane. */
 export function checkpointData(log: CheckpointLog, point: CheckpointPoint): AgentCheckpointData {
   const { agentId, index, blobs } = log;
   const { record } = point;

@@ -17,11 +17,9 @@ import {
 } from "./lineSnapshot.ts";
 
 /**
- * Returns a snapshot of the head of a log with every open line. The snapshot must become the next record of the log.
- * The index must contain all records from the newest snapshot on.
- *
- * @returns `undefined` if a snapshot cannot replace the earlier records: during a rollback, when the run is not in
- * progress, or when a line merges branches.
+ * Returns a snapshot of the head with every open line, which must become the next record. The index must contain all
+ * records since the newest snapshot. @returns `undefined` during a rollback or a merge of branches, or without a run in
+ * progress.
  */
 export function headSnapshot(index: LogProjection): SnapshotRecord | undefined {
   const { lines, statusState } = index;

@@ -18,10 +18,7 @@ type NameOf = (place: LanePlace) => string;
 
 const mainLine: Way = { agentPath: [], depth: 0 };
 
-/**
- * Returns the path of the line to which a lane belongs. If the intent of a call is missing, the name of its tool is
- * `""`.
- */
+/** Returns the path of the line of a lane. If the intent of a call is missing, the name of its tool is `""`. */
 export function linePath(index: LogProjection, lane: number): LinePath {
   return pathOf(wayTo(index, lane));
 }

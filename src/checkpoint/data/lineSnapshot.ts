@@ -16,8 +16,7 @@ import { envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
 import type { StoredMessage } from "../messages/LinkedHistory.ts";
 
 /**
- * Returns the checkpoint at which the current visit of a lane starts. If the lane repeats a visit of an earlier lane,
- * returns the first checkpoint of the lane. `undefined` if the lane has no checkpoint.
+ * Returns the checkpoint at which the visit of a lane starts: the first one of the lane if it repeats an earlier visit.
  */
 export function visitStart(index: LogProjection, lane: number): CheckpointPoint | undefined {
   const latest = index.latestOf(lane);
@@ -102,9 +101,7 @@ export function checkpointByValue(index: LogProjection, { record, order }: Check
 
 /**
  * Returns the records that repeat an open nested line on one lane: its start, its changes to the state of the fork, and
- * the records since its current visit started.
- *
- * @returns `undefined` if the index does not contain all these records.
+ * its current visit. @returns `undefined` if the index lacks some of these records.
  */
 export function restatedLine(index: LogProjection, lane: number): readonly OrderedRecord[] | undefined {
   const line = index.lines.nestedLine(lane);
@@ -233,9 +230,8 @@ function ownValue(index: LogProjection, lane: number, slot: StoredValue, order: 
 }
 
 /**
- * Returns the records that turn one history into another. Messages that both contain must have the same order.
- *
- * @param before All its numbers must be lower than the numbers that only `after` contains.
+ * Returns the records that turn one history into another. Common messages must have the same order. All numbers of
+ * `before` must be lower than those that only `after` contains.
  */
 export function historyDelta(
   lane: number,

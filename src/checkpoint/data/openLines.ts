@@ -17,10 +17,7 @@ export function openLineStates(index: LogProjection): LineStates {
   return states;
 }
 
-/**
- * Returns the lane of a line that starts before the index. The line is open, or a finished branch whose result is
- * needed.
- */
+/** Returns the lane of an open line, or of a finished branch with a needed result, that starts before the index. */
 export function unreachedLine(index: LogProjection): number | undefined {
   const isUnreached = (lane: number) => !reachesLine(index, lane);
   const ended = [...neededResults(index)].map(({ line }) => line.lane);
@@ -49,10 +46,7 @@ export function lineReferences(index: LogProjection, states: LineStates): BlobCe
   return references;
 }
 
-/**
- * Yields the results of branches that will be joined or merged. Sub-agents are not included, because a finished
- * sub-agent has an outcome.
- */
+/** Yields the results of branches that will be joined or merged. A finished sub-agent has an outcome. */
 function* neededResults(index: LogProjection): Generator<BranchChanges> {
   for (const lane of index.lines.openLanes) {
     const line = index.lines.nestedLine(lane);

@@ -6,10 +6,7 @@ export interface ChainLink {
   readonly checksum: string;
 }
 
-/**
- * Verifies the chain of appends by position and `prev`. This detects lines that are missing, moved or from another log,
- * even if their checksums are valid. A gap is allowed only if a `pruned` record declares it.
- */
+/** Verifies the chain of appends by position and `prev`. A gap needs a `pruned` record that declares it. */
 export class EntryChain {
   readonly #gaps: ReadonlyMap<number, readonly PrunedGap[]>;
   readonly #pruned: readonly (readonly [first: number, last: number])[];

@@ -1,9 +1,6 @@
 import type { LogRecord } from "../records/Entry.ts";
 
-/**
- * Declares the kind of a log. Every log starts with this record, except the logs of agents. Each append that repeats
- * the content of a log contains this record as well, so that reading can start there.
- */
+/** Declares the kind of a log: its first record, repeated where an append repeats the content. Agents have none. */
 export interface ShapeRecord extends LogRecord {
   readonly kind: "shape";
   readonly shape: string;
@@ -12,9 +9,7 @@ export interface ShapeRecord extends LogRecord {
   readonly at: number;
   /** Set if the following records repeat the whole state of the log. `undefined` at the start of a log. */
   readonly restates?: true;
-  /**
-   * How many of the following records repeat a part of the state. Readers that do not start here skip these records.
-   */
+  /** The number of following records that repeat a part of the state. Other readers skip these records. */
   readonly part?: number;
 }
 

@@ -24,9 +24,7 @@ interface VisitOutputs {
   readonly older: ReadonlyMap<string, unknown>;
 }
 
-/**
- * Encodes the values of one log. Each value is encoded once, and later records refer to it. Large values become blobs.
- */
+/** Encodes the values of one log. Each value is encoded once, then referred to. Large values become blobs. */
 export class ValueWriter extends BlobWriter {
   readonly #contents: Set<string>;
   #answers = new WeakMap<object, NotedAnswer>();
@@ -112,11 +110,8 @@ export class ValueWriter extends BlobWriter {
   }
 
   /**
-   * Allows later records of the parent line to refer to values of a joined branch.
-   *
-   * @param lanes The lanes of the branch.
-   * @param messages The messages that the branch added, with their numbers in the branch. The same objects must be
-   * written later.
+   * Allows later records of the parent line to refer to the joined branch: to its lanes and to its added messages,
+   * which are then written as the same objects.
    */
   noteJoined(
     lanes: readonly number[],
@@ -138,11 +133,7 @@ export class ValueWriter extends BlobWriter {
     this.#outputs = new Map();
   }
 
-  /**
-   * Marks deleted contents as not stored, so that a later record stores them again.
-   *
-   * @param kept Hashes of stored contents.
-   */
+  /** Marks all contents except `kept` as not stored, so that a later record stores them again. */
   forgetContents(kept: ReadonlySet<string>): void {
     for (const hash of this.#contents) if (!kept.has(hash)) this.#contents.delete(hash);
   }
@@ -187,8 +178,7 @@ export class ValueWriter extends BlobWriter {
 }
 
 /**
- * Returns whether the value can be stored without its outputs. For this, `role` must be the first field and `content`
- * the only other one.
+ * Returns whether the value can be stored without its outputs: `role` is the first field, `content` the only other one.
  */
 function isToolMessage(value: object): boolean {
   const { role, content } = value as { readonly role?: unknown; readonly content?: unknown };

@@ -111,10 +111,7 @@ export function linkOf(encoded: Uint8Array): (ChainLink & { readonly prev: strin
   return { checksum, prev, position: Number(position) };
 }
 
-/**
- * Like {@link linkOf}, but returns `undefined` if the checksum is invalid. Use this to copy an append without parsing
- * it.
- */
+/** Like {@link linkOf}, but returns `undefined` if the checksum is invalid. Copies an append without parsing it. */
 export function verifiedLinkOf(
   encoded: Uint8Array,
   sha256: Sha256,
@@ -124,10 +121,7 @@ export function verifiedLinkOf(
   return link?.checksum === sha256.base64url(encoded.subarray(start + checksumLength + 2)) ? link : undefined;
 }
 
-/**
- * Returns the generation of an append, or `undefined` if the append is invalid. Parses the append only if the
- * generation may be outside the id.
- */
+/** Returns the generation of an append, if valid. Parses only an append whose id may lack the generation. */
 export function generationOfAppend(encoded: Uint8Array, sha256: Sha256): number | undefined {
   const isStated = statedGeneration.some((text) => includesText(encoded, text));
   const digits = isStated ? undefined : impliedGeneration.exec(decoder.decode(encoded.subarray(0, longestPlace)))?.[1];

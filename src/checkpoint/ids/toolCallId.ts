@@ -11,9 +11,8 @@ export interface RunLine {
 const half = 11;
 
 /**
- * Returns the id of a tool call: 22 characters, a digest of the place and the line of the call. Retries and replays
- * keep the id, because their place and line are the same. A call on another line gets another id. The second half of an
- * id is derived from the first half, so that {@link isToolCallIdOf} can verify an id without a list of issued ids.
+ * Returns the id of a tool call: a digest of its place and line, which retries and replays keep. The second half is
+ * derived from the first, so that {@link isToolCallIdOf} can verify an id without a list.
  */
 export function toolCallIdAt(line: RunLine, place: string, sha256: Sha256): string {
   const first = sha256.base64url(JSON.stringify([line.agentId, line.runId, line.lane, place])).slice(0, half);

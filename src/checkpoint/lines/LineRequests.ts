@@ -40,10 +40,8 @@ export class LineRequests {
   }
 
   /**
-   * Invalidates approvals, because an approval lets a call start only once, and only in the agent that requested the
-   * approval. Rejections stay valid.
-   *
-   * @param isOpenToo Whether open requests for approval become invalid as well.
+   * Invalidates approvals, and if `isOpenToo` their open requests, because an approval starts a call only once and only
+   * in its agent. Rejections stay valid.
    */
   #forgetApprovals(order: number, isOpenToo: boolean): void {
     this.asksAgain = true;

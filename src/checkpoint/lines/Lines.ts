@@ -23,10 +23,7 @@ export function laneAt({ lanes }: NestedLine, order: number): number | undefined
   return lanes.findLast(([, begun]) => begun <= order)?.[0];
 }
 
-/**
- * The lines of a log, with their nesting, and which of them are open. The time to add a record depends only on its
- * changes.
- */
+/** The lines of a log, their nesting, and which are open. Adding a record costs as much as its changes. */
 export class Lines {
   #mainLane = 0;
   readonly #byPlace = new Map<string, Mutable<NestedLine>>();
@@ -45,10 +42,7 @@ export class Lines {
     else this.#byLane.set(lane, this.#lineAt(place, lane, order));
   }
 
-  /**
-   * A checkpoint closes the lines inside its lane, unless the checkpoint continues the visit in which these lines
-   * started.
-   */
+  /** Closes the lines inside the lane, unless the checkpoint continues the visit in which they started. */
   addCheckpoint({ lane, version, visit }: CheckpointRecord, order: number): void {
     const base = visit?.[0] ?? version;
     if (base === this.#baseOf(lane)) return;
@@ -83,10 +77,7 @@ export class Lines {
     return this.#byFork.get(parallelStart) ?? none;
   }
 
-  /**
-   * Returns the version of the fork with open branches on a lane, or `undefined`. The fork can differ from the newest
-   * checkpoint: a migration adds a checkpoint to the visit, and a fork or an edit continues a visit of another lane.
-   */
+  /** Returns the version of the fork with open branches on a lane. The newest checkpoint can be another one. */
   openForkOn(lane: number): number | undefined {
     for (const line of this.#unclosed.get(lane) ?? none) if ("fork" in line.place) return line.place.fork;
     return undefined;

@@ -39,10 +39,7 @@ export function runsLeft(index: RolledBackLog, goal: Goal): readonly string[] {
   });
 }
 
-/**
- * Returns the runs that a redo passes on the way to its target, without the run of the target. These runs are finished
- * after the redo.
- */
+/** Returns the runs before the run of the target of a redo. They are finished after the redo. */
 export function runsRejoined(index: RolledBackLog, goal: Goal): readonly FinishedRun[] {
   const { target, base } = pointsOf(index, goal) ?? {};
   if (!target || !base) return [];

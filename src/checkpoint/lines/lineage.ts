@@ -18,10 +18,7 @@ export interface LaneTree {
 
 type PlaceTest = (lane: number, order: number) => boolean;
 
-/**
- * Returns a test for records after a checkpoint, by lane and order. These are the later records of the checkpoint's
- * lane, the records of lanes that start there or later, and the records of enclosing lines after a join.
- */
+/** Returns a test for the places after a checkpoint, on later lanes and, after a join, on enclosing lines. */
 export function placesBelow(tree: LaneTree, target: PlacedCheckpoint): PlaceTest {
   /** By lane: an order. Later records of the lane follow the checkpoint. `Infinity` in a cycle of a forged log. */
   const after = new Map([[target.record.lane, target.order], ...joinsAround(tree, target.record.lane)]);
@@ -49,10 +46,8 @@ export function placesBelow(tree: LaneTree, target: PlacedCheckpoint): PlaceTest
 }
 
 /**
- * Returns a test for the records that a rollback abandons.
- *
- * @param base The common ancestor of target and head if the target is on an abandoned branch. The rollback then
- * abandons the records after the base, except on the path to the target.
+ * Returns a test for the records that a rollback abandons: those after the target. With `base`, the common ancestor
+ * with a target on an abandoned branch, those after the base except on the path to the target.
  */
 export function placesLeft(tree: LaneTree, target: PlacedCheckpoint, base: PlacedCheckpoint | undefined): PlaceTest {
   if (!base) return placesBelow(tree, target);
@@ -68,10 +63,7 @@ export function placesRejoined(tree: LaneTree, target: PlacedCheckpoint, base: P
   return (lane, order) => isBelow(lane, order) && isOnWay(lane, order);
 }
 
-/**
- * Returns a test for the records that lead to a checkpoint, on its line and on enclosing lines. The checkpoint is
- * included.
- */
+/** Returns a test for the records that lead to a checkpoint, inclusive, on its line and on enclosing lines. */
 export function placesOnWay(tree: LaneTree, point: PlacedCheckpoint): PlaceTest {
   const ends = endsOnWay(tree, point);
   return (lane, order) => order <= (ends.get(lane) ?? -1);
@@ -175,12 +167,7 @@ interface LaneOrigins {
   readonly earlierLanes: ReadonlyMap<number, readonly EarlierLane[]>;
 }
 
-/**
- * Returns a lane and the earlier lanes of the same line, newest first. Call ids can be derived from any of these lanes.
- * In a fork, lanes of the original agents are included.
- *
- * @param agentId The agent of the log.
- */
+/** Returns a lane and the earlier lanes of its line, newest first, with those of the original agents of a fork. */
 export function linesTo(log: LaneOrigins, agentId: string, lane: number): readonly RunLine[] {
   return lanesTo(log, lane).map(({ owner = agentId, runId, lane: at }) => ({ agentId: owner, runId, lane: at }));
 }
@@ -219,9 +206,7 @@ export function openLaneOf(index: LaneTree & { readonly lines: Lines }, lane: nu
   return lines.openLanes.find((open) => lanesOfLine(index, open).has(lane));
 }
 
-/**
- * Returns a lane and the earlier lanes of the same line. After a move, the earlier lanes can be nested in other lanes.
- */
+/** Returns a lane and the earlier lanes of its line. After a move, the earlier lanes can be nested in others. */
 export function lanesOfLine({ lanes, checkpoints }: LaneTree, lane: number): ReadonlySet<number> {
   const found = new Set([lane]);
   for (const at of found) {

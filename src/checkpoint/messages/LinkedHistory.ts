@@ -27,10 +27,7 @@ export class LinkedHistory {
     return this.#links.isCopied;
   }
 
-  /**
-   * Returns a history that starts with the messages of this history and shares them. Do not change this history while
-   * the new one is in use.
-   */
+  /** Returns a history that shares the messages of this history, which must not change while the new one is in use. */
   layered(): LinkedHistory {
     const next = new LinkedHistory();
     next.#links = this.#links.layered();

@@ -38,10 +38,6 @@ export class MessageHistory {
     next: 1,
   };
 
-  /**
-   * @param entries The messages in the log.
-   * @param numbers The message counter of the log. Defaults to a new counter.
-   */
   constructor(entries: readonly NumberedMessage[] = [], numbers: MessageNumbers = { next: 1 }) {
     this.#entries = [...entries];
     this.#numbers = numbersOf(this.#entries);
@@ -80,10 +76,7 @@ export class MessageHistory {
     this.#view = undefined;
   }
 
-  /**
-   * Replaces the history. A message that stays keeps its number. Messages are matched first by identity, then by
-   * stored form.
-   */
+  /** Replaces the history. A message that stays keeps its number. Matches by identity, then by stored form. */
   rewrite(change: (messages: readonly Message[]) => readonly Message[]): void {
     const wanted = change(this.messages);
     this.#noteAppended();
@@ -130,10 +123,7 @@ export class MessageHistory {
     return number !== undefined && number < this.#mark.next ? number : undefined;
   }
 
-  /**
-   * The changes since the last mark. `fresh` lists the new messages. `left` is set after a rewrite and lists the
-   * remaining messages. `marked` is the number of messages at the mark.
-   */
+  /** The changes since the last mark: the new messages, after a rewrite the remaining ones, and the earlier number. */
   get changedSinceMark(): {
     readonly fresh: readonly Message[];
     readonly left?: readonly LeftMessage[];

@@ -8,10 +8,7 @@ import type { ValueReader } from "../state/ValueReader.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import { requestIdAt, type RunLine, toolCallIdAt } from "../ids/toolCallId.ts";
 
-/**
- * The place of a call: the visit, the kind (made by a model, by code, or from a message), the numbers, and the
- * enclosing call.
- */
+/** The place of a call: the visit, the kind, the numbers, and the enclosing call. */
 type CallPosition = readonly [
   visit: Visit,
   kind: "m" | "c" | "x",
@@ -66,10 +63,7 @@ export class CallIds {
     return this.#partOf(call)?.input;
   }
 
-  /**
-   * A rejected call of a message keeps its id, because later messages contain the id. A rejected call by code gets
-   * another id.
-   */
+  /** A rejected call of a message keeps its id, because later messages contain it. A rejected call by code does not. */
   #isMadeAnew(call: string): boolean {
     const { isMadeAnew, state } = this.#from;
     this.#refused ??= refusedCalls(state);
@@ -137,9 +131,7 @@ export class CallIds {
     return undefined;
   }
 
-  /**
-   * Returns the calls of a visit that can contain a waiting call. A call without effect has no separate intent record.
-   */
+  /** Returns the calls of a visit that can contain a waiting call: those with an intent record. */
   #callsIn(of: Visit): ReadonlySet<string> {
     const { calls, answers, requests } = this.#from.state;
     const isIn = ({ visit }: { readonly visit: Visit }) => isSameVisit(visit, of);

@@ -18,10 +18,7 @@ export interface LineChange {
 
 interface LineStart {
   readonly lane: number;
-  /**
-   * The checkpoint from which the line continues. If `undefined`, the line starts again from the start of its first
-   * lane.
-   */
+  /** The checkpoint from which the line continues. `undefined` if the line starts again on its first lane. */
   readonly point: CheckpointPoint | undefined;
   readonly first?: LaneRecord | undefined;
   readonly place: LanePlace | undefined;

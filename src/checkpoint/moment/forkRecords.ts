@@ -20,10 +20,7 @@ export interface ForkOptions extends Omit<NewLinesOptions, "move" | "runId" | "n
 }
 
 /**
- * Returns the records of the append that turns a copied log into a fork: `origin`, and the lines at the target.
- *
- * @param index The index of the whole copied log.
- * @param target The checkpoint at which the fork starts. Defaults to the head.
+ * Returns the records that turn a copied log into a fork at a checkpoint, by default the head: `origin`, and its lines.
  */
 export function forkRecords(
   index: LogProjection,
@@ -82,10 +79,7 @@ function linesOf(
   return [...records, ...statusOf(status, lines, options)];
 }
 
-/**
- * If a fork continues from a checkpoint of a finished run, it starts another run, because the finished run keeps its
- * result.
- */
+/** Returns another run if a fork continues from a checkpoint of a finished run, which keeps its result. */
 function runAt(
   index: LogProjection,
   target: CheckpointPoint | undefined,
@@ -100,10 +94,7 @@ function isEnded({ current }: StatusState): boolean {
   return current?.status === "completed" || current?.status === "cancelled";
 }
 
-/**
- * Returns the status of the fork. A waiting agent gives a waiting fork with the same requests, and a running agent
- * gives a paused fork. Other statuses stay.
- */
+/** Returns the status of the fork. A waiting agent gives a waiting fork, and a running agent a paused fork. */
 function statusOf(
   state: StatusState,
   { requests }: NewLines,

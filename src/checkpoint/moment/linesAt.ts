@@ -61,10 +61,7 @@ function* linesFrom(index: LogProjection, lane: number, way: Way): Generator<Lin
   }
 }
 
-/**
- * Returns the checkpoint with this id or name, or `undefined` if the index does not contain it. If two checkpoints were
- * given the same id, this id finds the later checkpoint. The earlier checkpoint has a generated id.
- */
+/** Returns the checkpoint with this id or name. A given id that exists twice finds the later checkpoint. */
 export function findPoint(index: LogProjection, id: string): CheckpointPoint | undefined {
   const known = index.byId(id);
   if (known) return known;

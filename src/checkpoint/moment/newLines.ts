@@ -31,10 +31,7 @@ export interface NewLinesOptions {
   readonly usage?: ModelUsage | undefined;
   readonly sha256: Sha256;
   readonly reader: (state: AgentState) => ValueReader;
-  /**
-   * Changes a line. The later records of the changed line's node, and its nested lines, are then omitted. Defaults to
-   * no changes.
-   */
+  /** Changes a line. The later records of its node, and its nested lines, are then omitted. */
   readonly change?: ((line: LineAt, lane: number, state: AgentState) => LineChange | undefined) | undefined;
 }
 
@@ -45,13 +42,10 @@ interface NewLine {
 }
 
 /**
- * Restarts the lines that `linesAt` returned, each on a new lane. The lane starts at the line's checkpoint and contains
- * a new checkpoint and the later records of its node. A line without a checkpoint restarts on a lane that equals its
- * first lane. Calls keep their ids and outcomes. In a fork, a call without an outcome belongs to the original agent, so
- * the node makes a new call. In other moves, the line keeps a call that is in doubt. Requests get new ids, which are
- * derived from the new lanes.
- *
- * @throws UnreadableValueError if the index does not contain all lanes of a line. Read the log from its start.
+ * Restarts the lines on new lanes, each with a new checkpoint and the later records of its node. A line without a
+ * checkpoint gets a lane like its first one. Calls keep their ids and outcomes. A fork makes calls without an outcome
+ * anew; other moves keep calls in doubt. Requests get new ids. @throws UnreadableValueError if the index lacks lanes of
+ * a line.
  */
 export function newLines(index: LogProjection, { lines }: LinesAt, options: NewLinesOptions): NewLines {
   const begun = new NewLines(index, options);
@@ -157,10 +151,7 @@ export class NewLines {
   }
 }
 
-/**
- * Visits keep their numbers. The first visit on a lane without a checkpoint is an exception: it has the number of the
- * lane.
- */
+/** Keeps the numbers of visits. The first visit on a lane without a checkpoint has the number of the lane. */
 function visitsOf({ point }: LineAt, lane: number): (visit: Visit) => Visit {
   return (visit) => (point ? visit : [firstVisitOf(lane)[0], visit[1]]);
 }

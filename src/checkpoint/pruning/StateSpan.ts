@@ -222,9 +222,7 @@ interface HistoryChanges {
   readonly appended: readonly StoredMessage[];
 }
 
-/**
- * A history with its changes since a start point. The cost of a change does not depend on the length of the history.
- */
+/** A history with its changes since a start point. The cost of a change does not depend on the length. */
 class HistorySpan {
   readonly history: LinkedHistory;
   #added = new Map<number, number>();
@@ -280,11 +278,7 @@ class HistorySpan {
   }
 }
 
-/**
- * Returns the changes that turn one history into the other.
- *
- * @param touched The numbers of all messages that can differ or have moved.
- */
+/** Returns the changes between two histories. `touched` numbers all messages that can differ or have moved. */
 function differences(from: LinkedHistory, to: LinkedHistory, touched: ReadonlySet<number>): HistoryChanges {
   const inBoth = [...touched].filter((number) => from.has(number) && to.has(number));
   const isMoved = inBoth.some((number) => lastCommon(from, number, to) !== lastCommon(to, number, from));

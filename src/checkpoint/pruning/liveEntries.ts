@@ -9,9 +9,7 @@ export function pruningIn(entries: readonly Entry[]): PrunedRecord | undefined {
   return undefined;
 }
 
-/**
- * Returns the entries that are valid after the newest pruning of a log. `entries` must begin at the start of the log.
- */
+/** Returns the entries that are valid after the newest pruning. `entries` must begin at the start of the log. */
 export function liveEntries(entries: readonly Entry[]): readonly Entry[] {
   const pruned = pruningIn(entries);
   if (!pruned) return entries;
@@ -24,11 +22,8 @@ function isPruned(record: AgentRecord): record is PrunedRecord {
 }
 
 /**
- * Returns the appends that can be removed when their valid content has been stored again. The first append of each
- * owner stays, so that an owner always detects that it has lost its lease. Each gap contains the checksums before and
- * after it.
- *
- * @param entries All stored appends from the start of the log, oldest first.
+ * Returns the appends that can be removed when their valid content is stored again, with the checksums around each gap.
+ * The first append of each owner stays, so that an owner detects the loss of its lease.
  */
 export function prunedRanges(entries: readonly Entry[]): readonly PrunedGap[] {
   const gaps: PrunedGap[] = [];

@@ -17,12 +17,8 @@ export interface NeededCalls {
 }
 
 /**
- * Returns the responses and calls that a pruned log keeps. A call is kept if a stored value refers to it, or if a
- * repeated node replays it. A call is also kept if its effect remains or could remain, because rollbacks must revert
- * it.
- *
- * @param restated The records of kept checkpoints.
- * @param kept Versions of kept checkpoints.
+ * Returns the responses and calls that a pruned log keeps: those that a stored value refers to, that a repeated node
+ * replays, or that rollbacks must revert. `kept` lists the kept versions, `restated` their records.
  */
 export async function neededCalls(
   index: LogProjection,

@@ -5,9 +5,8 @@ import { mergedAt } from "../state/BranchChanges.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
 /**
- * Returns the wanted versions and all versions that they depend on. The state of a checkpoint on a nested line depends
- * on the fork and on the start of its lane. The position depends on the checkpoints at which its line started and was
- * closed. A checkpoint before a merge depends on the ends of the branches.
+ * Returns the wanted versions with those they depend on: the fork and the start of the lane of a nested line, the
+ * checkpoints at which a line started and was closed, and the ends of merged branches.
  */
 export function neededCheckpoints(index: LogProjection, wanted: Iterable<number>): ReadonlySet<number> {
   return new Needed(index).with(wanted);

@@ -11,14 +11,9 @@ const hashes = /[0-9a-f]{64}/g;
 
 /**
  * Returns the hashes of all contents that a rollback or checkpoint could need. Rollbacks stop only at kept checkpoints,
- * so only the first and the last state of a file between two kept checkpoints are needed. Other notes need all contents
- * that they name or add. Reverted notes need no contents.
- *
- * @param restated The kept part of the log.
- * @param kept Versions of kept checkpoints.
- * @param texts The texts of blobs with values of notes.
- * @returns `undefined` if every content could be needed, because a note cannot be read or a command was interrupted.
- * Only the workspace can read the file scan that was made before a command.
+ * so only the first and last state of a file between two of them are needed. Other notes need all their contents,
+ * reverted notes none. @returns `undefined` if every content could be needed: a note cannot be read, or a command was
+ * interrupted.
  */
 export function neededContents(
   index: LogProjection,
@@ -107,9 +102,8 @@ function requiredHashes({ records }: RestatedEntry): readonly string[] {
 }
 
 /**
- * Adds the blobs that a record of any kind of log needs to a map from reference to length in bytes. Add records in
- * order. If a later append replaces records (a pruning, or an append that repeats the state), only the records in that
- * append count.
+ * Adds the blobs that a record needs, with their lengths. Add records in order. If an append replaces earlier records,
+ * only its own records count.
  */
 export function addNeededBlobs(record: LogRecord, into: Map<string, number>): void {
   const { restated } = record as { readonly restated?: unknown };

@@ -13,12 +13,9 @@ import { neededCalls, type NeededCalls } from "./neededCalls.ts";
 import type { Pack } from "../values/BlobCell.ts";
 
 /**
- * Rewrites a log so that it contains only the given checkpoints. For each of these checkpoints, the state and the calls
- * that a rollback reverts stay the same. The result of a run is kept even if its last checkpoint is not. Records that
- * are not part of a state are kept unchanged. Takes about as long as reading the log once.
- *
- * @param kept Versions of checkpoints. They must include the heads and every checkpoint from which a lane of the same
- * run starts. They must also include all versions that these checkpoints need (`neededCheckpoints`).
+ * Rewrites a log so that it contains only the given checkpoints, with the calls that rollbacks to them revert, the
+ * results of runs, and the records outside of states. Takes about as long as reading the log once. @param kept The
+ * versions with the heads, the starts of lanes, and all that they need (`neededCheckpoints`).
  */
 export async function rewriteKept(
   entries: readonly Entry[],
@@ -106,10 +103,7 @@ class Rewriting {
     return "lane" in record && this.#order > (this.#heads.get(record.lane) ?? Infinity);
   }
 
-  /**
-   * Whether the record belongs to the receipt of an event, on a lane that is over. It is kept, because a rollback makes
-   * events available again that later requests received.
-   */
+  /** Whether the record is the receipt of an event on a closed lane. Rollbacks make its event available again. */
   #isReceipt(record: AgentRecord): record is RequestRecord | ReplyRecord {
     if (record.kind !== "request" && record.kind !== "reply") return false;
     const isOfEvent = this.#index.requests.get(record.request)?.record.event !== undefined;

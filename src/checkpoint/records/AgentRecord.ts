@@ -56,17 +56,13 @@ export type AgentRecord =
   | SnapshotRecord;
 
 /**
- * Prunes a log. `restated` replaces all records up to a position and contains only the data for kept checkpoints.
- * Readers use `restated` in place of the original appends, even if the bytes of those appends still exist. Only the
- * newest `pruned` record is valid.
+ * Prunes a log. `restated` replaces all records up to a position, even if their bytes still exist. Only the newest
+ * `pruned` record is valid.
  */
 export interface PrunedRecord {
   readonly kind: "pruned";
   readonly upTo: number;
-  /**
-   * The appends that can be removed. Each gap contains the checksums before and after it, so that the chain can be
-   * verified.
-   */
+  /** The appends that can be removed, with the checksums around them. */
   readonly gaps: readonly PrunedGap[];
   readonly restated: readonly RestatedEntry[];
   readonly nextNumber: number;
@@ -108,10 +104,8 @@ export function isMerged(record: AgentRecord): boolean {
 }
 
 /**
- * Returns whether a record after the end of a rollback still belongs to that rollback, because the record retries or
- * resolves a failed step. Name records count as well.
- *
- * @param closed The calls after the target.
+ * Returns whether a later record still belongs to a finished rollback: it retries or resolves a failed step, or gives a
+ * name. `closed` are the calls after the target.
  */
 export function isOfRollback(record: AgentRecord, { target }: RollbackEndRecord, closed: ReadonlySet<string>): boolean {
   switch (record.kind) {
@@ -125,10 +119,7 @@ export function isOfRollback(record: AgentRecord, { target }: RollbackEndRecord,
   }
 }
 
-/**
- * A value that a feature stores on a lane, such as changed files. Participants need notes for rollbacks, so a note is
- * kept as long as a kept checkpoint precedes it.
- */
+/** A value that a feature stores on a lane, such as changed files. Kept while rollbacks can need it. */
 export interface NoteRecord {
   readonly kind: "note";
   readonly lane: number;

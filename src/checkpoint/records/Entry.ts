@@ -41,10 +41,7 @@ export interface TornTail {
   readonly bytes: number;
 }
 
-/**
- * A range of appends that a `pruned` record removes: `{ kind: "pruned", gaps: [{ first, last, before, after }] }`. The
- * checksums on both sides keep the chain verifiable after the bytes are deleted.
- */
+/** A range of removed appends. The checksums on both sides keep the chain verifiable without the bytes. */
 export interface PrunedGap {
   readonly first: number;
   /** The last removed position, inclusive. */

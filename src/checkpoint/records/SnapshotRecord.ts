@@ -10,10 +10,7 @@ import type {
 import type { LogRecord } from "./Entry.ts";
 import type { RunRecord, TaskRecord } from "./runRecords.ts";
 
-/**
- * The state at the head, without references to earlier records, so that readers can start here. A snapshot without
- * `since` is written only if no other line is open, between visits of the main line or at the end of the run.
- */
+/** The state at the head without references, so that readers can start here. Without `since`, no other line is open. */
 export interface SnapshotRecord {
   readonly kind: "snapshot";
   readonly checkpoint: CheckpointRecord;
@@ -25,10 +22,7 @@ export interface SnapshotRecord {
   readonly run: RunRecord;
   /** When the first run of the agent was requested, in milliseconds since 1970. */
   readonly createdAt: number;
-  /**
-   * Status data that is neither in the run nor in the checkpoint. `undefined` for a run that started when it was
-   * requested.
-   */
+  /** Status data outside of the run and the checkpoint. `undefined` for a run that started when it was requested. */
   readonly life?: {
     readonly task?: TaskRecord;
     readonly startedAt?: number;
@@ -53,8 +47,7 @@ export interface SnapshotRecord {
   readonly names?: Readonly<Record<string, number>>;
   readonly pruned?: LastPruning;
   /**
-   * Readers add these records to the state: later records of the main line, and the records from which open nested
-   * lines continue. Each nested line is written on one lane, without references to earlier records.
+   * The later records of the state: those of the main line, and each open nested line on one lane without references.
    */
   readonly since?: readonly SnapshotEntry[];
   /** True if the main line repeats a visit. `since` starts with its records from before the checkpoint. */

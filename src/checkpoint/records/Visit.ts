@@ -4,8 +4,7 @@ import { type AnswerReference, envelopeKeyOf, type StoredValue } from "../values
 export type Visit = readonly [base: number, ordinal: number];
 
 /**
- * Returns the key of a model response in a state. It consists of the visit, the number of the request, and the tool
- * call that made it.
+ * Returns the key of a model response in a state: the visit, the number of the request, and the enclosing tool call.
  */
 export function answerKey(visit: Visit, ordinal: number, within?: string | null): string {
   return `${visit[0]}.${visit[1]}.${ordinal}${within ? `.${within}` : ""}`;

@@ -53,9 +53,8 @@ export interface IntentRecord extends CallFacts {
 }
 
 /**
- * A tool call has settled: with an output, an error, an output that cannot be stored (`lost`), or a move of the run.
- * This record also says how a call in doubt was resolved. A call without side effects has no intent record, so its
- * outcome contains the fields of the intent.
+ * A tool call has settled: with an output, an error, a `lost` output, or a move. Says how a doubt was resolved.
+ * Contains the fields of the intent for a call without side effects.
  */
 export interface OutcomeRecord extends Partial<CallFacts> {
   readonly kind: "outcome";

@@ -3,11 +3,9 @@ import type { ModelUsage } from "../status/ModelUsage.ts";
 import type { Visit } from "./Visit.ts";
 
 /**
- * A lane starts. A lane is a consecutive part of a line. Rollbacks, branches and new runs start new lanes. `keep`
- * selects which part of the state at checkpoint `from` the lane inherits: all, only the messages, all except the
- * messages and their sources (`state`), or nothing. `from` is the parent of the lane's first checkpoint. `from` is
- * omitted for the first lane of a log, a branch or a sub-agent. The first lane of a branch inherits the state at its
- * fork.
+ * A lane starts. A lane is a consecutive part of a line, and moves start new lanes. `from` is the parent of its first
+ * checkpoint, if any. `keep` selects the inherited state: all, only messages, all except messages (`state`), or
+ * nothing. The first lane of a branch inherits the state at its fork.
  */
 export interface LaneRecord {
   readonly kind: "lane";
@@ -23,11 +21,8 @@ export interface LaneStart {
 }
 
 /**
- * The place of a nested line. `parent` is the lane that contains it.
- *
- * - A branch: `fork` is the version of the checkpoint of the parallel node on that lane, `branch` is the key of the
- * branch.
- * - A sub-agent: `call` is the tool call that it runs for.
+ * The place of a nested line in lane `parent`: a branch (checkpoint of the parallel node, and key) or a sub-agent (its
+ * tool call).
  */
 export type LanePlace =
   | { readonly parent: number; readonly fork: number; readonly branch: string }
@@ -55,9 +50,7 @@ export interface EditRecord {
   readonly remove: readonly (readonly [number, number])[];
   readonly insert: readonly { readonly number: number; readonly message: StoredValue }[];
   readonly before?: number;
-  /**
-   * The inserted messages are shorter forms of the removed messages. Readers of the original messages skip this edit.
-   */
+  /** The inserted messages shorten the removed messages. Readers of the original messages skip this edit. */
   readonly trim?: true;
 }
 
@@ -120,9 +113,8 @@ export function structureKey({ code, fingerprint }: Pick<StructureRecord, "code"
 }
 
 /**
- * A point from which a run can continue, with the next node and its input. Its parent is the previous checkpoint on its
- * lane, or the checkpoint from which its lane starts. `id` is omitted if it is `<generation>-<version>`. `visit` is
- * omitted if a new visit starts here.
+ * A point from which a run can continue, with the next node and its input. `id` is omitted if it is
+ * `<generation>-<version>`, `visit` if a new visit starts here.
  */
 export interface CheckpointRecord {
   readonly kind: "checkpoint";
@@ -156,10 +148,7 @@ export interface CheckpointRecord {
   readonly standing?: readonly string[];
   /** Marks the end of a nested line, with its output as `input`. */
   readonly ended?: true;
-  /**
-   * The version of the checkpoint whose branches were joined. `node` is the node that started the branches. It merges
-   * them next.
-   */
+  /** The version of the checkpoint whose branches were joined. Their node merges them next. */
   readonly joined?: number;
 }
 

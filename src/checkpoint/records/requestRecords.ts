@@ -2,10 +2,7 @@ import type { WaitingFor } from "../status/TaskStatus.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import type { Visit } from "./Visit.ts";
 
-/**
- * A request for input from outside. This record is written at each wait. It makes replies to earlier records of the
- * same request invalid.
- */
+/** A request for input from outside, written at each wait. It makes earlier replies to the request invalid. */
 export interface RequestRecord {
   readonly kind: "request";
   readonly lane: number;
@@ -31,10 +28,7 @@ export interface RequestRecord {
   readonly waitingFor: WaitingFor;
   /** The name of the event that the node receives. The answer is `{ event, payload }`, with the number of the event. */
   readonly event?: string;
-  /**
-   * The number of receipts before this request, so that opening the log need not search all receipts. Earlier versions
-   * omit it.
-   */
+  /** The number of earlier receipts, so that opening the log need not search them. Earlier versions omit it. */
   readonly receipts?: number;
   /** Milliseconds since 1970. */
   readonly expiresAt?: number;

@@ -16,10 +16,7 @@ export interface RollbackRecord {
 export interface PlannedSteps {
   readonly key: string;
   readonly steps: StoredValue;
-  /**
-   * Whether the steps of a redo repeat reverted changes. `undefined` if there are no reverted changes on the way of the
-   * redo.
-   */
+  /** Whether a redo repeats reverted changes. `undefined` if there are no reverted changes on its way. */
   readonly redone?: boolean;
   readonly packs?: readonly Pack[];
 }

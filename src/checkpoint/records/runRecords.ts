@@ -28,10 +28,7 @@ export interface RunRecord {
   readonly assumed?: true;
   /** The trace of the start, as the `traceparent` of W3C Trace Context. */
   readonly trace?: string;
-  /**
-   * A redacted value if the agent has a vault. Empty for readers with the vault. Other records can also have this
-   * field.
-   */
+  /** A redacted value if the agent has a vault. Empty for readers with the vault. Other records can have this field. */
   readonly vault?: string;
 }
 
@@ -72,10 +69,7 @@ export interface StatusRecord {
   readonly attempt?: number;
 }
 
-/**
- * The agent is a fork. All earlier records were copied from another agent's log. Their calls, notes and requests belong
- * to that agent. The append with this record also contains the records of the fork's lines.
- */
+/** The agent is a fork. All earlier records, with their calls, notes and requests, belong to another agent. */
 export interface OriginRecord {
   readonly kind: "origin";
   readonly agentId: string;
@@ -89,16 +83,10 @@ export interface OriginRecord {
   readonly asksAgain?: true;
 }
 
-/**
- * Whether the agent can run in this storage. The newest record of this kind counts. Without such a record, the agent
- * can run.
- */
+/** Whether the agent can run in this storage. The newest record counts. Without one, the agent can run. */
 export interface CustodyRecord {
   readonly kind: "custody";
-  /**
-   * `here`: the agent can run. `moving`: it was exported for a move. `moved`: it runs elsewhere. `copied`: it was
-   * imported, and the original can still run.
-   */
+  /** `moving`: exported for a move. `moved`: runs elsewhere. `copied`: imported, and the original can still run. */
   readonly state: "here" | "moving" | "moved" | "copied";
   /** Milliseconds since 1970. */
   readonly at: number;

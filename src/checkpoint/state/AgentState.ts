@@ -83,10 +83,7 @@ export function visitAt(checkpoint: Pick<CheckpointPoint, "version" | "record">)
   return checkpoint.record.visit ?? [checkpoint.version, 0];
 }
 
-/**
- * Returns the first visit of a lane without a checkpoint. It is different for each lane, because a run keeps visits of
- * earlier lanes.
- */
+/** Returns the first visit of a lane without a checkpoint, which differs from the visits of earlier lanes. */
 export function firstVisitOf(lane: number): Visit {
   return [-lane, 0];
 }

@@ -149,9 +149,7 @@ export function mergedAt(
   return point.record.joined ?? checkpoints.get(visitAt(point)[0])?.record.joined;
 }
 
-/**
- * Returns the branches that joined at a checkpoint or in its visit, by key in start order. `undefined` if none joined.
- */
+/** Returns the branches that joined in the visit of a checkpoint, by key in start order. */
 export function joinedBranches(
   index: LogProjection,
   point: CheckpointPoint,

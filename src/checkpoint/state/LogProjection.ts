@@ -48,10 +48,7 @@ export class LogProjection extends LogFacts {
   rollback: RollbackRecord | undefined;
   /** The common ancestors of redos, which are needed to determine the abandoned records. */
   readonly redoneFrom = new Set<number>();
-  /**
-   * True if a redo abandoned records from before the entry where reading started. In this case, only the whole log
-   * shows which runs have finished.
-   */
+  /** Whether a redo abandoned records before the read part. Only the whole log then shows which runs have finished. */
   needsWhole = false;
   pruned: LastPruning | undefined;
   /** By lane: earlier lanes that the index does not contain, newest first. Call ids can be derived from these lanes. */
@@ -61,10 +58,7 @@ export class LogProjection extends LogFacts {
   readonly requests = new LineRequests();
   position = 0;
   entries = 0;
-  /**
-   * The approximate size of the records that the next opening of the log reads: the newest snapshot and all later
-   * records.
-   */
+  /** The approximate size of the records that the next opening reads: since the newest snapshot. */
   bytes = 0;
   nextVersion = 1;
   nextNumber = 1;
@@ -77,10 +71,8 @@ export class LogProjection extends LogFacts {
   #usage: ModelUsage | undefined;
 
   /**
-   * Returns a projection that starts at the head of this projection. The two share the facts about the whole log,
-   * including facts that are added later.
-   *
-   * @param state The state at the head.
+   * Returns a projection from this head on, with the state at the head. The two share the facts about the whole log,
+   * including later facts.
    */
   continued(state: AgentState): LogProjection {
     const next = new LogProjection(this);
@@ -129,9 +121,8 @@ export class LogProjection extends LogFacts {
   }
 
   /**
-   * Returns whether a call is valid on its lane. A reverted call is not valid. A call without an outcome on its lane is
-   * not valid if it settled on another lane or a rollback closed it. In a fork, an unfinished call of the original
-   * agent is not valid.
+   * Returns whether a call is valid on its lane: not reverted, and with an outcome there if it settled elsewhere, was
+   * closed by a rollback, or belongs to the original agent of a fork.
    */
   counts({ call, outcome }: { readonly call: string; readonly outcome?: OutcomeRecord }): boolean {
     if (this.owners.has(call) && !isOver(outcome)) return false;
@@ -142,10 +133,7 @@ export class LogProjection extends LogFacts {
     return this.ended.has(call) && !this.unsuccessful.has(call);
   }
 
-  /**
-   * Returns the tokens of a run, or `undefined` if unknown. For an earlier run, counts up to the last checkpoint of
-   * that run.
-   */
+  /** Returns the tokens of a run, up to the last checkpoint of an earlier run. `undefined` if unknown. */
   usageOf(run: string): ModelUsage | undefined {
     if (run === this.run?.run) return this.#usage;
     if (!this.runRecords.has(run)) return undefined;

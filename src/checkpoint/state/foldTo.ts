@@ -14,9 +14,8 @@ export interface FoldOptions {
 }
 
 /**
- * Returns the state at a checkpoint. Defaults to the head of the main line, with all records of its newest lane.
- *
- * @returns `undefined` if the lane starts before the index. Read the log from its start.
+ * Returns the state at a checkpoint, by default at the head with all records of its lane. @returns `undefined` if the
+ * lane starts before the index.
  */
 export function foldTo(index: LogProjection, point?: CheckpointPoint, options?: FoldOptions): AgentState | undefined {
   return fold(index, point?.record.lane ?? index.lines.mainLane, point, options);

@@ -5,10 +5,8 @@ import type { BlobCell, BlobCells } from "../values/BlobCell.ts";
 import { addBlobReference } from "../records/blobReferences.ts";
 
 /**
- * Returns a state with less data, so that the original records can be discarded. Messages are by value. Responses and
- * calls are kept only if the next visit or its input needs them. All calls since the response in the input are kept.
- *
- * @param known An earlier lean state. Messages at the same position in it are already by value.
+ * Returns a state without references to records that can be discarded. Messages are by value. Of responses and calls,
+ * those stay that the next visit or its input needs, and the later calls. The messages of `known` are already by value.
  */
 export function leanState(state: AgentState, known?: AgentState): AgentState {
   const [base] = nextVisitOf(state);
@@ -53,11 +51,7 @@ export function byValue(slot: StoredValue, { answers, calls }: References): Stor
   return withOutputs(slot, (call) => calls.get(call)?.outcome);
 }
 
-/**
- * Returns the blobs that a run needs to continue from a state: in history, storage, settings, and the next visit.
- *
- * @param known An earlier state. Messages at the same position in it are omitted.
- */
+/** Returns the blobs that a run needs to continue from a state, without those of the messages of `known`. */
 export function stateReferences(state: AgentState, known?: AgentState): BlobCells {
   const references = new Map<string, BlobCell>();
   const { history, storage, settings, structure, checkpoint, run } = state;

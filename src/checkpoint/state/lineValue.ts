@@ -23,10 +23,7 @@ interface Found extends LinePlace {
 /** The maximum number of consecutive references. In a forged log, a reference can lead back to itself. */
 const mostReferences = 1_000;
 
-/**
- * Returns a value of a line that refers only to blobs. It is found in the records of the lanes without building the
- * state. A dangling reference stays, so that readers of the value report it.
- */
+/** Returns a value that refers only to blobs, without building the state. Its reader reports dangling references. */
 export function lineValue(index: LogProjection, lane: number, slot: StoredValue, upTo = Infinity): StoredValue {
   return resolved(index, { value: slot, lane, upTo }, mostReferences);
 }

@@ -2,19 +2,15 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { TaskStatus, StateData } from "../status/TaskStatus.ts";
 import type { StatusState } from "./StatusState.ts";
 
-/**
- * Returns the status data of an agent for its summary, with values in stored form. For an agent in progress, it
- * contains only fields that do not change with each step. {@link inProgressData} returns the other fields.
- */
+/** Returns the status data of an agent for its summary. {@link inProgressData} has the changing fields. */
 export function stateDataOf(agentId: string, state: StatusState): unknown {
   const status = state.current?.status;
   return status === undefined ? {} : dataOf[status](state, agentId);
 }
 
 /**
- * Returns all data of an agent in progress. While branches run, `currentStep` is the parallel node of the main line.
- *
- * @param agentName The value of `currentAgent` outside subgraphs if the agent is not a task.
+ * Returns all data of an agent in progress. While branches run, `currentStep` is the parallel node. `agentName` is the
+ * agent outside of subgraphs and tasks.
  */
 export function inProgressData(state: StatusState, agentName: string): StateData["in_progress"] {
   const { current, checkpoint, startedAt = 0, activeAt = 0 } = state;

@@ -1,7 +1,4 @@
-/**
- * A value in a blob: the reference (empty until the blob is stored) and the length of its text in bytes of UTF-8. A
- * compressed blob has a third item: the SHA-256 of the text in hex.
- */
+/** A value in a blob: its reference (empty until stored), its bytes of UTF-8, and its SHA-256 if compressed. */
 export type BlobCell = [reference: string, bytes: number, hash?: string];
 
 export type BlobCells = ReadonlyMap<string, BlobCell>;

@@ -1,7 +1,4 @@
-/**
- * Estimates the length of a JSON value in UTF-16 units. The result is at least a third of the value's length in UTF-8
- * bytes.
- */
+/** Estimates the length of a JSON value in UTF-16 units: at least a third of its UTF-8 bytes. */
 export function estimateBytes(value: unknown): number {
   let sum = 0;
   // A list instead of recursion, because stored values can be nested deeper than the stack allows.

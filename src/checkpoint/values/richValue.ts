@@ -6,10 +6,8 @@ import { classNamed, nameOfClass } from "./classRegistry.ts";
 import { bigintOf, unsupportedBigint, unsupportedShape, keyPath } from "./unsupportedShape.ts";
 
 /**
- * Converts rich values (Date, Map, Set, bigint, bytes, URL, undefined, NaN, ±Infinity, -0, registered classes) to JSON.
- * superjson rejects some keys, so the keys of plain objects are escaped before encoding and restored after decoding.
- * All other types are rejected on write and on read: stored data never creates a regular expression, an error or an
- * unregistered class.
+ * Converts rich values to JSON. Escapes the keys of plain objects, because superjson rejects some. Rejects other types
+ * on write and on read: stored data never creates a regular expression, an error or an unregistered class.
  */
 const superjson = new SuperJSON();
 
@@ -158,9 +156,8 @@ function restoreFields(fields: object, target: object): object {
 const knownTypes: ReadonlySet<string> = new Set(["undefined", "bigint", "Date", "URL", "number", "map", "set"]);
 
 /**
- * Validates superjson annotations, because stored bytes are untrusted. Rejects annotations that this library never
- * writes, such as `regexp`, and paths outside of the value, such as `__proto__`. A tree is `[type, children?]` or
- * `children`, with children by path.
+ * Validates superjson annotations, because stored bytes are untrusted. Rejects unknown types, such as `regexp`, and
+ * paths outside of the value, such as `__proto__`. A tree is `[type, children?]` or `children`.
  */
 function checkAnnotations(tree: unknown): void {
   if (tree === undefined) return;

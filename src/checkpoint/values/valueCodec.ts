@@ -6,10 +6,7 @@ import { richFromJson, richToJson } from "./richValue.ts";
 /** A stored value: plain JSON unchanged, any other value as an object with a single key that starts with `$`. */
 export type StoredValue = unknown;
 
-/**
- * The content of `$answer`, which refers to a response: the visit, the numbers, and the call that made the request.
- * `lane` is set for a joined branch.
- */
+/** Refers to a response by visit, numbers and enclosing call. `lane` is set for a joined branch. */
 export type AnswerReference = readonly [
   base: number,
   ordinal: number,
@@ -18,10 +15,7 @@ export type AnswerReference = readonly [
   lane?: number,
 ];
 
-/**
- * The content of `$message`: the number of a message of this history, or the lane of a joined branch and the number of
- * its message.
- */
+/** Refers to a message by its number in this history, or by the lane of a joined branch and its number there. */
 export type MessageReference = number | readonly [number: number, lane: number];
 
 /**
@@ -37,11 +31,8 @@ export interface StoredResult {
 const envelopeKeys: ReadonlySet<string> = new Set(["$plain", "$rich", "$blob", "$message", "$answer", "$outcomes"]);
 
 /**
- * Encodes JSON values and the rich values of `richValue`. Rejects any other value, with its path in the error.
- *
- * @param subject A description of the value for errors.
- * @returns A detached copy.
- * @throws NotSerializableError
+ * Encodes JSON values and the rich values of `richValue` as a detached copy. `subject` names the value in errors.
+ * @throws NotSerializableError with the path of another value
  */
 export function encodeValue(value: unknown, subject: string): StoredValue {
   const walk: Walk = { subject, rich: false, ancestors: new Set(), path: [] };
@@ -76,10 +67,7 @@ interface Walk {
   readonly path: (string | number)[];
 }
 
-/**
- * Copies plain JSON. If there is any other value, marks the root as rich. `richToJson` then accepts or rejects that
- * value.
- */
+/** Copies plain JSON. Marks the root as rich for `richToJson` if there is any other value. */
 function copyPlain(value: unknown, walk: Walk): unknown {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number") {
@@ -145,11 +133,7 @@ export function callOfResult({ part }: StoredResult): string {
   return String(part["toolCallId"]);
 }
 
-/**
- * Returns a tool message with the outputs that it refers to.
- *
- * @param outputOf Returns `undefined` for a missing outcome.
- */
+/** Returns a tool message with the outputs that it refers to, or `undefined` for a missing outcome. */
 export function withOutputs(
   slot: StoredValue,
   outputOf: (call: string) => { readonly output?: StoredValue } | undefined,

@@ -3,10 +3,8 @@ import { InvalidInputError, type InputProblem } from "../../errors/agentErrors.t
 import { plainObject } from "./optionSchemas.ts";
 
 /**
- * Returns the parsed value, or the value if the schema is `undefined`.
- *
- * @param subject A description of the value for the error.
- * @throws InvalidInputError if the schema rejects the value.
+ * Returns the parsed value, or the value itself without a schema. `subject` names it in errors. @throws
+ * InvalidInputError
  */
 export function checkSchema(schema: z.core.$ZodType | undefined, value: unknown, subject: string): unknown {
   if (!schema) return value;
@@ -40,9 +38,8 @@ export function problemsOf(error: z.core.$ZodError): readonly InputProblem[] {
 }
 
 /**
- * Returns the schema of a plain object of options. The schema rejects unknown keys and suggests the most similar
- * option, so that a misspelled option is never ignored. The shape is made at the first check, because most programs
- * check few options.
+ * Returns the schema of an object of options, which rejects unknown keys and suggests the most similar option. The
+ * shape is made at the first check, because most programs check few options.
  */
 export function strictOptions<Shape extends z.ZodRawShape>(
   shape: () => Shape,
@@ -67,9 +64,7 @@ function unknownOption(key: string, names: readonly string[]): string {
   return `unknown option "${key}"; the options are ${names.join(", ") || "none"}`;
 }
 
-/**
- * Returns the name with the smallest Levenshtein distance. `undefined` if more than a third of its characters differ.
- */
+/** Returns the name with the smallest Levenshtein distance, unless more than a third of its characters differ. */
 function nearestName(wrong: string, names: readonly string[]): string | undefined {
   const most = Math.max(1, Math.ceil(wrong.length / 3));
   const ranked = names

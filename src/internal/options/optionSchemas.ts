@@ -17,9 +17,7 @@ export function customText<Value>(what: string, isRight: (value: unknown) => boo
   });
 }
 
-/**
- * An object that is not a class instance. In a class instance, inherited members would pass the checks and be ignored.
- */
+/** An object that is not a class instance, whose inherited members would pass the checks and be ignored. */
 export const plainObject: z.ZodType<object> = customSchema("a plain object", isPlain);
 
 export function objectWithMethods<Value>(...names: readonly (keyof Value & string)[]): z.ZodType<Value> {

@@ -40,9 +40,7 @@ export interface ReceivedEvent {
 
 /** How often a process looks for events of other processes, in milliseconds, if the storage does not report them. */
 const lookEveryMs = 2_500;
-/**
- * The maximum time to wait for an inbox. It is longer than the lease of a sender that was killed on another machine.
- */
+/** The maximum time to wait for an inbox, which exceeds the lease of a sender killed on another machine. */
 const waitMs = 30_000;
 const mostViews = 100;
 const mostUnreceived = 1_000;
@@ -50,9 +48,8 @@ const mostUnreceived = 1_000;
 const inboxes = new WeakMap<RecordLog, Inbox>();
 
 /**
- * The inboxes of the agents in a storage. Each inbox has a separate log. Senders and receivers own this log only for
- * one append, and never own the agent. When a call resolves, the inbox is free again, because the process may be frozen
- * afterwards.
+ * The inboxes of the agents in a storage. Each has its own log, which senders and receivers own only for one append.
+ * When a call resolves, the inbox is free, because the process may be frozen afterwards.
  */
 export class Inbox {
   readonly #storage: LogStorage;
@@ -77,10 +74,8 @@ export class Inbox {
   }
 
   /**
-   * Stores an event. Durable when the promise resolves. Has no effect if the inbox already has an equal event with the
-   * same key.
-   *
-   * @throws EventKeyUsedError if the key belongs to another event. NotSerializableError, AgentBusyError.
+   * Stores an event durably, unless the inbox has an equal event with this key. @throws EventKeyUsedError,
+   * NotSerializableError, AgentBusyError
    */
   async send(agentId: string, { name, payload, key, at }: NewEvent): Promise<void> {
     const sha256 = await this.#storage.sha256();
@@ -104,12 +99,9 @@ export class Inbox {
   }
 
   /**
-   * Returns the event of a request. This is the event that the request received before. If there is none, it is the
-   * oldest event that no request has received. Returns `undefined` if no such event exists. When the promise resolves,
-   * other requests can no longer receive the event.
-   *
-   * @param signal Ends the wait for an inbox that has another owner. The request then receives no event.
-   * @throws NotSupportedError for an event with redacted values, without their vault.
+   * Returns the event that the request received before, or else the oldest unreceived event, which other requests then
+   * cannot receive. `signal` ends the wait for another owner. @throws NotSupportedError without the vault of redacted
+   * values
    */
   async take(agentId: string, asked: EventRequest, signal?: AbortSignal): Promise<ReceivedEvent | undefined> {
     const { request, event: name } = asked;
@@ -134,11 +126,8 @@ export class Inbox {
   }
 
   /**
-   * Applies a rollback to the inbox. Durable when the promise resolves. A second call has no effect.
-   *
-   * @param reverted The requests whose events can be received again.
-   * @param restored The requests that a redo restores. They get their events back, unless other requests have received
-   * these events.
+   * Applies a rollback durably. A second call has no effect. `reverted` requests give their events back, `restored`
+   * requests get theirs again unless other requests have received them.
    */
   async rollBack(agentId: string, reverted: readonly string[], restored: readonly string[]): Promise<void> {
     const state = await this.#look(agentId, ({ isWhole }) => isWhole);
@@ -163,11 +152,9 @@ export class Inbox {
   }
 
   /**
-   * Returns whether the inbox has an event for one of the open requests of an agent, even if the request has received
-   * this event. If the result is false, {@link news} omits the agent until another event is sent or received.
-   *
-   * @param openRequests Reads the requests, if no process runs the agent. This is called after the inbox was read, so
-   * that an event that arrives later stays in {@link news}.
+   * Returns whether the inbox has an event for an open request, even if it has received this event. If not, {@link
+   * news} omits the agent until its next event. @param openRequests Reads the requests after the inbox, so that a later
+   * event stays in {@link news}.
    */
   async continues(
     agentId: string,
@@ -198,10 +185,8 @@ export class Inbox {
   }
 
   /**
-   * Calls a function soon after an event may have arrived. Some calls can be unnecessary. Returns a function that stops
-   * the calls.
-   *
-   * @param options.since The value of {@link arrivals} before the caller read the inbox and did not find the event.
+   * Calls back soon after an event may have arrived. Returns a function that stops the calls. `since` is the value of
+   * {@link arrivals} before the caller read the inbox.
    */
   onArrival(
     agentId: string,

@@ -14,9 +14,7 @@ interface SentRecord {
   readonly digest?: string;
   /** Set if the event has redacted values. Omitted for readers with the vault. */
   readonly vault?: string;
-  /**
-   * The number of the event. Set only for an event that an append repeats. Defaults to the number of earlier events.
-   */
+  /** The number of an event that an append repeats. Defaults to the number of earlier events. */
   readonly number?: number;
 }
 
@@ -57,9 +55,7 @@ interface Receipt {
   readonly number: number;
 }
 
-/**
- * The events of an agent, and the requests that received them. A partial state does not contain older received events.
- */
+/** The events of an agent, and the requests that received them. A partial state lacks older received events. */
 export class InboxState {
   readonly #events = new Map<number, SentRecord>();
   readonly #byKey = new Map<string, SentRecord>();
@@ -123,10 +119,7 @@ export class InboxState {
     return this.#byKey.get(key);
   }
 
-  /**
-   * Returns the number of the event that the request received. If it received none, returns that of the oldest
-   * unreceived event.
-   */
+  /** Returns the number of the event that the request received, or else of the oldest unreceived event. */
   eventFor(request: string, name: string): number | undefined {
     return this.#taken.get(request)?.event ?? this.#waiting.get(name)?.[0];
   }

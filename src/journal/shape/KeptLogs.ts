@@ -19,19 +19,14 @@ interface KeptLogsOptions {
   readonly storage: LogStorage;
   /** Defaults to the system clock. */
   readonly clock?: Clock | undefined;
-  /**
-   * How long an unused log stays open, in milliseconds. With 0, {@link KeptLogs.use} closes the log. Defaults to 5,000.
-   */
+  /** How long an unused log stays open, in milliseconds. With 0, {@link KeptLogs.use} closes it. */
   readonly idleMs?: number | undefined;
   /** How long to wait for a log with another owner, in milliseconds. Defaults to 10,000. */
   readonly waitMs?: number | undefined;
 }
 
 interface KeptLogsViews<Rec extends LogRecord, State extends ShapeState<Rec>> {
-  /**
-   * Keeps the states of released logs, so that a log can be opened from its last known append. By default, no states
-   * are kept.
-   */
+  /** Keeps the states of released logs, so that opening can start at the last known append. */
   readonly views?: ShapeViews<Rec, State> | undefined;
 }
 
@@ -68,11 +63,9 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
   }
 
   /**
-   * Opens a log if necessary and calls `work` with it. Concurrent uses share one log. For an open log, `work` is called
-   * before the next turn of the event loop.
-   *
-   * @param signal Ends the wait for a log that is not open. `work` is then not called.
-   * @throws AgentBusyError if another owner does not release the log in time, and the errors of {@link ShapedLog.open}.
+   * Opens a log if necessary and calls `work` with it. Concurrent uses share one log, and an open log is used in the
+   * same turn. `signal` ends the wait for another owner. @throws AgentBusyError, and the errors of {@link
+   * ShapedLog.open}
    */
   async use<Result>(
     id: string,
@@ -152,10 +145,7 @@ interface Options<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly onEnd: (ended: Promise<void>) => void;
 }
 
-/**
- * A log that stays open between its uses. It is closed when another process requests it, when it has been idle, or when
- * an append fails.
- */
+/** A log that stays open until another process requests it, it has been idle, or an append fails. */
 class KeptLog<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly opening: Promise<ShapedLog<Rec, State>>;
   readonly #options: Options<Rec, State>;
@@ -254,11 +244,8 @@ function isWritable({ failed, lost }: { readonly failed: boolean; readonly lost:
 const dropWaitMs = 30_000;
 
 /**
- * Deletes a log without decoding it, because it may be unreadable. Also finishes an interrupted deletion, which can
- * leave files or a data key without a log.
- *
- * @param agentId The stored id.
- * @throws AgentBusyError
+ * Deletes a log without decoding it, because it may be unreadable, and finishes an interrupted deletion. `agentId` is
+ * the stored id. @throws AgentBusyError
  */
 export async function dropUnread(log: RecordLog, agentId: string): Promise<void> {
   const { folder, archiveKeys, redacted } = log.capabilities;

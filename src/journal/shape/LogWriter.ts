@@ -61,9 +61,8 @@ interface Batch<Rec extends LogRecord> {
 }
 
 /**
- * The only writer of a log that this process owns. The log can have any shape. Records that are queued in one turn of
- * the event loop form one append. Records that are queued during an append also form one append. After a failed append,
- * nothing more is written, because the outcome of that append is unknown.
+ * The only writer of an owned log of any shape. Records that are queued in one turn of the event loop, or during an
+ * append, form one append. After a failed append, nothing more is written, because its outcome is unknown.
  */
 export class LogWriter<Rec extends LogRecord> {
   readonly #owned: OwnedLog;
@@ -141,10 +140,7 @@ export class LogWriter<Rec extends LogRecord> {
     return { position: this.#position, end };
   }
 
-  /**
-   * Removes the data of a durable pruning: the blobs before the appends, because the remaining appends show that a
-   * removal was interrupted.
-   */
+  /** Removes a durable pruning, blobs first, because the remaining appends show an interrupted removal. */
   async removePruned(blobs: readonly string[]): Promise<void> {
     const { log, agentId } = this.#options;
     await forEachAtOnce(blobs, blobsAtOnce, (reference) => log.blobs.delete(agentId, reference));

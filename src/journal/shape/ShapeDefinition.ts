@@ -11,41 +11,32 @@ const timeDigits = 16;
 /** The definition of a kind of log that does not belong to an agent: the kinds of records, and the state. */
 export interface ShapeDefinition<Rec extends LogRecord, State extends ShapeState<Rec>> {
   /**
-   * The name of the shape. It is the default status of these logs in lists, the shape in their first record, and the
-   * prefix of their ids.
+   * The name of the shape: the default status of these logs, the shape in their first record, the prefix of their ids.
    */
   readonly name: Exclude<LogShapeName, "agent">;
   /** The version of the records, from 1. Logs with a higher version are rejected. */
   readonly version: number;
   /** Tests of the fields of each kind of record, except stored values. `shape` and `pruned` are reserved kinds. */
   readonly records: Readonly<Record<Rec["kind"], FieldTests>>;
-  /**
-   * Returns the stored values in a record. A blob is kept as long as a record of the rewritten log contains its value.
-   */
+  /** Returns the stored values in a record. A blob is kept while a record of the rewritten log has its value. */
   values(record: Rec): readonly StoredValue[];
   begin(): State;
   /** The status of a log in lists. A new status is listed at once. Defaults to the name. */
   status?(state: State): string;
   /**
-   * Returns records that restore the state for readers that skip all older records. If there are such records, only
-   * they are rewritten, not the whole log, and the log can then not be pruned. Returns no records if the state cannot
-   * be restored in this way. If the method is missing, the whole log is rewritten.
+   * Returns records that restore the state without all older records. Then only these are rewritten, and the log cannot
+   * be pruned. Empty if impossible. If the method is missing, the whole log is rewritten.
    */
   part?(state: State): readonly Rec[];
-  /**
-   * Returns the due time of the log, in milliseconds since 1970, or `undefined` if it is never due. With this method,
-   * each append updates the summary. If the method is missing, summaries have no due time.
-   */
+  /** Returns the due time of the log in milliseconds since 1970, if any. Each append then updates the summary. */
   dueAt?(state: State): number | undefined;
 }
 
 /** The state that the records of a log build. */
 export interface ShapeState<Rec extends LogRecord> {
   /**
-   * Adds a record with valid fields. Takes time proportional to the size of the record.
-   *
-   * @throws TypeError, RangeError if the record does not match the earlier records. The state is unchanged, and the log
-   * is unreadable.
+   * Adds a record with valid fields, in time proportional to its size. @throws TypeError, RangeError if it does not
+   * match the earlier records. The log is then unreadable.
    */
   add(record: Rec): void;
   /** Returns the fewest records that build this state from an empty log. */

@@ -44,10 +44,7 @@ interface OpenOptions<Rec extends LogRecord, State extends ShapeState<Rec>> exte
   readonly views?: ShapeViews<Rec, State> | undefined;
 }
 
-/**
- * An owned log that does not belong to an agent. It is read once when it is opened. After that, it is only written. Its
- * state includes all records.
- */
+/** An owned log that does not belong to an agent. It is read once on opening, then only written. */
 export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> implements AsyncDisposable {
   readonly id: string;
   #read: ReadRecords<Rec, State>;
@@ -96,12 +93,8 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
   }
 
   /**
-   * Takes ownership and then reads the log, so that it sees all records of earlier owners.
-   *
-   * @throws AgentBusyError while another owner is alive.
-   * @throws WrongShapeError if the log has another shape.
-   * @throws CorruptLogError, UnreadableValueError if the log is damaged.
-   * @throws UnsupportedFormatError, UnsupportedRecordError if a newer version wrote the log.
+   * Takes ownership and then reads the log, so that it sees all records of earlier owners. @throws AgentBusyError,
+   * WrongShapeError, CorruptLogError, UnreadableValueError, UnsupportedFormatError, UnsupportedRecordError
    */
   static async open<Rec extends LogRecord, State extends ShapeState<Rec>>(
     shape: ShapeDefinition<Rec, State>,
@@ -149,28 +142,21 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
   }
 
   /**
-   * Returns the stored form of a value, for a record in the same turn of the event loop. A large value becomes a blob.
-   * Equal contents share a blob.
-   *
-   * @param subject the name of the value for the error.
-   * @throws NotSerializableError
+   * Returns the stored form of a value, for a record in the same turn. A large value becomes a blob. @throws
+   * NotSerializableError
    */
   value(value: unknown, subject: string): StoredValue {
     return this.#blobs.value(value, subject);
   }
 
-  /**
-   * Decodes stored values. See {@link ShapeValues.read}. All referenced blobs are durable when the promise resolves.
-   */
+  /** Decodes stored values. See {@link ShapeValues.read}. All their blobs are durable when the promise resolves. */
   async read(values: readonly StoredValue[]): Promise<unknown[]> {
     await this.durable();
     return this.#values.read(values);
   }
 
   /**
-   * Adds records to the state and queues them. All records of one turn of the event loop form one append.
-   *
-   * @param options.last True if no more records are appended in this turn. The append then starts immediately.
+   * Adds records to the state and queues them for the append of this turn. With `last`, the append starts at once.
    * @throws InvalidInputError for a record that a reader would reject. No record is added.
    */
   append(records: readonly Rec[], { last = false }: { readonly last?: boolean } = {}): void {
@@ -224,10 +210,8 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
   }
 
   /**
-   * Rewrites the log so that it contains only its current state, and removes all other appends and unused blobs. Has no
-   * effect if this would free no space, or if the shape rewrites only parts. The first append of each owner stays.
-   *
-   * @returns the approximate number of freed bytes.
+   * Rewrites the log to its current state, and removes all other appends and unused blobs, if this frees space and the
+   * shape does not rewrite parts. @returns the approximate number of freed bytes.
    */
   async prune(): Promise<{ readonly bytes: number }> {
     if (this.#shape.part) return { bytes: 0 };
@@ -284,10 +268,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     return [header, ...this.state.restate()];
   }
 
-  /**
-   * If due, appends the state again, or a part of it. The next opening of the log then reads at most the state and a
-   * fraction of its size.
-   */
+  /** If due, appends the state again, or a part of it, so that the next opening reads little more than the state. */
   #restateIfDue(): void {
     const place = this.#shape.part ? "lane" : "step";
     if (!this.#snapshotDue.isDue(place, this.#unreadBytes)) return;

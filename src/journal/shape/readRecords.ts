@@ -32,9 +32,7 @@ import {
 export interface ReadRecords<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly contents: LogContents<Rec, State>;
   readonly end: ChainLink | undefined;
-  /**
-   * The records of the appends after `end` that this process wrote. The state includes these records. Defaults to none.
-   */
+  /** The records after `end` that this process wrote. The state includes them. */
   readonly written?: readonly (readonly LogRecord[])[];
 }
 
@@ -48,9 +46,8 @@ interface ReadRecordsOptions<Rec extends LogRecord, State extends ShapeState<Rec
 }
 
 /**
- * Reads a log from the last append that repeats its state, or only the appends after a known state.
- *
- * @throws WrongShapeError, CorruptLogError, UnreadableValueError, UnsupportedFormatError, UnsupportedRecordError
+ * Reads a log from the last append that repeats its state, or only the appends after a known state. @throws the errors
+ * of `readShape`
  */
 export async function readRecords<Rec extends LogRecord, State extends ShapeState<Rec>>(
   shape: ShapeDefinition<Rec, State>,
@@ -193,9 +190,8 @@ class LogContents<Rec extends LogRecord, State extends ShapeState<Rec>> {
   }
 
   /**
-   * Adds the records of an append. An append that repeats the whole state must be added first, and its records before
-   * the repeated state are ignored. Appends that repeat a part of the state are skipped. If this method throws, the
-   * state is unusable.
+   * Adds the records of an append. An append that repeats the whole state must be the first. Appends that repeat a part
+   * are skipped. After an error, the state is unusable.
    */
   add(entry: Entry): void {
     this.#addAll(entry, Math.max(0, entry.records.findLastIndex(isRestating)));

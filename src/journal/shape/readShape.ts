@@ -29,13 +29,10 @@ export class ShapeView<Rec extends LogRecord, State extends ShapeState<Rec>> {
 }
 
 /**
- * Reads the durable state of a log of any shape except an agent log. Only reads, without ownership of the log.
- *
- * @param options.id The id for users, without the name of the shape.
- * @param options.known The result of an earlier read of this log. Only later appends are then read and added to the
- * state. Do not use this earlier result afterwards.
- * @param options.whole Reads the whole log even if an append repeats a part of the state.
- * @throws WrongShapeError, CorruptLogError, UnreadableValueError, UnsupportedFormatError, UnsupportedRecordError
+ * Reads the durable state of a log of any shape except an agent log, without ownership. @param options.id The id
+ * without the name of the shape. @param options.known The result of an earlier read, which is continued, so do not use
+ * it afterwards. @param options.whole Ignores appends that repeat a part of the state. @throws WrongShapeError,
+ * CorruptLogError, UnreadableValueError, UnsupportedFormatError, UnsupportedRecordError
  */
 export async function readShape<Rec extends LogRecord, State extends ShapeState<Rec>>(
   shape: ShapeDefinition<Rec, State>,
@@ -95,10 +92,7 @@ export class ShapeViews<Rec extends LogRecord, State extends ShapeState<Rec>> {
     return this.#views.get(id)?.state;
   }
 
-  /**
-   * Removes and returns the last known records. For an owner of the log, which gives the records back with {@link
-   * keep}.
-   */
+  /** Removes and returns the last known records, for an owner that gives them back with {@link keep}. */
   take(id: string): ReadRecords<Rec, State> | undefined {
     const known = this.#views.get(id)?.records;
     this.#views.delete(id);

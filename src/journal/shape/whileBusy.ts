@@ -13,11 +13,8 @@ export interface BusyWait {
 }
 
 /**
- * Opens a log, and tries again while the log has another owner.
- *
- * @param isDone Called while the log is busy. A truthy result ends the wait. Defaults to no end.
- * @returns `undefined` if `isDone` ended the wait.
- * @throws AgentBusyError if the log is busy for longer.
+ * Opens a log, and tries again while the log has another owner. Returns `undefined` if a truthy `isDone` ends the wait.
+ * @throws AgentBusyError if the log is busy for longer
  */
 export async function whileBusy<Opened>(
   open: () => Promise<Opened>,

@@ -13,10 +13,7 @@ function afterNode(): CheckpointTrigger {
   return { name: "after_node", priority: "high", isDue: isAfterNode };
 }
 
-/**
- * Returns whether {@link afterNode} is due. To compare the name of the trigger is not enough, because a custom trigger
- * can have the same name.
- */
+/** Returns whether {@link afterNode} is due. Its name does not tell, because a custom trigger can share it. */
 export function isAfterNode({ kind }: TriggerMoment): boolean {
   return kind === "node_completed";
 }

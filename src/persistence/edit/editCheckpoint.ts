@@ -45,10 +45,7 @@ interface Edit extends Pick<EditOptions, "by" | "reason"> {
   readonly storage: ReturnType<TypedStorage["takeChanges"]>;
 }
 
-/**
- * Restarts the lines that were open at a checkpoint, applies the changes to the line of the checkpoint, and pauses the
- * agent.
- */
+/** Restarts the lines open at a checkpoint with the changes to its line, and pauses the agent. */
 export async function editCheckpoint(
   setup: PersistenceSetup,
   agentId: string,
@@ -235,10 +232,7 @@ async function openNamed(setup: PersistenceSetup, agentId: string, operation: st
   return setup.openJournal(agentId);
 }
 
-/**
- * Searches for a checkpoint first in the records that are already read, then from the newest snapshot on, then in the
- * whole log.
- */
+/** Searches for a checkpoint in the read records, then from the newest snapshot on, then in the whole log. */
 async function findNear(
   { log }: PersistenceSetup,
   { agentId, head }: Journal,

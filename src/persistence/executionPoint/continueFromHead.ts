@@ -32,10 +32,8 @@ type NextPoint = (ExecutionPoint | Required<Pick<ExecutionPoint, "messageHistory
 };
 
 /**
- * Starts a lane at the head of the line that can visit the node. The lane gets a checkpoint, and the agent is paused at
- * this checkpoint. Durable when the promise resolves.
- *
- * @throws CheckpointNotFoundError if the agent has no head.
+ * Pauses the agent on a new lane at the head of the line that can visit the node, durably. @throws
+ * CheckpointNotFoundError
  */
 export async function continueFromHead(
   setup: PersistenceSetup,
@@ -79,9 +77,8 @@ function headFor(
 }
 
 /**
- * Restarts one line at a checkpoint. The lane gets a new checkpoint, so that the latest checkpoint is always the head.
- *
- * @param changes returns the records that change the state of the lane.
+ * Restarts one line at a checkpoint, with a new checkpoint, so that the latest one is always the head. `changes`
+ * returns the records that change its state.
  */
 export function restartLine(
   journal: Journal,
@@ -96,10 +93,7 @@ export function restartLine(
   return { lane, records, head: { version, id: `${journal.generation}-${version}` } };
 }
 
-/**
- * Returns the run that a lane from this checkpoint continues. It is the run of the checkpoint, even if that run has
- * finished.
- */
+/** Returns the run that a lane from this checkpoint continues, even if that run has finished. */
 export function runAt(
   { runId, record }: CheckpointPoint,
   index: LogProjection,

@@ -23,10 +23,8 @@ export interface ExecutionPoint {
 }
 
 /**
- * Returns an execution point that can be stored, with a copy of its input.
- *
- * @param root the path of the node that must contain the point. Defaults to any node.
- * @throws UnknownNodeError, InvalidInputError, NotSerializableError
+ * Returns an execution point with a copy of its input. `root` is the node that must contain it. @throws
+ * UnknownNodeError, InvalidInputError, NotSerializableError
  */
 export async function executionPointOf(
   graph: StrategyGraph,

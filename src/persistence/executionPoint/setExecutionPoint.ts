@@ -87,10 +87,7 @@ function standingCalls({ index, blobs }: AgentLog, { lane, head }: RunRecorder):
   return since.filter((call) => leavesEffect(call) && index.counts(call)).map(({ call }) => call);
 }
 
-/**
- * Converts unsaved records of one lane to records of the next lane. Messages that refer to responses or outcomes of the
- * old lane are stored by value. Messages that are no longer in the history are omitted.
- */
+/** Converts unsaved records for the next lane: references to the old lane by value, deleted messages omitted. */
 function recordsForLane(
   records: readonly AgentRecord[],
   lane: number,

@@ -70,10 +70,7 @@ async function readSource(log: CopiedLog, agentId: string, checkpointId: string 
   return { ...source, target, names: whole.index.names };
 }
 
-/**
- * Reads the log from its newest snapshot, or the whole log if the newer part does not contain all records that the head
- * needs.
- */
+/** Reads the log from its newest snapshot, or the whole log if the head needs more records. */
 async function readHeadOf(log: CopiedLog, agentId: string): Promise<Source> {
   const source = await readUpTo(log, agentId, { sinceSnapshot: true });
   const { index } = source;
@@ -120,11 +117,9 @@ interface BlobCopy {
 }
 
 /**
- * Copies every blob in the lines to the other agent, and yields each line after its blobs. Skips a missing blob: either
- * no relevant record needs it, or the reader reports it. Text that only looks like a reference is skipped as well.
- *
- * @param onMissing Called before the end with one of the skipped blobs. If it throws, the iteration ends with that
- * error.
+ * Copies every blob in the lines to the other agent, and yields each line after its blobs. Skips missing blobs, and
+ * text that only looks like a reference. @param onMissing Called before the end with one of the missing blobs. It can
+ * throw.
  */
 async function* withBlobs(
   lines: AsyncIterable<Uint8Array>,
@@ -153,10 +148,7 @@ async function copyBlobs(found: readonly string[], { blobs, from, to }: BlobCopy
   return missing;
 }
 
-/**
- * Stores a blob under the generation that its reference contains, because otherwise the copy would get another
- * reference.
- */
+/** Stores a blob under the generation in its reference, so that the copy gets the same reference. */
 async function putCopy(reference: string, { blobs, from, to }: BlobCopy): Promise<boolean> {
   const bytes = await blobs.get(from, reference);
   if (!bytes) return false;

@@ -21,9 +21,8 @@ interface PlacedRequest {
 }
 
 /**
- * Makes a model request of a durable run. If the node runs again, returns the recorded response. Otherwise queues the
- * response for the log without waiting. The response is durable before its first tool call starts, or with the next
- * checkpoint.
+ * Makes a model request, or returns its recorded response. Queues a new response for the log, so that it is durable
+ * before its first tool call, or with the next checkpoint.
  */
 export async function journalModelRequest(
   recorder: RunRecorder,

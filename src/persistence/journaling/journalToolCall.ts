@@ -30,9 +30,8 @@ const partsAtOnce = 10_000;
 type Next = (event: ToolCallEvent) => Promise<unknown>;
 
 /**
- * Makes a tool call of a durable run. Does not repeat a finished call. Records a call with a side effect before the
- * call starts and after it finishes. Does not wait until the outcome is durable, because all records that depend on the
- * outcome are later in the log.
+ * Makes a tool call, unless it is finished. Records a call with a side effect before it starts and after it finishes.
+ * Does not wait for the outcome, because all records that depend on it are later in the log.
  */
 export function journalToolCall(recorder: RunRecorder, event: ToolCallEvent, next: Next): Promise<unknown> {
   const { toolCallId, origin } = event;
@@ -145,10 +144,7 @@ function nameOf({ cause, errorName }: ToolFailedError): string | undefined {
   return name === "Error" ? undefined : name;
 }
 
-/**
- * Records the error of a call. If an abort interrupted the call, records no outcome, because the call may have taken
- * effect.
- */
+/** Records the error of a call. Records no outcome after an abort, because the call may have taken effect. */
 function recordError(recorder: RunRecorder, { facts, event, again }: Performance, error: unknown): void {
   if (error instanceof ToolFailedError) {
     const { reason } = error;
@@ -201,10 +197,7 @@ function recordOutcome(
   }
 }
 
-/**
- * The advice for a call whose output is lost. The call has taken effect and is not repeated, so the run can continue
- * only after a rollback.
- */
+/** The advice for a call with a lost output. The run can continue only after a rollback. */
 const afterLost = " The call is not repeated. Change the tool, then roll back to a checkpoint before the call.";
 
 function unsavedOutput(tool: ToolCallEvent["tool"], path: string, reason: string): NotSerializableError {
@@ -282,10 +275,8 @@ function causesOf(error: unknown): readonly unknown[] {
 }
 
 /**
- * Returns the outcome of a call that started before a crash and has no recorded outcome. Returns `undefined` if the
- * call is to be repeated.
- *
- * @throws ToolCallInDoubtError if a person must decide.
+ * Returns the outcome of a call that a crash interrupted, or `undefined` if it is to be repeated. @throws
+ * ToolCallInDoubtError
  */
 async function resolveOnReplay(
   recorder: RunRecorder,
@@ -318,10 +309,7 @@ function shownEnd(
   return { status: "succeeded", output: settlement.output };
 }
 
-/**
- * Appends the outcome of a call. A call without effect has no intent record, so its outcome contains the fields of an
- * intent.
- */
+/** Appends the outcome of a call. Without an intent record, the outcome contains its fields. */
 function recordEnd(
   recorder: RunRecorder,
   { context, input }: ToolCallEvent,

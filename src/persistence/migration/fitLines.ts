@@ -19,12 +19,9 @@ export interface Fitting {
 }
 
 /**
- * Adapts stored lines to the current code in one append. For compatible code, records the new structure. Otherwise runs
- * the migrations.
- *
- * @returns the state to continue from.
- * @throws StrategyChangedError, UnknownNodeError, UnknownToolError, and the errors of `planMigration`. The agent is
- * unchanged.
+ * Adapts stored lines to the current code in one append: records the compatible structure, or runs the migrations. The
+ * agent is unchanged after an error. @throws StrategyChangedError, UnknownNodeError, UnknownToolError, and the errors
+ * of `planMigration`
  */
 export async function fitLines({ setup, journal, signal }: Fitting, stored: StoredState): Promise<StoredState> {
   const lines = await fittingLines(setup, journal, stored, journal.head?.lines);
@@ -48,13 +45,9 @@ export async function fitLines({ setup, journal, signal }: Fitting, stored: Stor
 }
 
 /**
- * Checks whether the current code can continue restarted lines, before their records are stored. Tries migrations
- * without storing the results.
- *
- * @param before The lines at the point of their restart, by their earlier lanes.
- * @param records The next records of the journal.
- * @returns Whether the lines fit without a change.
- * @throws the errors of {@link fitLines}.
+ * Checks whether the current code can continue restarted lines with the next records. Tries migrations without storing
+ * the results. `before` are the lines by their earlier lanes. @returns Whether the lines fit without a change. @throws
+ * the errors of {@link fitLines}
  */
 export async function tryLines(
   { setup, journal, signal }: Fitting,

@@ -55,10 +55,7 @@ async function judge(
   return { verdict, structure, code };
 }
 
-/**
- * Checks that the nodes and tools that the records name still exist, even if the stored structure does not contain
- * them.
- */
+/** Checks that the named nodes and tools still exist, for logs without a stored structure. */
 function assertKnown({ graph, tools }: PersistenceSetup, { checkpoint, settings }: AgentState): void {
   const node = checkpoint?.record.node ?? "start";
   if (node !== "finish" && node !== "start") graph.resolve(node);

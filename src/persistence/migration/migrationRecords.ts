@@ -19,10 +19,8 @@ type MigrationJournal = Pick<
 >;
 
 /**
- * Returns the records of a migrated line on its lane: the structure of the code, the state changes, and a checkpoint.
- * The interrupted visit continues unless the schemas of its node changed.
- *
- * @throws CheckpointTooLargeError, NotSerializableError
+ * Returns the records of a migrated line: the structure, the state changes, and a checkpoint, which continues the visit
+ * unless the schemas of its node changed. @throws CheckpointTooLargeError, NotSerializableError
  */
 export function migrationRecords(migration: LineMigration, journal: MigrationJournal): readonly AgentRecord[] {
   const { line, next, renames } = migration;
@@ -70,10 +68,8 @@ function settingsRecords({ line: { state }, next }: LineMigration): readonly Age
 }
 
 /**
- * Builds the records of migrations and discards them. This finds errors before any record is stored.
- *
- * @param at.log The log at the time of the append.
- * @throws CheckpointTooLargeError, NotSerializableError
+ * Builds the records of migrations and discards them, to find errors before any record is stored. @throws
+ * CheckpointTooLargeError, NotSerializableError
  */
 export function draftMigration(
   migrations: readonly LineMigration[],

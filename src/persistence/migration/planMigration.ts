@@ -30,14 +30,10 @@ export interface LineMigration extends LinePlan {
 }
 
 /**
- * Runs the migrations of all lines that need them. A line that is nested in a restarted visit ends.
- *
- * @param lines Each line follows the line that contains it.
- * @param signal If it aborts, this function stops waiting for the migration.
- * @throws MigrationFailedError if a migration throws. The reason of the signal if the signal aborts.
- * @throws InvalidInputError, UnknownNodeError, UnknownToolError, BranchesChangedError if the current code does not
- * accept the result.
- * @throws ToolCallInDoubtError if the schemas of an interrupted node changed and one of its calls is in doubt.
+ * Runs the migrations of all lines that need them. Each line follows the line that contains it. A line that is nested
+ * in a restarted visit ends. @throws MigrationFailedError, the reason of the signal, InvalidInputError,
+ * UnknownNodeError, UnknownToolError, BranchesChangedError. ToolCallInDoubtError if the schemas of an interrupted node
+ * changed and one of its calls is in doubt.
  */
 export async function planMigration(
   lines: readonly FittedLine[],
@@ -109,12 +105,8 @@ const lineSchema = strictOptions(() => ({
 }));
 
 /**
- * Migrates copies of a line's values, and checks the result.
- *
- * @param root The node whose contents the line visits. Empty if the line is not a branch.
- * @param at.signal If it aborts, this function stops waiting for the migration.
- * @throws MigrationFailedError if a migration throws. The reason of the signal if the signal aborts.
- * @throws InvalidInputError, UnknownNodeError, UnknownToolError if the current code does not accept the result.
+ * Migrates copies of a line's values, and checks the result. `root` is the node whose contents a branch visits, or
+ * empty. @throws MigrationFailedError, the reason of the signal, InvalidInputError, UnknownNodeError, UnknownToolError
  */
 async function migratedLine(
   line: FittedLine,

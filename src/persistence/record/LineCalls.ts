@@ -84,10 +84,7 @@ export class LineCalls {
     return [{ ...facts, kind: "outcome", moved: true }];
   }
 
-  /**
-   * Suspends the waiting calls and the calls around them, so that they are not in doubt. Calls that exceeded their time
-   * limit are not suspended.
-   */
+  /** Suspends the waiting calls and the calls around them, unless they exceeded their time limit. */
   suspend(waiting: readonly string[]): readonly OutcomeRecord[] {
     const ids = new Set(waiting);
     for (const id of ids) {
@@ -102,10 +99,7 @@ export class LineCalls {
   }
 }
 
-/**
- * The calls that a line made before its next visit. If a message is executed again in a later visit, its calls return
- * their first outcomes. A restored state can lack old calls. They are read when such a message is executed.
- */
+/** The calls before the next visit of a line. A message that is executed again returns their first outcomes. */
 export class EarlierCalls implements KnownCalls {
   readonly calls: Map<string, RecordedCall>;
   /** Ids of calls that need no further search of the log: if one has no known record, the call was not made before. */

@@ -48,11 +48,7 @@ export class ParallelStarts {
     this.#lanes.clear();
   }
 
-  /**
-   * Adds a branch that starts or continues.
-   *
-   * @param lanes The list of the branch's lanes. Later lanes are added to this list.
-   */
+  /** Adds a branch that starts or continues. Later lanes are added to `lanes`. */
   addBranch(key: string, lanes: readonly number[]): void {
     this.#lanes.set(key, lanes);
   }

@@ -60,10 +60,7 @@ export class RunRecorder {
   #namesNext: boolean;
   endedCalls: CheckpointToolCall[] = [];
   changedFiles: readonly FileChange[] = [];
-  /**
-   * True after state from within the visit was saved. After that, the state at the start of the visit can no longer be
-   * saved.
-   */
+  /** Whether state from within the visit was saved. The state at its start can then no longer be saved. */
   savedWithin = false;
   saved: LastSave;
   readonly #from: RecorderStart<RunRecorder>;
@@ -121,10 +118,7 @@ export class RunRecorder {
     journal.running = true;
   }
 
-  /**
-   * Whether to save the state before the first node. A nested line is always stored from its first checkpoint, even
-   * without automatic checkpoints.
-   */
+  /** Whether to save the state before the first node: for nested lines even without automatic checkpoints. */
   #savesBeginning(run: AgentRun): boolean {
     if (!this.head && this.parent) return true;
     return this.setup.automatic && (!this.head || this.start.unresolved === true) && !this.recording?.reaches(run);
@@ -173,10 +167,7 @@ export class RunRecorder {
     await this.save(run, { node, input, boundary: true, ...trigger }, due.priority === "normal" ? "room" : "durable");
   }
 
-  /**
-   * Returns the approximate size of the unsaved state in bytes. Does not remove the state, because a checkpoint can be
-   * rejected.
-   */
+  /** Returns the approximate bytes of the unsaved state, and keeps it, because a checkpoint can be rejected. */
   newBytes(state: RunState): number {
     const { writer } = this.journal;
     const { uploads } = writer;
@@ -219,10 +210,8 @@ export class RunRecorder {
   }
 
   /**
-   * Saves the current state with the next node. Visits are counted from this checkpoint.
-   *
-   * @param until Resolves when the checkpoint is durable, or when the write queue has room. If the write fails, the
-   * next append rejects with the same error.
+   * Saves the current state with the next node, from which visits are then counted. Resolves when it is durable, or
+   * when the write queue has room. After a failed write, the next append rejects.
    */
   async save(run: AgentRun, plan: CheckpointPlan, until: "durable" | "room" = "durable"): Promise<CheckpointRecord> {
     const record = this.#saveNext(run, plan);

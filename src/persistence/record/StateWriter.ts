@@ -32,11 +32,7 @@ export class StateWriter {
     this.decisions = [...(saved?.decisions ?? [])];
   }
 
-  /**
-   * Returns the records of the new state.
-   *
-   * @param check Can refuse the records by throwing. The next call then returns them again.
-   */
+  /** Returns the records of the new state. If `check` throws, the next call returns them again. */
   take(state: RunState, node: string, check?: (records: readonly AgentRecord[]) => void): AgentRecord[] {
     this.#collect(state, node);
     if (!this.#hasNews(state)) {

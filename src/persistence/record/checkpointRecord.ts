@@ -82,10 +82,7 @@ export interface CheckpointHead {
 }
 
 /**
- * Limits the size of new data in a checkpoint. Values that are already in the log do not count.
- *
- * @param uploads How many uploads were queued before the blobs of this checkpoint. If the checkpoint is rejected, its
- * blobs are not stored.
+ * Limits the size of new data in a checkpoint. If it is rejected, the blobs after the first `uploads` are not stored.
  * @throws CheckpointTooLargeError
  */
 export function assertCheckpointFits(

@@ -22,11 +22,7 @@ export const newNoteSchema: z.ZodType = strictOptions(() => ({
   contents: z.instanceof(Map).optional(),
 }));
 
-/**
- * Returns the record of a note. The record includes only contents that the log does not have yet.
- *
- * @throws NotSerializableError
- */
+/** Returns the record of a note, with only new contents. @throws NotSerializableError */
 export function noteRecord(
   { key, value, contents }: NewNote,
   { lane, call, writer }: { readonly lane: number; readonly call: string | undefined; readonly writer: ValueWriter },

@@ -15,9 +15,8 @@ type Skipped = Pick<
 type Happened<Moment = TriggerMoment> = Moment extends TriggerMoment ? Omit<Moment, keyof SinceCheckpoint> : never;
 
 /**
- * Returns the trigger of a due checkpoint between two nodes, or `undefined`. If the next node has records to replay, no
- * checkpoint is due. Visits are counted from the last checkpoint, so the node would not find these records after a new
- * checkpoint.
+ * Returns the trigger of a due checkpoint between two nodes. None is due if the next node has records to replay,
+ * because visits are counted from the last checkpoint.
  */
 export function dueBetween(
   recorder: RunRecorder,
@@ -31,11 +30,7 @@ export function dueBetween(
   return undefined;
 }
 
-/**
- * Returns the due trigger, and emits events about the other triggers.
- *
- * @param next the next step. Omitted within a node.
- */
+/** Returns the due trigger, and emits events about the others. `next` is omitted within a node. */
 function dueTrigger(
   recorder: RunRecorder,
   happened: Happened,
@@ -129,9 +124,8 @@ function partsOf(value: object): Iterable<unknown> {
 const rank: Readonly<Record<TriggerPriority, number>> = { critical: 0, high: 1, normal: 2 };
 
 /**
- * Decides which trigger makes a checkpoint. Evaluates each trigger once. `due` is the first due trigger with the
- * highest priority, and the checkpoint gets the name of this trigger. `merged` are the other due triggers. A trigger
- * that throws counts as due, because an extra checkpoint is better than a missing checkpoint.
+ * Decides which trigger makes a checkpoint. `due` is the first due trigger with the highest priority, `merged` are the
+ * others. A trigger that throws counts as due, because an extra checkpoint is better than a missing one.
  */
 export function dueTriggers(triggers: readonly CheckpointTrigger[], moment: TriggerMoment) {
   const failed: { readonly trigger: CheckpointTrigger; readonly error: unknown }[] = [];

@@ -11,10 +11,7 @@ import type { InputProblem } from "../../errors/agentErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
-/**
- * The recorded end of a request. `requestId` is the recorded id of the request. On another line, the current id is
- * different.
- */
+/** The recorded end of a request. The recorded `requestId` differs from the current id on another line. */
 export type Reply = { readonly requestId: string } & (
   | {
       readonly answer: unknown;

@@ -62,10 +62,7 @@ export class Replay {
     this.#last = recordedVisits(state).filter(again).reduce(later, undefined);
   }
 
-  /**
-   * Returns whether the log has records of the next visit or a later visit. A run finds these records only while its
-   * visits are counted from the same checkpoint. So while this is true, no checkpoint may be made between two visits.
-   */
+  /** Returns whether the log has records of the next visits, which are counted from the last checkpoint. */
   reaches({ visitBase, visitOrdinal }: Pick<AgentRun, "visitBase" | "visitOrdinal">): boolean {
     return this.#last !== undefined && this.#last[0] === visitBase && this.#last[1] >= visitOrdinal;
   }
@@ -111,10 +108,8 @@ export class Replay {
   }
 
   /**
-   * Returns whether a recorded call needs an approval now: the call must still be made, and an earlier approval is not
-   * valid here.
-   *
-   * @param areChecked Whether approvals are verified. If so, a record alone does not prove that a call was approved.
+   * Returns whether a recorded call must still be made without a valid approval. If approvals are verified
+   * (`areChecked`), a record alone does not prove an approval.
    */
   needsApproval({ outcome }: RecordedCall, areChecked: boolean): boolean {
     return (areChecked || this.#asksAgain) && !isOver(outcome);
@@ -202,10 +197,7 @@ function recordedEnds(recorded: Recorded, of: Visit): readonly string[] {
   return keys;
 }
 
-/**
- * Adds the failed requests before a response. If a failed request was repeated, it is skipped, because its response is
- * known.
- */
+/** Adds the failed requests before a response, without those that were repeated. */
 function addFailures(keys: string[], place: string, response: RecordedAnswer | undefined): void {
   for (const [number, { asked, after }] of (response?.failed ?? []).entries()) {
     if (asked === response?.asked) continue;
@@ -243,10 +235,8 @@ interface Replaying {
 }
 
 /**
- * Handles a repeated node whose request differs from the record. If the first attempt had no effect, the remaining
- * records of the visit are discarded, and the node continues without them.
- *
- * @throws ReplayDivergedError if the first attempt had an effect.
+ * Handles a repeated node whose request differs from the record: discards the remaining records of the visit. @throws
+ * ReplayDivergedError if the first attempt had an effect
  */
 export function discardReplay(
   { recording }: Replaying,
@@ -289,10 +279,8 @@ function shown(call: RecordedCall): ReplayDivergedError["effects"][number] {
 }
 
 /**
- * Returns the record of a call. Returns `undefined` if the call has no record, or if the record differs. In the second
- * case, the replay of the visit is discarded.
- *
- * @throws ReplayDivergedError if the record differs and the first attempt had an effect.
+ * Returns the record of a call. If it differs, discards the replay of the visit and returns `undefined`. @throws
+ * ReplayDivergedError if the first attempt had an effect
  */
 export function recordedCall(recorder: Replaying, event: ToolCallEvent): RecordedCall | undefined {
   const { recording } = recorder;

@@ -19,10 +19,7 @@ export interface KnownCalls {
   addAnswer(message: AssistantMessage): void;
 }
 
-/**
- * Finds calls without a known record. If the response with these calls is not known either, reads the whole log, but at
- * most once.
- */
+/** Finds calls without a known record. Reads the whole log, at most once, if the response is not known either. */
 export async function findCalls(earlier: KnownCalls, calls: ReadonlySet<string>): Promise<void> {
   for (const answer of knownAnswers(earlier).toReversed()) {
     if (!asksFor(answer, calls)) continue;

@@ -1,9 +1,7 @@
 import { StorageError } from "../../errors/storageErrors.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 
-/**
- * Runs an action that frees space. If the device is full, the storage releases its reserve, and the action runs again.
- */
+/** Runs an action that frees space. If the device is full, the storage releases its reserve for a second try. */
 export async function makingRoom<Result>(log: RecordLog, action: () => Promise<Result>): Promise<Result> {
   try {
     return await action();

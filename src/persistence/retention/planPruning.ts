@@ -44,11 +44,7 @@ export interface PruningOptions {
   readonly hasInverse: (tool: string) => boolean;
 }
 
-/**
- * Applies a policy to a stored log. Returns `undefined` if nothing must be deleted.
- *
- * @param noteTexts The blobs of notes.
- */
+/** Applies a policy to a stored log. Returns `undefined` if nothing must be deleted. */
 export async function planPruning(
   agentId: string,
   stored: readonly Entry[],
@@ -135,10 +131,7 @@ export function retainableAgent(index: LogProjection): RetainableAgent | undefin
   };
 }
 
-/**
- * Returns the checkpoints that are always kept, with the checkpoints that they need. They do not count toward the
- * maximum. A single head is not included, because it is the last checkpoint, which is kept in any case and counts.
- */
+/** Returns the checkpoints that do not count toward the maximum, with those they need. A single head counts. */
 function exemptVersions(index: LogProjection, points: readonly CheckpointPoint[]): ReadonlySet<number> {
   const isNamed = ({ record, version }: CheckpointPoint) =>
     record.id !== undefined || index.names.nameOf(version) !== undefined;
@@ -172,10 +165,7 @@ function linesWithNotes({ lines, notes }: LogProjection): ReadonlySet<number> {
   return found;
 }
 
-/**
- * Returns whether a checkpoint is deleted before others. This applies to checkpoints of closed lines, because no move
- * can go there, and to merges.
- */
+/** Returns whether a checkpoint is deleted first: those of closed lines, where no move can go, and merges. */
 function goesFirst(index: LogProjection, point: CheckpointPoint): boolean {
   const line = index.lines.nestedLine(point.record.lane);
   return (line !== undefined && !index.lines.isOpen(line.lane)) || mergedAt(index, point) !== undefined;
@@ -215,10 +205,7 @@ export function planRetention(agent: RetainableAgent, policy: FullRetentionPolic
   return { kind: "prune", kept };
 }
 
-/**
- * Returns whether, by its summary, an agent may need pruning. `false` can be wrong only for agents that cannot run in
- * this storage. The summary of an agent in progress does not count its newest checkpoints.
- */
+/** Returns whether an agent may need pruning by its summary, which lacks the newest checkpoints of a run. */
 export function mayBeDue(
   { status, updatedAt, checkpoints }: Pick<AgentSummary, "status" | "updatedAt" | "checkpoints">,
   policy: FullRetentionPolicy,

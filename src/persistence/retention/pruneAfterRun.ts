@@ -2,10 +2,7 @@ import type { LastPruning } from "../../checkpoint/records/SnapshotRecord.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 
-/**
- * Prunes an agent after its run has completed or failed. Pruning reads the whole log, so it runs only if retention is
- * configured and the agent has enough checkpoints. Errors become events, because the run has already finished.
- */
+/** Prunes an agent with enough checkpoints after its run. Errors become events, because the run has finished. */
 export async function pruneAfterRun(setup: PersistenceSetup, journal: Journal): Promise<void> {
   if (journal.failed || !isPruningNext(setup, journal)) return;
   const tell = (error: unknown) => setup.tell({ type: "pruning_failed", agentId: journal.agentId, error });
@@ -38,9 +35,8 @@ interface GrownAgent {
 }
 
 /**
- * Returns whether an agent has too many checkpoints. Pruning can keep more than the maximum, for example because of
- * named checkpoints. The number of checkpoints must then grow by half before the next pruning. Pruning reads the kept
- * and the new checkpoints, so each new checkpoint costs at most three reads.
+ * Returns whether an agent has too many checkpoints. Their number must grow by half after a pruning that kept more than
+ * the maximum, so each new checkpoint costs at most three reads.
  */
 export function isPruningDue({ version, pruned = [0, 0], exempt }: GrownAgent, maxCheckpoints: number): boolean {
   const [last, kept] = pruned;

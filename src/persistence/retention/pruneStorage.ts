@@ -156,10 +156,7 @@ async function findWork(
   return { pruned: { agentId, dropped: false, checkpointIds: [], bytes }, unremoved: before.blobs };
 }
 
-/**
- * Carries out a pruning, and emits the event when the pruning is durable. If bytes remain, the next pruning removes
- * them.
- */
+/** Carries out a pruning, and emits the event when it is durable. The next pruning removes remaining bytes. */
 async function carryOut(
   setup: PersistenceSetup,
   journal: Journal,

@@ -32,9 +32,8 @@ function idsOf(calls: readonly RevertibleCall[]): readonly string[] {
 }
 
 /**
- * Returns the report of the last rollback if that rollback went to this checkpoint, no later records exist, and no call
- * failed. This is for a process that was killed before its caller received the report. Returns `undefined` if the
- * rollback must run.
+ * Returns the report of the last rollback if it went to this checkpoint without failures and no later records exist,
+ * for a process that was killed before its caller received the report.
  */
 export function finishedReport(log: AgentLog, { target, base }: RollbackGoal): RollbackReport | undefined {
   const stored = lastReport(log, target);

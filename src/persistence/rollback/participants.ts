@@ -32,10 +32,8 @@ export interface PlannedParticipant {
 }
 
 /**
- * Plans the steps of each participant that has notes since the target or, in a redo, between the common ancestor and
- * the target. If a crash interrupted the rollback, it continues with the steps of its first plan.
- *
- * @throws ParticipantMissingError if an interrupted rollback needs a participant that this definition does not have.
+ * Plans the steps of each participant with notes since the target or, in a redo, between the common ancestor and the
+ * target. An interrupted rollback continues with its first plan. @throws ParticipantMissingError
  */
 export async function planParticipants(rollback: Rollback): Promise<readonly PlannedParticipant[]> {
   const { setup, log, target, base } = rollback;

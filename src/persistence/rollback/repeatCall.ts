@@ -29,9 +29,8 @@ import { onAbort, withGrace } from "../../internal/abortable.ts";
 const unanswered = Symbol("unanswered");
 
 /**
- * Repeats a call in doubt under its id, if its effect allows a repetition. After that, the call has certainly taken
- * effect, and the inverse receives its output. A finished call is returned unchanged. If a request of the call has no
- * answer, the call stopped at that request, so it is recorded as waiting.
+ * Repeats a call in doubt, if its effect allows this, so that the inverse receives its output. Records a call that
+ * stops at an unanswered request as waiting.
  */
 export async function repeatCall(
   call: LoggedCall,
@@ -84,10 +83,7 @@ function replayedRequests(call: LoggedCall, rollback: Rollback, stop: () => void
   };
 }
 
-/**
- * Gives a repeated call the events that it received earlier. If it waits for another event, it is stopped, as by a new
- * request.
- */
+/** Gives a repeated call the events that it received. It stops at another event. */
 function replayedEvents(call: LoggedCall, rollback: Rollback, stop: () => void): AgentContext["receive"] {
   const received = new Map<string, number>();
   return async (name: string, { schema }: ReceiveOptions) => {
@@ -105,9 +101,7 @@ function replayedEvents(call: LoggedCall, rollback: Rollback, stop: () => void):
 
 type Waits = Pick<AgentContext, "requestInput" | "sleep" | "sleepUntil" | "receive">;
 
-/**
- * Lets a repeated call wait for the rest of its recorded sleeps. A long sleep stops the call, as a new request does.
- */
+/** Lets a repeated call wait for the rest of its recorded sleeps. It stops at a long sleep. */
 function repeatedSleeps(call: LoggedCall, rollback: Rollback, stop: () => void): Pick<Waits, "sleep" | "sleepUntil"> {
   const { setup, signal } = rollback;
   const { clock, sleepInProcessMs } = setup;
@@ -151,10 +145,8 @@ function isSame(
 }
 
 /**
- * Returns the recorded answer to a request of a call. Returns `undefined` if the schema rejects the answer, because the
- * call then made a new request.
- *
- * @throws the error with which the request ended.
+ * Returns the recorded answer to a request. `undefined` if the schema rejects it, because the call then made a new
+ * request. @throws the error with which the request ended
  */
 async function answerOf(
   { record, reply }: RecordedRequest,
@@ -201,11 +193,7 @@ export async function checkedInput(
   }
 }
 
-/**
- * Builds the context for an inverse. It contains only the target of the rollback.
- *
- * @param waits Handles waits of the inverse. By default, a wait throws.
- */
+/** Builds the context for an inverse, which contains only the target of the rollback. By default, a wait throws. */
 export function callOptions(
   toolCallId: string,
   { journal, target, signal }: Rollback,

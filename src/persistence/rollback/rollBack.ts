@@ -143,10 +143,8 @@ function planOf({ setup, target, base, unended = [] }: Rollback, { index, blobs 
 }
 
 /**
- * Resolves the calls in doubt after the target before any call is reverted, in the same way as a repeated node.
- * Repeatable calls need no decision.
- *
- * @throws ToolCallInDoubtError if a person must decide. The agent is unchanged.
+ * Resolves the calls in doubt after the target, as a repeated node does, before any call is reverted. @throws
+ * ToolCallInDoubtError if a person must decide. The agent is unchanged.
  */
 async function resolveDoubts(
   { revert, inDoubt }: RollbackPlan,
@@ -170,20 +168,14 @@ async function resolveDoubts(
   return records;
 }
 
-/**
- * Returns whether a call can be repeated. The current declaration of the tool decides. If the tool is missing, the
- * recorded declaration decides.
- */
+/** Returns whether a call can be repeated, by the current declaration of its tool, or else the recorded one. */
 function mayRepeat({ tool, effect, agentPath }: LoggedCall, setup: PersistenceSetup): boolean {
   const own = setup.at(agentPath);
   const known = own?.toolNamed(tool);
   return isRepeatable(own && known ? own.effectOf(known) : effect);
 }
 
-/**
- * Reopens the runs that finished after the target. In a redo, the runs that finished before the target are finished
- * again.
- */
+/** Reopens the runs that finished after the target. A redo finishes the runs before the target again. */
 function changeRuns(journal: Journal, index: LogProjection, goal: RollbackGoal): void {
   const { runs, cancelled } = journal;
   for (const run of [goal.target.runId, ...runsLeft(index, goalRecord(goal))]) {
@@ -204,11 +196,8 @@ function openGoal({ checkpoints }: LogProjection, open: RollbackRecord): Rollbac
 }
 
 /**
- * Finishes an interrupted redo, unless that redo has the same target. A rollback to another checkpoint then starts from
- * the result of the redo.
- *
- * @param goal The version of the target checkpoint.
- * @returns the whole log afterwards.
+ * Finishes an interrupted redo to another version than `goal`, from which a rollback then starts. @returns the whole
+ * log afterwards
  */
 export async function finishOtherRedo(
   setup: PersistenceSetup,
@@ -222,12 +211,9 @@ export async function finishOtherRedo(
 }
 
 /**
- * Finishes an interrupted rollback before the agent continues from its head.
- *
- * @param onFailure the reaction to a call that cannot be reverted. Defaults to `stop`.
- * @param signal Ends the rollback, which stays open. Defaults to the loss of the agent.
- * @returns the whole log afterwards, and the calls that could not be reverted.
- * @throws RollbackIncompleteError, ToolCallInDoubtError if it cannot finish. The rollback stays open.
+ * Finishes an interrupted rollback before the agent continues. `signal` ends it, by default when the agent is lost.
+ * @returns the whole log afterwards, and the calls that could not be reverted. @throws RollbackIncompleteError,
+ * ToolCallInDoubtError. The rollback stays open.
  */
 export async function finishRollback(
   setup: PersistenceSetup,
@@ -247,10 +233,7 @@ export async function finishRollback(
   return { log: await journal.readAll(), left };
 }
 
-/**
- * Makes events available again that the agent received after the target. In a redo, restored requests get their events
- * back. A repeated rollback has no further effect, because the inbox records the requests.
- */
+/** Makes events available that were received after the target. A redo gives restored requests theirs back. */
 async function rollBackEvents({ setup, log: { agentId, index }, target, base }: Rollback): Promise<void> {
   const receipts = [...index.requests.all()].filter(({ record }) => record.event !== undefined);
   if (receipts.length === 0) return;

@@ -9,9 +9,8 @@ import type { DurableCall } from "./DurableCall.ts";
 const resultsSchema: z.ZodType = z.array(z.unknown());
 
 /**
- * Verifies the output of a run, and finds the files that the run changed. Loaded on first use.
- *
- * @param after The position after which the log contains only this run.
+ * Verifies the output of a run, and finds the files that it changed. After position `after`, the log contains only this
+ * run.
  */
 export async function completionData(
   { setup: { participants, log }, journal, request: { options } }: DurableCall,

@@ -15,11 +15,9 @@ export interface OwnTurn {
 }
 
 /**
- * Executes a call of `run`, or returns the result of another call in this process. The other call has the same `runId`,
- * or is the running call if `whenBusy` is `"join"`. This call executes if the other caller aborts, or if the joined call
- * ends without executing a run. With `whenBusy: "queue"`, this call waits until the other calls have finished.
- *
- * @throws RunInputDiffersError if the run with the same `runId` has another input.
+ * Executes a call of `run`, or returns the result of another call in this process with the same `runId` or, with
+ * `whenBusy: "join"`, of the running call. Executes anyway if the other caller aborts or executes no run. With
+ * `"queue"`, waits for the other calls. @throws RunInputDiffersError
  */
 export function joinOrRun(storage: object, request: RunRequest, carryOut: (turn: OwnTurn) => Result): Result {
   return AgentTurns.with(storage, request.agentId, async (turns) => {
@@ -68,10 +66,7 @@ function runOptionsOf({ kind, options }: RunRequest): Pick<RunOptions, "runId" |
   return kind === "run" ? (options as RunOptions) : {};
 }
 
-/**
- * Returns the result of another call. `undefined` if its caller aborted, or if it read the result of another run. A call
- * that does not join other runs gets only the result of its own run.
- */
+/** Returns the result of another call. `undefined` if its caller aborted, or if it read another run. */
 async function resultOf(other: RunningCall, request: RunRequest): Promise<RunResult<unknown> | undefined> {
   const { runId, whenBusy } = runOptionsOf(request);
   const { signal } = request.options;

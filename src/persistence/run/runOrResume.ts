@@ -23,9 +23,7 @@ import { joinOrRun, type OwnTurn } from "./joinOrRun.ts";
 import { comparedInput, recordedResult, waitingResult } from "./recordedResult.ts";
 import type { OpenedForRun } from "./openWhenBusy.ts";
 
-/**
- * The hooks that may run after the last append of a run, and how many handlers for them Persistence itself installs.
- */
+/** The hooks that may run after the last append, with the number of handlers of Persistence itself. */
 const hooksAfterRun = [
   "run",
   "strategyStarting",
@@ -46,10 +44,7 @@ async function resuming() {
   return (resumes ??= await loadResumes());
 }
 
-/**
- * Executes a `run` or `resume`, and owns the agent meanwhile. If this process already executes a call with the same
- * `runId`, joins that call.
- */
+/** Executes a `run` or `resume`, and owns the agent meanwhile. Joins a call with the same `runId` in this process. */
 export function runOrResume(setup: PersistenceSetup, request: RunRequest, next: NextRun): Promise<RunResult<unknown>> {
   setup.takeId(request.agentId);
   return joinOrRun(setup.storageKey, request, (turn) => {
@@ -249,10 +244,8 @@ async function start(call: DurableCall, recorder: RunRecorder, isLast = true): P
 }
 
 /**
- * Records a rejected run as failed. The run stays unfinished. Not recorded are rejections before the start, aborts by
- * the caller (the run counts as interrupted), and failures of the storage.
- *
- * @returns Whether the failure is recorded.
+ * Records a rejected run as failed, without finishing it. @returns false for rejections before the start, aborts by the
+ * caller (the run counts as interrupted), and failures of the storage.
  */
 async function recordFailure(journal: Journal, { options }: RunRequest, error: unknown): Promise<boolean> {
   if (!journal.running || journal.failed || journal.lost.aborted || options.signal?.aborted) return false;
@@ -271,10 +264,8 @@ async function recordFailure(journal: Journal, { options }: RunRequest, error: u
 }
 
 /**
- * Opens an agent for a call of `run` or `resume`. If another owner runs the agent, `whenBusy` of the call decides.
- *
- * @throws AgentBusyError while another owner is alive and the call does not wait.
- * @throws RunStoppedError if the joined run stops without a result.
+ * Opens an agent for a call of `run` or `resume`. If it is busy, `whenBusy` decides. @throws AgentBusyError,
+ * RunStoppedError if the joined run stops without a result
  */
 async function openForRun(setup: PersistenceSetup, request: RunRequest, turn: OwnTurn): Promise<OpenedForRun> {
   const { agentId, options, kind } = request;

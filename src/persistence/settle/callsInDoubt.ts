@@ -26,10 +26,7 @@ export function inversesInDoubt(log: AgentLog): readonly LoggedCall[] {
   return ownCalls(log).filter(({ call }) => log.index.inverting.has(call));
 }
 
-/**
- * Returns the calls whose inverse may be settled, because the inverse is in doubt, blocks a rollback, or was settled
- * before.
- */
+/** Returns the calls whose inverse is in doubt, blocks a rollback, or was settled before. */
 function inversesToSettle(log: AgentLog): readonly LoggedCall[] {
   const { index } = log;
   const open = new Set([...(index.rollback?.calls ?? []), ...index.inverting, ...index.left.keys()]);
@@ -94,11 +91,8 @@ export function settledInverse(
 }
 
 /**
- * Records the outcome of a call in doubt, or of an inverse that is in doubt or blocks a rollback. Durable when the
- * promise resolves.
- *
- * @param redact - returns the form in which the settlement of a call is stored.
- * @throws ToolCallNotInDoubtError, NotSerializableError
+ * Records the outcome of a call in doubt, or of an inverse in doubt or in the way of a rollback. `redact` returns its
+ * stored form. @throws ToolCallNotInDoubtError, NotSerializableError
  */
 export async function resolveManually(
   journal: Journal,

@@ -76,11 +76,8 @@ function begunBranch(parent: RunRecorder, place: LanePlace, start: RunStart): Ru
 }
 
 /**
- * Starts an agent for a tool call of a durable run on a new lane, or continues it from the log. A finished agent does
- * not run again.
- *
- * @throws FeatureNotInstalledError if the agent has no Persistence.
- * @throws UnknownToolError if the agent is not a tool of its caller.
+ * Starts an agent for a tool call on a new lane, or continues it from the log. A finished agent does not run again.
+ * @throws FeatureNotInstalledError, UnknownToolError
  */
 export async function beginAgentCall(
   event: AgentCallEvent,

@@ -251,10 +251,8 @@ type ResultPart = Extract<ContentPart, { type: "tool-result" }>;
 const noResult = "There is no result: the run that asked for this call was ended.";
 
 /**
- * Returns results for the calls at the end of a run's history that have no result. Models reject a history with such
- * calls, so the next run needs these results. Returns `undefined` if every call has a result.
- *
- * @param input The input of the next node. It can be a message with tool results, which is not in the history yet.
+ * Returns results for the calls at the end of a history that have none, because models reject such a history. The input
+ * of the next node can contain results.
  */
 export function missingToolResults(
   messages: readonly Message[],

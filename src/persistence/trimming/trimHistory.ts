@@ -5,10 +5,7 @@ import { abortable } from "../../internal/abortable.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { OlderContent, TrimmingPolicy } from "../config/PersistenceConfig.ts";
 
-/**
- * Trims the history of a run. The next checkpoint saves the change. If a summarizer fails, the content that it should
- * replace stays.
- */
+/** Trims the history of a run, saved with the next checkpoint. If a summarizer fails, the content stays. */
 export async function trimHistory(setup: PersistenceSetup, run: AgentRun): Promise<void> {
   const { trimming } = setup;
   if (!trimming) return;
@@ -77,10 +74,7 @@ const firstCharacters = 600;
 const lastCharacters = 1_400;
 const summaryHead = /^\[(\d+) earlier messages, shortened\]\n/;
 
-/**
- * The built-in summarizer. It is deterministic, short, and uses no model. A summary of messages contains their number
- * and the start of the oldest and newest texts, even after repeated summaries.
- */
+/** The built-in summarizer: the number of messages, and the start of the oldest and newest texts. */
 export function summarizePlainly(older: OlderContent): string {
   if (older.kind === "tool_output") {
     const text = textOfOutput(older.output);
@@ -142,10 +136,7 @@ interface TrimmingPlan {
   readonly older: readonly Message[];
 }
 
-/**
- * Selects the parts to trim. A trimmed history is not trimmed again. Messages are removed in whole turns. A call and
- * its result stay together, and a call without a result stays with all later messages.
- */
+/** Selects the parts to trim, messages in whole turns. A call stays with its result or all later messages. */
 export function planTrimming(
   messages: readonly Message[],
   limits: { readonly toolOutputs: number; readonly messages: number },
@@ -170,10 +161,7 @@ export function resultsOf({ role, content }: Message): readonly ToolResult[] {
   return role === "tool" ? content.filter((part) => part.type === "tool-result") : [];
 }
 
-/**
- * Returns the last index at which the history can be cut so that `keep` messages stay and no call is separated from its
- * result.
- */
+/** Returns the last index where a cut keeps `keep` messages and separates no call from its result. */
 function cutOf(messages: readonly Message[], keep: number): number {
   const answeredAt = new Map<string, number>();
   for (const [at, message] of messages.entries())

@@ -35,11 +35,7 @@ type Defined = Pick<AgentDefinition, "graph" | "tools">;
 
 const structures = new WeakMap<object, Code>();
 
-/**
- * Returns the code structure of an agent.
- *
- * @param pipeline The agent definition. Its structure is computed once and does not change.
- */
+/** Returns the code structure of an agent definition, which is computed once and does not change. */
 export function codeOf(pipeline: object & Defined, sha256: Sha256): Code {
   const code = structures.get(pipeline) ?? describe(pipeline, sha256);
   structures.set(pipeline, code);
@@ -107,10 +103,7 @@ const returned = new WeakMap<() => object, object>();
 
 const known = new WeakMap<object, string>();
 
-/**
- * Returns a digest of the values that a schema accepts, which is the same in each process. Returns an empty text
- * without a schema. Ignores descriptions and functions, such as the arguments of `refine` and `transform`.
- */
+/** Returns a digest of the values that a schema accepts, without descriptions and functions. Empty without a schema. */
 export function schemaDigest(schema: z.core.$ZodType | undefined, sha256: Sha256): string {
   if (schema === undefined) return "";
   const before = known.get(schema);

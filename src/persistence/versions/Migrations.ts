@@ -139,10 +139,7 @@ export interface MigratedLine {
 
 const names = z.record(nonEmptyString, nonEmptyString).optional();
 
-/**
- * Validates the form of `migrations`. The class `Migrations` checks that the migrations match each other and the
- * strategy.
- */
+/** Validates the form of `migrations`. {@link Migrations} checks that they match each other and the strategy. */
 export const migrationSchema: z.ZodType = strictOptions(() => ({
   from: integerFrom(0),
   to: integerFrom(0),

@@ -16,11 +16,7 @@ export function isSameCode(stored: StructureRecord, now: Code, keepsVersions: bo
   return stored.fingerprint === now.fingerprint && (!keepsVersions || now.structure.version === 0);
 }
 
-/**
- * Decides whether a line can continue with changed code.
- *
- * @param structure `undefined` if the structure is not stored.
- */
+/** Decides whether a line can continue with changed code. `structure` is `undefined` if it is not stored. */
 export function judgeCode(
   { version = 0 }: StructureRecord,
   structure: StoredStructure | undefined,
@@ -54,9 +50,7 @@ interface Schemas {
 
 type Facts = ReadonlyMap<string, string>;
 
-/**
- * Returns the differences between two structures, one text for each. Ignores facts that earlier versions did not store.
- */
+/** Returns one text for each difference between two structures. Ignores facts that earlier versions lack. */
 export function codeDifferences(stored: StoredStructure, current: StoredStructure): readonly string[] {
   const before = factsOf(stored);
   const after = factsOf(current, stored);
@@ -80,12 +74,7 @@ function keepsReached(stored: StoredStructure, current: StoredStructure, point: 
   return [...factsOf(stored, stored, new Reached(stored, point))].every(([fact, value]) => now.get(fact) === value);
 }
 
-/**
- * Returns the facts of a structure.
- *
- * @param like Limits the facts to kinds that this structure has, because earlier versions stored no schemas and tools.
- * @param reached Limits the facts to parts that a line can still run. Defaults to all parts.
- */
+/** Returns the facts of a structure, of the kinds that `like` has and in the parts that a line can still reach. */
 function factsOf(structure: StoredStructure, like: StoredStructure = structure, reached?: Reached): Facts {
   const facts = new Map<string, string>();
   const isWhole = "tools" in like && "tools" in structure;

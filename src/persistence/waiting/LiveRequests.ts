@@ -112,10 +112,8 @@ export class LiveRequests implements Disposable {
   }
 
   /**
-   * Answers a request of a line that waits here. Durable when the promise resolves. Returns false if no such line
-   * waits.
-   *
-   * @throws RequestNotOpenError, ApprovalChangedError, InvalidInputError, NotSerializableError, CheckpointTooLargeError
+   * Answers a request of a line that waits here, durably. Returns false if no such line waits. @throws as {@link
+   * answerRequests}
    */
   async answer(requestId: string, given: GivenReply): Promise<boolean> {
     const open = this.#openAt(requestId);

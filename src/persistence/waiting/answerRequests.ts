@@ -12,11 +12,9 @@ import { pendingIn, isListDue, runningStatus, waitingStatus } from "./pendingReq
 import { replyRecord } from "./askedRecords.ts";
 
 /**
- * Records all replies. If one reply is rejected, records none. The owner of the log decides which reply is first. If
- * all requests of a line are answered, the run gets the status `in_progress` and can be resumed. Durable when the
- * promise resolves.
- *
- * @throws RequestNotOpenError, ApprovalChangedError, InvalidInputError, NotSerializableError, CheckpointTooLargeError
+ * Records all replies, or none if one is rejected. When all requests of a line are answered, the run can be resumed.
+ * Durable when the promise resolves. @throws RequestNotOpenError, ApprovalChangedError, InvalidInputError,
+ * NotSerializableError, CheckpointTooLargeError
  */
 export async function answerRequests(
   setup: PersistenceSetup,
@@ -61,9 +59,8 @@ export async function expireRequests(journal: Journal, stored: StoredState): Pro
 }
 
 /**
- * Gives the open requests of an agent the events that they wait for. Returns the requests that received an event.
- *
- * @param signal Ends the wait for an inbox that has another owner. The next resume receives the same events.
+ * Gives the open requests of an agent the events that they wait for, and returns these requests. `signal` ends the wait
+ * for another owner. The next resume then receives the same events.
  */
 export async function receiveEvents(
   setup: PersistenceSetup,
@@ -131,9 +128,7 @@ function statusIfDue(journal: Journal, stored: StoredState, replies: readonly Re
   return statusRecords(journal.statusState, next);
 }
 
-/**
- * Returns whether the list of requests in the status may stay after answers. The list must show the earliest expiry.
- */
+/** Returns whether the list of requests may stay after answers. It must show the earliest expiry. */
 function isListedEnough(stored: StoredState, replied: ReadonlySet<string>): boolean {
   const { requests: given, statusState } = stored.log.index;
   const { requests = [], until } = statusState.current?.record ?? {};

@@ -21,10 +21,7 @@ export async function assertCounts(
   if (problems) throw new InvalidInputError(answerSubject(requestId), problems);
 }
 
-/**
- * Returns why a recorded answer does not count as an approval. This is checked because anyone who can write the log can
- * write an answer.
- */
+/** Returns why a recorded answer is not an approval. Anyone who can write the log can write an answer. */
 export async function recordedProblems(
   verifier: ApprovalVerifier,
   { journal: { agentId }, replies }: RunRecorder,

@@ -20,9 +20,8 @@ export interface AskedRequest {
 }
 
 /**
- * Returns the records of a line's requests and suspended calls, which are not in doubt. Closes the recorder.
- *
- * @param waiting The calls that wait for a request, or for an agent that waits.
+ * Returns the records of a line's requests and suspended calls, which are not in doubt. Closes the recorder. `waiting`
+ * are the calls that wait for a request or an agent.
  */
 export function askedRecords(
   recorder: RunRecorder,
@@ -91,10 +90,7 @@ function approvalIn({ call: { toolCallId: call, tool, input } }: ApprovalEvent, 
   return { call, tool: tool.name, input: writer.value(input, `the input of tool "${tool.name}"`) };
 }
 
-/**
- * Returns the milliseconds until `end`. At least 0. At most the time from `at` to `end`, in case the clock was set
- * back.
- */
+/** Returns the milliseconds until `end`: at most those since `at`, because the clock can be set back. */
 export function leftMs(clock: Clock, { at, end }: { readonly at: number; readonly end: number }): number {
   return Math.max(0, Math.min(end - clock.now(), end - at));
 }

@@ -56,11 +56,8 @@ export async function endOf(
 }
 
 /**
- * Applies the size limit of a checkpoint to answers.
- *
- * @param nodeId The node of the first answer.
- * @param uploads How many uploads were queued before the blobs of the answers.
- * @throws CheckpointTooLargeError
+ * Applies the size limit of a checkpoint to answers. `uploads` is the number of uploads before their blobs. @throws
+ * CheckpointTooLargeError
  */
 export function assertAnswersFit(
   { agentId, maxCheckpointBytes, writer }: Journal,

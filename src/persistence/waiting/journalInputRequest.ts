@@ -18,9 +18,8 @@ import { ToolRejectedError } from "../../errors/toolCallErrors.ts";
 import { recordedCall } from "../replay/Replay.ts";
 
 /**
- * Handles a request of a durable run, and returns the recorded answer. When the answer arrived, the stored JSON Schema
- * validated it. Here the schema of the node validates the answer again, because that schema can be stricter. If the
- * schema of the node rejects the answer, the node makes a new request.
+ * Handles a request, and returns the recorded answer. The schema of the node can be stricter than the stored JSON
+ * Schema. If it rejects the answer, the node makes a new request.
  */
 export async function journalInputRequest(
   recorder: RunRecorder,
@@ -78,10 +77,7 @@ async function journalWait(
   return journalReceipt(recorder, { ...event, timer: { ...event.timer, event: arrival } }, next);
 }
 
-/**
- * Handles a sleep of a durable run. The timer is recorded before the sleep starts, so a crash does not change the time
- * at which the sleep ends. A recorded end of the sleep is valid regardless of the clock.
- */
+/** Handles a sleep. The timer is recorded first, so its end does not change with a crash or the clock. */
 async function journalTimer(
   recorder: RunRecorder,
   event: InputRequestEvent & { readonly timer: TimerEvent },
@@ -117,11 +113,8 @@ function timerOf(
 }
 
 /**
- * Handles the approval of a tool call of a durable run. After the request is recorded, `needsApproval` of the tool is
- * not called again.
- *
- * @returns the approving answer.
- * @throws ToolRejectedError, ReplayDivergedError
+ * Handles the approval of a tool call, and returns the approving answer. `needsApproval` is not called after the
+ * request is recorded. @throws ToolRejectedError, ReplayDivergedError
  */
 async function journalApproval(
   recorder: RunRecorder,
@@ -147,8 +140,7 @@ async function journalApproval(
 const approved = { approved: true };
 
 /**
- * Returns whether a call was approved before or needed no approval. This is also true for a finished call of a message
- * that is executed again. If a call differs from its record, the call fails without a new request.
+ * Returns whether a call was approved before or needed no approval. A call that differs from its record fails later.
  */
 function hasStarted(recorder: RunRecorder, call: ToolCallEvent): boolean {
   if (call.origin.kind === "model" && recorder.calls.isMade(call.toolCallId)) return true;

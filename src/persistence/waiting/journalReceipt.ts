@@ -18,9 +18,8 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 type Receipt = InputRequestEvent & { readonly timer: TimerEvent & { readonly event: ArrivalEvent } };
 
 /**
- * Receives an event in a durable run. The request for the event is durable before the inbox assigns an event to the
- * request. So a rollback knows which events become available again. After a crash, the inbox assigns the same event to
- * the same request.
+ * Receives an event. The request is durable before the inbox assigns an event, so that a rollback can give the event
+ * back. After a crash, the inbox assigns the same event.
  */
 export async function journalReceipt(
   recorder: RunRecorder,
@@ -127,12 +126,9 @@ function delivered({ context, timer: { event } }: Receipt, requestId: string, an
 }
 
 /**
- * Makes events available again for which the receipt was interrupted: the requests of a line that the run leaves have
- * no reply in the log. Call this before the log shows that the run has left the line. Until then, the same requests can
- * receive the same events.
- *
- * @param stored The log. `state` is the head of the main line, for a log that was not read from its start.
- * @param received Answered requests that the line has not read yet.
+ * Gives back the events of a line that the run leaves: those of requests without a reply in the log. Call this before
+ * the log shows the move, because until then the same requests can receive them. `received` are the answered requests
+ * that the line has not read.
  */
 export async function giveBackEvents(
   setup: PersistenceSetup,

@@ -81,18 +81,12 @@ export function runningStatus(
 /** If there are at most this many open requests, the status always lists all of them. */
 const mostListed = 100;
 
-/**
- * Returns whether a status that lists this many requests lists all. If it lists the maximum, a new request can be
- * missing.
- */
+/** Returns whether a status with this many requests lists all. At the maximum, a request can be missing. */
 export function listsAll(listed: number): boolean {
   return listed < mostListed;
 }
 
-/**
- * Returns whether to write the list of requests again. If each of many answers wrote the list, the cost would be
- * quadratic.
- */
+/** Returns whether to write the list of requests again. After each answer, the cost would be quadratic. */
 export function isListDue(listed: number, open: number): boolean {
   return open <= mostListed || Math.abs(open - listed) * 10 >= listed;
 }
