@@ -84,7 +84,7 @@ function copyFields(value: object, prototype: object | null, ancestors: Set<obje
 }
 
 /** `defineProperty` handles a `__proto__` key like any other key. Assignment is several times faster for other keys. */
-function define(target: object, key: string, value: unknown): void {
+export function define(target: object, key: string, value: unknown): void {
   if (key !== "__proto__") (target as Record<string, unknown>)[key] = value;
   else Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -8,8 +8,16 @@ export type StorableClass = new (...args: never) => object;
 
 const argumentsSchema = strictOptions(() => ({
   name: z.string(),
-  class: customSchema("a class", (value) => typeof value === "function"),
+  class: customSchema("a class that extends no built-in class, such as Map or Error", isStorable),
 }));
+
+/** The data of built-in classes is not in fields, so it would be lost. */
+function isStorable(value: unknown): boolean {
+  let at = Object(value).prototype as object | null | undefined;
+  while (at && at !== Object.prototype && !String(at.constructor).includes("[native code]"))
+    at = Object.getPrototypeOf(at) as object | null;
+  return typeof value === "function" && (at === null || at === Object.prototype);
+}
 
 const byName = new Map<string, StorableClass>();
 const byPrototype = new Map<object, string>();
@@ -26,7 +34,7 @@ const byPrototype = new Map<object, string>();
  * registerClass("Money", Money);
  * ```
  * @param name Stored with each instance. Keep the name as long as stored data contains it.
- * @throws InvalidInputError if `name` is not a string or `storable` is not a class.
+ * @throws InvalidInputError if `name` is not a string, or `storable` is not a class or extends a built-in class.
  * @throws TypeError if the name or the class is already registered differently.
  */
 export function registerClass(name: string, storable: StorableClass): void {

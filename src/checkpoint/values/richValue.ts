@@ -83,7 +83,7 @@ function escapeObject(value: object, walk: Walk, path: string, depth: number): u
   if (Array.isArray(value)) return Array.from(value, (item, at) => escape(item, walk, `${path}[${at}]`, depth));
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype === Object.prototype || prototype === null) return escapeFields(value, walk, path, depth);
-  if (prototype === Date.prototype) return dateOf(value as Date, walk, path);
+  if (prototype === Date.prototype) return new Date(value as Date);
   if (prototype === Map.prototype) return escapeMap(value as Map<unknown, unknown>, walk, path, depth);
   if (prototype === Set.prototype)
     return new Set([...(value as Set<unknown>)].map((item, at) => escape(item, walk, `${path}.values[${at}]`, depth)));
@@ -110,11 +110,6 @@ function refuseInstance(value: object, walk: Walk, path: string): never {
 
 function refuse({ subject }: Walk, path: string, reason: string): never {
   throw new NotSerializableError(subject, path, reason);
-}
-
-function dateOf(value: Date, walk: Walk, path: string): Date {
-  if (Number.isNaN(value.getTime())) refuse(walk, path, "is an invalid date");
-  return new Date(value);
 }
 
 /** Prefixes every key, because superjson rejects `__proto__`, `constructor` and `prototype`. */

@@ -8,13 +8,18 @@ export function unsupportedShape(value: object): string | undefined {
   const prototype: unknown = Object.getPrototypeOf(value);
   const isPlain = prototype === Object.prototype || prototype === null;
   if (isPlain) return Object.getOwnPropertySymbols(value).length > 0 ? "has a symbol as a key" : undefined;
-  if (Array.isArray(value)) {
-    if (prototype !== Array.prototype) return "is an instance of a class made of Array";
-    // A hole is reported as a missing key.
-    return Object.keys(value).length > value.length ? "is an array with keys of its own" : undefined;
-  }
+  if (Array.isArray(value))
+    return prototype === Array.prototype
+      ? unsupportedKeys(Object.keys(value), value.length)
+      : "is an instance of a class made of Array";
+  if (prototype === Date.prototype && Number.isNaN(Number(value))) return "is an invalid date";
   const isCollection = prototype === Date.prototype || prototype === Map.prototype || prototype === Set.prototype;
   return isCollection && Object.keys(value).length > 0 ? "has keys of its own" : undefined;
+}
+
+function unsupportedKeys(keys: readonly string[], length: number): string | undefined {
+  const isDense = keys.length === length && Number(keys.at(-1) ?? -1) === length - 1;
+  return isDense ? undefined : "is an array with holes or keys of its own";
 }
 
 /** Returns why a bigint cannot be stored, or `undefined`. Parsing a million digits takes seconds. */

@@ -1,5 +1,5 @@
 import { NotSerializableError, UnreadableValueError } from "../../errors/storedDataErrors.ts";
-import { maximumDepth } from "../../internal/frozenCopy.ts";
+import { define, maximumDepth } from "../../internal/frozenCopy.ts";
 import { unsupportedShape, keyPath } from "./unsupportedShape.ts";
 import { richFromJson, richToJson } from "./richValue.ts";
 
@@ -70,18 +70,16 @@ interface Walk {
 /** Copies plain JSON. Marks the root as rich for `richToJson` if there is any other value. */
 function copyPlain(value: unknown, walk: Walk): unknown {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
-  if (typeof value === "number") {
-    if (!Number.isFinite(value) || Object.is(value, -0)) walk.rich = true;
-    return value;
-  }
   if (typeof value !== "object") {
-    walk.rich = true;
+    walk.rich ||= !Number.isFinite(value) || Object.is(value, -0);
     return value;
   }
   if (walk.path.length > maximumDepth) refuse(walk, `is nested deeper than ${maximumDepth} levels`);
   if (walk.ancestors.has(value)) refuse(walk, "refers to something that contains it");
+  const defect = unsupportedShape(value);
+  if (defect !== undefined) refuse(walk, defect);
   walk.ancestors.add(value);
-  const copy = Array.isArray(value) ? copyArray(value, walk) : copyObject(value, walk);
+  const copy = Array.isArray(value) ? value.map((item, at) => copyAt(at, item, walk)) : copyObject(value, walk);
   walk.ancestors.delete(value);
   return copy;
 }
@@ -92,30 +90,15 @@ function copyObject(value: object, walk: Walk): unknown {
     walk.rich = true;
     return value;
   }
-  const copy: Record<string, unknown> = {};
-  for (const key of Object.keys(value)) {
-    walk.path.push(key);
-    const item = copyPlain((value as Record<string, unknown>)[key], walk);
-    walk.path.pop();
-    if (key === "__proto__")
-      Object.defineProperty(copy, key, { value: item, enumerable: true, configurable: true, writable: true });
-    else copy[key] = item;
-  }
-  const defect = unsupportedShape(value);
-  if (defect !== undefined) refuse(walk, defect);
+  const copy = {};
+  for (const [key, item] of Object.entries(value)) define(copy, key, copyAt(key, item, walk));
   return copy;
 }
 
-function copyArray(value: readonly unknown[], walk: Walk): unknown[] {
-  const defect = unsupportedShape(value);
-  if (defect !== undefined) refuse(walk, defect);
-  const copy: unknown[] = [];
-  for (let at = 0; at < value.length; at++) {
-    walk.path.push(at);
-    if (!(at in value)) refuse(walk, "is a hole in an array");
-    copy.push(copyPlain(value[at], walk));
-    walk.path.pop();
-  }
+function copyAt(step: string | number, value: unknown, walk: Walk): unknown {
+  walk.path.push(step);
+  const copy = copyPlain(value, walk);
+  walk.path.pop();
   return copy;
 }
 

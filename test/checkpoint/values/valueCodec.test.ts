@@ -128,7 +128,10 @@ describe("the value codec", () => {
     ["an unregistered class", { "odd key": new (class Secret {})() }, '["odd key"]', "Secret"],
     ["a regular expression", [/x/], "[0]", "RegExp"],
     ["an error", new Map([["e", new Error("x")]]), ".values[0]", "Error"],
-    ["a hole", [1, , 3], "[1]", "hole"],
+    ["a hole", { list: [1, , 3] }, ".list", "hole"],
+    ["a hole and a key", { list: Object.assign([1, , 3], { more: 2 }) }, ".list", "hole"],
+    ["a hole in a map", new Map([["list", [1, , 3]]]), ".values[0]", "hole"],
+    ["a billion holes in a set", new Set([Object.assign([], { length: 1e9 })]), ".values[0]", "hole"],
     ["an invalid date", { at: new Date(NaN) }, ".at", "invalid date"],
     ["a symbol as a key", { at: { [Symbol("s")]: 1 } }, ".at", "symbol"],
     ["a symbol as a key in a map", new Map([["at", { [Symbol("s")]: 1 }]]), ".values[0]", "symbol"],
@@ -164,10 +167,19 @@ describe("the value codec", () => {
 
   it("refuses to register anything except a name and a class", () => {
     expect(() => registerClass(Money as never, "Money" as never)).toThrow(
-      /"name": .*string.*"class": .*a class, received string/,
+      /"name": .*string.*"class": .*a class .*, received string/,
     );
-    expect(() => registerClass("Money", { price: 1 } as never)).toThrow(/"class": .*a class, received object/);
+    expect(() => registerClass("Money", { price: 1 } as never)).toThrow(/"class": .*a class .*, received object/);
   });
+
+  it.each([class Tags extends Set {}, class Day extends Date {}, class Failure extends Error {}, Map, () => ({})])(
+    "refuses to register %s, whose data cannot be stored",
+    (given) => {
+      expect(() => registerClass("given", given as never)).toThrow(
+        /"class": expected a class that extends no built-in class, such as/,
+      );
+    },
+  );
 
   it("restores instances of registered classes, and refuses unregistered ones", () => {
     expect(() => encodeValue(new Money(1, new Date(0)), "value")).toThrow(NotSerializableError);
