@@ -17,7 +17,7 @@ const isolated = new WeakSet<object>();
  */
 export function frozenCopy<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || isolated.has(value)) return value;
-  const copy = copyOf(value, new Set());
+  const copy = copyOf(value, { ancestors: new Set(), objects: 0 });
   if (copy !== value) isolated.add(copy as object);
   return copy as Value;
 }
@@ -44,42 +44,47 @@ function freeze(root: object): void {
   }
 }
 
-function copyOf(value: unknown, ancestors: Set<object>): unknown {
+interface Walk {
+  readonly ancestors: Set<object>;
+  /** The number of copied objects. A shared object counts once for each reference. `Infinity` after a cycle. */
+  objects: number;
+}
+
+function copyOf(value: unknown, walk: Walk): unknown {
   if (typeof value !== "object" || value === null || isolated.has(value)) return value;
+  const { ancestors } = walk;
   // A cycle cannot be stored, and a copy along all paths through many linked objects would take too long.
-  if (ancestors.has(value)) ancestors.add(ancestors);
-  if (ancestors.has(ancestors) || ancestors.size > maximumDepth) return value;
+  if (ancestors.has(value)) walk.objects = Infinity;
+  if (++walk.objects > maximumObjects || ancestors.size > maximumDepth) return value;
   ancestors.add(value);
-  const copy = copyObject(value, ancestors);
+  const copy = copyObject(value, walk);
   ancestors.delete(value);
   return copy;
 }
 
-function copyObject(value: object, ancestors: Set<object>): unknown {
+function copyObject(value: object, walk: Walk): unknown {
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype === Object.prototype || prototype === null) return copyFields(value, prototype, ancestors);
+  if (prototype === Object.prototype || prototype === null) return copyFields(value, prototype, walk);
   // `Buffer.slice` would share bytes. A Buffer becomes plain bytes, as in the log.
   if (value instanceof Uint8Array) return new Uint8Array(value);
   const keys = Object.keys(value).length;
   if (prototype === Array.prototype) {
     const items = value as readonly unknown[];
     // Arrays with holes cannot be stored, and can have billions of holes.
-    return keys !== items.length ? value : Object.freeze(items.map((item) => copyOf(item, ancestors)));
+    return keys !== items.length ? value : Object.freeze(items.map((item) => copyOf(item, walk)));
   }
   if (keys > 0) return value;
   if (prototype === Date.prototype) return new Date(value as Date);
   if (prototype === Map.prototype)
-    return new Map(
-      [...(value as Map<unknown, unknown>)].map(([key, item]) => [copyOf(key, ancestors), copyOf(item, ancestors)]),
-    );
-  if (prototype === Set.prototype) return new Set([...(value as Set<unknown>)].map((item) => copyOf(item, ancestors)));
+    return new Map([...(value as Map<unknown, unknown>)].map(([key, item]) => [copyOf(key, walk), copyOf(item, walk)]));
+  if (prototype === Set.prototype) return new Set([...(value as Set<unknown>)].map((item) => copyOf(item, walk)));
   return value;
 }
 
-function copyFields(value: object, prototype: object | null, ancestors: Set<object>): unknown {
+function copyFields(value: object, prototype: object | null, walk: Walk): unknown {
   if (Object.getOwnPropertySymbols(value).length > 0) return value;
   const copy: object = prototype === null ? (Object.create(null) as object) : {};
-  for (const [key, item] of Object.entries(value)) define(copy, key, copyOf(item, ancestors));
+  for (const [key, item] of Object.entries(value)) define(copy, key, copyOf(item, walk));
   return Object.freeze(copy);
 }
 
@@ -169,3 +174,6 @@ function itemsOf(value: object): Iterable<unknown> {
 
 /** The maximum nesting of stored values. `JSON.stringify` overflows the stack on depths that `JSON.parse` accepts. */
 export const maximumDepth = 1_000;
+
+/** The maximum number of objects in a stored value, counted once for each reference. */
+export const maximumObjects = 2_000_000;

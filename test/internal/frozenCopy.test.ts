@@ -1,5 +1,7 @@
 import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, strategy } from "agent-persistence";
 import { describe, expect, it } from "vitest";
+import { encodeValue } from "../../src/checkpoint/values/valueCodec.ts";
+import { frozenCopy } from "../../src/internal/frozenCopy.ts";
 
 /** What is given to a run is copied before it is stored: the copy must not hide what cannot be stored. */
 describe("a value that cannot be stored without changes", () => {
@@ -33,5 +35,23 @@ describe("a value that cannot be stored without changes", () => {
       strategy: passing,
     }).install(Persistence, { storage: new InMemoryPersistenceStorageProvider() });
     await expect(agent.run(input)).rejects.toMatchObject({ code: "not_serializable" });
+  });
+});
+
+describe("a value whose objects are shared", () => {
+  const shared = (levels: number, leaf: unknown): unknown => {
+    let value = leaf;
+    for (let level = 0; level < levels; level++) value = { left: value, right: value };
+    return value;
+  };
+
+  it.each([
+    ["plain objects", {}],
+    ["maps", new Map()],
+  ])("is refused if it would be stored as too many objects: %s", (_what, leaf) => {
+    const stored = leaf instanceof Map ? new Map([["map", shared(60, leaf)]]) : shared(60, leaf);
+    expect(() => encodeValue(frozenCopy(stored), "the value")).toThrow(
+      expect.objectContaining({ code: "not_serializable", message: expect.stringContaining("2000000 objects") }),
+    );
   });
 });

@@ -3,7 +3,7 @@ import { NotSerializableError, UnreadableValueError } from "../../errors/storedD
 import { fromBase64Url, toBase64Url } from "../../internal/bytes.ts";
 import { maximumDepth } from "../../internal/frozenCopy.ts";
 import { classNamed, nameOfClass } from "./classRegistry.ts";
-import { bigintOf, unsupportedBigint, unsupportedShape, keyPath } from "./unsupportedShape.ts";
+import { bigintOf, keyPath, unsupportedBigint, unsupportedShape } from "./unsupportedShape.ts";
 
 /**
  * Converts rich values to JSON. Escapes the keys of plain objects, because superjson rejects some. Rejects other types
@@ -41,7 +41,7 @@ interface Stored {
 }
 
 export function richToJson(value: unknown, subject: string): Stored {
-  const { json, meta } = superjson.serialize(escape(value, { subject, ancestors: new Set() }, "", 0));
+  const { json, meta } = superjson.serialize(escape(value, { subject, ancestors: new Set(), objects: 0 }, "", 0));
   return meta === undefined ? { json } : { json, meta };
 }
 
@@ -62,6 +62,7 @@ export function richFromJson(encoded: unknown): unknown {
 interface Walk {
   readonly subject: string;
   readonly ancestors: Set<object>;
+  objects: number;
 }
 
 function escape(value: unknown, walk: Walk, path: string, depth: number): unknown {
@@ -78,7 +79,7 @@ function escape(value: unknown, walk: Walk, path: string, depth: number): unknow
 }
 
 function escapeObject(value: object, walk: Walk, path: string, depth: number): unknown {
-  const defect = unsupportedShape(value);
+  const defect = unsupportedShape(value, walk);
   if (defect !== undefined) refuse(walk, path, defect);
   if (Array.isArray(value)) return Array.from(value, (item, at) => escape(item, walk, `${path}[${at}]`, depth));
   const prototype: unknown = Object.getPrototypeOf(value);

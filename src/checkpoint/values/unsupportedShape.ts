@@ -1,10 +1,19 @@
+import { maximumObjects } from "../../internal/frozenCopy.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 
 const mostDigits = 10_000;
 const tooLarge = 10n ** BigInt(mostDigits);
 
-/** Returns why an object cannot be stored without loss, such as extra keys on an array, or `undefined`. */
-export function unsupportedShape(value: object): string | undefined {
+/**
+ * Returns why an object cannot be stored without loss, such as extra keys on an array, or `undefined`.
+ *
+ * @param walk Counts the objects of the value. A shared object counts once for each reference.
+ */
+export function unsupportedShape(value: object, walk: { objects: number } = { objects: 0 }): string | undefined {
+  return ++walk.objects > maximumObjects ? `is beyond ${maximumObjects} objects` : unsupportedParts(value);
+}
+
+function unsupportedParts(value: object): string | undefined {
   const prototype: unknown = Object.getPrototypeOf(value);
   const isPlain = prototype === Object.prototype || prototype === null;
   if (isPlain) return Object.getOwnPropertySymbols(value).length > 0 ? "has a symbol as a key" : undefined;

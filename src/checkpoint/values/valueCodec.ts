@@ -35,7 +35,7 @@ const envelopeKeys: ReadonlySet<string> = new Set(["$plain", "$rich", "$blob", "
  * @throws NotSerializableError with the path of another value
  */
 export function encodeValue(value: unknown, subject: string): StoredValue {
-  const walk: Walk = { subject, rich: false, ancestors: new Set(), path: [] };
+  const walk: Walk = { subject, rich: false, ancestors: new Set(), objects: 0, path: [] };
   const copy = copyPlain(value, walk);
   if (walk.rich) return { $rich: richToJson(value, subject) };
   return envelopeKeyOf(copy) === undefined ? copy : { $plain: copy };
@@ -64,6 +64,7 @@ interface Walk {
   readonly subject: string;
   rich: boolean;
   readonly ancestors: Set<object>;
+  objects: number;
   readonly path: (string | number)[];
 }
 
@@ -76,7 +77,7 @@ function copyPlain(value: unknown, walk: Walk): unknown {
   }
   if (walk.path.length > maximumDepth) refuse(walk, `is nested deeper than ${maximumDepth} levels`);
   if (walk.ancestors.has(value)) refuse(walk, "refers to something that contains it");
-  const defect = unsupportedShape(value);
+  const defect = unsupportedShape(value, walk);
   if (defect !== undefined) refuse(walk, defect);
   walk.ancestors.add(value);
   const copy = Array.isArray(value) ? value.map((item, at) => copyAt(at, item, walk)) : copyObject(value, walk);

@@ -129,6 +129,7 @@ function unreadable(reason: string): never {
 interface Walk {
   readonly subject: string;
   readonly ancestors: Set<object>;
+  objects: number;
   /** The keys and indexes from the root to the current value. */
   readonly path: (string | number)[];
 }
@@ -142,7 +143,7 @@ interface Walk {
  * @throws NotSerializableError for a value that could not be restored
  */
 export function encodeGraphValue(value: unknown, subject: string): Json {
-  return encode(value, { subject, ancestors: new Set(), path: [] });
+  return encode(value, { subject, ancestors: new Set(), objects: 0, path: [] });
 }
 
 function encode(value: unknown, walk: Walk): Json {
@@ -170,7 +171,7 @@ function encodedNumber(value: number): Json {
 }
 
 function encodeObject(value: object, walk: Walk): Json {
-  const defect = unsupportedShape(value);
+  const defect = unsupportedShape(value, walk);
   if (defect !== undefined) return refuse(walk, defect);
   if (Array.isArray(value)) return encodeArray(value, walk);
   const prototype: unknown = Object.getPrototypeOf(value);
