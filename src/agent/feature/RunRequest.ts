@@ -18,7 +18,8 @@ import type { RunStateSeed, RecordedRequirements, RunSettings } from "../state/R
  * - `"reject"`: rejects with AgentBusyError.
  * - `"queue"`: waits until that run has finished, then runs. Calls of one process run in call order. A queued call is
  *   not stored.
- * - `"join"`: returns the result of that run. The input of this call is neither used nor stored.
+ * - `"join"`: returns the result of that run. The input of this call is neither used nor stored. If that run ends before
+ *   this call sees it, this call runs with its own input, unless both have the same `runId`.
  * - `"replace"`: stops that run and starts this one. The stopped run rejects with StopRequestedError and ends as
  *   `cancelled`. Its effects remain. If the process of that run does not respond, the call waits until the lease of that
  *   process expires.

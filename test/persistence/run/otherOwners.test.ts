@@ -101,6 +101,14 @@ describe.each([memory, fileStorage(soonerClock)])("$name: a run of an agent with
     await release();
     expect(await next).toMatchObject({ runId: "new", output: "on new" });
   });
+
+  it("returns the recorded result with join, if the run with its id has ended", async () => {
+    const { agent, refused, release } = await owned(echo, (own) => own.run("old", { runId: "old" }));
+    const next = agent.run("old", { runId: "old", whenBusy: "join" });
+    await refused();
+    await release();
+    expect(await next).toMatchObject({ runId: "old", output: "on old" });
+  });
 });
 
 it("uses its own input with join, while another call reads the result of an earlier run", async () => {
