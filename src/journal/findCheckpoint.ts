@@ -5,6 +5,8 @@ import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { placesOnWay } from "../checkpoint/lines/lineage.ts";
 import { CheckpointNotFoundError, NotAnAncestorError, type RedoObstacle } from "../errors/checkpointErrors.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
+import { reachesLine } from "../checkpoint/state/foldTo.ts";
+import { type LoggedCall, loggedCalls, read } from "./loggedCalls.ts";
 import type { RollbackGoal } from "./planRollback.ts";
 
 type IndexedLog = Pick<AgentLog, "agentId" | "index">;
@@ -42,6 +44,24 @@ export function findRollbackGoal(log: IndexedLog, checkpointId: string | undefin
   const base = baseOf(index, target, isAncestor);
   if (!base) throw refusal(log, target, isAncestor, "unrelated");
   return { target, base };
+}
+
+/**
+ * Returns whether a log that was read from its newest snapshot is enough for a rollback from outside a run: the target
+ * is an ancestor of the head, no earlier rollback is open, and the log contains all calls after the target.
+ *
+ * @param checkpointId Defaults to the head.
+ */
+export function isEnoughForRollback(log: AgentLog, checkpointId: string | undefined): boolean {
+  const { index, blobs } = log;
+  const { base, lines, origins, redoneFrom } = index;
+  if (!base || base.isPassed || index.rollback || redoneFrom.size > 0 || origins.length > 0) return false;
+  const goal = read(() => findRollbackGoal(log, checkpointId)).value as RollbackGoal | undefined;
+  if (!goal || goal.base || lines.nestedLine(goal.target.record.lane)) return false;
+  const { order, runId, record } = goal.target;
+  if (order < base.order || !index.runRecords.has(runId) || !reachesLine(index, record.lane, order)) return false;
+  const isKnown = ({ tool, input }: LoggedCall) => tool !== "" && read(input).unreadable === undefined;
+  return loggedCalls(index, blobs).every(isKnown);
 }
 
 /** Returns the common ancestor of the open or the last redo, which can be repeated. */

@@ -122,11 +122,16 @@ export interface ProjectionBase {
   readonly order: number;
   readonly parentId: string | undefined;
   readonly first: boolean;
+  /** Whether the log has records after the checkpoint of the snapshot and before the snapshot. */
+  readonly isPassed: boolean;
 }
 
 export function baseOfSnapshot(snapshot: SnapshotRecord, checkpoint: CheckpointPoint): ProjectionBase {
   const { parentId, first = false } = snapshot;
-  return { state: stateOfSnapshot(snapshot, checkpoint), order: checkpoint.order, parentId, first };
+  const { nextVersion = checkpoint.version + 1, since } = snapshot;
+  // A finished sub-agent is not in `since`, but has a checkpoint.
+  const isPassed = since !== undefined || nextVersion > checkpoint.version + 1;
+  return { state: stateOfSnapshot(snapshot, checkpoint), order: checkpoint.order, parentId, first, isPassed };
 }
 
 function stateOfSnapshot(snapshot: SnapshotRecord, checkpoint: CheckpointPoint): AgentState {

@@ -77,7 +77,8 @@ export class LogProjection extends LogFacts {
   continued(state: AgentState): LogProjection {
     const next = new LogProjection(this);
     const parentId = state.checkpoint && this.parentIdOf(state.checkpoint);
-    next.base = { state, order: this.#endsAtCheckpoint(state) ?? this.#order++, parentId, first: false };
+    const order = this.#endsAtCheckpoint(state) ?? this.#order++;
+    next.base = { state, order, parentId, first: false, isPassed: false };
     next.earlierLanes.set(state.lane, lanesTo(this, state.lane).slice(1));
     const start = this.lanes.get(state.lane);
     if (start) next.#addLane(start, next.base.order);

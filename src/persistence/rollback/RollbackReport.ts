@@ -13,7 +13,7 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 export interface Rollback extends RollbackGoal {
   readonly setup: PersistenceSetup;
   readonly journal: Journal;
-  /** The whole log, read after all work in flight has finished. */
+  /** The log, read after all work in flight has finished, with all calls after the target. */
   readonly log: AgentLog;
   readonly signal: AbortSignal;
   /** The calls that still run after the grace period. */

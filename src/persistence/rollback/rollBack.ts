@@ -17,7 +17,7 @@ import { withGrace } from "../../internal/abortable.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { type LoggedCall, loggedCalls } from "../../journal/loggedCalls.ts";
 import { planRollback, type RollbackGoal, type RollbackPlan } from "../../journal/planRollback.ts";
-import type { AgentLog } from "../../storage/AgentLog.ts";
+import { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { settledOutcome } from "../../doubt/ToolCallInDoubt.ts";
 import { askWhatHappened } from "../../doubt/askWhatHappened.ts";
@@ -38,7 +38,7 @@ import {
 } from "./RollbackReport.ts";
 import { placesLeft, placesRejoined } from "../../checkpoint/lines/lineage.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
-import { findCheckpoint, findRollbackGoal } from "../../journal/findCheckpoint.ts";
+import { findCheckpoint, findRollbackGoal, isEnoughForRollback } from "../../journal/findCheckpoint.ts";
 
 export interface RollBackOptions extends Rollback {
   /** The status of the agent after a rollback from outside. If omitted, the run continues. */
@@ -261,8 +261,12 @@ async function ownAndRollBack(
   { agentId, checkpointId, onlyHistory, onFailure }: OutsideRollback,
 ): Promise<RollbackReport> {
   await using journal = await setup.openJournal(agentId);
-  const before = await journal.readAll();
-  if (onlyHistory) return await restoreMessages(setup, journal, before, { checkpointId, onFailure });
+  if (onlyHistory) return await restoreMessages(setup, journal, { checkpointId, onFailure });
+  const keys = new Set(setup.participants.map(({ key }) => key));
+  const isEnough = (recent: AgentLog) =>
+    isEnoughForRollback(recent, checkpointId) && !recent.index.notes.some(({ record }) => keys.has(record.key));
+  await journal.durable();
+  const before = await AgentLog.readRecent(setup.log, agentId, isEnough);
   const { version } = findRollbackGoal(before, checkpointId).target;
   const log = await finishOtherRedo(setup, journal, before, { version, onFailure });
   const goal = findRollbackGoal(log, log.index.checkpoints.get(version)?.id);
@@ -277,10 +281,9 @@ async function ownAndRollBack(
 async function restoreMessages(
   setup: PersistenceSetup,
   journal: Journal,
-  before: AgentLog,
   { checkpointId, onFailure }: Pick<OutsideRollback, "checkpointId" | "onFailure">,
 ): Promise<RollbackReport> {
-  findCheckpoint(before, checkpointId);
+  findCheckpoint(await journal.readAll(), checkpointId);
   const { log } = await finishRollback(setup, journal, onFailure);
   const { messages: messageHistory, report } = historyOnly(log, checkpointId);
   await continueFromHead(setup, journal, log, {

@@ -3,14 +3,20 @@ import { describe, expect, it } from "vitest";
 import { headSnapshot } from "../../../src/checkpoint/data/headSnapshot.ts";
 import { hasOneLine, openLineStates, unreachedLine } from "../../../src/checkpoint/data/openLines.ts";
 import { validateRecord } from "../../../src/checkpoint/format/validateRecord.ts";
-import { placesOnWay, linesTo } from "../../../src/checkpoint/lines/lineage.ts";
+import { runsLeft } from "../../../src/checkpoint/lines/afterRollback.ts";
+import { linesTo, openLaneOf, placesOnWay } from "../../../src/checkpoint/lines/lineage.ts";
 import type { AgentRecord } from "../../../src/checkpoint/records/AgentRecord.ts";
 import type { Visit } from "../../../src/checkpoint/records/Visit.ts";
 import { type AgentState, nextVisitOf, visitAt } from "../../../src/checkpoint/state/AgentState.ts";
 import { branchesOf } from "../../../src/checkpoint/state/BranchChanges.ts";
-import { foldLine, foldTo } from "../../../src/checkpoint/state/foldTo.ts";
+import { callsOf, foldLine, foldTo, stateAt } from "../../../src/checkpoint/state/foldTo.ts";
 import { byValue } from "../../../src/checkpoint/state/leanState.ts";
 import { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
+import { findRollbackGoal, isEnoughForRollback } from "../../../src/journal/findCheckpoint.ts";
+import { type LoggedCall, loggedCalls } from "../../../src/journal/loggedCalls.ts";
+import { planRollback } from "../../../src/journal/planRollback.ts";
+import { runAt } from "../../../src/persistence/executionPoint/continueFromHead.ts";
+import { AgentLog } from "../../../src/storage/AgentLog.ts";
 import { branch, checkpoint, extended, lane, projectionOf, run, subAgent } from "../support/projection.ts";
 import { cases } from "../../soak/cases.ts";
 
@@ -64,12 +70,8 @@ class Growth {
           number,
           message: { $answer: [...visit, number] },
         }),
-      () => this.append(outcome(on, visit, `c${number}`), message(on, number, `c${number}`)),
-      () =>
-        this.append(
-          { kind: "intent", lane: on, visit, call: `i${number}`, tool: "t", effect: "none", node: "n" },
-          stored(on, 1),
-        ),
+      () => this.append(outcome(on, visit, `o${number}`), message(on, number, `o${number}`)),
+      () => this.begin(on, visit, other),
       () => this.edit(on, other),
       () => this.append(checkpoint(on, version, { iteration })),
       () => this.append(checkpoint(on, version, { iteration })),
@@ -90,6 +92,22 @@ class Growth {
       () => this.goBack(on, other),
     ];
     acts[act % acts.length]?.();
+  }
+
+  /** Makes a call, whose outcome may be missing. No id is used twice. */
+  begin(on: number, visit: Visit, other: number): void {
+    const call = `i${this.index.nextNumber}`;
+    if (callsOf(this.index).some((known) => known.call === call)) return;
+    const facts = { tool: "t", effect: "reversible", node: "n", ...(other % 4 !== 0 && { input: other }) };
+    const end = { kind: "outcome", lane: on, visit, call, output: other } as const;
+    this.append({ kind: "intent", lane: on, visit, call, ...facts }, ...(other % 3 === 0 ? [end] : []), stored(on, 1));
+  }
+
+  /** Ends the visit of the main line. */
+  save(): void {
+    const { lines, nextVersion } = this.index;
+    const iteration = (this.index.latest?.record.iteration ?? 0) + 1;
+    this.append(checkpoint(lines.mainLane, nextVersion, { iteration }));
   }
 
   edit(on: number, other: number): void {
@@ -148,7 +166,8 @@ function answer(on: number, visit: Visit, ordinal: number): AgentRecord {
 }
 
 function outcome(on: number, visit: Visit, call: string): AgentRecord {
-  return { kind: "outcome", lane: on, visit, call, output: `out of ${call}` };
+  const facts = { tool: "t", effect: "reversible", node: "n", input: call } as const;
+  return { kind: "outcome", lane: on, visit, call, ...facts, output: `out of ${call}` };
 }
 
 function message(on: number, number: number, call: string): AgentRecord {
@@ -210,6 +229,34 @@ function head(index: LogProjection) {
   };
 }
 
+/** What a rollback to a checkpoint would do. */
+function rollback(index: LogProjection, id: string) {
+  const log = new AgentLog("a", index, new Map());
+  const goal = findRollbackGoal(log, id);
+  const plan = planRollback(
+    index,
+    loggedCalls(index, log.blobs),
+    goal,
+    ({ effect }) => effect !== "none",
+    () => false,
+  );
+  const lists = Object.entries(plan).map(([name, calls]) => [
+    name,
+    (calls as readonly (string | LoggedCall)[]).map((call) =>
+      typeof call === "string" ? call : [call.call, call.tool, call.node, call.input(), call.agentPath, call.version],
+    ),
+  ]);
+  const { run, reopens } = runAt(goal.target, index);
+  return plain({
+    lists,
+    run,
+    reopens,
+    state: needed(stateAt(index, goal.target)),
+    left: runsLeft(index, { target: goal.target.version }),
+    lane: openLaneOf(index, goal.target.record.lane),
+  });
+}
+
 /** A projection that begins at a snapshot, as it is read from a file. */
 function begunAt(snapshot: AgentRecord, position: number): LogProjection {
   const index = new LogProjection();
@@ -231,9 +278,11 @@ describe("a snapshot of random lines", () => {
   it("replaces all records before it, now, after later records, and after the next snapshot", () => {
     let taken = 0;
     let nested = 0;
-    const check = fc.property(steps, steps, (before, after) => {
+    let rolledBack = 0;
+    const check = fc.property(steps, steps, fc.boolean(), (before, after, isSaved) => {
       const growth = new Growth();
       for (const step of before) growth.step(step);
+      if (isSaved && hasOneLine(growth.index)) growth.save();
       const snapshot = headSnapshot(growth.index);
       if (!snapshot) return;
       taken++;
@@ -244,6 +293,11 @@ describe("a snapshot of random lines", () => {
       const next = growth.appends.length;
       for (const step of after) growth.step(step);
       extended(restored, ...growth.appends.slice(next));
+      for (const { id } of growth.index.checkpoints.values()) {
+        if (!isEnoughForRollback(new AgentLog("a", restored, new Map()), id)) continue;
+        expect(rollback(restored, id)).toEqual(rollback(growth.index, id));
+        rolledBack++;
+      }
       const isReadable = unreachedLine(restored) === undefined && foldTo(restored) !== undefined;
       // What went back to before the snapshot is read from the start.
       if (!isReadable) return;
@@ -256,6 +310,7 @@ describe("a snapshot of random lines", () => {
     fc.assert(check, { numRuns });
     expect(taken).toBeGreaterThan(numRuns / 5);
     expect(nested).toBeGreaterThan(numRuns / 20);
+    expect(rolledBack).toBeGreaterThan(numRuns / 20);
   });
 });
 

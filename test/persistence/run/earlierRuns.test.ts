@@ -1,4 +1,4 @@
-import { type AgentContext, persistence, strategy, tool } from "agent-persistence";
+import { type AgentContext, persistence, RollbackToolRegistry, strategy, tool } from "agent-persistence";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { asking, idOf } from "../support/asking.ts";
@@ -40,6 +40,22 @@ test("the notes of the last run are read without the records of earlier runs", a
   const { recordsRead: least } = await few.files.count(() => readNotes(few));
   const { recordsRead: most } = await many.files.count(() => readNotes(many));
   expect(most).toBeLessThan(least + 20);
+});
+
+test("a rollback to a checkpoint of the last run reads no records of earlier runs", async () => {
+  const rolledBack = async (runs: number) => {
+    const { files } = await afterRuns(runs);
+    const undone: string[] = [];
+    const registry = new RollbackToolRegistry().registerRollback(book, async (seat) => void undone.push(seat));
+    const open = () => durableAgent(booking, files.open(), { tools: [book], registry });
+    const checkpoints = await persistence(open()).agent("a").getCheckpoints();
+    const { checkpointId } = checkpoints.findLast(({ nodeId }) => nodeId === "second")!;
+    const counted = await files.count(() => persistence(open()).agent("a").rollbackToCheckpoint(checkpointId));
+    expect(undone).toEqual(["3C"]);
+    expect(await open().resume()).toMatchObject({ status: "completed", output: "booked 3C" });
+    return counted.recordsRead;
+  };
+  expect(await rolledBack(3_000)).toBeLessThan((await rolledBack(10)) + 20);
 });
 
 const participant = {
