@@ -16,6 +16,7 @@ import type {
   RollbackParticipant,
   StepRequest,
 } from "../../journal/RollbackParticipant.ts";
+import { fileChangesIn, fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import { noteOf, notesBefore, notesLeft, notesToRedo } from "../../journal/notesAround.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
@@ -96,7 +97,18 @@ export async function applyParticipants(
   const log = planned.length > 0 ? await journal.readAll() : rollback.log;
   const reports: ParticipantReport[] = [];
   for (const plan of planned) reports.push(await applySteps(plan, { ...rollback, log }));
-  return reports;
+  return [...reports, ...filesLeft(rollback)];
+}
+
+/** Reports the files that were captured since the target, if the agent has no workspace that restores them. */
+function filesLeft({ setup, log, target, base }: Rollback): readonly ParticipantReport[] {
+  if (setup.participants.some(({ key }) => key === fileNoteKey)) return [];
+  const notes = notesLeft(log.index, { target, base }, fileNoteKey);
+  const changes = notes.flatMap(({ value }) => fileChangesIn(read(() => log.readValue(value)).value));
+  const paths = [...new Set(changes.map(({ path }) => path))].toSorted();
+  if (paths.length === 0) return [];
+  const change = "not restored: the agent has no workspace in `participants`";
+  return [{ key: fileNoteKey, steps: paths.map((subject) => ({ subject, change })) }];
 }
 
 async function applySteps(

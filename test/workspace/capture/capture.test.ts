@@ -10,7 +10,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { crashAfter } from "agent-persistence/testing";
+import { AIAgent, Persistence, persistence } from "agent-persistence";
+import { crashAfter, scriptedModel } from "agent-persistence/testing";
 import { Workspace } from "agent-persistence/workspace";
 import { logStorages } from "../../persistence/support/storages.ts";
 import { put, Shell, steps } from "../Shell.ts";
@@ -171,6 +172,20 @@ describe("a capture", () => {
       { subject: "small", change: "write" },
       { subject: "big", change: `not restored: ${reason(101)}` },
     ]);
+  });
+
+  it("a rollback without the workspace lists the captured files as not restored", async () => {
+    const root = temporaryFolder();
+    put(root, { a: "old" });
+    const shell = new Shell(root, [() => put(root, { a: "new", b: "new" })]);
+    await shell.run();
+    const { storage } = shell;
+    const without = new AIAgent({ id: "shell", llmModel: "m", promptExecutor: scriptedModel([]) });
+    without.install(Persistence, { storage });
+    const report = await persistence(without).agent().rollbackToCheckpoint("1-1");
+    const change = "not restored: the agent has no workspace in `participants`";
+    expect(report.participants).toEqual([{ key: "files", steps: ["a", "b"].map((subject) => ({ subject, change })) }]);
+    expect(treeOf(root)).toMatchObject({ a: "644 new", b: "644 new" });
   });
 
   it("a scan of a missing directory names it", async () => {
