@@ -171,10 +171,10 @@ export type PersistenceEvent =
  * Receives every event. Its result is not awaited. If it throws, `onListenerError` gets the error, and nothing else
  * happens.
  */
-export type PersistenceListener = (event: PersistenceEvent) => void | PromiseLike<void>;
+export type PersistenceListener = (event: PersistenceEvent) => unknown;
 
 /** Receives the error of a listener and the event. */
-export type ListenerErrorHandler = (error: unknown, event: PersistenceEvent) => void | PromiseLike<void>;
+export type ListenerErrorHandler = (error: unknown, event: PersistenceEvent) => unknown;
 
 /** An event without its time, which the emitter adds. */
 export type EventBody = Untimed<PersistenceEvent>;

@@ -27,7 +27,7 @@ import type { PersistenceEvent, PersistenceListener } from "../listeners/Persist
 export interface RedactedOptions {
   readonly storage?: PersistenceStorageProvider | undefined;
   readonly onEvent?: PersistenceListener | undefined;
-  readonly onListenerError?: ((error: unknown, event: PersistenceEvent) => void | PromiseLike<void>) | undefined;
+  readonly onListenerError?: ((error: unknown, event: PersistenceEvent) => unknown) | undefined;
   readonly telemetry?: Telemetry | undefined;
   readonly rollbackToolRegistry?: { has(toolName: string): boolean } | undefined;
 }

@@ -45,7 +45,7 @@ function shown(event: PersistenceEvent): string {
 
 function recorder() {
   const events: PersistenceEvent[] = [];
-  return { events, onEvent: (event: PersistenceEvent) => void events.push(event), lines: () => events.map(shown) };
+  return { events, onEvent: (event: PersistenceEvent) => events.push(event), lines: () => events.map(shown) };
 }
 
 describe.each(storages)("$name: events", (storage) => {

@@ -20,7 +20,7 @@ import type { RunResult } from "./RunResult.ts";
 export type Around<Event, Result> = (event: Event, next: (event: Event) => Promise<Result>) => Promise<Result>;
 
 /** A listener of an event. The runtime awaits its result. If the listener throws, the run fails. */
-export type Listener<Event> = (event: Event) => void | PromiseLike<void>;
+export type Listener<Event> = (event: Event) => unknown;
 
 /** The options of `run()` and `resume()` that a feature can implement, and `context.requestInput()`. */
 export type ClaimableOption = "resume" | "runId" | "history" | "unfinished" | "whenBusy" | "requestInput";

@@ -57,9 +57,9 @@ export interface TaskWorkerOptions extends RecoveryHandlers {
    * Receives the outcome of each task after the outcome was recorded. If the function throws, a process warning is
    * emitted.
    */
-  readonly onOutcome?: ((outcome: TaskOutcome) => void | PromiseLike<void>) | undefined;
+  readonly onOutcome?: ((outcome: TaskOutcome) => unknown) | undefined;
   /** Receives the events of the worker itself. If the function throws, a process warning is emitted. */
-  readonly onEvent?: ((event: TaskWorkerEvent) => void | PromiseLike<void>) | undefined;
+  readonly onEvent?: ((event: TaskWorkerEvent) => unknown) | undefined;
 }
 
 /** An event of a worker. New types may be added. */
@@ -158,7 +158,7 @@ export function assertDurable(agents: TaskWorkerOptions["agents"]): void {
 }
 
 /** Calls a listener. Its errors become process warnings. */
-export async function safely(when: string, call: () => void | PromiseLike<void>): Promise<void> {
+export async function safely(when: string, call: () => unknown): Promise<void> {
   try {
     await call();
   } catch (error) {

@@ -68,11 +68,11 @@ export interface DriftWatchConfig {
   /** Defaults to the upstream of the current branch. If there is none, defaults to `origin/main`. */
   readonly upstream?: string | undefined;
   /** Fetches the upstream, for example with `git fetch`. An error fails the run. Defaults to using the last fetch. */
-  readonly fetch?: ((signal: AbortSignal) => PromiseLike<void>) | undefined;
+  readonly fetch?: ((signal: AbortSignal) => PromiseLike<unknown>) | undefined;
   /**
    * Called after each check, and at the end of a run if a recommended rebase was not made. If it throws, the run fails.
    */
-  readonly onDrift?: ((notice: DriftNotice) => PromiseLike<void> | void) | undefined;
+  readonly onDrift?: ((notice: DriftNotice) => unknown) | undefined;
   /** Milliseconds between checks within a run, at the start of a node. Defaults to 600,000 (ten minutes). */
   readonly intervalMs?: number | undefined;
   /** Defaults to the system clock. */

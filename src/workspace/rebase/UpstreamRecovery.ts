@@ -19,7 +19,7 @@ import { rebaseIfSafe, refusalFor, type RebaseOptions } from "./rebaseIfSafe.ts"
 export interface UpstreamRecoveryConfig {
   readonly root: string;
   readonly upstream?: string | undefined;
-  readonly fetch?: ((signal: AbortSignal) => PromiseLike<void>) | undefined;
+  readonly fetch?: ((signal: AbortSignal) => PromiseLike<unknown>) | undefined;
   readonly rebase?: Pick<RebaseOptions, "test" | "committer" | "testTimeoutMs"> | undefined;
   readonly clock?: Clock | undefined;
 }
