@@ -75,11 +75,17 @@ export class DurableDefinition {
   readonly #redact: Redactor | undefined;
   readonly #hosted = new Map<string, HostedTool>();
   readonly #recorded = new WeakSet<object>();
+  #hasModel = false;
 
   /** @param redact - redacts the fields that `secret()` marks in the schemas of the tools. */
   constructor(loop?: HostedLoop, redact?: Redactor) {
     this.#loop = loop;
     this.#redact = redact;
+  }
+
+  /** Whether a model was wrapped. */
+  get hasModel(): boolean {
+    return this.#hasModel;
   }
 
   get hostedTools(): readonly HostedTool[] {
@@ -114,6 +120,7 @@ export class DurableDefinition {
   }
 
   model<Model extends string | object>(model: Model): Model {
+    this.#hasModel = true;
     if (typeof model !== "string") checkSchema(modelSchema, model, "model of durable.model()");
     const wrapped = typeof model === "string" ? globalModel(model) : (model as unknown as ProviderModel);
     // DurableModel implements only the members that the AI SDK calls.

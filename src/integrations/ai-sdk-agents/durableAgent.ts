@@ -115,12 +115,24 @@ export function durableAgent<Agent extends AnyAgent>(
 }
 
 /** A call that is not recorded would be repeated after a crash. */
-function assertRecorded(template: DurableDefinition, { tools }: AnyAgent): void {
-  const issues = template.unrecorded(Object(tools) as object).map((name) => ({
+function assertRecorded(template: DurableDefinition, agent: AnyAgent): void {
+  const issues = template.unrecorded(Object(agent.tools) as object).map((name) => ({
     path: `tools.${name}`,
     expected: "expected a tool of durable.tools(), because other calls are not recorded and would be repeated",
   }));
+  if (!template.hasModel && needsModel(agent))
+    issues.push({
+      path: "model",
+      expected: "expected a model of durable.model(), because other responses are not recorded and would be repeated",
+    });
   if (issues.length > 0) throw new InvalidInputError("definition of a durable agent", issues);
+}
+
+/** Whether an agent has a model at its definition, and no callback that can replace the model in a run. */
+function needsModel(agent: object): boolean {
+  const { settings } = agent as { readonly settings?: unknown };
+  const { model, prepareCall, prepareStep } = Object(settings) as Readonly<Record<string, unknown>>;
+  return model !== undefined && prepareCall === undefined && prepareStep === undefined;
 }
 
 /** An agent of the AI SDK, bound to one durable agent. */

@@ -44,8 +44,8 @@ export async function durableRun<Result>(
   run: (durable: Durable) => PromiseLike<Result> | Result,
 ): Promise<Result> {
   checkSchema(functionSchema(), run, "second argument of durableRun()");
-  assertAgentId(agentId);
   const hosted = new HostedAgents("durableRun", config, []);
+  assertAgentId(agentId);
   const options = { agentId, runId: runId ?? (await hosted.digestOf(input)), unfinished, signal };
   const result = await hosted.run(input, options, async (loop) => run(new RunDefinition(loop, config.redact).handle));
   if (result.status === "waiting")

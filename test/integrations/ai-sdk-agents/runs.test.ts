@@ -179,9 +179,18 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
     const find = tool({ inputSchema: z.object({ id: z.string() }), execute: async ({ id }) => id });
     const desk = durableAgent(
       { storage: new InMemoryPersistenceStorageProvider() },
-      (durable) => new ToolLoopAgent({ model, tools: durable.tools({ find }) }),
+      (durable) => new ToolLoopAgent({ model, tools: durable.tools({ find }), prepareStep: () => ({ model }) }),
     );
     await expect(desk.for("a").generate({ prompt: "Find 7." })).rejects.toThrow("with durable.model(…)");
+  });
+
+  it("refuses a definition without a wrapped model", () => {
+    const { ToolLoopAgent } = sdk.ai;
+    const model = scriptedModel([text("never asked for")], sdk);
+    const storage = new InMemoryPersistenceStorageProvider();
+    expect(() => durableAgent({ storage }, () => new ToolLoopAgent({ model }))).toThrow(
+      expect.objectContaining({ code: "invalid_input", problems: [expect.objectContaining({ path: "model" })] }),
+    );
   });
 
   it("records the same steps whatever its callbacks do", async () => {
