@@ -94,9 +94,11 @@ export class TaskWorker implements AsyncDisposable {
    * `pollMs`, it does not reject either if the storage fails. Settles when every started task has finished.
    *
    * @throws OtherStorageError if the storage of an agent differs from the storage of the tasks.
+   * @throws TypeError if the worker was disposed.
    */
   async run(options: WorkOptions = {}): Promise<void> {
     checkSchema(workSchema, options, "options of run()");
+    if (this.#disposed.signal.aborted) throw new TypeError("The worker was disposed. Create a new TaskWorker.");
     const { signal, pollMs } = options;
     const stop = signal ? AbortSignal.any([signal, this.#disposed.signal]) : this.#disposed.signal;
     const left = new TaskBackoff(this.#options.tasks.clock, pollMs);

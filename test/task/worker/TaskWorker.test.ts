@@ -39,7 +39,7 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     }
     const agent = (body: Body) => durableAgent(oneNode(body), opened());
     const outcomes: TaskOutcome[] = [];
-    const onOutcome = (outcome: TaskOutcome) => void outcomes.push(outcome);
+    const onOutcome = (outcome: TaskOutcome) => outcomes.push(outcome);
     const work = (body: Body, options: Partial<ConstructorParameters<typeof TaskWorker>[0]> = {}) =>
       new TaskWorker({ tasks, agents: agent(body), onOutcome, ...options });
     const status = async (taskId: string) => (await tasks.get(taskId))?.status;
@@ -523,6 +523,13 @@ describe("overlaps of planned tasks", () => {
     for await (const each of tasks.list({ status: "queued" })) listed.push(each);
     expect(findOverlaps(listed).map(({ path }) => path)).toEqual(["x"]);
   });
+});
+
+it("a disposed worker refuses to run", async () => {
+  const tasks = new TaskManager({ storage: new InMemoryPersistenceStorageProvider() });
+  const worker = new TaskWorker({ tasks, agents: {} });
+  await worker[Symbol.asyncDispose]();
+  await expect(worker.run()).rejects.toThrow("The worker was disposed.");
 });
 
 it("an invalid concurrency is refused", async () => {
