@@ -101,11 +101,11 @@ export class BackupFolder {
   async assertBackup(): Promise<void> {
     const text = await onDisk("read", this.#mark, () => readFile(this.#mark, "utf8").catch(orMissing));
     if (markSchema.safeParse(parsedJson(text ?? "")).success) return;
-    throw this.#otherContent();
+    throw this.#otherContent(text === undefined ? "none" : undefined);
   }
 
-  #otherContent(): InvalidInputError {
-    const expected = `expected a backup of this version in ${quoted(this.#path)}, found other content`;
+  #otherContent(found = "other content"): InvalidInputError {
+    const expected = `expected a backup of this version in ${quoted(this.#path)}, found ${found}`;
     return new InvalidInputError("options of a backup", [{ path: "directory", expected }]);
   }
 

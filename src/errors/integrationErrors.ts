@@ -59,5 +59,5 @@ const placesOutside: Readonly<Record<ToolOutsideThreadError["where"], string>> =
   other_checkpointer:
     "in a graph that does not store its thread with the checkpointer of the tool. Compile the graph with the checkpointer that you passed to durableTools, or call the original tool.",
   checkpoint_not_stored:
-    'in a graph that does not store its checkpoint before its nodes run, so the recorded call would be lost. Invoke the graph with durability "sync" or "async", and compile subgraphs without "checkpointer: false".',
+    'in a graph that does not store its checkpoint before its nodes run, so the recorded call would be lost. Invoke the graph with a thread_id and with durability "sync" or "async", and compile subgraphs without "checkpointer: false".',
 };

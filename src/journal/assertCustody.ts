@@ -20,7 +20,8 @@ interface Opened {
 export async function assertCustody(journal: Opened, asked: CustodyUse | undefined): Promise<void> {
   const { agentId, clock, statusState } = journal;
   const { state } = statusState.custody ?? {};
-  if (asked !== "move" && statusState.run?.vault) throw new NotSupportedError("The agent", "its vault");
+  if (asked !== "move" && statusState.run?.vault)
+    throw new NotSupportedError("The agent", "the vault of its option `redact`");
   if (state === "moving" && asked === "move") return;
   const error = custodyError(agentId, statusState);
   if (!error) return;

@@ -120,7 +120,7 @@ function decodeApprovalSignature(text: string): ApprovalSignature | undefined {
   }
 }
 
-/** The request of {@link signApproval}, such as an item of `listRequests()`. */
+/** The request of {@link signApproval}: an item of `listRequests()`, or of `getRequests()` with the `agentId`. */
 export type ApprovalToSign = Pick<CheckedApproval, "agentId" | "requestId" | "askedAt" | "digest">;
 
 /** Options of {@link signApproval}. */
@@ -142,6 +142,10 @@ export interface SignedApproval {
   readonly signature: string;
 }
 
+const requestSchema = z.lazy(() =>
+  z.object({ agentId: nonEmptyString, requestId: nonEmptyString, askedAt: nonEmptyString, digest: nonEmptyString }),
+);
+
 const signOptionsSchema = strictOptions(() => ({
   by: nonEmptyString,
   sign: functionSchema<Sign>(),
@@ -152,7 +156,7 @@ const signOptionsSchema = strictOptions(() => ({
 /**
  * Returns a signed answer to a request for approval. The signature is valid only for this request, call and person.
  *
- * @throws InvalidInputError if an option is unknown or invalid.
+ * @throws InvalidInputError if an option is unknown or invalid, or if the request has no `agentId`.
  *
  * @example
  * ```ts
@@ -161,6 +165,7 @@ const signOptionsSchema = strictOptions(() => ({
  * ```
  */
 export async function signApproval(request: ApprovalToSign, options: SignApprovalOptions): Promise<SignedApproval> {
+  checkSchema(requestSchema, request, "request of signApproval()");
   checkSchema(signOptionsSchema, options, "options of signApproval()");
   const { by, sign, reason, at = new Date() } = options;
   const person = { by, at: at.toISOString() };

@@ -37,7 +37,10 @@ describe("an agent that started without redaction", () => {
     const storage = new InMemoryPersistenceStorageProvider();
     await askingAgent(storage, false).run("go", { agentId: "a" });
     await answer(askingAgent(storage, true));
-    await expect(askingAgent(storage, false).resume({ agentId: "a" })).rejects.toMatchObject({ code: "not_supported" });
+    await expect(askingAgent(storage, false).resume({ agentId: "a" })).rejects.toMatchObject({
+      code: "not_supported",
+      message: expect.stringContaining("the vault of its option `redact`"),
+    });
     expect((await askingAgent(storage, true).resume({ agentId: "a" })).status).toBe("waiting");
     await answer(askingAgent(storage, true));
     const resumed = await askingAgent(storage, true).resume({ agentId: "a" });

@@ -258,9 +258,12 @@ describe.each(logStorages)("signed approvals, $name", ({ open }) => {
 });
 
 describe("signApproval() and signedApprovals()", () => {
-  it("reject unknown options", async () => {
+  it("reject unknown options, and a request without the id of its agent", async () => {
     const invalid = { code: "invalid_input" };
-    const request = { agentId: "a", requestId: "r", askedAt: "", digest: "d" };
+    const { agentId, ...own } = { agentId: "a", requestId: "r", askedAt: new Date(0).toISOString(), digest: "d" };
+    const request = { ...own, agentId };
+    const unnamed = { ...invalid, problems: [{ path: "agentId" }] };
+    await expect(signApproval(own as never, { by: ann, sign: signs(ann) })).rejects.toMatchObject(unnamed);
     await expect(signApproval(request, { by: "", sign: signs(ann) })).rejects.toMatchObject(invalid);
     await expect(signApproval(request, { by: ann, sign: signs(ann), x: 1 } as never)).rejects.toMatchObject(invalid);
     expect(() => signedApprovals({} as never)).toThrow(expect.objectContaining(invalid));
