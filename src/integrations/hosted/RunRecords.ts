@@ -13,7 +13,6 @@ import type { StatusState } from "../../checkpoint/state/StatusState.ts";
 import type { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
-import type { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import { fetchBlobs } from "../../storage/blobs.ts";
@@ -31,9 +30,7 @@ interface AskedRequest {
 export class RunRecords {
   readonly #log: RecordLog;
   readonly #runId: string | undefined;
-  readonly #index = new LogProjection();
-  readonly #blobs = new Map<string, string | AgentPersistenceError>();
-  readonly #values: AgentLog;
+  #values: AgentLog;
   #state: AgentState | undefined;
   #requests: ReadonlyMap<string, AskedRequest> | undefined;
 
@@ -45,7 +42,7 @@ export class RunRecords {
   ) {
     this.#log = log;
     this.#runId = runId;
-    this.#values = new AgentLog(agentId, this.#index, this.#blobs);
+    this.#values = new AgentLog(agentId, new LogProjection(), new Map());
   }
 
   get exists(): boolean {
@@ -81,17 +78,46 @@ export class RunRecords {
     return this.#lanes.toReversed().map((lane) => ({ agentId, runId, lane }));
   }
 
-  /** Reads the records that were appended since the last call. @throws CorruptLogError, UnreadableValueError */
+  /**
+   * Reads the records that were appended since the last call. The first call starts at the newest snapshot if the run
+   * starts there or later.
+   *
+   * @throws CorruptLogError, UnreadableValueError
+   */
   async read(): Promise<void> {
+    if (this.#index.position > 0) await this.#readAdded();
+    else await this.#readFirst();
+    this.#state = undefined;
+    this.#requests = undefined;
+  }
+
+  async #readFirst(): Promise<void> {
+    const isEnough = ({ index }: AgentLog) => this.#hasWholeRun(index);
+    this.#values = await AgentLog.readRecent(this.#log, this.agentId, isEnough, hasNeededValues);
+  }
+
+  async #readAdded(): Promise<void> {
     const entries = await readAdded(this.#log, this.agentId, this.#index.position);
     const references = new Map<string, BlobCell>();
     for (const record of entries.flatMap(({ records }) => records as readonly AgentRecord[]))
-      addValueReferences(record, references);
-    for (const [reference, text] of await fetchBlobs(this.#log, this.agentId, references))
-      this.#blobs.set(reference, text);
+      if (hasNeededValues(record)) addValueReferences(record, references);
+    const blobs = await fetchBlobs(this.#log, this.agentId, references);
     for (const entry of entries) this.#index.add(entry);
-    this.#state = undefined;
-    this.#requests = undefined;
+    if (blobs.size > 0)
+      this.#values = new AgentLog(this.agentId, this.#index, new Map([...this.#values.blobs, ...blobs]));
+    // A rollback may have returned to an earlier run.
+    if (!this.#hasWholeRun(this.#index))
+      this.#values = await AgentLog.read(this.#log, this.agentId, {}, hasNeededValues);
+  }
+
+  /** Returns whether an index that starts at a snapshot has all records of the run. */
+  #hasWholeRun(index: LogProjection): boolean {
+    const { base, run } = index;
+    if (!base) return true;
+    if (!run || index.needsWhole || run.run !== (this.#runId ?? run.run)) return false;
+    const { runId, answers, calls, requests } = base.state;
+    const isNew = runId !== run.run || answers.size + calls.size + requests.size === 0;
+    return isNew && foldLine(index, lanesOf(index, run.run).at(-1) ?? -1) !== undefined;
   }
 
   readValue(slot: StoredValue): unknown {
@@ -165,11 +191,12 @@ export class RunRecords {
     return this.runId === run?.run ? statusState.current : undefined;
   }
 
+  get #index(): LogProjection {
+    return this.#values.index;
+  }
+
   get #lanes(): readonly number[] {
-    const { runId } = this;
-    return [...this.#index.lanes.values()].flatMap(({ runId: of, record: { lane, place } }) =>
-      of === runId && !place ? lane : [],
-    );
+    return lanesOf(this.#index, this.runId);
   }
 
   /** The state of the main line of the run. */
@@ -177,6 +204,18 @@ export class RunRecords {
     const lane = this.#lanes.at(-1);
     return (this.#state ??= (lane === undefined ? undefined : foldLine(this.#index, lane)) ?? emptyState);
   }
+}
+
+/** Returns the lanes of the main line of a run, oldest first. */
+function lanesOf({ lanes }: LogProjection, runId: string): readonly number[] {
+  return [...lanes.values()].flatMap(({ runId: of, record: { lane, place } }) => (of === runId && !place ? lane : []));
+}
+
+const neededKinds: ReadonlySet<string> = new Set(["run", "snapshot", "answer", "outcome", "reply"]);
+
+/** Returns whether values of a record may be read. The others can be large, such as the input of a call. */
+function hasNeededValues({ kind }: AgentRecord): boolean {
+  return neededKinds.has(kind);
 }
 
 /** @throws RequestNotOpenError unless the records contain the same decision */
