@@ -222,7 +222,7 @@ async function callMcpTool(call: McpCall, input: unknown, options: ToolCallOptio
     if (abortSignal.aborted || isWithoutEffect(error)) throw error;
     throw lostFailure(call, toolCallId, error);
   }
-  if (result.isError) throw new Error(textOf(result) ?? "The server reported an error without a text.");
+  if (result.isError) throw new Error(textsOf(result).join("\n") || "The server reported an error without a text.");
   return outputOf(result);
 }
 
@@ -289,9 +289,16 @@ function outputOf(result: McpToolResult): unknown {
   return result.structuredContent ?? textOf(result) ?? result.content ?? [];
 }
 
-function textOf({ content = [] }: McpToolResult): string | undefined {
-  const texts = content.map((part) => (part.type === "text" ? (part as { readonly text?: unknown }).text : undefined));
-  return texts.length > 0 && texts.every((text) => typeof text === "string") ? texts.join("\n") : undefined;
+function textOf(result: McpToolResult): string | undefined {
+  const texts = textsOf(result);
+  return texts.length > 0 && texts.length === result.content?.length ? texts.join("\n") : undefined;
+}
+
+function textsOf({ content = [] }: McpToolResult): readonly string[] {
+  return content.flatMap((part) => {
+    const { type, text } = part as { readonly type: string; readonly text?: unknown };
+    return type === "text" && typeof text === "string" ? text : [];
+  });
 }
 
 /** Hints of an MCP server about a tool. The server does not guarantee them. */

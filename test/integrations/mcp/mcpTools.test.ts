@@ -214,6 +214,18 @@ describe("tools of an MCP server", () => {
     callTool: async () => ({}),
   });
 
+  it("report the texts of an error that has other content as well", async () => {
+    const content = [
+      { type: "text", text: "Room 7 is taken." },
+      { type: "image" },
+      { type: "text", text: "See the plan." },
+    ];
+    const client: McpClient = { ...listing(() => page(["book"])), callTool: async () => ({ isError: true, content }) };
+    expect(await results({ client }, [{ toolName: "book", input: {} }])).toEqual([
+      { error: "Room 7 is taken.\nSee the plan." },
+    ]);
+  });
+
   it("have the time limit of the agent and not that of the client", async () => {
     let given: { readonly timeout?: number; readonly signal?: AbortSignal } = {};
     const client: McpClient = {
