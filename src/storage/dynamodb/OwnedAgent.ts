@@ -1,4 +1,4 @@
-import type { TableAppend, TableGap, TablePublication } from "../table/LogTable.ts";
+import type { TableAppend, TableGap, TablePublication, TableSummary } from "../table/LogTable.ts";
 import { type FoundItem, type DynamoDBConnection, partKeys, putParts } from "./items/DynamoDBConnection.ts";
 import {
   type ItemKey,
@@ -22,7 +22,7 @@ import {
   type SlotChain,
 } from "./slots/SlotState.ts";
 import type { AgentHeads } from "./slots/AgentHeads.ts";
-import type { Summaries } from "./lists/Summaries.ts";
+import type { Settling, Summaries } from "./lists/Summaries.ts";
 import { removeBlob } from "./DynamoDBBlobs.ts";
 
 export interface DynamoDBBackend {
@@ -60,6 +60,7 @@ export class OwnedAgent {
   /** The state after the last requested append. */
   #asked: SlotState;
   #pictures: Pictures | undefined;
+  #marked: Settling | undefined;
   #staged: SlotState = noSlots;
 
   constructor(backend: DynamoDBBackend, { agentId, generation, owner }: SlotOwner, state: SlotState) {
@@ -165,10 +166,8 @@ export class OwnedAgent {
   async #store(append: TableAppend, before: SlotState): Promise<boolean> {
     const { connection, slots, summaries } = this.#backend;
     const [agentId, generation, slot] = [this.#agentId, this.#generation, before.slot + 1];
-    const { summary } = append;
-    const marked = summary && (await summaries.mark(agentId, summary, { slot, generation }, this.#pictures));
+    const marked = append.summary && (await this.#mark(append.summary, slot));
     if (marked === false) return false;
-    if (marked) this.#pictures = undefined;
     this.#asked = stateAfter(before, append);
     const first = before.slot === this.#opened ? 1 : undefined;
     const item = { gen: generation, first, ...stateAttributes(this.#asked) };
@@ -177,10 +176,21 @@ export class OwnedAgent {
       appendParts(agentId, { ...slotKey(agentId, slot), ...item }),
       append.encoded,
     );
-    if (!(await slots.append(agentId, this.claim, before, { ...item, ...content }))) return false;
+    const isNew = await slots.append(agentId, this.claim, before, { ...item, ...content });
+    // An earlier attempt, or a retry of the client, possibly stored this append. Then its mark is settled here.
+    if (!isNew && !(marked && (await slots.get(agentId, slot))?.["gen"] === generation)) return false;
     // The append is already stored, so a failure here is ignored. Lists resolve an unsettled entry by reading the log.
     if (marked) this.#pictures = await summaries.settle(agentId, marked).catch(() => undefined);
-    return true;
+    return isNew;
+  }
+
+  /** Marks the summary of the next append, unless an earlier attempt of this append has marked it. */
+  async #mark(summary: TableSummary, slot: number): Promise<Settling | false> {
+    if (this.#marked?.next.slot === slot) return this.#marked;
+    const at = { slot, generation: this.#generation };
+    const marked = await this.#backend.summaries.mark(this.#agentId, summary, at, this.#pictures);
+    if (marked) [this.#marked, this.#pictures] = [marked, undefined];
+    return marked;
   }
 
   async #putClaim(state: SlotState, attributes: Parameters<DynamoDBBackend["slots"]["append"]>[3]): Promise<boolean> {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { appendText, collect, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
 import { FakeDynamoDB } from "./FakeDynamoDB.ts";
-import { opened, processOn, stopped, takenOver } from "./processOn.ts";
+import { opened, processOn, settled, stopped, takenOver } from "./processOn.ts";
+import { isWrite } from "./WatchedDynamoDB.ts";
 
 async function begun(database: FakeDynamoDB) {
   const process = processOn(database);
@@ -11,6 +12,29 @@ async function begun(database: FakeDynamoDB) {
   await process.log.blobs.put("a", owned.generation, new Uint8Array(500_000));
   return { ...process, owned };
 }
+
+function listsOf(database: FakeDynamoDB): string[] {
+  return [...database.partitions].flatMap(([name, items]) =>
+    [...items.values()].flatMap((item) => (/^(list|due)/.test(name) && "agent" in item ? name : [])),
+  );
+}
+
+it("status changes leave no list entries of earlier statuses, even if the response to any write is lost", async () => {
+  const summary = exampleSummary("a", "waiting", { order: "later", dueAt: "2026-01-02T03:04:05.000Z" });
+  for (let at = 0, isLast = false; !isLast; at++) {
+    const database = new FakeDynamoDB();
+    const process = await begun(database);
+    let writes = 0;
+    process.client.onRequest = (method) => {
+      if (isWrite(method) && writes++ === at) process.client.losesAnswer = true;
+    };
+    expect(await settled(process, appendText(process.owned, "two", { summary }))).toMatchObject({ value: 3 });
+    isLast = writes <= at;
+    process.client.onRequest = () => {};
+    await appendText(process.owned, "three", { summary: { ...summary, status: "queued" } });
+    expect([at, listsOf(database).toSorted()]).toEqual([at, ["due queued", "list", "list queued"]]);
+  }
+});
 
 describe("a process that stops", () => {
   it("after any write of a drop leaves the agent complete or empty for the next owner", async () => {
@@ -54,10 +78,7 @@ describe("a process that stops", () => {
       const { client, owned } = await begun(database);
       ended = await stopped(client, after, () => appendText(owned, "two", { summary }));
       await (await takenOver(processOn(database))).drop();
-      const left = [...database.partitions].flatMap(([name, items]) =>
-        [...items.values()].flatMap((item) => (/^(list|due)/.test(name) && "agent" in item ? name : [])),
-      );
-      expect([after, left]).toEqual([after, []]);
+      expect([after, listsOf(database)]).toEqual([after, []]);
     }
   });
 });

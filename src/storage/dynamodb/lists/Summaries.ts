@@ -146,7 +146,8 @@ function listOf(picture: Picture | undefined): readonly Picture[] {
   return picture ? [picture] : [];
 }
 
-interface Settling {
+/** A mark whose append follows. */
+export interface Settling {
   readonly pictures: Pictures;
   readonly next: Picture;
   readonly obsolete: readonly Picture[];
