@@ -5,7 +5,6 @@ import { setupOf } from "./config/PersistenceSetup.ts";
 
 /** The part of Persistence that features with data outside the log use. */
 export interface PersistenceExtension {
-  /** Passes an event to `onEvent`. */
   readonly tell: EmitEvent;
   readonly storage: PersistenceStorageProvider;
   /** Adds a function that deletes the other data of a deleted agent. */

@@ -28,9 +28,7 @@ export interface TimerRequest extends Omit<InputRequest<never>, "waitingFor"> {
   readonly waitingFor: "timer" | "event";
 }
 
-/** How a node receives an event. */
 export interface ReceiveOptions<Payload = unknown> {
-  /** Validates the payload. */
   readonly schema: z.core.$ZodType<Payload>;
   /** How long to wait for the event, in milliseconds from the first call. Defaults to no limit. */
   readonly timeoutMs?: number | undefined;

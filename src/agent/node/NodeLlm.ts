@@ -202,7 +202,6 @@ export interface GivenResponse extends PromptAnswer {
 export type RequestModel = (event: ModelRequestEvent, asked: RequestAttempt) => Promise<PromptAnswer>;
 
 export interface RequestAttempt {
-  /** The response of the executor. `undefined` until it responds. */
   answer?: PromptAnswer;
   /** Errors of the executor, which a node can catch. A node cannot catch errors of features. */
   readonly refusals: Set<unknown>;

@@ -48,7 +48,6 @@ function freshStart({ agentId, input, options }: RunRequest, run: ActiveRun<Acti
   return { nodeId: "start", input, state: {}, line, generation: 0, visitBase: 0, visitOrdinal: 0, runId };
 }
 
-/** Runs a sub-agent within the line of its caller, and resolves to its output. @throws the error of a failed run. */
 async function callAgent(caller: ActiveLine, agent: SubAgent, call: AgentCall): Promise<unknown> {
   const { toolCallId, toolName, onWaiting } = call;
   const { definition } = agent;

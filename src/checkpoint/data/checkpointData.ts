@@ -12,7 +12,6 @@ import { linePath } from "./linePath.ts";
 import { RequestedCalls, checkpointToolCall } from "./RequestedCalls.ts";
 import { isOpenAt, laneAt, type NestedLine } from "../lines/Lines.ts";
 
-/** A log with a checkpoint. */
 interface CheckpointLog {
   readonly agentId: string;
   readonly index: LogProjection;

@@ -83,7 +83,6 @@ export function decodeEntry(encoded: string | Uint8Array, sha256: Sha256): Decod
   return parsedEntry(text);
 }
 
-/** Decodes an append whose checksum the caller has verified. */
 function decodeVerifiedEntry(encoded: Uint8Array): DecodedEntry {
   const text = decoder.decode(encoded);
   return isEntry(text) ? parsedEntry(text) : { ok: false, defect: "malformed" };
@@ -207,7 +206,6 @@ export function noteVerified(encoded: Uint8Array, { position, checksum, prev, ge
   known.set(encoded, { position, checksum, prev, generation });
 }
 
-/** Returns the link of an append whose checksum is known to be valid. */
 export function knownLinkOf(encoded: Uint8Array): VerifiedLink | undefined {
   return known.get(encoded);
 }

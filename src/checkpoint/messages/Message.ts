@@ -48,7 +48,6 @@ export type AssistantMessage = Extract<Message, { role: "assistant" }>;
 /** The results of the tool calls of a model response. */
 export type ToolMessage = Extract<Message, { role: "tool" }>;
 
-/** Returns the parts of a message that have a type. */
 export function partsOfType<Type extends ContentPart["type"]>(
   message: Message | undefined,
   type: Type,

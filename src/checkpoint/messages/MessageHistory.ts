@@ -196,7 +196,6 @@ function matchKept(before: readonly NumberedMessage[], wanted: readonly Message[
   });
 }
 
-/** Returns the positions of the messages by key. Skips the key `undefined`. */
 function positionsBy(
   entries: readonly NumberedMessage[],
   keyOf: (message: Message) => unknown,

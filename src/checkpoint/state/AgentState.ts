@@ -33,7 +33,6 @@ export interface RecordedRequest {
 }
 
 export interface RecordedAnswer extends AnswerRecord {
-  /** The order of the record in the whole log. */
   readonly order: number;
   readonly renames?: readonly Renames["tools"][];
 }
@@ -118,7 +117,6 @@ export function askedAgain(
 
 export interface ProjectionBase {
   readonly state: AgentState;
-  /** The order among all records of a log. */
   readonly order: number;
   readonly parentId: string | undefined;
   readonly first: boolean;

@@ -33,7 +33,6 @@ export interface OrderedRecord {
 export class LogProjection extends LogFacts {
   readonly checkpoints = new Map<number, CheckpointPoint>();
   readonly lanes = new Map<number, LaneStart>();
-  /** The lines of the log. The open lines form the head. */
   readonly lines = new Lines();
   readonly laneRecords = new Map<number, OrderedRecord[]>();
   readonly runRecords = new Map<string, RunRecord>();

@@ -28,7 +28,6 @@ export function stateAt(index: LogProjection, point: CheckpointPoint): AgentStat
   return state;
 }
 
-/** Like {@link foldTo}, for the head of a line. */
 export function foldLine(index: LogProjection, lane: number): AgentState | undefined {
   return fold(index, lane, undefined);
 }

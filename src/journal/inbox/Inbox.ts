@@ -13,7 +13,6 @@ import { logIdOf } from "../shape/ShapeDefinition.ts";
 import type { ShapedLog } from "../shape/ShapedLog.ts";
 import { type InboxState, type InboxRecord, inboxShape, newsStatus } from "./InboxState.ts";
 
-/** An event to send. */
 export interface NewEvent {
   readonly name: string;
   readonly payload: unknown;
@@ -22,10 +21,8 @@ export interface NewEvent {
   readonly at: number;
 }
 
-/** A request of an agent for an event. */
 export interface EventRequest {
   readonly request: string;
-  /** The name of the event. */
   readonly event: string;
   /** The number of receipts of the inbox before the request. `undefined` if unknown. */
   readonly receipts?: number | undefined;
@@ -33,7 +30,6 @@ export interface EventRequest {
 
 /** A received event. It is the answer to the request that receives the event. */
 export interface ReceivedEvent {
-  /** The number of the event in the inbox. */
   readonly event: number;
   readonly payload: unknown;
 }

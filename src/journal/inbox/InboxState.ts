@@ -21,7 +21,6 @@ interface SentRecord {
 /** Starts the part that an append repeats: the events that no request has received, and the last receipts. */
 interface PartRecord {
   readonly kind: "part";
-  /** The number of all events. */
   readonly events: number;
   /** The number of receipts that this part does not contain. */
   readonly receipts: number;
@@ -49,7 +48,6 @@ export type InboxRecord =
 const restatedReceipts = 32;
 
 interface Receipt {
-  /** The number of the event. */
   readonly event: number;
   /** The number of receipts before this one. */
   readonly number: number;

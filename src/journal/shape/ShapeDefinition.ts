@@ -32,7 +32,6 @@ export interface ShapeDefinition<Rec extends LogRecord, State extends ShapeState
   dueAt?(state: State): number | undefined;
 }
 
-/** The state that the records of a log build. */
 export interface ShapeState<Rec extends LogRecord> {
   /**
    * Adds a record with valid fields, in time proportional to its size. @throws TypeError, RangeError if it does not

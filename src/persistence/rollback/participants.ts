@@ -233,7 +233,6 @@ export async function participantRequestAt(
   return participantRequest(source, key, await setup.storage.sha256());
 }
 
-/** Returns the notes of a participant before a checkpoint. */
 export async function participantNotesBefore(
   setup: PersistenceSetup,
   agentId: string,

@@ -40,7 +40,6 @@ export async function endUnfinished(
   journal.append(endRecords(journal, stored, { status: "cancelled", ...(reason !== undefined && { reason }) }));
 }
 
-/** Records the answers of a resume. */
 export async function recordAnswers(
   { setup, journal }: DurableCall,
   answers: Readonly<Record<string, unknown>>,

@@ -65,7 +65,6 @@ async function acceptAnswer(
   return { answer };
 }
 
-/** Handles a sleep or the receipt of an event. */
 async function journalWait(
   recorder: RunRecorder,
   event: InputRequestEvent & { readonly timer: TimerEvent },
