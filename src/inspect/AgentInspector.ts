@@ -3,7 +3,7 @@ import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import type { CheckpointPoint } from "../checkpoint/records/lineRecords.ts";
 import { platformSha256 } from "../internal/sha256/platformSha256.ts";
 import { findCheckpoint, findRollbackGoal } from "../journal/findCheckpoint.ts";
-import { PackedContents } from "../journal/PackedContents.ts";
+import { contentReader, type ReadContent } from "../journal/notesAround.ts";
 import { checkpointContent, type ContentOptions, checkpointDifference } from "./show/checkpointContent.ts";
 import { notedFiles } from "./show/changesView.ts";
 import { rollbackPreview } from "./show/rollbackView.ts";
@@ -133,7 +133,7 @@ export class AgentInspector {
   readonly #log: RecordLog;
   readonly #opened: ReturnType<typeof openedLogs>;
   /** Keeps the blob that was read last for each open log, because it contains the files that one call changed. */
-  readonly #contents = new WeakMap<LogProjection, PackedContents>();
+  readonly #contents = new WeakMap<LogProjection, ReadContent>();
   readonly #maxValueLength: number;
   readonly #clock: Clock;
 
@@ -272,10 +272,9 @@ export class AgentInspector {
     assertAgentId(agentId);
     const { log: index } = await this.#opened(agentId);
     const sha256 = await platformSha256();
-    const contents =
-      this.#contents.get(index) ?? new PackedContents({ blobs: this.#log.blobs, agentId, index, sha256 });
-    this.#contents.set(index, contents);
-    return contents.read(hash);
+    const read = this.#contents.get(index) ?? contentReader({ blobs: this.#log.blobs, agentId, index, sha256 });
+    this.#contents.set(index, read);
+    return read(hash);
   }
 
   /**

@@ -31,7 +31,7 @@ export function loggedCalls(index: LogProjection, blobs: BlobTexts): readonly Lo
     paths.set(lane, path);
     return path;
   };
-  const versions = new CodeVersions(index);
+  const versionAt = codeVersions(index);
   return callsOf(index)
     .toSorted((a, b) => a.order - b.order)
     .map((call) => ({
@@ -39,7 +39,7 @@ export function loggedCalls(index: LogProjection, blobs: BlobTexts): readonly Lo
       ...callFacts(call),
       owner: index.owners.get(call.call),
       agentPath: pathOf(call.lane),
-      version: versions.at(call.named.lane, call.named.order),
+      version: versionAt(call.named.lane, call.named.order),
       input: () => requested.inputOf(call),
       output: () => reader.read(call.outcome?.output),
     }));
@@ -60,26 +60,19 @@ export function read(value: () => unknown): { readonly value?: unknown; readonly
   }
 }
 
-/** The strategy version under which each part of a log was recorded. */
-class CodeVersions {
-  readonly #index: LogProjection;
-  readonly #changes = new Map<number, { readonly order: number; readonly version: number }[]>();
-
-  constructor(index: LogProjection) {
-    this.#index = index;
-    for (const [lane, records] of index.laneRecords)
-      for (const { record, order } of records) {
-        if (record.kind !== "structure") continue;
-        const change = { order, version: record.version ?? 0 };
-        this.#changes.set(lane, [...(this.#changes.get(lane) ?? []), change]);
-      }
-  }
-
-  at(lane: number, order: number): number {
-    const { base, lanes, checkpoints } = this.#index;
+/** Returns the strategy version under which a part of a log was recorded. */
+function codeVersions(index: LogProjection): (lane: number, order: number) => number {
+  const { base, lanes, checkpoints } = index;
+  const changes = new Map<number, { readonly order: number; readonly version: number }[]>();
+  for (const [lane, records] of index.laneRecords)
+    for (const { record, order } of records) {
+      if (record.kind !== "structure") continue;
+      changes.set(lane, [...(changes.get(lane) ?? []), { order, version: record.version ?? 0 }]);
+    }
+  return (lane, order) => {
     // In a valid log, a lane starts from a lower lane. The check prevents an endless loop in a forged log.
     for (let at = { lane, order }, before = Infinity; at.lane < before;) {
-      const change = this.#changes.get(at.lane)?.findLast((each) => each.order <= at.order);
+      const change = changes.get(at.lane)?.findLast((each) => each.order <= at.order);
       if (change) return change.version;
       if (base?.state.lane === at.lane) return base.state.structure?.version ?? 0;
       const begun = lanes.get(at.lane)?.record;
@@ -89,5 +82,5 @@ class CodeVersions {
       at = { lane: origin.record.lane, order: origin.order };
     }
     return 0;
-  }
+  };
 }

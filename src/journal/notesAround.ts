@@ -1,4 +1,6 @@
 import { AgentLog } from "../storage/AgentLog.ts";
+import type { BlobStore } from "../storage/BlobStore.ts";
+import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 import { placesLeft, placesRejoined, placesUpTo, lanesTo } from "../checkpoint/lines/lineage.ts";
 import type { CheckpointPoint } from "../checkpoint/records/lineRecords.ts";
@@ -94,4 +96,34 @@ function reachesRun({ index }: AgentLog): boolean {
   if (needsWhole || merged.length > 0 || !foldTo(index)) return false;
   if (base?.first && !base.state.checkpoint?.record.move) return true;
   return lanesTo(index, lines.mainLane).some(({ lane }) => (lanes.get(lane)?.record.keep ?? "all") !== "all");
+}
+
+interface ContentSource {
+  readonly blobs: BlobStore;
+  readonly agentId: string;
+  readonly index: LogProjection;
+  readonly sha256: Sha256;
+}
+
+/** Reads a content of notes by its hash. `undefined` if the log has no such content. @throws CorruptBlobError */
+export type ReadContent = (hash: string) => Promise<Uint8Array | undefined>;
+
+/** Returns a reader that keeps the last pack, because contents are read roughly in the order of their packs. */
+export function contentReader({ blobs, agentId, index, sha256 }: ContentSource): ReadContent {
+  let last: { readonly blob: string; readonly pack: Promise<Uint8Array | undefined> } | undefined;
+  return async (hash) => {
+    const place = index.contents.get(hash);
+    if (!place) return undefined;
+    const { blob, offset } = place;
+    if (last?.blob !== blob) last = { blob, pack: blobs.get(agentId, blob) };
+    const { pack } = last;
+    try {
+      const bytes = (await pack)?.slice(offset, offset + place.bytes);
+      return bytes && sha256.hex(bytes) === hash ? bytes : undefined;
+    } catch (error) {
+      // The next read tries again.
+      if (last?.pack === pack) last = undefined;
+      throw error;
+    }
+  };
 }

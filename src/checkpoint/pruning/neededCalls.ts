@@ -12,9 +12,7 @@ import { callOfResult, resultsIn, type StoredValue } from "../values/valueCodec.
 /** The cost of a record: reading this number of bytes takes as long. */
 const bytesOfRecord = 128;
 
-export interface NeededCalls {
-  readonly has: (record: AnswerRecord | IntentRecord | OutcomeRecord) => boolean;
-}
+export type IsNeeded = (record: AnswerRecord | IntentRecord | OutcomeRecord) => boolean;
 
 /**
  * Returns the responses and calls that a pruned log keeps: those that a stored value refers to, that a repeated node
@@ -26,7 +24,7 @@ export async function neededCalls(
   kept: ReadonlySet<number>,
   hasInverse: (tool: string) => boolean,
   pace: Pace,
-): Promise<NeededCalls> {
+): Promise<IsNeeded> {
   const answers = new Set<string>();
   const calls = new Set<string>();
   for (const record of restated) {
@@ -48,7 +46,7 @@ export async function neededCalls(
     answers.has(answerKey(record.visit, record.ordinal, record.within)) ||
     again.has(record.visit[0]) ||
     asksFor(record, askedFor);
-  return { has: (record) => (record.kind === "answer" ? needsAnswer(record) : calls.has(record.call)) };
+  return (record) => (record.kind === "answer" ? needsAnswer(record) : calls.has(record.call));
 }
 
 /** The calls of the enclosing sub-agents determine to which agent a call or checkpoint belongs. */

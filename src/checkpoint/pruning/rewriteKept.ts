@@ -9,7 +9,7 @@ import type { LogProjection } from "../state/LogProjection.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";
 import { recordByValue } from "../state/foldTo.ts";
 import { keptStates, type KeptStates } from "./keptStates.ts";
-import { neededCalls, type NeededCalls } from "./neededCalls.ts";
+import { neededCalls, type IsNeeded } from "./neededCalls.ts";
 import type { Pack } from "../values/BlobCell.ts";
 
 /**
@@ -25,8 +25,8 @@ export async function rewriteKept(
   pace: Pace,
 ): Promise<readonly RestatedEntry[]> {
   const states = await keptStates(index, kept, pace);
-  const needed = await neededCalls(index, [...states.deltas.values()].flat(), kept, hasInverse, pace);
-  const rewriting = new Rewriting(index, kept, states, needed);
+  const isNeeded = await neededCalls(index, [...states.deltas.values()].flat(), kept, hasInverse, pace);
+  const rewriting = new Rewriting(index, kept, states, isNeeded);
   const restated: RestatedEntry[] = [];
   for (const { position, generation, checksum, records } of entries) {
     const left = (records as readonly AgentRecord[]).flatMap((record) => rewriting.rewritten(record));
@@ -39,19 +39,19 @@ export async function rewriteKept(
 class Rewriting {
   readonly #index: LogProjection;
   readonly #states: KeptStates;
-  readonly #needed: NeededCalls;
+  readonly #isNeeded: IsNeeded;
   readonly #origins = new Map<number, number>();
   readonly #heads = new Map<number, number>();
   #order = -1;
 
-  constructor(index: LogProjection, kept: ReadonlySet<number>, states: KeptStates, needed: NeededCalls) {
+  constructor(index: LogProjection, kept: ReadonlySet<number>, states: KeptStates, isNeeded: IsNeeded) {
     this.#index = index;
     this.#states = states;
     for (const { version, parent } of index.checkpoints.values()) {
       const origin = kept.has(version) ? version : parent === undefined ? undefined : this.#origins.get(parent);
       if (origin !== undefined) this.#origins.set(version, origin);
     }
-    this.#needed = needed;
+    this.#isNeeded = isNeeded;
     for (const lane of index.lines.openLanes) this.#heads.set(lane, index.latestOf(lane)?.order ?? -1);
   }
 
@@ -96,7 +96,7 @@ class Rewriting {
   #isKept(record: AgentRecord): boolean {
     const { kind } = record;
     if (kind === "snapshot" || kind === "pruned") return false;
-    if (kind === "answer" || kind === "intent" || kind === "outcome") return this.#needed.has(record);
+    if (kind === "answer" || kind === "intent" || kind === "outcome") return this.#isNeeded(record);
     if ("lane" in record && this.#isOver(record.lane)) return !isOfLaneOnly(record);
     // A kept checkpoint restates all changes since the previous one. Records after a head are not restated.
     if (!isOfState(record)) return true;

@@ -5,7 +5,6 @@ import type { NoteRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { ParticipantMissingError } from "../../errors/checkpointErrors.ts";
 import { StorageError } from "../../errors/storageErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import { PackedContents } from "../../journal/PackedContents.ts";
 import { read } from "../../journal/loggedCalls.ts";
 import type {
   DescribedStep,
@@ -17,7 +16,7 @@ import type {
   StepRequest,
 } from "../../journal/RollbackParticipant.ts";
 import { fileChangesIn, fileNoteKey } from "../../checkpoint/data/FileChange.ts";
-import { noteOf, notesBefore, notesLeft, notesToRedo } from "../../journal/notesAround.ts";
+import { contentReader, noteOf, notesBefore, notesLeft, notesToRedo } from "../../journal/notesAround.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { findRollbackGoal, findRollbackTarget } from "../../journal/findCheckpoint.ts";
@@ -208,8 +207,8 @@ function commonRequest(
   sha256: Sha256,
 ): Omit<ParticipantRequest, "notes" | "redone"> {
   const { agentId, index } = log;
-  const contents = new PackedContents({ blobs: setup.log.blobs, agentId, index, sha256 });
-  return { agentId, checkpointId: target.id, content: (hash) => contents.read(hash), abortSignal: signal };
+  const content = contentReader({ blobs: setup.log.blobs, agentId, index, sha256 });
+  return { agentId, checkpointId: target.id, content, abortSignal: signal };
 }
 
 function participantRequest(source: RequestSource, key: string, sha256: Sha256): ParticipantRequest {
@@ -252,5 +251,5 @@ export async function participantContent(
 ): ReturnType<ParticipantContext["content"]> {
   const { index } = await AgentLog.read(setup.log, agentId);
   const sha256 = await setup.storage.sha256();
-  return new PackedContents({ blobs: setup.log.blobs, agentId, index, sha256 }).read(hash);
+  return contentReader({ blobs: setup.log.blobs, agentId, index, sha256 })(hash);
 }

@@ -132,7 +132,7 @@ async function runInverse(call: LoggedCall, inverse: Inverse, rollback: Rollback
     effect: inverse.effect,
   };
   const end = await attempt(called, rollback, (signal) =>
-    executionOf(inverse, call, stored.input, { ...rollback, signal })(),
+    execute(inverse, call, stored.input, { ...rollback, signal }),
   );
   // The inverse could have taken effect, so it gets no record and is in doubt, as after a crash.
   if (end.failed && end.error instanceof ToolOutcomeUnknownError)
@@ -142,15 +142,15 @@ async function runInverse(call: LoggedCall, inverse: Inverse, rollback: Rollback
   return end.failed ? { kind: "failed", error: end.error } : { kind: "reverted", call };
 }
 
-function executionOf(inverse: Inverse, call: LoggedCall, input: unknown, rollback: Rollback): () => unknown {
+function execute(inverse: Inverse, call: LoggedCall, input: unknown, rollback: Rollback): unknown {
   if (inverse.kind === "function") {
     const { value: output, unreadable } = read(call.output);
     const facts = { toolCallId: call.call, input, output, abortSignal: rollback.signal };
     if (unreadable !== undefined) Object.defineProperty(facts, "output", { get: () => rethrow(unreadable) });
-    return () => inverse.inverse(input, facts);
+    return inverse.inverse(input, facts);
   }
   const options = callOptions(inverseIdOf(call.call, rollback.journal), rollback);
-  return () => inverse.inverse.execute(input as never, options);
+  return inverse.inverse.execute(input as never, options);
 }
 
 function rethrow(error: unknown): never {
