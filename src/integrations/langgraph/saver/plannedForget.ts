@@ -1,4 +1,4 @@
-import { originalOf, type Namespace, type StoredPut } from "../thread/Checkpoints.ts";
+import { originalPut, type Namespace, type StoredPut } from "../thread/Checkpoints.ts";
 import type { ThreadState } from "../thread/ThreadState.ts";
 import { ancestors } from "./ThreadReader.ts";
 import type { ForgetRecord } from "../thread/GraphRecord.ts";
@@ -32,7 +32,7 @@ function replayedBy(state: ThreadState, put: StoredPut): ReadonlyMap<StoredPut, 
   for (const { ancestor, child } of ancestors(state, put)) {
     if (open.size === 0) break;
     replayed.set(ancestor, [...open]);
-    const original = originalOf(ancestor.entry, child);
+    const original = originalPut(ancestor.entry, child);
     if (original) replayed.set(original, []);
     for (const channel of ancestor.values.keys()) open.delete(channel);
   }

@@ -72,7 +72,7 @@ export function writesOf(entry: CheckpointEntry): readonly StoredWrite[] {
  * of the parent has none.
  */
 export function writesBefore(entry: CheckpointEntry, child: StoredPut): readonly StoredWrite[] {
-  const end = isCopy(child) ? originalOf(entry, child)?.order : child.order;
+  const end = isCopy(child) ? originalPut(entry, child)?.order : child.order;
   if (end === undefined) return [];
   const elder = entry.children.findLast(({ order }) => order < end)?.order ?? -1;
   return sorted(entry.writes.filter(({ order }) => order > elder && order < end));
@@ -85,7 +85,7 @@ function isCopy({ meta }: StoredPut): boolean {
 const counters = "counters_since_delta_snapshot";
 
 /** Returns the sibling that a checkpoint is a copy of. `undefined` for any other checkpoint. */
-export function originalOf({ children }: CheckpointEntry, copy: StoredPut): StoredPut | undefined {
+export function originalPut({ children }: CheckpointEntry, copy: StoredPut): StoredPut | undefined {
   if (!isCopy(copy)) return undefined;
   const isOriginal = (child: StoredPut): boolean =>
     !isCopy(child) &&
