@@ -8,10 +8,7 @@ const retryDelaysMs = [5, 20, 80, 320];
 const notEmpty = new Set(["ENOTEMPTY", "EEXIST"]);
 const linkUnsupported = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV"]);
 
-/**
- * A file system. Methods return `undefined` for a missing file, and `false` for a name that is in use. All other
- * failures throw `StorageError`.
- */
+/** A file system. Returns `undefined` for a missing file, `false` for a name in use. Else throws `StorageError`. */
 export class Disk {
   readonly #system: FileSystem;
   readonly #clock: Clock;

@@ -60,11 +60,8 @@ export function isSamePlace(incarnation: string | undefined, seenBy: ProcessFact
 }
 
 /**
- * Returns true only if the process has certainly ended. For a process of another machine, boot or namespace, this is
- * unknown.
- *
- * @param exact Pass false if all processes that use the storage are on one machine, so that the boot id need not be
- * unique.
+ * Returns true only if the process has certainly ended. With `exact` false, all processes are on one machine, so that
+ * the boot id need not be unique.
  */
 export function hasEnded(
   { processId, incarnation }: { readonly processId: number; readonly incarnation?: string | undefined },

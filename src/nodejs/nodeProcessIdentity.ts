@@ -48,10 +48,7 @@ function linuxIdentity(): ProcessIdentity {
   };
 }
 
-/**
- * Identifies the boot by the minute in which it started. If that is wrong, only the lease shows that an owner has
- * ended.
- */
+/** Identifies the boot by the minute in which it started. If that is wrong, only the lease shows an ended owner. */
 function otherIdentity(): ProcessIdentity {
   const host = os().hostname();
   return {
@@ -65,10 +62,7 @@ function otherIdentity(): ProcessIdentity {
   };
 }
 
-/**
- * Returns whether `/proc` shows this process under its local id. `NSpid` lists one id for each nested namespace, so a
- * single id means that `/proc` belongs to the local namespace.
- */
+/** Returns whether `/proc` shows this process under its local id. `NSpid` lists one id per nested namespace. */
 function showsThisProcess(): boolean {
   const status = attempt(() => fs().readFileSync("/proc/self/status", "utf8")) ?? "";
   const numbers = /^NSpid:(.*)$/m.exec(status)?.[1] ?? /^Pid:(.*)$/m.exec(status)?.[1];

@@ -100,11 +100,8 @@ function gzip(bytes: Uint8Array): Promise<Uint8Array> {
 }
 
 /**
- * Decompresses bytes. Stops when the output exceeds `length`, so that a small file cannot exhaust memory.
- *
- * @param length The expected length of the output in bytes.
- * @throws RangeError if the length differs.
- * @throws TypeError if the bytes are damaged.
+ * Decompresses bytes to exactly `length` bytes, so that a small file cannot exhaust memory. @throws RangeError,
+ * TypeError
  */
 async function gunzip(bytes: Uint8Array, length: number): Promise<Uint8Array> {
   const found = await collect(streamOf(bytes).pipeThrough(new DecompressionStream("gzip")), length);

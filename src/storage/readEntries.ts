@@ -31,10 +31,7 @@ export interface KnownHead {
   readonly index: LogProjection;
   readonly state: AgentState;
   readonly end: ChainLink;
-  /**
-   * Whether new entries are added to the index itself. Only for the only user of the index. Otherwise they are added to
-   * a copy.
-   */
+  /** Whether new entries are added to the index itself, for its only user, and not to a copy. */
   readonly grows?: true;
 }
 
@@ -59,10 +56,8 @@ export async function readEntries(
 }
 
 /**
- * Reads the entries after a known head, or from a newer snapshot.
- *
- * @returns the known index if the log has no new entries. `undefined` if the log was pruned or no longer contains the
- * end of the known head. The caller must then read the whole log.
+ * Reads the entries after a known head, or from a newer snapshot. @returns the known index without new entries, or
+ * `undefined` if the log was pruned or lost the known end, so that the whole log must be read.
  */
 export async function readEntriesAfter(
   log: ReadableLog,
@@ -82,10 +77,8 @@ export async function readEntriesAfter(
 }
 
 /**
- * Reads the stored entries of an agent, oldest first, including pruned entries that still exist. Yields to the event
- * loop regularly.
- *
- * @throws WrongShapeError if the log does not belong to an agent.
+ * Reads the stored entries of an agent, oldest first, with pruned entries that still exist. Yields to the event loop
+ * regularly. @throws WrongShapeError
  */
 export async function readPaced(log: ReadableLog, agentId: string, options?: ReadOptions): Promise<readonly Entry[]> {
   const pace = new Pace();
@@ -133,10 +126,7 @@ async function orDamage<Result>(log: ReadableLog, agentId: string, read: () => P
   }
 }
 
-/**
- * Converts the errors that inconsistent records cause. Valid checksums do not exclude such records, because a forger
- * can compute checksums too.
- */
+/** Converts the errors of inconsistent records, because a forger can compute valid checksums. */
 function asDamage(error: unknown): unknown {
   if (!(error instanceof TypeError || error instanceof RangeError)) return error;
   return new UnreadableValueError("the records of the log are inconsistent", { cause: error });
@@ -170,9 +160,8 @@ async function indexed(entries: readonly Entry[], index: LogProjection, visit?: 
 }
 
 /**
- * @throws UnsupportedRecordError, UnreadableValueError
- *
- * @param next the expected numbers. By default they are not checked.
+ * Checks the form of an entry, and the `next` expected numbers if given. @throws UnsupportedRecordError,
+ * UnreadableValueError
  */
 export function assertSound(entry: Entry, next?: NextNumbers): void {
   const unknown = unknownKind(entry);

@@ -20,9 +20,7 @@ import type { RecordLog } from "./RecordLog.ts";
 import { SnapshotDue } from "./SnapshotDue.ts";
 import type { BlobTexts, DecodedValues } from "../checkpoint/state/ValueReader.ts";
 
-/**
- * The part of a log that the head needs. Dispose this object after its last use, so that the next reader can use it.
- */
+/** The part of a log that the head needs. Dispose it after its last use, for the next reader. */
 export interface AgentHead extends Disposable {
   readonly log: AgentLog;
   /** The state of the main line. `undefined` for an agent without records. */
@@ -33,11 +31,9 @@ export interface AgentHead extends Disposable {
 }
 
 /**
- * Reads the head of an agent, with only the required blobs. For a recently read agent, reads only new entries. For any
- * other agent, reads from the newest snapshot. If that is not enough, reads the whole log.
- *
- * @param options.keeps - whether to cache the head for the next reader. Pass `false` to read many agents once. Defaults
- * to `true`.
+ * Reads the head of an agent with the required blobs: only new entries of a recently read agent, otherwise from the
+ * newest snapshot or, if that is not enough, the whole log. @param options.keeps - `false` keeps no head for the next
+ * reader.
  */
 export async function readHead(
   log: RecordLog,
@@ -154,10 +150,7 @@ async function headIn(
   return state && withParts(log, agentId, { index, state, end }, known);
 }
 
-/**
- * Whether the head needs records from before the read entries: messages of a joined branch, or records that a redo
- * abandoned.
- */
+/** Whether the head needs earlier records: messages of a joined branch, or records that a redo abandoned. */
 function needsWhole(index: LogProjection): boolean {
   return index.needsWhole || index.merged.some((ordered) => isMerged(recordByValue(index, ordered)));
 }
@@ -208,10 +201,7 @@ class HeadCache {
   readonly #heads = new Map<string, CachedHead & { readonly bytes: number }>();
   #bytes = 0;
 
-  /**
-   * Removes and returns a head. A head with nested lines allows only one reader. That reader puts it back with {@link
-   * set}.
-   */
+  /** Removes and returns a head. The one reader of a head with nested lines puts it back with {@link set}. */
   take(agentId: string): CachedHead | undefined {
     const head = this.#heads.get(agentId);
     if (head?.grows) this.#forget(agentId);

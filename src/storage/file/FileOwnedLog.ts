@@ -57,10 +57,7 @@ export class FileOwnedLog extends LeasedOwnedLog<EncodedAppend> {
     return this.#rebuilt;
   }
 
-  /**
-   * Starts the lease, which began when the claim was published, and repairs an unsettled `state.json` of the previous
-   * owner. An owner that ends soon needs no `.alive` file, because other processes wait for a whole lease in any case.
-   */
+  /** Starts the lease with the claim, and repairs an unsettled `state.json`. A short owner needs no `.alive` file. */
   async start(taken: Taken): Promise<void> {
     const { clock, leaseMs } = this.#backend;
     if (clock.monotonic() - taken.claimedAtMs > leaseMs / 3) await this.renewal.start();
@@ -180,10 +177,7 @@ export class FileOwnedLog extends LeasedOwnedLog<EncodedAppend> {
     return this.#writeState(() => this.#state.writeStatus(this.end));
   }
 
-  /**
-   * Writes `state.json` while this owner has the lease. The lease is checked again, because the process may have slept
-   * meanwhile.
-   */
+  /** Writes `state.json` while this owner has the lease. Checks again, because the process may have slept. */
   async #writeState<Result>(write: () => Promise<Result>): Promise<Result> {
     await this.#assertHeld();
     return this.#orWithdraw(async () => {
@@ -193,10 +187,7 @@ export class FileOwnedLog extends LeasedOwnedLog<EncodedAppend> {
     });
   }
 
-  /**
-   * If this owner was replaced, removes the `state.json` that it wrote, because the log of the new owner may end
-   * elsewhere.
-   */
+  /** If this owner was replaced, removes the `state.json` that it wrote, because the new log may end elsewhere. */
   async #orWithdraw<Result>(action: () => Promise<Result>): Promise<Result> {
     try {
       return await action();
@@ -235,10 +226,7 @@ export class FileOwnedLog extends LeasedOwnedLog<EncodedAppend> {
     if (this.replaced) throw this.replaced;
   }
 
-  /**
-   * Removes the files of the owner. A stop request that arrived before the first renewal stays, and the next owner
-   * removes it.
-   */
+  /** Removes the files of the owner. The next owner removes a stop request before the first renewal. */
   async #removeFiles(generation: number): Promise<void> {
     if (!this.#wrote && !this.lost.aborted) return;
     await this.#backend.disk.unlink(this.#folder.alive(generation));

@@ -56,10 +56,8 @@ const scheme = "blob://";
 const references = /blob:\/\/[0-9a-f]{64}-[0-9]+(?:\.gz)?/g;
 
 /**
- * Removes unreferenced blobs of earlier owners. An unreferenced blob remains if an owner crashed before it wrote the
- * line that refers to the blob. Blobs of the current owner are kept, because their lines may still be written.
- *
- * @param lines - all lines of the log.
+ * Removes unreferenced blobs of earlier owners, which crashed before they wrote the line. `lines` are all lines of the
+ * log. Lines of the current owner may still be written.
  */
 async function sweepBlobs(
   disk: Disk,

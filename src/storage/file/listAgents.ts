@@ -35,10 +35,8 @@ type Selection = Omit<ListOptions, "free" | "limit" | "readOnly">;
 const [firstGroup, largestGroup] = [1, 16];
 
 /**
- * Yields the summaries of agents in order. With a usable index, lazily reads only agents with a requested status. Reads
- * all agents if all are requested or the index cannot be used.
- *
- * @param isPage - whether a part of the matching agents is enough.
+ * Yields the summaries of agents in order. A usable index limits the reads to agents with a requested status. `isPage`
+ * is whether a part of the matching agents is enough.
  */
 export async function* listAgents(
   backend: FileBackend,
@@ -108,9 +106,7 @@ interface FoundAgents {
 }
 
 /**
- * Reads all agents, regardless of the index.
- *
- * @param isReady - whether an index exists. If so, skips agents that it lists as deleted, and adds missing agents to
+ * Reads all agents. If an index exists (`isReady`), skips agents that it lists as deleted, and adds missing agents to
  * it.
  */
 async function readAll(backend: FileBackend, isReady: boolean): Promise<FoundAgents> {
@@ -138,10 +134,7 @@ async function markedPositions({ index }: FileBackend): Promise<ReadonlyMap<stri
   return positions;
 }
 
-/**
- * Repairs the index if an agent directory was copied here, or if a crash interrupted a deletion before the mark was
- * written.
- */
+/** Repairs the index after an agent directory was copied here, or a crash interrupted a deletion before its mark. */
 async function mendListed({ index }: FileBackend, name: string, { summary, dropped }: ListedSummary): Promise<void> {
   if (summary) await index.mark(name, { summary, generation: 0 });
   if (dropped) await index.markDropped(name);
@@ -225,9 +218,7 @@ async function namedMarks(backend: FileBackend, name: string): Promise<readonly 
 
 /**
  * Groups sorted items into groups of doubling size, so that a consumer of a few items reads only a few. Items with the
- * same key stay together.
- *
- * @param first - the size of the first group. `Infinity` yields a single group.
+ * same key stay together. The size of the `first` group can be `Infinity`.
  */
 async function* inGroups<Item extends { readonly key: string }>(
   items: AsyncIterable<Item>,
@@ -270,11 +261,8 @@ interface ListedSummary {
 }
 
 /**
- * Returns the summary of an agent. Uses `state.json` if the newest owner settled this file, otherwise the log. An
- * unreadable agent is listed as unreadable and does not affect other agents.
- *
- * @param name - the name of the agent's directory.
- * @param atLeast - an indexed position. An older `state.json` is outdated.
+ * Returns the summary of the agent in directory `name`: from `state.json` if the newest owner settled it at `atLeast`
+ * or later, otherwise from the log. An unreadable agent is listed as unreadable.
  */
 async function readListed(backend: FileBackend, name: string, atLeast = 0): Promise<ListedSummary> {
   try {

@@ -130,10 +130,7 @@ async function copyBlobs(source: SalvageSide, target: SalvageSide, appends: read
   return lost;
 }
 
-/**
- * Returns the blobs that an encrypted append names. The references to these blobs do not contain the hash of the stored
- * bytes.
- */
+/** Returns the blobs that an encrypted append names, whose references lack the hash of the stored bytes. */
 function namesOfEncrypted({ kind, blobs }: LogRecord & { readonly blobs?: unknown }): readonly string[] {
   const names = kind === "encrypted" && Array.isArray(blobs) ? (blobs as readonly unknown[]) : [];
   return names.filter((name): name is string => typeof name === "string");

@@ -138,10 +138,7 @@ interface Opening extends Pick<Taken, "end" | "summary" | "tornTail"> {
   readonly dropped: boolean;
 }
 
-/**
- * Reads a log to which no owner writes. If another new owner is faster, it may remove segments meanwhile, which looks
- * like damage.
- */
+/** Reads a log to which no owner writes. A faster new owner may remove segments, which looks like damage. */
 async function readClosed(
   backend: FileBackend,
   folder: AgentFolder,

@@ -18,10 +18,7 @@ interface TakenLog {
   readonly damage?: CorruptLogError;
 }
 
-/**
- * Base class of logs that this process owns under a lease. It stores one append at a time. The first failure ends the
- * ownership, because the content of the storage is then unknown.
- */
+/** A log that this process owns under a lease. Stores one append at a time. The first failure ends the ownership. */
 export abstract class LeasedOwnedLog<
   Encoded extends { readonly end: ChainLink } = { readonly end: ChainLink },
 > implements OwnedLog {
@@ -187,10 +184,7 @@ class LeaseRenewal {
   #current: Promise<void> = Promise.resolve();
   readonly #stopping = new AbortController();
 
-  /**
-   * @param renew - receives the number of the renewal, counted from 0, and a signal that stops its retries. After a
-   * rejection, the next regular renewal tries again.
-   */
+  /** @param renew - receives the number of the renewal, from 0, and a signal that stops its retries. */
   constructor(clock: Clock, leaseMs: number, renew: (beat: number, stopped: AbortSignal) => Promise<void>) {
     this.#clock = clock;
     this.#leaseMs = leaseMs;
@@ -202,10 +196,7 @@ class LeaseRenewal {
     await this.#current;
   }
 
-  /**
-   * Starts with a lease that has run since a time of the monotonic clock. The first renewal follows after a third of the
-   * lease.
-   */
+  /** Starts with a lease since a time of the monotonic clock. Renews after a third of the lease. */
   continue(since: number): void {
     this.#beat++;
     this.#renewedAt = since;

@@ -8,10 +8,7 @@ interface Sighting {
   readonly sinceMs: number;
 }
 
-/**
- * Since when owners have been unchanged, by agent. Forgets an agent that nobody has looked at for the longest lease, so
- * the memory does not follow the number of agents.
- */
+/** Since when owners have been unchanged, by agent. Forgets agents that were not looked at for the longest lease. */
 export class Sightings {
   #recent = new Map<string, Sighting>();
   #older = new Map<string, Sighting>();
@@ -40,9 +37,7 @@ export class Sightings {
   }
 }
 
-/**
- * A limit that is never reached in practice: the number of owners that could not release their logs at the same time.
- */
+/** A limit that is never reached in practice: the owners that could not release their logs. */
 const mostFinished = 10_000;
 
 /**

@@ -28,8 +28,7 @@ interface Chosen {
 const folderName = /^k((?:[0-9a-f]{2})*)$/;
 
 /**
- * The marks of one status, in directories that are named after their lowest key. Concurrent processes may fill
- * directories unevenly, and a directory may contain keys that would also fit into a later directory.
+ * The marks of one status, in directories named after their lowest key. Concurrent processes may fill these unevenly.
  */
 export class MarkFolder {
   readonly #disk: Disk;

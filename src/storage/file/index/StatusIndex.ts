@@ -65,12 +65,9 @@ export class StatusIndex {
   }
 
   /**
-   * Marks the next status of an agent, after `state.json` records the change and before the append. If another process
-   * is building the index, it has created the directory of the index before this check, or it reads the updated
-   * `state.json`.
-   *
-   * @returns whether an index exists.
-   * @param before - the existing marks of the agent. `undefined` if unknown.
+   * Marks the next status of an agent, after `state.json` records the change and before the append. A process that
+   * builds the index meanwhile created its directory before this check, or reads the updated `state.json`. `before` are
+   * the existing marks, if known. @returns whether an index exists
    */
   async mark(folder: string, { summary, generation }: Marked, before?: AgentSummary): Promise<boolean> {
     return this.#add(async () => {
@@ -156,10 +153,7 @@ export class StatusIndex {
     await this.#removeOthers().catch(() => {});
   }
 
-  /**
-   * Returns the name of the index. It is derived from file ids: a copied index, which may be older than its agents, has
-   * different file ids and is not used.
-   */
+  /** Returns the name of the index, derived from file ids, so that a copied, perhaps outdated index is not used. */
   async #completeName(path: string): Promise<string> {
     const [folder, file] = await Promise.all([this.#disk.stat(this.#path), this.#disk.stat(path)]);
     return `+complete-${folder?.id ?? ""}-${file?.id ?? ""}`;

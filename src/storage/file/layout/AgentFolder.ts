@@ -72,9 +72,8 @@ export function segmentGenerations(names: readonly string[]): number[] {
 }
 
 /**
- * Creates the directories of an agent and syncs them before use. The syncs run together, because a device finishes
- * several syncs about as fast as one. Existing directories without a segment are synced again, because another process
- * may have created them without a sync.
+ * Creates the directories of an agent and syncs them together, which is about as fast as one sync. Also syncs existing
+ * directories without a segment, because another process may not have.
  */
 export async function ensureAgentFolder(disk: Disk, folder: AgentFolder): Promise<void> {
   const directory = dirname(folder.tasks);
@@ -86,9 +85,7 @@ export async function ensureAgentFolder(disk: Disk, folder: AgentFolder): Promis
 }
 
 /**
- * Creates the configured directory and its parents. The directory may be a link, and the parents may be unreadable.
- *
- * @returns the syncs that make the directories durable.
+ * Creates the configured directory, which may be a link, and its parents, which may be unreadable. @returns the syncs
  */
 async function ensureDirectory(disk: Disk, path: string): Promise<readonly (() => Promise<void>)[]> {
   const found = await disk.stat(path);
@@ -108,10 +105,7 @@ async function ensureFolder(disk: Disk, path: string): Promise<void> {
   if ((await disk.stat(path))?.folder !== true) throw new StorageError("permission", "mkdir", path);
 }
 
-/**
- * Throws if a directory was replaced by a link, because the link may leave the storage directory. Runs once when agents
- * are opened, read or listed. Resolves to the missing directories.
- */
+/** Throws if a link replaced a directory, because it may leave the storage. Resolves to the missing directories. */
 export async function assertNoLinks(disk: Disk, folders: readonly string[]): Promise<readonly string[]> {
   const missing: string[] = [];
   for (const path of folders) {
@@ -137,10 +131,8 @@ export async function removeFiles(
 }
 
 /**
- * Replaces a file atomically, so readers see either the old or the new content. A failure leaves no file.
- *
- * @param generation - the owner of the write. The next owner removes an interrupted write.
- * @param durable - `false` if the write may be lost on power loss.
+ * Replaces a file atomically. A failure leaves no file. The next owner removes an interrupted write of this
+ * `generation`. `durable` is false if power loss may undo the write.
  */
 export async function replaceAtomically(
   disk: Disk,

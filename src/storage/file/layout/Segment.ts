@@ -193,10 +193,7 @@ export function* linesBackwards(
 export const openMark = Buffer.from('\n{"open":');
 const statedFormat = /^\{"claim":\{"format":([0-9]{1,9})[,}]/;
 
-/**
- * Locates the claim, the copied lines, `open` and the appended lines without decoding entries. A claim is always
- * published complete, so an invalid claim is damage.
- */
+/** Locates the claim, the copied lines, `open` and the appended lines. Claims are published complete. */
 export function parseSegment(
   agentId: string,
   generation: number,

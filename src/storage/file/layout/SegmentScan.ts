@@ -43,10 +43,7 @@ export class SegmentScan {
     this.#boot = boot;
   }
 
-  /**
-   * Yields the entries in a range, oldest first. An invalid last line is an incomplete append after a crash. It is not
-   * yielded but returned. An invalid line before a valid line is damage.
-   */
+  /** Yields the entries in a range, oldest first. Returns an incomplete last line, as after a crash. */
   *entries(segment: Segment, range: LineRange): Generator<FoundEntry, LineRange | undefined> {
     let lastPosition: number | undefined;
     for (const line of linesIn(segment.bytes, range)) {
@@ -65,9 +62,7 @@ export class SegmentScan {
   }
 
   /**
-   * Yields the verified but unparsed lines in a range.
-   *
-   * @param mayEndTorn - whether an incomplete append may end the range. Defaults to `false`, which treats it as damage.
+   * Yields the verified but unparsed lines in a range. An incomplete append at its end is damage unless `mayEndTorn`.
    */
   *links(
     segment: Segment,
@@ -152,10 +147,7 @@ export class SegmentScan {
     return this.#looked.get(segment)?.get(start) ?? decodeEntry(segment.bytes.subarray(start, end), this.#sha256);
   }
 
-  /**
-   * Whether the rest of the range contains no valid line. If a line break is damaged, valid lines after it are found as
-   * well.
-   */
+  /** Whether the rest of the range contains no valid line, even after a damaged line break. */
   #isTorn(segment: Segment, range: LineRange, from: LineRange & { readonly whole: boolean }): boolean {
     const { bytes } = segment;
     if (range.end !== bytes.length || this.#wasWhole(segment, from)) return false;

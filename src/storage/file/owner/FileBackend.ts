@@ -25,10 +25,7 @@ export function newClaim(
   return { format: formatVersion, agentId, generation, ...processFacts(identity), nonce, leaseMs };
 }
 
-/**
- * A reserve file of a few blocks. If the device is full, the reserve is removed so that a deletion can be recorded.
- * Afterwards the reserve is created again.
- */
+/** A reserve of a few blocks, removed while the device is full so that a deletion can be recorded. */
 export class DiskReserve {
   readonly #disk: Disk;
   readonly #path: string;

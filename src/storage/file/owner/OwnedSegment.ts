@@ -19,10 +19,8 @@ export class OwnedSegment {
   }
 
   /**
-   * Appends bytes. They are durable and the segment is still owned when the promise resolves. After a rejection, do not
-   * write to this segment again.
-   *
-   * @returns the generations in the directory.
+   * Appends bytes durably, and checks that the segment is owned. Write no more after a rejection. @returns the
+   * generations
    */
   async store(bytes: Uint8Array): Promise<readonly number[]> {
     await this.#file.store(bytes);
@@ -35,9 +33,8 @@ export class OwnedSegment {
   }
 
   /**
-   * Rejects if a higher generation exists. This listing may not show the segment of a new owner yet. Such an owner
-   * still reads all bytes that were synced before the listing, because owners publish their segment before they read
-   * the log.
+   * Rejects if a higher generation exists. A new owner that this listing misses still reads all bytes synced before,
+   * because owners publish their segment before they read the log.
    */
   async check(): Promise<readonly number[]> {
     const generations = segmentGenerations((await this.#disk.readdir(this.#folder.checkpoints)) ?? []);

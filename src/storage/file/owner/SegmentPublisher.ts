@@ -65,10 +65,7 @@ export class SegmentPublisher {
     }
   }
 
-  /**
-   * Publishes a prepared file as a segment, and discards it if that fails. Returns `undefined` if its generation is in
-   * use or the file is missing.
-   */
+  /** Publishes a prepared file as a segment, or discards it if its generation is in use or the file is missing. */
   async publishPrepared(folder: AgentFolder, generation: number, file: DiskFile): Promise<DiskFile | undefined> {
     let isPublished = false;
     try {
@@ -87,9 +84,7 @@ export class SegmentPublisher {
     await this.#disk.unlink(file.path).catch(() => {});
   }
 
-  /**
-   * Gives a file its name. Without hard links, checks for the name and then renames. This is safe for only one process.
-   */
+  /** Gives a file its name. Without hard links, checks and renames, which is safe for only one process. */
   async #name(temporary: string, path: string): Promise<boolean> {
     const outcome = this.#linkSupported ? await this.#disk.link(temporary, path) : "unsupported";
     if (outcome !== "unsupported") return outcome === "linked";

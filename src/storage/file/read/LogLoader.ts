@@ -27,9 +27,7 @@ const maxListings = 16;
 export type Reading = Pick<FileBackend, "disk" | "sha256" | "identity">;
 
 interface LoadOptions {
-  /**
-   * For a new owner: the segments below its own segment, from an earlier listing. The log must contain the known end.
-   */
+  /** For a new owner: the earlier listed segments below its own segment. The log must contain the known end. */
   readonly below?: { readonly generation: number; readonly listed: ListedSegments };
   /** For a reader in the owner's process, which has checked the directories. */
   readonly own?: OwnLog | undefined;
@@ -167,9 +165,8 @@ export class LogLoader {
   }
 
   /**
-   * Throws if the end of the log is missing, because otherwise a truncated log would look like a complete log. The last
-   * owner records the end when it closes the log, and `state.json` records the end at the last status change. Ignores
-   * missing entries after `upTo`.
+   * Throws if the end of the log up to `upTo` is missing, so that no truncated log looks complete. The last owner
+   * records the end when it closes the log, and `state.json` at the last status change.
    */
   #assertWhole(newest: Segment, end: ChainLink, known: ChainLink | undefined, upTo: number): void {
     const isAskedFor = (stored: ChainLink): boolean => stored.position <= end.position || upTo > end.position;
@@ -215,10 +212,8 @@ export class LogLoader {
   }
 
   /**
-   * Returns the log up to the damage at or before the `open` of a segment, if no more is requested.
-   *
-   * @param older The highest valid segment below.
-   * @throws CorruptLogError if entries after the damage are requested.
+   * Returns the log up to the damage before the `open` of a segment, if no more is requested. `older` is the highest
+   * valid segment below. @throws CorruptLogError
    */
   async #beforeDamage(segment: Segment, older: Segment | undefined, upTo: number): Promise<LoadedLog | number> {
     const { from, base } = segment.refuted?.open ?? this.#likelyOpen(segment, older);
@@ -334,10 +329,8 @@ export function tornTailOf({ newest, torn }: LoadedLog, cut: LineRange | undefin
 const chunkBytes = 64 * 1024;
 
 /**
- * Reads a segment without the middle of its appended lines. The result contains all bytes up to `open`, and the last
- * lines starting at a position of at most `after`. Does not verify the bytes.
- *
- * @returns `undefined` if this would save little or the file has another format, so the whole file must be read.
+ * Reads a segment up to `open`, and its last lines from position `after` or earlier on, without verification.
+ * `undefined` if this saves little or the file has another format.
  */
 async function cutSegment(disk: Disk, path: string, after: number): Promise<Buffer | undefined> {
   const { size = 0 } = (await disk.stat(path)) ?? {};

@@ -30,10 +30,8 @@ export class LogReader {
   }
 
   /**
-   * Returns the entries, oldest first, after checking each entry and its link to the previous one. Reads only the end
-   * of a long segment if that is enough.
-   *
-   * @param own - set if this process owns the agent.
+   * Returns the checked entries, oldest first. Reads only the end of a long segment if that is enough. `own` is set for
+   * an owner.
    */
   async read(options: ReadOptions, own?: OwnLog): Promise<Iterable<Entry>> {
     const { after = 0 } = options;
@@ -235,10 +233,7 @@ function* linesWithBackwards({ segment: { bytes }, start, end }: LogPart, text: 
   }
 }
 
-/**
- * Returns the start of the lines after a position, without verification. `undefined` if all lines start after the
- * position.
- */
+/** Returns the start of the lines after a position, unverified. `undefined` if all lines are after the position. */
 function startAfter(part: LogPart, position: number): number | undefined {
   for (const line of linesBackwards(part.segment.bytes, part)) {
     const found = linkOf(part.segment.bytes.subarray(line.start, line.end));
