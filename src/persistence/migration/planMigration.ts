@@ -15,7 +15,7 @@ import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { Renames } from "../../checkpoint/records/lineRecords.ts";
 import { MigrationFailedError, UnknownNodeError } from "../../errors/strategyErrors.ts";
 import { abortable } from "../../internal/abortable.ts";
-import { frozenCopy } from "../../internal/frozenCopy.ts";
+import { copyMutableParts, frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchema, checkSchemaAsync, strictOptions } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString, plainObject } from "../../internal/options/optionSchemas.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
@@ -146,15 +146,14 @@ function storedLine({ state, branch }: FittedLine, log: AgentLog) {
 
 async function through(migration: Migration, line: MigratedLine, signal: AbortSignal): Promise<MigratedLine> {
   const { nodes = {}, tools = {}, migrate } = migration;
-  const messages = new Map<unknown, Message>(
-    line.messageHistory.map((message) => [message, renamedTools(message, [tools])]),
-  );
+  const ofUser = <Value>(value: Value): Value => copyMutableParts(renamedTools(value, [tools]));
+  const messages = new Map<unknown, Message>(line.messageHistory.map((message) => [message, ofUser(message)]));
   const renamedLine: MigratedLine = {
     ...line,
     nodeId: renamedPath(line.nodeId, [nodes]),
-    lastInput: messages.get(line.lastInput) ?? renamedTools(line.lastInput, [tools]),
+    lastInput: messages.get(line.lastInput) ?? ofUser(line.lastInput),
     messageHistory: line.messageHistory.map((message) => messages.get(message) ?? message),
-    storage: { ...line.storage },
+    storage: { ...copyMutableParts(line.storage) },
     tools: line.tools.map((name) => renamed(name, [tools])),
   };
   if (!migrate) return renamedLine;

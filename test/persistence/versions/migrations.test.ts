@@ -1,11 +1,14 @@
 import {
+  AIAgent,
   InMemoryPersistenceStorageProvider,
+  Persistence,
   persistence,
+  storageKey,
   strategy,
   type MigratedLine,
   type Migration,
 } from "agent-persistence";
-import { crashAfter, SimulatedCrashError } from "agent-persistence/testing";
+import { crashAfter, scriptedModel, SimulatedCrashError } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { Stopped } from "../support/durableAgent.ts";
@@ -326,5 +329,75 @@ describe("invalid migrations are refused in the configuration", () => {
     expect(() => strategy<string, string>("s", wrong, (graph) => graph.edge(graph.start, graph.finish))).toThrow(
       "a whole number",
     );
+  });
+});
+
+describe("a migration that changes a map in place", () => {
+  const tags = storageKey("tags", z.map(z.string(), z.number()));
+  const counting = (version: number, stops: boolean) =>
+    strategy<string, string>("counting", { version }, (graph) => {
+      const first = graph.node("first", async (input: string, context) => {
+        context.storage.set(tags, new Map([["a", 1]]));
+        return input;
+      });
+      const second = graph.node("second", async (_input: string, context) => {
+        if (stops) throw new Stopped();
+        return JSON.stringify([...(context.storage.get(tags) ?? [])]);
+      });
+      graph.edge(graph.start, first);
+      graph.edge(first, second);
+      graph.edge(second, graph.finish);
+    });
+  const agentOf = (
+    storage: InMemoryPersistenceStorageProvider,
+    version: number,
+    migrate?: (map: Map<string, number>) => void,
+  ) =>
+    new AIAgent({
+      llmModel: "none",
+      promptExecutor: scriptedModel([]),
+      strategy: counting(version, version === 0),
+    }).install(Persistence, {
+      storage,
+      migrations: migrate
+        ? [
+            {
+              from: 0,
+              to: 1,
+              migrate: (line) => {
+                migrate(line.storage["tags"] as Map<string, number>);
+                return line;
+              },
+            },
+          ]
+        : [],
+    });
+
+  it("stores the change", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    await expect(agentOf(storage, 0).run("in", { agentId: "a" })).rejects.toBeInstanceOf(Stopped);
+    const agent = agentOf(storage, 1, (map) => map.set("b", 2));
+    await expect(agent.resume({ agentId: "a" })).resolves.toMatchObject({ output: '[["a",1],["b",2]]' });
+    const last = await persistence(agent).agent("a").getLatestCheckpoint();
+    expect(last?.storage["tags"]).toEqual(
+      new Map([
+        ["a", 1],
+        ["b", 2],
+      ]),
+    );
+  });
+
+  it("changes nothing if it then fails", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    await expect(agentOf(storage, 0).run("in", { agentId: "a" })).rejects.toBeInstanceOf(Stopped);
+    let fails = true;
+    const agent = agentOf(storage, 1, (map) => {
+      map.set(`size ${map.size}`, 2);
+      if (fails) throw new Error("no");
+    });
+    await expect(agent.resume({ agentId: "a" })).rejects.toMatchObject({ code: "migration_failed" });
+    await expect(agent.resume({ agentId: "a" })).rejects.toMatchObject({ code: "migration_failed" });
+    fails = false;
+    await expect(agent.resume({ agentId: "a" })).resolves.toMatchObject({ output: '[["a",1],["size 1",2]]' });
   });
 });
