@@ -32,12 +32,22 @@ export function freezeInPlace<Value>(value: Value): Value {
   return value;
 }
 
+const changeable = new WeakSet<object>();
+
+/** Returns whether {@link freezeInPlace} left a part unfrozen, such as a map or a class instance. */
+export function isChangeable(value: unknown): boolean {
+  return changeable.has(value as object);
+}
+
 function freeze(root: object): void {
   // A list instead of recursion, because stored values can be nested deeper than the stack allows.
   const open: object[] = [root];
   for (let value = open.pop(); value !== undefined; value = open.pop()) {
     if (Object.isFrozen(value)) continue;
-    if (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) continue;
+    if (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) {
+      changeable.add(root);
+      continue;
+    }
     Object.freeze(value);
     for (const item of Object.values(value) as readonly unknown[])
       if (typeof item === "object" && item !== null) open.push(item);

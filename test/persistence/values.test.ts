@@ -1,4 +1,4 @@
-import { strategy } from "agent-persistence";
+import { registerClass, strategy } from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import { durableAgent } from "./support/durableAgent.ts";
 import { checkpointsOf, recordsOf } from "./support/stored.ts";
@@ -26,5 +26,45 @@ describe.each(logStorages)("$name: a value", (storage) => {
     if (expected === "plain") expect(stored).toBe(bytes);
     if (expected === "compressed") expect(stored).toBeLessThan(kilobyte);
     expect((await checkpointsOf(durableAgent(echo, opened()))).at(-1)?.lastInput).toBe(value);
+  });
+});
+
+class Cart {
+  readonly items: string[] = [];
+  add(item: string): void {
+    this.items.push(item);
+  }
+}
+registerClass("test.values.Cart", Cart);
+
+describe.each(logStorages)("$name: an input that a failed node has changed", (storage) => {
+  it("is as stored when the same process resumes", async () => {
+    const opened = await storage.open();
+    const stored = opened();
+    const seen: unknown[] = [];
+    const changing = strategy<string, string>("changing", (graph) => {
+      const first = graph.node("first", async (input: string) => ({ left: new Set([input]), cart: new Cart() }));
+      const second = graph.node("second", async ({ left, cart }: { left: Set<string>; cart: Cart }) => {
+        seen.push([...left, cart.items.length]);
+        left.delete("one");
+        cart.add("one");
+        if (seen.length < 4) throw new Error("stopped");
+        return "done";
+      });
+      graph.edge(graph.start, first);
+      graph.edge(first, second);
+      graph.edge(second, graph.finish);
+    });
+    const agent = durableAgent(changing, stored);
+    await expect(agent.run("one", { agentId: "a" })).rejects.toThrow("stopped");
+    for (let attempt = 2; attempt < 4; attempt++)
+      await expect(agent.resume({ agentId: "a" })).rejects.toThrow("stopped");
+    await expect(agent.resume({ agentId: "a" })).resolves.toMatchObject({ output: "done" });
+    expect(seen).toEqual([
+      ["one", 0],
+      ["one", 0],
+      ["one", 0],
+      ["one", 0],
+    ]);
   });
 });

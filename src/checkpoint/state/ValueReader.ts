@@ -1,6 +1,6 @@
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
-import { freezeInPlace } from "../../internal/frozenCopy.ts";
+import { freezeInPlace, isChangeable } from "../../internal/frozenCopy.ts";
 import type { AgentState } from "./AgentState.ts";
 import type { ContentPart, Message } from "../messages/Message.ts";
 import type { NumberedMessage } from "../messages/MessageHistory.ts";
@@ -9,7 +9,6 @@ import {
   type AnswerReference,
   decodeValue,
   envelopeKeyOf,
-  resultsIn,
   type StoredResult,
   type StoredValue,
 } from "../values/valueCodec.ts";
@@ -17,7 +16,7 @@ import {
 /** The prefetched texts of blobs by reference. A damaged blob maps to its error. */
 export type BlobTexts = ReadonlyMap<string, string | AgentPersistenceError>;
 
-/** Decoded values that are the same in every state of an agent. */
+/** Decoded values that are the same in every state of an agent, and that no user can change. */
 export type DecodedValues = WeakMap<object, unknown>;
 
 /** Reads the stored values of one state. Values are frozen. Reading a slot again returns the same object. */
@@ -29,6 +28,8 @@ export class ValueReader {
   /** The slots being read, to detect values that contain themselves. */
   readonly #open = new Set<StoredValue>();
   #numbers: Map<number, StoredValue> | undefined;
+  /** Whether the value being read has a part of this state, or a part that its user can change. */
+  #isOwn = false;
 
   constructor(state: AgentState, blobs: BlobTexts, values: DecodedValues = new WeakMap()) {
     this.#state = state;
@@ -40,10 +41,14 @@ export class ValueReader {
     if (typeof slot !== "object" || slot === null) return slot;
     // Plain JSON is stored unchanged.
     if (envelopeKeyOf(slot) === undefined) return freezeInPlace(slot);
-    const known = this.#values.get(slot) ?? this.#read.get(slot);
-    if (known !== undefined) return known;
-    const value = this.#readOnce(slot);
-    (refersToState(slot) ? this.#read : this.#values).set(slot, value);
+    const shared = this.#values.get(slot);
+    if (shared !== undefined) return shared;
+    const outer = this.#isOwn;
+    this.#isOwn = this.#read.has(slot);
+    const value = this.#read.get(slot) ?? this.#readOnce(slot);
+    this.#isOwn ||= isChangeable(value);
+    (this.#isOwn ? this.#read : this.#values).set(slot, value);
+    this.#isOwn ||= outer;
     return value;
   }
 
@@ -104,6 +109,7 @@ export class ValueReader {
   }
 
   #numbered(number: number): StoredValue {
+    this.#isOwn = true;
     this.#numbers ??= new Map(this.#state.history.map((entry) => [entry.number, entry.message]));
     if (!this.#numbers.has(number))
       throw new UnreadableValueError(`it refers to message ${number}, which the history does not have`);
@@ -111,6 +117,7 @@ export class ValueReader {
   }
 
   #answer(reference: AnswerReference): StoredValue {
+    this.#isOwn = true;
     const key = answerKeyOf(reference);
     const answer = this.#state.answers.get(key);
     if (!answer) throw new UnreadableValueError(`it refers to model response ${key}, which its lane does not have`);
@@ -124,14 +131,10 @@ export class ValueReader {
   }
 
   #outputOf(call: string): StoredValue {
+    this.#isOwn = true;
     const outcome = this.#state.calls.get(call)?.outcome;
     if (!outcome)
       throw new UnreadableValueError(`it refers to the outcome of tool call ${call}, which its lane does not have`);
     return outcome.output;
   }
-}
-
-function refersToState(slot: object): boolean {
-  const key = envelopeKeyOf(slot);
-  return key === "$message" || key === "$answer" || resultsIn(slot).some((result) => !("output" in result));
 }
