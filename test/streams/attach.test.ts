@@ -115,6 +115,41 @@ describe("a client of a run", () => {
     expect(await store.read("a")).toEqual([]);
   });
 
+  it("waits for the run that it names, and sees it from its start", async () => {
+    const { model, agent } = desk();
+    const attach = (runId: string) => reader(streams(agent).attach("a", { runId, pollMs: 1 }));
+    const client = attach("m1");
+    const first = client.next();
+    const run = agent.run("go", { agentId: "a", runId: "m1" });
+    const response = await model.request(0);
+    response.write("a");
+    expect(await first).toMatchObject({ text: "a" });
+    const waiting = attach("m2").rest();
+    response.end();
+    await run;
+    expect([...(await client.rest()).texts.values()]).toEqual(["a"]);
+    const second = agent.run("again", { agentId: "a", runId: "m2" });
+    (await model.request(1)).write("b");
+    (await model.request(1)).end();
+    await second;
+    expect([...(await waiting).texts.values()]).toEqual(["b"]);
+  });
+
+  it("sees the newest run that it names after its end, and no earlier run", async () => {
+    const { model, agent } = desk();
+    for (const [index, runId] of ["m1", "m2"].entries()) {
+      const run = agent.run("go", { agentId: "a", runId });
+      (await model.request(index)).write(runId);
+      (await model.request(index)).end();
+      await run;
+    }
+    const seen = async (runId: string) => {
+      const { texts } = await reader(streams(agent).attach("a", { runId })).rest();
+      return [...texts.values()];
+    };
+    expect([await seen("m1"), await seen("m2")]).toEqual([[], ["m2"]]);
+  });
+
   it("continues after its position, also when the response has been stored meanwhile", async () => {
     const { model, agent, storage, store } = desk();
     const run = agent.run("go", { agentId: "a" });

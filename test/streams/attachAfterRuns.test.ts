@@ -50,6 +50,19 @@ it("a client reads no records of earlier runs", async () => {
   expect(many).toBeLessThan(few + 40);
 });
 
+it("a client that names a run reads no records of earlier runs, and sees no finished run", async () => {
+  const readAfter = async (runs: number) => {
+    const { files, store } = await halfWritten(runs);
+    const { recordsRead } = await files.count(async () => {
+      for await (const _ of attachStream({ storage: files.open(), store }, "a", { runId: "r-1", pollMs: 1 }))
+        expect.unreachable();
+    });
+    return recordsRead;
+  };
+  const [few, many] = [await readAfter(10), await readAfter(3_000)];
+  expect(many).toBeLessThan(few + 40);
+});
+
 it("a client sees no late chunk of a request before the newest snapshot", async () => {
   const { store, open, gate, follow } = await halfWritten(400);
   const running = open().run("go", { history: "continue" });

@@ -38,6 +38,8 @@ export class StoredResponses {
   readonly items: LogItem[] = [];
   /** The generation of the newest append. */
   generation = 0;
+  /** The ids of all runs. */
+  readonly runs = new Set<string>();
   /** The request ids of the responses. */
   readonly #answered = new Set<string>();
   readonly #log: RecordLog;
@@ -56,6 +58,11 @@ export class StoredResponses {
   /** Whether a run is in progress, or a crash has interrupted it, or a task is queued. */
   get isInProgress(): boolean {
     return ["in_progress", "queued"].includes(this.#status.current?.status ?? "");
+  }
+
+  /** The id of the newest run. */
+  get newestRun(): string | undefined {
+    return this.#status.run?.run;
   }
 
   /** The start of the newest run. */
@@ -138,6 +145,9 @@ export class StoredResponses {
 
   #track(record: AgentRecord, generation: number): void {
     this.#paths.add(record.kind === "snapshot" ? record.checkpoint : record);
+    if (record.kind === "run" || record.kind === "ended") this.runs.add(record.run);
+    if (record.kind === "snapshot")
+      for (const run of [record.run.run, ...Object.keys(record.runs), ...record.cancelled]) this.runs.add(run);
     this.#status =
       record.kind === "snapshot" ? statusAtSnapshot(record) : statusAfter(this.#status, record, generation);
   }

@@ -3,7 +3,12 @@ import { systemClock } from "../../internal/Clock.ts";
 import { abortable, onAbort, withinTime } from "../../internal/abortable.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
-import { abortSignalSchema, integerFrom, objectWithMethods } from "../../internal/options/optionSchemas.ts";
+import {
+  abortSignalSchema,
+  integerFrom,
+  nonEmptyString,
+  objectWithMethods,
+} from "../../internal/options/optionSchemas.ts";
 import { logStorageOf } from "../../storage/checkpoints/CheckpointRecordLog.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import type { StreamEntry, StreamStore, StreamPlace } from "../store/StreamStore.ts";
@@ -30,6 +35,8 @@ export type StreamChunk = RunDelta & {
 export interface AttachStreamOptions {
   /** The position of the last chunk that the client has received. Defaults to the start of the run in progress. */
   readonly after?: string | undefined;
+  /** Waits until this run starts. Shows the newest run after its end as well, and no earlier run. */
+  readonly runId?: string | undefined;
   /** Ends the iteration when aborted, even if the store or the storage does not respond. */
   readonly signal?: AbortSignal | undefined;
   /** How often to look for new chunks, in milliseconds. Defaults to 100. A store that can notify is faster. */
@@ -49,6 +56,7 @@ export const streamStoreSchema: z.ZodType<StreamStore> = objectWithMethods<Strea
 const sourceSchema = strictOptions(() => ({ storage: providerSchema, store: streamStoreSchema }));
 const optionsSchema = strictOptions(() => ({
   after: z.string().optional(),
+  runId: nonEmptyString.optional(),
   signal: abortSignalSchema.optional(),
   pollMs: integerFrom(1).optional(),
   storeTimeoutMs: integerFrom(1).optional(),
@@ -56,8 +64,8 @@ const optionsSchema = strictOptions(() => ({
 
 /**
  * Yields the responses of the run in progress, in any process: first the chunks that the client has missed, then each
- * new chunk when it is stored. Ends when the run ends or waits. If no run is in progress, yields the responses after
- * the position `after`.
+ * new chunk when it is stored. Ends when the run ends or waits. If no run is in progress, waits for the run `runId`, or
+ * yields the responses after the position `after`.
  *
  * @throws InvalidAgentIdError, InvalidInputError, and the errors of the storage
  */
@@ -92,17 +100,19 @@ class StreamFollower {
   async *follow(cursor: StreamCursor | undefined): AsyncGenerator<StreamChunk, void, undefined> {
     const changes = changesOf(this.#store, this.#agentId, this.#options);
     try {
-      for (let isFirst = true; !this.#signal.aborted; isFirst = false) {
+      for (let begins = false; !this.#signal.aborted;) {
         // The store first: chunks are removed only after their response is in the log.
         const entries = await readStore(this.#store, this.#agentId, (cursor ?? this.#cursor).chunk, {
           ms: this.#options.storeTimeoutMs,
           signal: this.#signal,
         });
         await abortable(this.#signal, () => this.#responses.read(cursor?.log[0]));
-        if (isFirst && !this.#begin(cursor)) return;
-        yield* this.#fromLog();
-        yield* this.#fromStore(entries);
-        if (!this.#responses.isInProgress) return yield* this.#discardOpen();
+        begins ||= this.#begin(cursor);
+        if (begins) {
+          yield* this.#fromLog();
+          yield* this.#fromStore(entries);
+        }
+        if (this.#isOver(begins)) return yield* this.#discardOpen();
         await changes.next();
       }
     } catch (error) {
@@ -113,10 +123,18 @@ class StreamFollower {
   }
 
   #begin(cursor: StreamCursor | undefined): boolean {
-    if (!cursor && !this.#responses.isInProgress) return false;
+    const { runId } = this.#options;
+    const { isInProgress, newestRun } = this.#responses;
+    if (!cursor && (runId === undefined ? !isInProgress : newestRun !== runId)) return false;
     this.#cursor = cursor ?? this.#cursor;
     if (!cursor) this.#cursor.log = this.#responses.runStart;
     return true;
+  }
+
+  #isOver(begins: boolean): boolean {
+    const { runId } = this.#options;
+    if (begins && this.#responses.isInProgress) return false;
+    return runId === undefined || this.#responses.runs.has(runId);
   }
 
   *#fromLog(): Generator<StreamChunk> {
