@@ -55,19 +55,29 @@ function addAll(hidden: Map<StoredPut, Set<string>>, put: StoredPut, channels: r
   hidden.set(put, known);
 }
 
-/** Returns the last checkpoints of the root graph, the later checkpoints of subgraphs, and the memory of subgraphs. */
+/** Returns the last checkpoints of the root graph, and the checkpoints of subgraphs that runs from there may read. */
 function lastCheckpoints({ namespaces }: ThreadState, keep: number): ReadonlySet<StoredPut> {
-  const root = shown(namespaces.get(""));
-  const first = root.slice(-keep)[0]?.order ?? -1;
-  const kept = new Set<StoredPut>();
+  const root = shown(namespaces.get("")).slice(-keep);
+  const first = root[0]?.order ?? -1;
+  const parents = new Set<unknown>(root.map(({ entry }) => entry.id));
+  const kept = new Set<StoredPut>(root);
   for (const [name, namespace] of namespaces) {
+    if (name === "") continue;
     const puts = shown(namespace);
-    const last = root.length === 0 || name === "" ? puts.slice(-keep) : puts.filter(({ order }) => order > first);
-    for (const put of last) kept.add(put);
-    const memory = puts.at(-1);
-    if (memory && !name.slice(name.lastIndexOf("|") + 1).includes(":")) kept.add(memory);
+    // With the durability "exit", the checkpoint of a subgraph is stored before its parent in the root graph.
+    const isLater = (put: StoredPut): boolean => put.order > first || parents.has(rootParentOf(put));
+    for (const put of root.length === 0 ? puts.slice(-keep) : puts.filter(isLater)) kept.add(put);
+    // The namespace of a subgraph with memory names no task.
+    const memory = name.includes(":") ? undefined : puts.findLast(({ order }) => order < first);
+    if (memory) kept.add(memory);
   }
   return kept;
+}
+
+/** Returns the id of the checkpoint of the root graph that a subgraph ran after. */
+function rootParentOf({ meta }: StoredPut): unknown {
+  const { "": id } = Object(meta.get("parents")) as Readonly<Record<string, unknown>>;
+  return id;
 }
 
 function shown(namespace: Namespace | undefined): readonly StoredPut[] {

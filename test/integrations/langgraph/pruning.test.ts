@@ -1,0 +1,66 @@
+import { Annotation, Command, END, interrupt, START, StateGraph } from "@langchain/langgraph";
+import { InMemoryPersistenceStorageProvider } from "agent-persistence";
+import { PersistenceSaver } from "agent-persistence/langgraph";
+import { expect, test } from "vitest";
+import { gathered } from "./savedThread.ts";
+
+const State = Annotation.Root({ said: Annotation<string> });
+const thread = { configurable: { thread_id: "order-7" } };
+
+test.each(["sync", "async", "exit"] as const)("a pruned thread continues in its subgraph: %s", async (durability) => {
+  const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
+  let effects = 0;
+  const inner = new StateGraph(State)
+    .addNode("charge", () => ({ said: `charged ${++effects}` }))
+    .addNode("ask", ({ said }) => ({ said: `${said}, ${interrupt<string, string>("ok?")}` }))
+    .addEdge(START, "charge")
+    .addEdge("charge", "ask")
+    .compile();
+  const graph = new StateGraph(State)
+    .addNode("inner", inner)
+    .addEdge(START, "inner")
+    .addEdge("inner", END)
+    .compile({ checkpointer });
+  await graph.invoke({ said: "" }, { ...thread, durability });
+  await checkpointer.prune("order-7", { keep: 1 });
+  expect(await graph.invoke(new Command({ resume: "yes" }), thread)).toEqual({ said: "charged 1, yes" });
+});
+
+test("a run from any checkpoint of a pruned thread has the memory of its subgraph", async () => {
+  const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
+  const Memory = Annotation.Root({
+    runs: Annotation<number>({ reducer: (a, b) => a + b, default: () => 0 }),
+    said: Annotation<string>,
+  });
+  const counting = new StateGraph(Memory)
+    .addNode("count", ({ runs }) => ({ runs: 1, said: `run ${runs + 1}` }))
+    .addEdge(START, "count")
+    .compile({ checkpointer: true });
+  const graph = new StateGraph(State)
+    .addNode("counting", async (state, config) => ({ said: (await counting.invoke(state, config)).said }))
+    .addEdge(START, "counting")
+    .addEdge("counting", END)
+    .compile({ checkpointer });
+  for (let run = 0; run < 3; run++) await graph.invoke({ said: "" }, thread);
+  await checkpointer.prune("order-7", { keep: 3 });
+  const kept = await gathered(graph.getStateHistory(thread));
+  expect(kept.map(({ next }) => next)).toEqual([[], ["counting"], ["__start__"]]);
+  for (const { config } of kept.slice(1)) expect(await graph.invoke(null, config)).toEqual({ said: "run 3" });
+});
+
+test("a pruning removes all checkpoints of finished subgraphs", async () => {
+  const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
+  const inner = new StateGraph(State)
+    .addNode("answer", () => ({ said: "done" }))
+    .addEdge(START, "answer")
+    .compile();
+  const graph = new StateGraph(State)
+    .addNode("twice", async (state, config) => inner.invoke(await inner.invoke(state, config), config))
+    .addEdge(START, "twice")
+    .addEdge("twice", END)
+    .compile({ checkpointer });
+  for (let run = 0; run < 3; run++) await graph.invoke({ said: "" }, thread);
+  await checkpointer.prune("order-7", { keep: 1 });
+  const kept = await gathered(checkpointer.list(thread));
+  expect(kept.map(({ config }) => config.configurable?.["checkpoint_ns"])).toEqual([""]);
+});
