@@ -56,12 +56,15 @@ export async function askAgain<Result>(
   ask: () => Promise<Result>,
 ): Promise<Result> {
   const giveUpAt = clock.monotonic() + retryMs;
+  let stop: AbortSignal | undefined;
   for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
     try {
       return await ask();
     } catch (error) {
       if (!isUncertain(error) || clock.monotonic() >= giveUpAt) throw error;
-      await pause(clock, pauseMs, signal);
+      // Node warns if many calls listen to one signal.
+      stop ??= signal && AbortSignal.any([signal]);
+      await pause(clock, pauseMs, stop);
       if (signal?.aborted) throw error;
     }
   }

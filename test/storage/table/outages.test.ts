@@ -1,7 +1,7 @@
 import { TableRecordLog, type LogOwner } from "agent-persistence/storage";
 import { SimulatedClock } from "agent-persistence/testing";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { nextTurn } from "../../../src/internal/nextTurn.ts";
 import { appendText, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
 import { prunedRecord } from "../../../src/testing/conformance/log/removalTests.ts";
@@ -172,6 +172,18 @@ describe("an outage shorter than `retryMs`", () => {
     }
     expect(failed).toEqual([]);
   });
+});
+
+it("an outage causes no warning about listeners, however many calls wait", async () => {
+  const { clock, log, breakFor } = made();
+  const warnings: string[] = [];
+  const onWarning = ({ name }: Error) => void warnings.push(name);
+  process.on("warning", onWarning);
+  onTestFinished(() => void process.off("warning", onWarning));
+  breakFor(20_000);
+  const reads = Promise.all(Array.from({ length: 30 }, (_, n) => collect(log.read(`agent ${n}`))));
+  expect(await settled(clock, reads)).toHaveLength(30);
+  expect(warnings).toEqual([]);
 });
 
 describe("an outage longer than `retryMs`", () => {
