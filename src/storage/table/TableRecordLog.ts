@@ -103,6 +103,8 @@ export class TableRecordLog implements RecordLog {
   readonly #retried: Omit<TableBackend, "sha256"> & RetriedTable;
   readonly #sha256: () => Promise<Sha256>;
   readonly #owned: OwnedLogs<TableOwnedLog>;
+  /** Functions that end the open subscriptions. */
+  readonly #watches = new Set<() => Promise<void>>();
   /** Logs with a single append. It was read when the log was opened, and is kept until the first read. */
   readonly #whole = new Map<string, { readonly owned: TableOwnedLog; readonly page: TablePage }>();
 
@@ -183,11 +185,22 @@ export class TableRecordLog implements RecordLog {
   async watch(onChange: () => void): Promise<LogWatch> {
     this.#owned.assertOpen();
     const watch = () => this.table.watch?.(onChange) ?? this.#owned.watchers.watch(onChange);
-    return askTableAgain(this.#retried, "watch", undefined, watch);
+    const watching = await askTableAgain(this.#retried, "watch", undefined, watch);
+    let closing: Promise<void> | undefined;
+    const close = () => {
+      this.#watches.delete(close);
+      return (closing ??= watching.close());
+    };
+    this.#watches.add(close);
+    if (this.#owned.closing.aborted) await close();
+    this.#owned.assertOpen();
+    return { close };
   }
 
-  close(): Promise<void> {
-    return this.#owned.close();
+  async close(): Promise<void> {
+    await this.#owned.close();
+    // The connection of a subscription is possibly lost.
+    await Promise.allSettled([...this.#watches].map((close) => close()));
   }
 
   async #createMany(agents: readonly NewAgent[]): Promise<readonly (boolean | Error)[]> {

@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import {
   LogPersistenceStorageProvider,
   type BlobStore,
+  type LogTable,
   type ProcessIdentity,
   TableRecordLog,
   type LogOwner,
@@ -307,6 +308,28 @@ it("a silent owner is replaced after a lease even if the clock of the database w
   await expect(log.open("a", other)).rejects.toMatchObject({ code: "agent_busy", retryAfterMs: 1 });
   clock.advance(1);
   expect((await log.open("a", other)).generation).toBe(2);
+});
+
+it("closing a log ends each of its subscriptions once", async () => {
+  const { table, log } = made();
+  let [open, closings] = [0, 0];
+  (table as LogTable).watch = async () => {
+    open++;
+    const close = async () => {
+      open--;
+      closings++;
+    };
+    return { close };
+  };
+  const first = await log.watch(() => {});
+  await log.watch(() => {});
+  await first.close();
+  expect(open).toBe(1);
+  const late = log.watch(() => {});
+  await log.close();
+  await expect(late).rejects.toMatchObject({ code: "storage_closed" });
+  await first.close();
+  expect([open, closings]).toEqual([0, 3]);
 });
 
 it("a refused copy changes neither the log nor an existing agent", async () => {
