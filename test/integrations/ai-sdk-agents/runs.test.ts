@@ -244,6 +244,26 @@ describe.each(sdks)("durableRun with the AI SDK $version", (sdk) => {
     expect(model.asked).toHaveLength(3);
   });
 
+  it("ends if its code stops reading a stream, and records the whole response", { timeout: 20_000 }, async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    const model = scriptedModel([Array.from({ length: 50 }, (_each, at) => ({ type: "text", text: `${at} ` }))], sdk);
+    const seen: string[][] = [];
+    const run = () =>
+      durableRun({ storage, agentId: "a", input: "x" }, async ({ model: wrap }) => {
+        const result = sdk.ai.streamText({ model: wrap(model), prompt: "Count." });
+        const texts: string[] = [];
+        for await (const text of result.textStream) {
+          if (texts.push(text) === 2) break;
+        }
+        seen.push(texts);
+        return texts.length;
+      });
+    expect(await run()).toBe(2);
+    expect(await run()).toBe(2);
+    expect(seen[1]).toEqual(seen[0]);
+    expect(model.asked).toHaveLength(1);
+  });
+
   it.each(["reports an error", "breaks"])(
     "repeats no request after a crash if each of several parallel streams %s once",
     async (how) => {

@@ -13,6 +13,7 @@ import {
   type ProviderStream,
 } from "../../ai-sdk/AiSdkLanguageModel.ts";
 import type { GivenHostedResponse, HostedResponse, HostedLoop, HostedPlace } from "../../hosted/HostedLoop.ts";
+import { EventQueue } from "../../hosted/EventQueue.ts";
 import type { ResponsePieces, HostedPiece, HostedPieces } from "../../hosted/HostedPieces.ts";
 import { hostedResponseOf, generationOf, identified, withCallId, promptWithProviderIds } from "./providerResponse.ts";
 import { isOwnCall, StreamedGeneration } from "../../ai-sdk/StreamedGeneration.ts";
@@ -119,47 +120,44 @@ interface Recording {
  * forwarded before the response is durable, so that the first records of the tools are stored together with the
  * response. The AI SDK ends a step when the stream of the step ends, so the stream ends only after the response is
  * durable. An incomplete response is not recorded.
+ *
+ * Reads the stream to its end even if the reader is slow or stops reading, because the run waits for the response.
  */
 function recordedStream(
   stream: ReadableStream<ProviderPart>,
   { streamed, place, whole, cut, recorded, incomplete }: Recording,
 ): ReadableStream<ProviderPart> {
   const reader = stream.getReader();
+  const parts = new EventQueue<ProviderPart>();
   /** Fails the request. Resolves when its number is free, so that a retry gets this number. */
   const fail = async (error: unknown) => {
     cut(error);
     await recorded().catch(() => undefined);
   };
-  const end = async (controller: ReadableStreamDefaultController<ProviderPart>, part: ProviderPart) => {
-    if (streamed.hasFailed) return controller.enqueue(part);
+  const end = async (part: ProviderPart) => {
+    if (streamed.hasFailed) return parts.push(part);
     const { generation } = streamed;
-    controller.enqueue({ type: "response-metadata", ...generation.response });
+    parts.push({ type: "response-metadata", ...generation.response });
     whole(hostedResponseOf(generation));
-    controller.enqueue(part);
+    parts.push(part);
     await recorded();
   };
-  return new ReadableStream({
-    async pull(controller) {
-      try {
-        const { done, value } = await reader.read();
-        if (done) {
-          // The AI SDK would treat the partial response as complete.
-          if (!streamed.hasEnded) throw incomplete;
-          return controller.close();
-        }
-        const part = ownPart(value, streamed, place);
-        if (part.type === "error") await fail(part["error"]);
-        if (part.type === "finish") return await end(controller, part);
-        controller.enqueue(part);
-      } catch (error) {
-        await fail(error);
-        controller.error(error);
-      }
-    },
-    async cancel(reason) {
-      await Promise.all([fail(reason), reader.cancel(reason)]);
-    },
-  });
+  const forward = async () => {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      const part = ownPart(value, streamed, place);
+      if (part.type === "error") await fail(part["error"]);
+      if (part.type === "finish") await end(part);
+      else parts.push(part);
+    }
+    // The AI SDK would treat the partial response as complete.
+    if (!streamed.hasEnded) throw incomplete;
+    parts.end();
+  };
+  forward().catch((error: unknown) => fail(error).then(() => parts.fail(error)));
+  const cancel = async (reason: unknown) => void (await Promise.all([fail(reason), reader.cancel(reason)]));
+  return streamOf(parts[Symbol.asyncIterator](), cancel);
 }
 
 /** Adds a part to the response and shows the text to other processes. The returned part has the library's call id. */
@@ -180,14 +178,17 @@ function withIds(content: readonly ProviderPart[], recorded: readonly ProviderPa
   );
 }
 
-function streamOf(parts: AsyncGenerator<ProviderPart>): ReadableStream<ProviderPart> {
+function streamOf(
+  parts: AsyncIterator<ProviderPart, void, undefined>,
+  cancel: (reason: unknown) => unknown = () => parts.return?.(),
+): ReadableStream<ProviderPart> {
   return new ReadableStream({
     async pull(controller) {
       const { done, value } = await parts.next();
       if (done) controller.close();
       else controller.enqueue(value);
     },
-    cancel: async () => void (await parts.return(undefined)),
+    cancel: async (reason) => void (await cancel(reason)),
   });
 }
 
