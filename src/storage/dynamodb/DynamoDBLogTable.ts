@@ -20,7 +20,12 @@ import type {
 import { AgentHeads } from "./slots/AgentHeads.ts";
 import { type DynamoDBBackend, OwnedAgent, sweepDropped } from "./OwnedAgent.ts";
 import { DynamoDBBlobs } from "./DynamoDBBlobs.ts";
-import { type DynamoDBClient, DynamoDBConnection, dynamoDBFailure } from "./items/DynamoDBConnection.ts";
+import {
+  type DynamoDBClient,
+  DynamoDBConnection,
+  dynamoDBAdvice,
+  dynamoDBFailure,
+} from "./items/DynamoDBConnection.ts";
 import { listTableAgents } from "./lists/listTableAgents.ts";
 import { ListEntries } from "./lists/ListEntries.ts";
 import { SlotChain, type LastSlot, stateAttributes } from "./slots/SlotState.ts";
@@ -73,6 +78,10 @@ export class DynamoDBLogTable implements LogTable {
 
   reasonOf(error: unknown): StorageFailure {
     return dynamoDBFailure(error);
+  }
+
+  adviceOn(error: unknown): string | undefined {
+    return dynamoDBAdvice(error);
   }
 
   head(agentId: string): Promise<TableHead | undefined> {

@@ -2,12 +2,12 @@ import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
 import { StorageError, type StorageFailure } from "../../errors/storageErrors.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
-import { nonEmptyString, objectWithMethods, sha256Schema } from "../../internal/options/optionSchemas.ts";
+import { customSchema, nonEmptyString, objectWithMethods, sha256Schema } from "../../internal/options/optionSchemas.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../BlobStore.ts";
 import { formatBlobReference, parseBlobReference } from "../blobs.ts";
-import { z } from "zod";
+import { utf8 } from "../../internal/bytes.ts";
 import { quoted } from "../../errors/AgentPersistenceError.ts";
 
 /** The methods of the AWS SDK client `S3` from `@aws-sdk/client-s3` that the store calls. */
@@ -27,7 +27,7 @@ export interface S3BlobStoreOptions {
   /** The `S3` client of `@aws-sdk/client-s3`. The store does not destroy it. */
   readonly client: S3Client;
   readonly bucket: string;
-  /** The prefix of all keys, such as `"agents/"`. Defaults to an empty prefix. */
+  /** The prefix of all keys, such as `"agents/"`, of up to 512 bytes. Defaults to an empty prefix. */
   readonly prefix?: string | undefined;
   /** Defaults to the SHA-256 of Node, or to a JavaScript implementation on other platforms. */
   readonly sha256?: Sha256 | undefined;
@@ -36,7 +36,7 @@ export interface S3BlobStoreOptions {
 const optionsSchema = strictOptions(() => ({
   client: objectWithMethods<S3Client>("putObject", "getObject", "deleteObject"),
   bucket: nonEmptyString,
-  prefix: z.string().max(512).optional(),
+  prefix: customSchema<string>("well-formed text of up to 512 bytes", isPrefix).optional(),
   sha256: sha256Schema.optional(),
 }));
 
@@ -138,7 +138,8 @@ export class S3BlobStore implements BlobStore {
       return await call();
     } catch (error) {
       const of = `agent ${quoted(agentId)} in the bucket ${this.#bucket}`;
-      throw new StorageError(failureOf(error), operation, of, { cause: error });
+      const failure = failureOf(error);
+      throw new StorageError(failure, operation, of, { cause: error, advice: advice[failure] });
     }
   }
 }
@@ -152,6 +153,17 @@ function isMissing(error: unknown): boolean {
   const { name } = Object(error) as S3Failure;
   return name === "NoSuchKey" || name === "NotFound";
 }
+
+/** Keys have at most 1,024 bytes. */
+function isPrefix(value: unknown): boolean {
+  return typeof value === "string" && !/\p{Surrogate}/u.test(value) && utf8(value).length <= 512;
+}
+
+const advice: Partial<Record<StorageFailure, string>> = {
+  io: "Create the bucket, or correct the option bucket.",
+  permission: "Allow s3:PutObject, s3:GetObject and s3:DeleteObject on the objects, and s3:ListBucket on the bucket.",
+  unavailable: "Check that the bucket can be reached, and open the agent again.",
+};
 
 function failureOf(error: unknown): StorageFailure {
   const { name, $metadata } = Object(error) as S3Failure;

@@ -111,15 +111,16 @@ describe("blobs in S3", () => {
   });
 
   it.each([
-    [403, "permission"],
-    [500, "unavailable"],
-    [503, "unavailable"],
-  ])("turn a failure with status %i into a StorageError: %s", async (status, reason) => {
+    [403, "permission", "s3:ListBucket"],
+    [500, "unavailable", "Check that the bucket can be reached"],
+    [503, "unavailable", "Check that the bucket can be reached"],
+  ])("turn a failure with status %i into a StorageError: %s", async (status, reason, advice) => {
     const reference = await store().put("a", 1, new Uint8Array([1]));
     failsWith = status;
     const failure = { code: "storage_failed", reason };
     await expect(store().put("a", 1, new Uint8Array([1]))).rejects.toMatchObject(failure);
     await expect(store().get("a", reference)).rejects.toMatchObject(failure);
+    await expect(store().get("a", reference)).rejects.toThrow(advice);
     await expect(store().delete("a", reference)).rejects.toMatchObject(failure);
     await expect(store().copy("a", reference, "b")).rejects.toMatchObject(failure);
   });
@@ -132,6 +133,8 @@ describe("blobs in S3", () => {
   });
 
   it("refuse wrong options", () => {
+    for (const prefix of ["p".repeat(513), "😀".repeat(129), "\uD800"])
+      expect(() => new S3BlobStore({ client, bucket: "b", prefix })).toThrow(/prefix/);
     expect(() => new S3BlobStore({ client, bucket: "" })).toThrow(/bucket/);
     expect(() => new S3BlobStore({ client: {} as S3Client, bucket: "b" })).toThrow(/putObject/);
     expect(() => new S3BlobStore({ client, bucket: "b", prefx: "" } as { client: S3; bucket: string })).toThrow(

@@ -168,6 +168,16 @@ export function dynamoDBFailure(error: unknown): StorageFailure {
   return forbidden.test(String(name)) ? "permission" : "unavailable";
 }
 
+const advice: Readonly<Record<string, string>> = {
+  ResourceNotFoundException: "Create the table from dynamoDBTable() in the account and region of the client.",
+  AccessDeniedException:
+    "Allow GetItem, PutItem, UpdateItem, DeleteItem, Query, BatchGetItem and BatchWriteItem on the table.",
+};
+
+export function dynamoDBAdvice(error: unknown): string | undefined {
+  return advice[String((Object(error) as { readonly name?: unknown }).name)];
+}
+
 async function holds(write: () => Promise<unknown>): Promise<boolean> {
   try {
     await write();
