@@ -7,8 +7,7 @@ import {
 } from "agent-persistence";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { z } from "zod";
-import type { RunRecorder } from "../../../../src/persistence/record/RunRecorder.ts";
-import { recorders } from "../../../../src/persistence/record/recorders.ts";
+import { recorders, type RunRecorder } from "../../../../src/persistence/record/RunRecorder.ts";
 import { gate } from "../../../agent/gate.ts";
 import { durableAgent } from "../../support/durableAgent.ts";
 import { recordsOf } from "../../support/stored.ts";
