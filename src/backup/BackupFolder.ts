@@ -131,9 +131,7 @@ export class BackupFolder {
   }
 
   /**
-   * Replaces the archive of a log when all its bytes are durable.
-   *
-   * @throws OwnershipLostError if another backup has taken over the directory, for example while the computer slept.
+   * Replaces the archive of a log durably. @throws OwnershipLostError if another backup has taken over the directory
    */
   async store(logId: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
     await write(join(this.#logs, nameOf(logId)), bytes, () => this.#assertLocked());

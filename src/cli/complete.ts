@@ -100,9 +100,7 @@ function withWord(before: Before, word: string): Before {
   return inner === undefined ? { ...before, given: [...given, word] } : { ...before, command: inner };
 }
 
-/**
- * The completion script of each shell. A script asks `agent-persistence` for the words, so it never becomes outdated.
- */
+/** The completion script of each shell, which asks `agent-persistence` for the words. */
 const scripts = {
   // Bash divides words at colons and equals signs, and replaces only the last part.
   bash: `_agent_persistence() {

@@ -98,9 +98,7 @@ async function openRequest(requests: AsyncIterable<AgentRequest>, requestId: str
   throw new CommandFailure("notFound", `There is no open request "${requestId}".`);
 }
 
-/**
- * The assistant must name the call that it approves, because the request may have changed to another call meanwhile.
- */
+/** The assistant must name the call that it approves, because the request may have changed to another one. */
 function digestOf({ kind }: AgentRequest, { digest }: z.output<typeof answerSchema>): string | undefined {
   if (kind !== "approval" || digest !== undefined) return digest;
   throw new CommandFailure("usage", "Pass the digest of the request, which explain_agent shows.");

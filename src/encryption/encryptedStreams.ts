@@ -27,10 +27,7 @@ export function encryptedStreams(store: StreamStore, storage: PersistenceStorage
   return new EncryptedStreamStore(store, encryptedLogOf(storage, "encryptedStreams()"));
 }
 
-/**
- * Encrypts the chunks of an entry without changing their number. The first chunk contains all of them, encrypted, and
- * the other chunks are empty.
- */
+/** Encrypts the chunks of an entry. The first chunk contains all of them, and the other chunks are empty. */
 class EncryptedStreamStore implements StreamStore {
   readonly watch?: NonNullable<StreamStore["watch"]>;
   readonly #store: StreamStore;

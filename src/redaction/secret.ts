@@ -30,10 +30,7 @@ const deepest = 32;
 
 type Schema = z.core.$ZodType;
 
-/**
- * A part of a schema, and the key at which the values of the schema contain the values of the part. `undefined` if part
- * and schema have the same values.
- */
+/** A part of a schema, and the key at which values contain its values. `undefined` if both have the same values. */
 type Part = readonly [key: string | undefined, part: unknown];
 
 function pathsIn(schema: Schema, around: ReadonlySet<Schema>): readonly (readonly string[])[] {

@@ -236,10 +236,8 @@ function isSame(given: string, token: string): boolean {
 }
 
 /**
- * Returns an update of an open page. The first update contains all items, because the log may have grown since the page
- * was rendered. Each later update starts at the first changed item.
- *
- * @param sent - the digests of the items that the page has
+ * Returns an update of an open page: first all items, because the log may have grown, later those since the first
+ * changed item. `sent` are the digests of the items of the page.
  */
 async function newsSince(
   sent: readonly string[],

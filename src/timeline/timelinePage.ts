@@ -131,17 +131,11 @@ function hashOf(text: string): string {
 
 /** Characters that reorder text or are invisible, in the raw and the escaped form of JSON. */
 const unseen = /[\u007f-\u009f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu;
-/**
- * Finds in one pass all sequences that may have to be replaced, and some more. The surrogate starts all characters of
- * its plane.
- */
+/** Finds in one pass all sequences to replace, and some more. The surrogate starts all characters of its plane. */
 const needsEscape = /[<\u007f-\u009f\u2028-\u202e\u2066-\u2069\udb40]|\\u00/;
 const escapedControl = /(?<!\\)((?:\\\\)*)\\u00([01][0-9a-f])/g;
 
-/**
- * Encodes JSON for a script element, without sequences that close the script or start a comment. Control and reordering
- * characters become text such as `\u{202e}`.
- */
+/** Encodes JSON for a script element, with control, reordering and closing sequences as text such as `\u{202e}`. */
 export function inertJson(value: unknown): string {
   const json = JSON.stringify(value);
   if (!needsEscape.test(json)) return json;

@@ -5,12 +5,7 @@ import type { PersistenceStorageProvider } from "../../storage/PersistenceStorag
 
 const pageSize = 500;
 
-/**
- * Finds a checkpoint by its id, the start of its id, or its name.
- *
- * @throws CommandFailure if no checkpoint or more than one matches. For a damaged agent, the message says that the rest
- * is unreadable.
- */
+/** Finds a checkpoint by its id, the start of its id, or its name. @throws CommandFailure unless exactly one matches */
 export async function findCheckpointId(view: AgentInspector, agentId: string, given: string): Promise<string> {
   const { checkpoints } = await newestCheckpoints(view, agentId, Infinity);
   const named = checkpoints.find(({ name }) => name === given);

@@ -11,12 +11,8 @@ import { CommandFailure } from "../terminal/CommandFailure.ts";
 type CheckLog = (agentId: string, first: Pick<Entry, "records">) => void;
 
 /**
- * Finds a log by its id or the start of its id. The log can belong to an agent, or be of another kind, such as a graph
- * thread.
- *
- * @param kind what the id names, for messages, such as "agent"
- * @throws CommandFailure if no log or more than one matches
- * @throws the error of `check`
+ * Finds a log of any kind by its id or the start of its id. `kind` is its name in messages. @throws CommandFailure
+ * unless exactly one matches, and the error of `check`
  */
 export async function findLog(
   storage: PersistenceStorageProvider,
@@ -57,11 +53,8 @@ async function* idsIn(log: RecordLog): AsyncGenerator<string> {
 }
 
 /**
- * Finds an agent by its id or the start of its id.
- *
- * @param kind what the id names, for messages, such as "task". Defaults to "agent".
- * @throws CommandFailure if no agent or more than one matches
- * @throws WrongShapeError for a log of another kind
+ * Finds an agent by its id or the start of its id. `kind` is its name in messages. @throws CommandFailure unless
+ * exactly one matches, WrongShapeError for a log of another kind
  */
 export async function findAgent(storage: PersistenceStorageProvider, given: string, kind?: string): Promise<string> {
   return findLog(storage, given, assertOfAgent, kind);
@@ -90,11 +83,8 @@ function inStorage(storage: PersistenceStorageProvider): string {
 const mostNamed = 5;
 
 /**
- * Resolves an id or a unique prefix of an id. A prefix may end with `…`, with which tables cut ids.
- *
- * @param kind what the id names, for messages, such as "agent"
- * @param where the place in messages, such as " in file:agents"
- * @throws CommandFailure if no id or more than one matches
+ * Resolves an id or a unique prefix, which may end with `…` as in tables. `kind` and `where` are for messages. @throws
+ * CommandFailure unless exactly one matches
  */
 export async function shortened(
   kind: string,

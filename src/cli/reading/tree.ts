@@ -121,10 +121,7 @@ function drawn(columns: readonly (string | undefined)[], own: number): string {
     .trimEnd();
 }
 
-/**
- * Draws lines that fork from a column or join it. `ends` has the characters for the outermost column and for the other
- * columns.
- */
+/** Draws lines that fork from a column or join it. `ends` are the outermost and the other characters. */
 function forked(
   columns: readonly (string | undefined)[],
   own: number,

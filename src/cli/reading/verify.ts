@@ -16,9 +16,7 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 
-/**
- * `verify [agent...]`: reads all data. Reports damage, and logs that do not reach a checkpoint that is known to exist.
- */
+/** `verify [agent...]`: reads all data. Reports damage, and logs that lack a known checkpoint. */
 export async function verify(
   session: Session,
   { since, key }: CommonOptions & { readonly since?: string; readonly key?: string },
@@ -92,12 +90,7 @@ interface Verified {
   readonly seals: ((agentId: string) => Promise<readonly Problem[]>) | undefined;
 }
 
-/**
- * Reads the log of an agent and every large value that it references.
- *
- * @param agent the listed agent. An unreadable agent may be listed under the name of its directory.
- * @param head a checkpoint that the log must contain
- */
+/** Reads the log of a listed agent, which must contain `head`, and every large value that it references. */
 async function verifyAgent(
   { log, view, seals }: Verified,
   { agentId, problem }: Pick<ListedAgent, "agentId" | "problem">,
@@ -163,11 +156,8 @@ const headLine = z.object({
 });
 
 /**
- * Returns the newest known head of each agent.
- *
- * @param since a checkpoint id if only one agent is given, or the path of a file with one line of JSON for each
- * checkpoint
- * @throws CommandFailure for any other text
+ * Returns the newest known head of each agent. `since` is a checkpoint id for one agent, or a file with one line of
+ * JSON for each checkpoint. @throws CommandFailure
  */
 async function readSeenCheckpoints(since: string, given: readonly string[]): Promise<Map<string, SeenCheckpoint>> {
   const [, id, at] = oneHead.exec(since) ?? [];

@@ -34,10 +34,8 @@ export class Session implements AsyncDisposable {
   }
 
   /**
-   * Opens the storage from the options, the environment or the working directory.
-   *
-   * @param purpose - `keys` changes only the data keys of an encrypted storage.
-   * @throws CommandFailure if the storage is sealed and the command writes without `--seals`.
+   * Opens the storage from the options, the environment or the working directory. With purpose `keys`, only data keys
+   * change. @throws CommandFailure for a write to a sealed storage without `--seals`
    */
   async open(purpose: OpenOptions["purpose"] | "keys" = "read"): Promise<OpenedStorage> {
     const { cwd } = this.io;
@@ -81,10 +79,8 @@ export class Session implements AsyncDisposable {
   }
 
   /**
-   * Prints a change and requests confirmation.
-   *
-   * @param change one line for each part of the change
-   * @throws CommandFailure if the user declines, or if there is no terminal to ask and `--yes` is missing
+   * Prints a change, one line for each part, and requests confirmation. @throws CommandFailure if the user declines, or
+   * without a terminal and `--yes`
    */
   async confirm(...change: readonly (readonly Part[])[]): Promise<void> {
     if (this.saysChange) for (const line of change) await this.output.beside.line(...line);

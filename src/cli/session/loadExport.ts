@@ -15,9 +15,8 @@ interface LoadedExport {
 }
 
 /**
- * Loads `<module#export>`, by default the default export. Output of the module goes to standard error.
- *
- * @throws CommandFailure if the module or the export is missing
+ * Loads `<module#export>`, by default the default export. Output of the module goes to standard error. @throws
+ * CommandFailure
  */
 export async function loadExport(given: string, io: CommandIo): Promise<LoadedExport> {
   const at = given.lastIndexOf("#");
@@ -73,10 +72,7 @@ export interface ArchiveKeyOptions {
   readonly plain?: boolean | undefined;
 }
 
-/**
- * Returns the keys of `--archive-keys`, which may export keys or the options of `encrypted()`. Defaults to the
- * storage's keys.
- */
+/** Returns the keys of `--archive-keys`, by default those of the storage. The export can be `encrypted()` options. */
 export async function archiveKeys(
   io: CommandIo,
   { archiveKeys: given }: ArchiveKeyOptions,

@@ -38,10 +38,8 @@ export async function requireAgent(
 }
 
 /**
- * Returns the agent that `--agent` names. Without `--agent`, returns an agent without tools on the storage. For
- * commands that need no code.
- *
- * @param purpose the purpose of opening the storage without code
+ * Returns the agent that `--agent` names or, for commands that need no code, an agent without tools on the storage,
+ * opened for `purpose`.
  */
 export async function storedAgents(
   session: Session,
@@ -68,10 +66,8 @@ interface Library {
 }
 
 /**
- * Loads the agent that `--agent <module#export>` names. The export is an agent or a function that returns one, and
- * defaults to the default export. Output of the module goes to standard error.
- *
- * @throws CommandFailure if the module, the export or the agent is missing
+ * Loads the agent that `--agent <module#export>` names, or that its function returns. Output of the module goes to
+ * standard error. @throws CommandFailure
  */
 async function loadAgent(given: string, io: CommandIo): Promise<LoadedAgent> {
   const { path, exported, value } = await loadExport(given, io);

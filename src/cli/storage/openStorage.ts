@@ -62,9 +62,7 @@ type OpenSqlite = (file: string, readOnly: boolean) => SqliteConnection;
 type SqliteConstructor = new (file: string, options: object) => SqliteConnection;
 
 /**
- * Opens an SQLite file with `node:sqlite`. If Node does not have it, uses a driver of the user's project.
- *
- * @throws CommandFailure
+ * Opens an SQLite file with `node:sqlite` or, if Node lacks it, a driver of the user's project. @throws CommandFailure
  */
 async function openSqlite(
   { file }: Extract<StorageAddress, { kind: "sqlite" }>,
@@ -165,10 +163,7 @@ async function openDynamodb(
   return { storage, close };
 }
 
-/**
- * Loads a module from a directory. If the directory does not have it, loads it from this package. Returns `undefined`
- * if both lack the module.
- */
+/** Loads a module from a directory or else from this package. `undefined` if both lack it. */
 export async function loadFrom(folder: string, name: string): Promise<unknown> {
   for (const from of [pathToFileURL(join(folder, "project.js")), import.meta.url]) {
     const path = resolveFrom(from, name);

@@ -24,10 +24,8 @@ export interface Secrets {
 const shownLogs = 5;
 
 /**
- * Decrypts an opened storage, and seals the appends of a command.
- *
- * @param purpose - `keys` changes only data keys.
- * @throws CommandFailure if the command writes to a sealed storage without the options of the seals.
+ * Decrypts an opened storage, and seals the appends of a command. With purpose `keys`, only data keys change. @throws
+ * CommandFailure for a write to a sealed storage without the options of the seals
  */
 export async function unlocked(
   opened: OpenedStorage,
@@ -104,10 +102,8 @@ function isOptions(given: unknown): given is EncryptionOptions {
 const pemBlock = /-----BEGIN ([A-Z ]+)-----[^-]+-----END \1-----/g;
 
 /**
- * Returns a function that names the changes of a sealed log.
- *
- * @param file - a PEM file with one or more public keys.
- * @throws CommandFailure if the file has no key.
+ * Returns a function that names the changes of a sealed log. `file` is a PEM file with public keys. @throws
+ * CommandFailure
  */
 export async function sealsOf(
   { storage, stored = storage }: OpenedStorage,

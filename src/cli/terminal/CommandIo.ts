@@ -25,10 +25,7 @@ export interface CommandIo {
   readonly cwd: string;
   now(): number;
   readonly version: string;
-  /**
-   * Returns a signal that aborts when the user stops the command. After this call, a stop by the user does not exit the
-   * process.
-   */
+  /** Returns a signal that aborts when the user stops the command, which then does not exit the process. */
   stopSignal(): AbortSignal;
   readonly isStopped: boolean;
   /** Asks a yes-or-no question. Requires `canAsk`. */

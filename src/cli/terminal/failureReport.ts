@@ -87,10 +87,7 @@ export function failureReport(error: unknown, { isForPrograms, isStopped }: Comm
   return { reason: "failed", code: "failed", message: error instanceof Error ? error.message : String(error) };
 }
 
-/**
- * Returns the reason for the exit code of a command if some of its parts failed: damage, or only busy agents.
- * `undefined` without errors.
- */
+/** Returns the reason for the exit code if parts of a command failed: damage, or only busy agents. */
 export function reasonOfParts(errors: readonly unknown[]): ExitReason | undefined {
   const [first, ...others] = new Set(
     errors.map((error) => failureReport(error, { isForPrograms: true, isStopped: false }).reason),

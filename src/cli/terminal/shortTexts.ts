@@ -41,10 +41,8 @@ const timeUnits = [
 const recentMs = 30 * 86_400_000;
 
 /**
- * Formats a time such as "5 min. ago", or as a date if it is far away. Matches `Intl.RelativeTimeFormat`, which takes
- * longer to create than most commands run.
- *
- * @param time ISO 8601
+ * Formats a time such as "5 min. ago", or as a date if it is far away. `Intl.RelativeTimeFormat` takes longer to create
+ * than most commands run.
  */
 export function relativeTime(time: string, now: number): string {
   const at = Date.parse(time);

@@ -5,10 +5,7 @@ const gap = 2;
 const narrowest = 8;
 const shortestTitle = 3;
 const longest = 2_000;
-/**
- * The maximum width of a column if there is no terminal. It does not apply to the last column. Without a limit, one
- * long id would widen every row.
- */
+/** The maximum width of a column but the last without a terminal, because one long id would widen every row. */
 const widestInFile = 60;
 
 /** A piece of a cell with harmless text and its style. */
@@ -21,10 +18,8 @@ export interface Piece {
 export type Cell = readonly Piece[];
 
 /**
- * Formats rows as aligned lines without borders.
- *
- * @param columns the width of the terminal. The widest cells are cut to fit. If there is no terminal, all columns
- * except the last are cut to 60 characters.
+ * Formats rows as aligned lines. Cuts the widest cells to fit into `columns` or, without a terminal, all columns except
+ * the last to 60 characters.
  */
 export function textTable(head: readonly Cell[], rows: readonly (readonly Cell[])[], columns?: number): string {
   const shown = rows.map((row) => row.map((cell) => cutTo(cell, longest)));

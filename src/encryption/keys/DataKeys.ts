@@ -41,11 +41,7 @@ export class DataKey {
     return new DataKey(id, encryption, naming);
   }
 
-  /**
-   * Encrypts bytes, which it reads before it returns.
-   *
-   * @param prefix - plain bytes to put before the result. Defaults to none.
-   */
+  /** Encrypts bytes, which it reads before it returns. `prefix` is put before the result in plain. */
   encrypt(bytes: Uint8Array, context: string, prefix?: Uint8Array): Promise<Uint8Array> {
     return encryptWith(this.#encryption, bytes, context, prefix);
   }
@@ -96,11 +92,7 @@ export class DataKeys {
     return (await this.#find(agentId))?.key;
   }
 
-  /**
-   * Returns the key that encrypted some data of an agent, or `undefined` if the key does not belong to this agent.
-   * @param id - the id of the key, which is stored with the data.
-   * @throws KeyMissingError if the agent has no key.
-   */
+  /** Returns the key with this id if it belongs to the agent. @throws KeyMissingError if the agent has no key */
   async reading(agentId: string, id: string): Promise<DataKey | undefined> {
     const known = await this.find(agentId);
     if (known?.id === id) return known;
@@ -111,12 +103,8 @@ export class DataKeys {
   }
 
   /**
-   * Returns the key for new data of an agent.
-   *
-   * @param hasData - returns whether the agent has encrypted data. In that case a key existed, and no new key is
-   * created.
-   * @param original - the agent that a new agent is a fork of. Defaults to none.
-   * @throws KeyMissingError
+   * Returns the key for new data of an agent. If it `hasData`, a key existed, and no new key is created. `original` is
+   * the agent that a new agent is a fork of. @throws KeyMissingError
    */
   async writing(agentId: string, hasData: () => Promise<boolean>, original?: string): Promise<DataKey> {
     const known = await this.find(agentId);
@@ -131,12 +119,9 @@ export class DataKeys {
   }
 
   /**
-   * Reads the key of an agent again, because another process may have destroyed or replaced it. If the current key of
-   * the source did not encrypt this key, encrypts it with the current key. The earlier form stays if the current key
-   * cannot decrypt the new form.
-   *
-   * @returns whether the key was encrypted again.
-   * @throws KeyMissingError
+   * Reads the key of an agent again, because another process may have destroyed or replaced it, and encrypts it with
+   * the current key of the source. Keeps the earlier form if the new form cannot be decrypted. @returns whether it was
+   * encrypted again. @throws KeyMissingError
    */
   async refresh(agentId: string): Promise<boolean> {
     this.#known.delete(agentId);

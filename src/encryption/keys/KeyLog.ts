@@ -18,10 +18,7 @@ export interface StoredKey {
   readonly keyId: string;
   /** The encrypted data key, in base64url. */
   readonly wrapped: string;
-  /**
-   * The agents from which this agent was forked. Their redacted values were copied to it. Omitted if the agent is no
-   * fork.
-   */
+  /** The agents from which this agent was forked, whose redacted values were copied to it. */
   readonly forkOf?: readonly string[] | undefined;
 }
 
@@ -40,10 +37,7 @@ export const keyStatus = "data_key";
 const orderBehindAll = `${orderBehindAgents}~`;
 /** Sorts directly behind all keys. */
 export const orderBehindKeys = `${orderBehindAll}!`;
-/**
- * The maximum time to wait for the log of a key. It is longer than the lease of a process that was killed on another
- * machine.
- */
+/** The maximum time to wait for the log of a key, which exceeds the lease of a process killed elsewhere. */
 const waitMs = 30_000;
 const prefix = "data_key:";
 const idOfUnreadableKey = "unreadable";
@@ -94,9 +88,7 @@ export class KeyLog {
     });
   }
 
-  /**
-   * Replaces a key, and removes the bytes of the earlier key. Does nothing if the agent has got another key meanwhile.
-   */
+  /** Replaces a key, and removes the bytes of the earlier key, unless the agent has another key meanwhile. */
   async replace(before: StoredKey, make: () => Promise<StoredKey>): Promise<void> {
     const { agentId } = before;
     await this.#owning(agentId, neverDone, async (owned) => {
@@ -135,11 +127,7 @@ export class KeyLog {
     }
   }
 
-  /**
-   * Removes the key of an agent and the bytes of the key.
-   *
-   * @param id - the id of the key to remove. Defaults to any key.
-   */
+  /** Removes the key of an agent, or only that with this id, and its bytes. */
   async destroy(agentId: string, id?: string): Promise<void> {
     const drop = async (owned: OwnedLog) => {
       if (id === undefined || (await this.keyIdOf(agentId)) === id) await owned.drop();
@@ -154,11 +142,7 @@ export class KeyLog {
         if (listed.status === status && isKeyLogId(listed.agentId)) yield listed.agentId;
   }
 
-  /**
-   * Returns the id of the agent to which the key in a log belongs. `undefined` if the key was destroyed.
-   *
-   * @throws AuthenticationFailedError
-   */
+  /** Returns the agent of the key in a log, or `undefined` if it was destroyed. @throws AuthenticationFailedError */
   async agentIdIn(logId: string): Promise<string | undefined> {
     let found: unknown;
     for await (const { records } of this.#log.read(logId)) found = records[0] ?? found;

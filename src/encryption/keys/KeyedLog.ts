@@ -66,10 +66,7 @@ export abstract class KeyedRecordLog<Owned extends KeyedOwnedLog = KeyedOwnedLog
     };
   }
 
-  /**
-   * Encrypts the key of an agent with the current key of the source. For a new agent, destroys the key that a deleted
-   * agent with the same id left.
-   */
+  /** Encrypts the key of an agent with the current key. Destroys the key that a deleted agent left for a new agent. */
   protected async prepareKey(
     agentId: string,
     { nonce }: LogOwner,
@@ -84,9 +81,7 @@ export abstract class KeyedRecordLog<Owned extends KeyedOwnedLog = KeyedOwnedLog
     if ((await this.stored.owner(agentId))?.nonce === nonce) await this.keys.destroy(agentId, keyId);
   }
 
-  /**
-   * @param position - the position of the last append, if known. A log keeps its position when the agent is deleted.
-   */
+  /** @param position - of the last append, if known. A log keeps its position when the agent is deleted. */
   protected async hasData(agentId: string, position?: number): Promise<boolean> {
     if (position === 0) return false;
     const after = position === undefined ? undefined : { after: position - 1 };

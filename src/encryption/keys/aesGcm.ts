@@ -27,10 +27,8 @@ const nodeCrypto = process?.getBuiltinModule?.("node:crypto");
 const [algorithm, options] = ["aes-256-gcm", { authTagLength: tagBytes }] as const;
 
 /**
- * Encrypts with AES-256-GCM and a random nonce. The result starts with the nonce. The bytes are read before the
- * function returns, so the caller may change them afterwards.
- *
- * @param prefix - plain bytes to put before the nonce. Defaults to none.
+ * Encrypts with AES-256-GCM and a random nonce, which follows the plain `prefix`. The bytes are read before the
+ * function returns.
  */
 export async function encryptWith(
   key: CryptoKey,
@@ -56,10 +54,7 @@ export async function encryptWith(
   return whole;
 }
 
-/**
- * Returns a buffer that the caller overwrites completely. Large buffers are not filled with zeros, because that takes a
- * tenth of the time of encrypting them.
- */
+/** Returns a buffer to overwrite. Filling large buffers with zeros takes a tenth of the time of encrypting them. */
 function newBytes(length: number): Uint8Array {
   return nodeBuffer?.allocUnsafeSlow(length) ?? new Uint8Array(length);
 }

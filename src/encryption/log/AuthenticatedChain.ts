@@ -73,10 +73,7 @@ export class AuthenticatedChain {
     return chain.accept(to) === undefined;
   }
 
-  /**
-   * Whether consecutive gaps lead from `position` to an append: they start at or before the next position and end just
-   * before the append.
-   */
+  /** Whether consecutive gaps lead from `position` to an append: until just before it, without a hole. */
   #leadsFrom(position: number, { position: next, prev }: Pick<Link, "position" | "prev">): boolean {
     const ending = this.#gaps.filter(({ first, last, after }) => first <= last && last === next - 1 && after === prev);
     return ending.some(

@@ -14,10 +14,7 @@ interface BlobPlace {
 
 const version = new Uint8Array([1]);
 
-/**
- * The blobs of an encrypted log. A reference contains the hash of the plain bytes. The stored name of the blob does
- * not.
- */
+/** The blobs of an encrypted log. References contain the hash of the plain bytes, stored names do not. */
 export class EncryptedBlobs implements BlobStore {
   readonly #blobs: Required<Pick<BlobStore, "putNamed" | "getNamed" | "delete">>;
   readonly #keys: DataKeys;

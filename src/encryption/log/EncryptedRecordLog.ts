@@ -189,9 +189,7 @@ export class EncryptedRecordLog extends KeyedRecordLog<EncryptedOwnedLog> {
 }
 
 /**
- * Lists agents and skips the data keys, which sort together. Can yield more agents than the limit.
- *
- * @param asked - the requested status. A list of unreadable agents contains the unreadable keys.
+ * Lists agents without the data keys, which sort together. Can exceed the limit. `asked` can be the unreadable keys.
  */
 async function* withoutKeys(
   log: RecordLog,
@@ -205,10 +203,7 @@ async function* withoutKeys(
   }
 }
 
-/**
- * Maps items in order while up to `width` calls run concurrently. If `items` throws, the results of earlier items are
- * yielded first.
- */
+/** Maps items in order with up to `width` concurrent calls. Yields earlier results before an error of `items`. */
 async function* inParallel<Item, Result>(
   items: AsyncIterable<Item>,
   width: number,
@@ -343,9 +338,7 @@ class EncryptedOwnedLog extends KeyedOwnedLog {
       });
   }
 
-  /**
-   * Appends again. The stored log accepts no append at another position, and acknowledges a repeated append by its id.
-   */
+  /** Appends again. The stored log acknowledges a repeated append by its id, and accepts no other position. */
   async #acknowledgeAgain(id: string, expectedPosition: number): Promise<number> {
     if (this.failed) throw this.failed.error;
     if (expectedPosition === this.position)

@@ -18,10 +18,7 @@ interface SealedReceiveOptions {
   readonly sha256: Sha256;
 }
 
-/**
- * Encrypts the appends of another log while they arrive. Positions, ids and generations stay the same. Checksums are
- * new.
- */
+/** Encrypts the appends of another log while they arrive, with new checksums in the same places. */
 export class SealedReceive {
   readonly #options: SealedReceiveOptions;
   #key: DataKey | undefined;

@@ -35,11 +35,8 @@ export interface OpenedAppend {
 }
 
 /**
- * Returns the records to store for an append: the encrypted bytes, and, because the storage needs them, the names of
- * its blobs and the gaps of a pruning. The encrypted bytes authenticate these names and gaps.
- *
- * @param encoded - the append as the library encodes it, without a line break.
- * @param gaps - the gaps of the append, with the checksums of the stored appends.
+ * Returns the records to store for an append without its line break: the encrypted bytes, and the names of its blobs
+ * and the `gaps` of a pruning, which these bytes authenticate. The gaps have the checksums of stored appends.
  */
 export async function sealRecords(
   key: DataKey,

@@ -20,10 +20,7 @@ export interface Shown extends Source {
 
 const placeholder: ShownValue = { value: null };
 
-/**
- * Creates a view twice: the first pass finds the values to load for the second one. If another call has added new
- * appends to the index in the meantime, the first pass is repeated.
- */
+/** Creates a view twice: first to find the values to load, again if another call adds appends meanwhile. */
 export async function withValues<View>(source: Source, make: (shown: Shown) => View): Promise<View> {
   const { index } = source;
   const values = new ValueLoader(source.log, index, source.maxValueLength);

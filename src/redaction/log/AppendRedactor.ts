@@ -25,11 +25,7 @@ export class AppendRedactor {
     this.#secrets = secrets;
   }
 
-  /**
-   * Learns the secrets and calls of stored records.
-   *
-   * @param restored - the values that were redacted in these records.
-   */
+  /** Learns the secrets and calls of stored records, in which the `restored` values were redacted. */
   learn(records: LogAppend["records"], restored: readonly unknown[]): void {
     this.#isMarked ||= records.some(hasMark);
     this.#learning([]).records(records);
@@ -38,11 +34,8 @@ export class AppendRedactor {
   }
 
   /**
-   * Returns a copy of an append in which the redacted values are hidden.
-   *
-   * @param keepsTokens - true if tokens in the append were read from a log. They then stay. Otherwise texts that look
-   * like tokens are hidden, because a reader would decrypt them. Defaults to false.
-   * @throws InvalidInputError for an id or a name that looks like a token.
+   * Returns a copy of an append with hidden values. With `keepsTokens`, tokens from a log stay. Otherwise texts that
+   * look like tokens are hidden, because a reader would decrypt them. @throws InvalidInputError for such an id or name
    */
   redact(append: LogAppend, keepsTokens = false): RedactedAppend {
     const unread = this.#learnAppend(append);

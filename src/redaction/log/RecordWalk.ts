@@ -23,9 +23,7 @@ const structuralFields: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/**
- * Fields whose whole value can be a number or a boolean of the user. Other numbers and booleans belong to the record.
- */
+/** Fields that can be a number or a boolean of the user. Others belong to the record. */
 const valueFields: ReadonlySet<string> = new Set("input output answer value payload outcome".split(" "));
 
 /** Fields with records of a snapshot. */
@@ -147,9 +145,7 @@ export class RecordWalk extends StoredValueWalk {
     return typeof secrets === "string" ? [["secrets", secrets]] : [];
   }
 
-  /**
-   * Adds a mark to the first record. Readers without the vault see a token in the mark, and refuse to run the agent.
-   */
+  /** Marks the first record with a token, at which readers without the vault refuse to run the agent. */
   marked(records: readonly LogRecord[]): readonly LogRecord[] {
     const first = records.findIndex(isOfAgent);
     return records.map((record, at) => (at === first ? { ...record, ...Object.fromEntries([this.#mark()]) } : record));
@@ -177,10 +173,7 @@ export class RecordWalk extends StoredValueWalk {
   }
 }
 
-/**
- * Whether the record is a received event with hidden values. The event is a value of the run, but the log of the run
- * has no mark yet.
- */
+/** Whether the record is a received event with hidden values, without a mark in the log of the run. */
 function isHiddenEvent(record: Fields, fields: readonly (readonly [string, unknown])[]): boolean {
   return record["kind"] === "event" && fields.some(([key, item]) => item !== record[key]);
 }

@@ -18,10 +18,7 @@ interface RedactedBlobsContext {
   readonly valuesOf: (agentId: string) => BlobValues;
 }
 
-/**
- * The blobs of a redacted log. A blob is encrypted as a whole, because a blob does not show to which path its value
- * belongs.
- */
+/** The blobs of a redacted log, encrypted as a whole, because a blob does not show the path of its value. */
 export class RedactedBlobs implements BlobStore {
   readonly #blobs: BlobStore;
   readonly #keys: DataKeys;

@@ -3,10 +3,7 @@ import { AuthenticationFailedError } from "../../errors/encryptionErrors.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../internal/bytes.ts";
 import { maximumDepth } from "../../internal/frozenCopy.ts";
 
-/**
- * A token stands in place of a redacted value. It contains the shown text, the agent, the id of its key, and the
- * encrypted value.
- */
+/** A token replaces a redacted value: the shown text, the agent, the id of its key, and the encrypted value. */
 const form = /\[redacted:([\w-]+)\.([\w-]+)\.([\w-]+)\]$/;
 
 /** The start of the encrypted part of a token. */
@@ -28,11 +25,8 @@ export async function tokenOf(key: DataKey, agentId: string, bytes: Uint8Array, 
 }
 
 /**
- * Returns the bytes of a token in the log of an agent. The token must belong to this agent, or to an agent from which
- * this agent was forked. Without this check, an archive could contain the token of another agent, and a run would show
- * the value.
- *
- * @throws KeyMissingError, AuthenticationFailedError
+ * Returns the bytes of a token, which must belong to this agent or to an agent from which it was forked, because an
+ * archive could contain a foreign token. @throws KeyMissingError, AuthenticationFailedError
  */
 export async function bytesOfToken(keys: DataKeys, token: string, ofAgent: string): Promise<Uint8Array> {
   const [agentId, keyId, data] = partsOf(token);
@@ -54,18 +48,12 @@ function contextOf(agentId: string, keyId: string): string {
   return JSON.stringify(["agent-persistence redacted value", 1, agentId, keyId]);
 }
 
-/**
- * The maximum depth of a value. A rich value is deeper in its stored form, and in a record that repeats other records.
- */
+/** The maximum depth of a value, which is deeper in its stored form and in repeated records. */
 const deepest = 4 * maximumDepth;
 
 /**
- * Returns a copy of a value in the log of an agent, with the value of each token in place of the token.
- *
- * @param found - called with the value of each token.
- * @throws KeyMissingError
- * @throws AuthenticationFailedError for a token that does not belong to the agent, and for a value that is nested
- * deeper than any stored value.
+ * Returns a copy of a value with the value of each token, which `found` receives. @throws KeyMissingError,
+ * AuthenticationFailedError for a foreign token, or a value deeper than any stored value
  */
 export async function restoredValue<Value>(
   keys: DataKeys,

@@ -32,10 +32,7 @@ export class StoredValueWalk extends ValueWalk {
     return { $outcomes: $outcomes.map((result) => this.#resultOfMessage(result, places)) };
   }
 
-  /**
-   * Keeps the names of the blobs within a redacted value readable, because the storage finds and deletes blobs by their
-   * names.
-   */
+  /** Keeps the names of blobs within a redacted value, by which the storage finds and deletes blobs. */
   protected override whole(value: unknown): unknown {
     const reference = blobOf(value);
     if (reference !== undefined) this.options.inBlob?.(reference, undefined);

@@ -51,10 +51,7 @@ export class ValueWalk {
     return this.#within(value, () => this.#nested(value, places));
   }
 
-  /**
-   * Returns a structure without its redacted parts. Keys, ids and kinds stay, unless the path of the structure itself
-   * is redacted.
-   */
+  /** Returns a structure without its redacted parts. Keys, ids and kinds stay, unless its whole path is redacted. */
   structure(value: unknown, places: Places, fields: LibraryFields): unknown {
     if (typeof value === "number" || typeof value === "boolean") return value;
     if (!Array.isArray(value) && !isPlain(value)) return this.value(value, places);
@@ -273,9 +270,7 @@ function hasRulesOfTools({ paths }: RedactionRules, side: "input" | "output"): b
   return paths.some(([, field]) => field === side || field === "*");
 }
 
-/**
- * Returns whether a part of a value is redacted. The value is the input or the output of a tool, or a part of these.
- */
+/** Returns whether a part of the input or the output of a tool, or of a part of these, is redacted. */
 function hasRulesBelow({ paths }: RedactionRules, place: ValuePlace): boolean {
   return paths.some((path) => startsWith(path, place.named) || startsWith(path, place.whole));
 }

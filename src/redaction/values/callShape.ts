@@ -32,11 +32,7 @@ const callType = /_call$|tool_use$/;
 /** The type of a call in a message for a user interface of the AI SDK. */
 const partType = /^tool-(.+)$/s;
 
-/**
- * If the object is a call, returns the call.
- *
- * @param toolOfCall - returns the tool of a call. Used if a result does not name its tool.
- */
+/** Returns the call that the object is, if any. `toolOfCall` names the tool of a result without a tool. */
 export function callShape(value: object, toolOfCall: (callId: unknown) => string | undefined): CallShape | undefined {
   const own = toolOf(value) ?? toolOfPart(value);
   if (own !== undefined) return { tool: own, sides: callSides };

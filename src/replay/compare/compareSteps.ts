@@ -173,10 +173,8 @@ type AlignedPair<Item> = readonly [before: Item | undefined, after: Item | undef
 const mostEdits = 1_000;
 
 /**
- * Aligns two lists by the first kind of key. Items between two aligned items are aligned by the next kind of key. If
- * lists differ too much, the next kind is used at once, and after the last kind the index.
- *
- * @param keys - from strict to loose
+ * Aligns two lists by the first kind of key, and the items between by the next kind, from strict to loose. Very
+ * different lists use the next kind at once, and finally the index.
  */
 function aligned<Item>(
   before: readonly Item[],
@@ -224,10 +222,7 @@ function byIndex<Item>(
   return pairs;
 }
 
-/**
- * The maximum number of differences. Two values without a common part have few differences, because they differ as a
- * whole.
- */
+/** The maximum number of differences. Two values without a common part differ as a whole. */
 const most = 200;
 
 /** Returns the smallest parts in which two JSON values differ, in the order of their keys. */

@@ -193,10 +193,7 @@ export class LineReader {
   }
 }
 
-/**
- * Returns the settings that a resume changed. If they changed at a node, they are in the append of the node. Otherwise
- * they are in the first append of the lane.
- */
+/** Returns the settings that a resume changed, from the append of the node or the first append of the lane. */
 function settingsChanges(records: readonly OrderedRecord[]): ReadonlySet<OrderedRecord> {
   const appends = new Set(records.flatMap(({ record, position }) => (record.kind === "checkpoint" ? position : [])));
   appends.add(records[0]?.position ?? -1);

@@ -86,9 +86,7 @@ export class LineRecords {
     add(this.#ends, visit, { key, order });
   }
 
-  /**
-   * Adds the ends of failed requests. A failed request ended after the result that it names, and before the response.
-   */
+  /** Adds the ends of failed requests, between the result that each names and the response. */
   #addFailures({ visit, ordinal, within, order, failed }: RecordedResponse): void {
     const ends = this.#ends.get(visitKey(visit));
     if (within !== undefined || !ends) return;

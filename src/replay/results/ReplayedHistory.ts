@@ -45,11 +45,7 @@ export class ReplayedHistory {
     this.#length = history.length;
   }
 
-  /**
-   * Makes the trims that the recorded run made in this state.
-   *
-   * @param upcoming Checkpoints. The last one is the next checkpoint to compare.
-   */
+  /** Makes the trims that the recorded run made in this state. `upcoming` ends with the next checkpoint to compare. */
   takeTrims(history: History, upcoming: readonly RecordedCheckpoint[]): void {
     if (this.differs) return;
     const open = this.#changes(upcoming);

@@ -17,10 +17,7 @@ export interface ResultPlace {
   readonly agentPath: readonly string[];
 }
 
-/**
- * The recorded results of a run, found by their content. Each result is returned only once. The node that requested it
- * in the recording comes first.
- */
+/** The recorded results of a run by content, each returned once, first those of the node that requested them. */
 export class ResultPool {
   readonly #responses: Placed<RecordedResponse>[];
   readonly #calls = new Map<string, Placed<RecordedToolCall>[]>();

@@ -238,10 +238,7 @@ export class CounterfactualReplay implements PersistenceAnswers {
     return begun;
   }
 
-  /**
-   * Returns the start position of a nested line, if the enclosing line starts at the checkpoint. A position is used
-   * once.
-   */
+  /** Returns the start position of a nested line, once, if the enclosing line starts at the checkpoint. */
   #nested(run: AgentRun, isAt: (place: NonNullable<LinePosition["place"]>) => boolean): LinePosition | undefined {
     const { lane } = (run.start && this.#positionOf.get(run.start)) ?? run.line;
     const isNested = ({ place }: LinePosition) => place !== undefined && place.parent === lane && isAt(place);
@@ -294,10 +291,7 @@ function startAt(
   };
 }
 
-/**
- * Returns the start of a run with another system prompt. This is needed if the run has taken over the history of the
- * previous run.
- */
+/** Returns a start with another system prompt, for a run that has taken over the previous history. */
 function withSystemPrompt(fresh: RunStart, content: string | undefined): RunStart {
   const { messages } = fresh.state;
   if (!messages || content === undefined) return fresh;

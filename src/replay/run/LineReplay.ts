@@ -196,10 +196,7 @@ export class LineReplay extends ReplayedLine {
     this.history.begin(messages ?? run.start?.state.messages?.map(({ message }) => message) ?? []);
   }
 
-  /**
-   * Takes the checkpoint after the completed nodes. Visits are counted from this checkpoint. `undefined` without such a
-   * checkpoint.
-   */
+  /** Takes the checkpoint after the completed nodes, from which visits are counted, if any. */
   cross(run: AgentRun, next: Pick<NextStep, "nodeId" | "input">): RecordedCheckpoint | undefined {
     const { checkpoints } = this.part;
     const { iteration } = run.state;

@@ -16,10 +16,7 @@ type Saves = (
 export interface PersistenceAnswers {
   /** Resolves if the recorded run has moved here. `actual` is the checkpoint of a rollback, or an execution point. */
   readonly move: Moves;
-  /**
-   * Returns the recorded checkpoint. `isBeginning` is true if the checkpoint saves the start of the node, so that the
-   * node is repeated.
-   */
+  /** Returns the recorded checkpoint. `isBeginning` is true if the node is repeated from its start. */
   readonly save: Saves;
 }
 

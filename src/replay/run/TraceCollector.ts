@@ -21,9 +21,7 @@ import {
 
 type Failure = TraceModelRequest["failures"][number];
 
-/**
- * The message history at the start of a visit. Later messages are added to the same array, or a new array replaces it.
- */
+/** The message history at the start of a visit. Later messages extend the array, or a new one replaces it. */
 interface HistoryStart {
   readonly entries: readonly NumberedMessage[];
   readonly length: number;
@@ -274,9 +272,7 @@ interface SeenWait extends Pick<TraceWait, "kind" | "tool" | "rejection"> {
 
 type SeenEnd = Pick<SeenWait, "state" | "answer" | "rejection">;
 
-/**
- * Returns a request with its recorded reply. The prompt of a timer contains the time, so the recorded prompt is used.
- */
+/** Returns a request with its recorded reply, and the recorded prompt, because a timer prompt contains the time. */
 function recordedWait(event: InputRequestEvent, { prompt, reply }: RecordedInput): SeenWait {
   const wait = begunWait(event);
   return { ...wait, prompt, ...(reply && recordedEnd(wait.kind, reply)) };

@@ -132,10 +132,7 @@ function resultsAfter(
   return joinedResults(lines);
 }
 
-/**
- * Returns the results of a lane and of the lanes before it. They are needed because earlier responses contain the
- * inputs of later calls.
- */
+/** Returns the results of a lane and of earlier lanes, whose responses contain inputs of later calls. */
 function resultsOf(log: AgentLog, lane: number): ReturnType<LineResults["read"]> {
   const results = new LineResults(log);
   for (const span of lanesToHead(log.index, { lane, upTo: Infinity }))

@@ -20,11 +20,8 @@ export interface RunPath {
 }
 
 /**
- * Returns the checkpoint that an option names by its id or name. `undefined` without a name.
- *
- * @param runId - the run that must contain the checkpoint. Defaults to any run.
- * @throws CheckpointNotFoundError if there is no such checkpoint.
- * @throws InvalidInputError if the checkpoint belongs to another run.
+ * Returns the checkpoint that an option names by id or name, if any. @throws CheckpointNotFoundError, or
+ * InvalidInputError if it is not in the run `runId`
  */
 export function optionalPoint(
   log: Pick<AgentLog, "agentId" | "index">,

@@ -144,10 +144,8 @@ interface PlacedVisit {
 }
 
 /**
- * Sorts visits independently of the timing of parallel lines. The visits of a nested line precede the visit of its
- * parent that contains them. Lines of one visit are sorted by branch, or by the start of their call.
- *
- * @param visits - in the order of the log.
+ * Sorts visits, given in log order, independently of the timing of parallel lines. Nested visits precede the visit that
+ * contains them. Lines of one visit are sorted by branch, or by the start of their call.
  */
 function nestedOrder<Visit extends PlacedVisit>(log: LogProjection, visits: readonly Visit[]): readonly Visit[] {
   const byLine = new Map<number, Visit[]>();

@@ -102,10 +102,7 @@ export function positionRanges(positions: readonly number[]): readonly PositionR
   return ranges;
 }
 
-/**
- * Returns the covered positions with their digests. A forged seal can have more positions than digests, or more digests
- * than positions.
- */
+/** Returns the covered positions with their digests, whose numbers differ in a forged seal. */
 export function coveredBy({ covers, digests }: SealContent): readonly (readonly [position: number, digest: string])[] {
   const covered: [number, string][] = [];
   for (const [first, last] of covers)

@@ -109,10 +109,7 @@ export class SealingOwnedLog extends OwnedLogWrapper {
     });
   }
 
-  /**
-   * Passes on an append without a seal. If the append expects another position, the wrapped log rejects or acknowledges
-   * it.
-   */
+  /** Passes on an append without a seal. The wrapped log rejects or acknowledges another position. */
   #append(end: SealedEnd, entry: LogAppend, expectedPosition: number): Promise<number> {
     if (expectedPosition !== end.position) return this.owned.append(entry, expectedPosition);
     this.#end = { ...end, position: end.position + 1, digests: [...end.digests, this.#digestOf(entry)] };

@@ -86,9 +86,7 @@ function expectedAppends(seals: readonly TrustedSeal[], start: number | undefine
   return expected;
 }
 
-/**
- * The valid seals of a log, from the newest to the oldest. If a seal covers the whole log, earlier seals do not count.
- */
+/** The valid seals of a log, newest first. Earlier seals than one of the whole log do not count. */
 class TrustedSeals {
   /** The seals, newest first. Each seal is signed, or the next newer seal contains its hash. */
   readonly seals: TrustedSeal[] = [];
@@ -126,10 +124,7 @@ class TrustedSeals {
   }
 }
 
-/**
- * Returns the appends with a seal by the position that the seal names, because an attacker can store such an append
- * again later.
- */
+/** Returns the appends by the position in their seal, because an attacker can store such an append again. */
 function newestFirst(appends: readonly SealedAppend[]): (SealedAppend & { readonly seal: Seal })[] {
   const hasSeal = (append: SealedAppend): append is SealedAppend & { readonly seal: Seal } => append.seal !== undefined;
   return appends.filter(hasSeal).sort((a, b) => positionOf(b.seal) - positionOf(a.seal));
@@ -152,10 +147,7 @@ function keptChanges(end: number, { seals }: TrustedSeals, kept: KeptSeal | unde
   return isKnown ? [] : [{ kind: "truncated", position: kept.position }];
 }
 
-/**
- * Whether a later seal of the whole log replaces the kept seal. After an import, the position of the later seal may be
- * lower.
- */
+/** Whether a later seal of the whole log replaces the kept seal. An import can lower its position. */
 function isReplaced(seals: readonly TrustedSeal[], { generation, position }: KeptSeal): boolean {
   const oldest = seals.at(-1)?.seal;
   if (!oldest?.whole) return false;
@@ -212,10 +204,7 @@ interface Step {
   readonly changes?: readonly SealChange[];
 }
 
-/**
- * Aligns the appends of a log with the sealed appends, and names each difference. Both lists are in the order of the
- * log.
- */
+/** Aligns the appends of a log with the sealed appends, both in log order, and names each difference. */
 function compareDigests(expected: readonly ExpectedAppend[], found: readonly FoundAppend[]): readonly SealChange[] {
   const known = { expected: new Set(expected.map(digestOf)), found: new Set(found.map(({ digest }) => digest)) };
   const changes: SealChange[] = [];

@@ -83,11 +83,8 @@ export class StoredResponses {
   }
 
   /**
-   * Reads the appends since the last call. The first call starts at the newest snapshot if the client needs nothing
-   * before it.
-   *
-   * @param after The position of the client in the log. Defaults to the start of the newest run.
-   * @throws CorruptLogError, UnreadableValueError
+   * Reads the appends since the last call, first from position `after`, by default the start of the newest run, or from
+   * the newest snapshot if the client needs nothing before it. @throws CorruptLogError, UnreadableValueError
    */
   async read(after?: number): Promise<void> {
     const first = this.#position === 0 ? await this.#readRecent(after) : undefined;

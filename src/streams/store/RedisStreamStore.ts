@@ -70,10 +70,7 @@ export class RedisStreamStore implements StreamStore {
     if (ids.length > 0) await this.#ask("XDEL", this.#keyOf(streamId), ...ids);
   }
 
-  /**
-   * Returns the id of the entry that contains a place. If there is none, returns the id of the last entry before the
-   * place.
-   */
+  /** Returns the id of the entry that contains a place, or else of the last entry before it. */
   async #idAt(streamId: string, { writer, number }: StreamPlace): Promise<string | undefined> {
     const place = `${writer}-${number}`;
     const [entry] = (await this.#ask("XREVRANGE", this.#keyOf(streamId), place, "-", "COUNT", "1")) as RangeReply;

@@ -16,10 +16,7 @@ interface StreamBatching {
 
 /** The maximum length of the texts in one append, in UTF-16 units. */
 const mostText = 65_536;
-/**
- * How many of the first appends of a response do not wait for a full batch, so that clients see the start of the
- * response soon.
- */
+/** How many first appends of a response do not wait for a full batch, so that clients see its start soon. */
 const earlyAppends = 4;
 
 interface OpenResponse {
@@ -100,9 +97,7 @@ export class StreamWriter {
     await this.#calls.remove({ writer, number: first - 1 });
   }
 
-  /**
-   * Ends the stream, because the run is over or waits. If the store does not answer, the end is delayed by one timeout.
-   */
+  /** Ends the stream when the run is over or waits. A store that does not answer delays this by one timeout. */
   async end(): Promise<void> {
     this.#clear();
     await this.#calls.inTime(this.remove(this.openRequests));
@@ -160,10 +155,7 @@ export class StreamWriter {
     });
   }
 
-  /**
-   * Appends an entry. If the last append may have failed, first repeats it unchanged, because stores ignore an entry
-   * that they already have.
-   */
+  /** Appends an entry. First repeats the last append if it may have failed, because stores ignore known entries. */
   async #append(entry: StreamEntry): Promise<void> {
     if (this.#unsent) this.#unsent.chunks.push(...entry.chunks);
     else this.#unsent = { ...entry, chunks: [...entry.chunks] };

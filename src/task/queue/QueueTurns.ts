@@ -31,10 +31,7 @@ export interface QueueRefusal {
 /** The number of queues whose starts are remembered. */
 const mostRates = 100;
 
-/**
- * After how many milliseconds a worker tries again if another worker was faster, at first and at most. The other worker
- * may be killed, and its lease may have to end first.
- */
+/** The first and the longest delay after which a worker tries again, because a faster worker may be killed. */
 const [fasterMs, longestFasterMs] = [20, 1_000];
 
 const queueFull: QueueRefusal = { kind: "queue_full" };
@@ -56,9 +53,7 @@ export class QueueTurns {
     this.#slots = new TaskSlots(storage.log);
   }
 
-  /**
-   * Takes a turn if no limit is reached. A start counts for the rate limit even if the task cannot start afterwards.
-   */
+  /** Takes a turn if no limit is reached. A start counts for the rate limit even if the task fails to start. */
   async take(
     { queue, key }: { readonly queue: string; readonly key?: string | undefined },
     limits: QueueLimits,
@@ -148,9 +143,7 @@ class TaskSlots {
     this.#log = log;
   }
 
-  /**
-   * Returns a free slot without taking it. To take and release a slot that is not needed would wake waiting workers.
-   */
+  /** Returns a free slot without taking it, because its release would wake waiting workers. */
   async find(name: string, count: number): Promise<string | undefined> {
     const first = Math.floor(Math.random() * count);
     for (let at = 0; at < count; at++) {

@@ -124,10 +124,7 @@ export interface ScheduleRecord extends LogRecord {
   readonly task: Omit<NewSchedule, "scheduleId" | "cron" | "timezone" | "overlap" | "catchUp" | "inputRequest">;
   readonly input: StoredValue;
   readonly paused?: true;
-  /**
-   * The next tick. It is computed from the previous tick, never from the clock, so if the clock is changed, no tick is
-   * lost or repeated.
-   */
+  /** The next tick, computed from the previous tick, so that no change of the clock loses or repeats a tick. */
   readonly next?: number;
   readonly last?: number;
   readonly lastTaskId?: string;
@@ -176,9 +173,7 @@ export const scheduleShape: ShapeDefinition<ScheduleRecord, ScheduleState> = {
   dueAt: ({ current }) => (current?.paused ? undefined : dueAt(current)),
 };
 
-/**
- * Returns when the schedule is due. If a killed owner may not have created the task of the last tick, that tick is due.
- */
+/** Returns when the schedule is due: at once if a killed owner may not have created the task of the last tick. */
 function dueAt({ starting, last, waiting = [], next }: Partial<ScheduleRecord> = {}): number | undefined {
   return starting ? last : (waiting[0] ?? next);
 }

@@ -245,9 +245,7 @@ export class Schedules {
     }
   }
 
-  /**
-   * Returns the ids of schedules. Reads the whole list before anything else happens, because a tick changes the list.
-   */
+  /** Returns the ids of schedules. Reads the whole list first, because a tick changes the list. */
   async #ids(selection: { readonly dueBefore?: string; readonly free?: true }): Promise<readonly string[]> {
     const ids: string[] = [];
     for await (const { id } of listShape(scheduleShape, this.#logs.log, selection)) ids.push(id);

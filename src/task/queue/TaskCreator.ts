@@ -131,10 +131,7 @@ export class TaskCreator {
     return added ?? this.#append(taskId, task, trace);
   }
 
-  /**
-   * Adds a task to a common call. Returns `undefined` if the task must be stored alone, because its input is large or
-   * its id was used before.
-   */
+  /** Adds a task to a common call. `undefined` if its input is large or its id was used before. */
   async #addTo(
     together: NewTasks,
     taskId: string,
@@ -279,10 +276,8 @@ class DuplicateLocks {
   }
 
   /**
-   * Calls `work` while no other creator holds the lock. Creators of this process take turns, so they never find the lock
-   * busy. Calls `work` again if it throws because the lock was lost.
-   *
-   * @throws AgentBusyError if another process holds the lock for seconds.
+   * Calls `work` while no other creator holds the lock, and again if it throws because the lock was lost. Creators of
+   * this process take turns. @throws AgentBusyError if another process holds the lock for seconds
    */
   async hold<Result>(lockId: string, work: (lost: AbortSignal) => Promise<Result>): Promise<Result> {
     const before = this.#last.get(lockId) ?? Promise.resolve();

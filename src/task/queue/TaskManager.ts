@@ -166,10 +166,7 @@ export class TaskManager {
     }
   }
 
-  /**
-   * Returns a listed task. If the data of its summary does not match its status, the summary is damaged, and the task
-   * is read from its log.
-   */
+  /** Returns a listed task, read from its log if its summary is damaged, with data that do not match its status. */
   async #readListed(listed: Task): Promise<Task | undefined> {
     try {
       const isWhole = listed.status !== "in_progress" && hasStateData(listed);

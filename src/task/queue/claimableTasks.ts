@@ -41,10 +41,8 @@ export interface ClaimableTask {
 }
 
 /**
- * Lists tasks by priority. Within a priority, interrupted tasks come first, then overdue tasks and retries, then the
- * other tasks by age.
- *
- * @param scope.queue Defaults to no queue.
+ * Lists tasks of a queue, by default of no queue, by priority, then interrupted tasks, then overdue tasks and retries,
+ * then the other tasks by age.
  */
 export async function* claimableTasks(logs: TaskLogs, scope: QueueScope = {}): AsyncGenerator<ClaimableTask> {
   const { queue } = scope;

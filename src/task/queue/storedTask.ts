@@ -11,10 +11,7 @@ import type { AgentSummary, RecordLog } from "../../storage/RecordLog.ts";
 import type { Task, TaskWithStatus } from "../state/Task.ts";
 import { transitionTask } from "../state/transitionTask.ts";
 
-/**
- * Builds a task from its log, with values in stored form. `undefined` for an agent that is not a task or may not run
- * here.
- */
+/** Builds a task from its log, with values in stored form. `undefined` for other agents, and if it may not run here. */
 export function storedTask(taskId: string, life: StatusState): Task | undefined {
   const summary = agentSummary(taskId, life);
   if (!summary) return undefined;
@@ -22,10 +19,7 @@ export function storedTask(taskId: string, life: StatusState): Task | undefined 
   return taskOfSummary({ ...summary, data });
 }
 
-/**
- * Builds a task from its summary, like {@link storedTask}. For a task in progress, the data that each step changes is
- * missing.
- */
+/** Builds a task from its summary, like {@link storedTask}, without the data that each step changes. */
 export function taskOfSummary(summary: AgentSummary): Task | undefined {
   const { agentId: taskId, taskName, priority = 0, status, createdAt, updatedAt, order: cursor, controls } = summary;
   if (taskName === undefined || !statuses.has(status)) return undefined;
@@ -81,10 +75,9 @@ interface PlannedTransition<Status extends TaskStatus> {
 }
 
 /**
- * Returns the task after the records, with values in their stored form. Cancelling a task in progress pauses it first,
- * and cancelling a failed task before its retry queues it first. Every other change is a single transition.
- *
- * @throws TransitionNotAllowedError, InvalidInputError
+ * Returns the task after the records, with values in stored form. Cancelling pauses a task in progress and queues a
+ * failed task before its retry. Every other change is one transition. @throws TransitionNotAllowedError,
+ * InvalidInputError
  */
 export function applyTransition<Status extends TaskStatus>(planned: PlannedTransition<Status>): TaskWithStatus<Status> {
   const { before, to } = planned;

@@ -11,11 +11,8 @@ const afterSpace = "!";
 const afterDates = ":";
 
 /**
- * Returns the start of the sort key of a task. `undefined` for a task with neither queue nor delay, which has the
- * default key. A delayed task sorts by its start time, so that a worker that finds a delayed task can skip all later
- * tasks.
- *
- * @param createdAt milliseconds since 1970
+ * Returns the start of the sort key of a task with a queue or a delay. A delayed task sorts by its start time, so that
+ * a worker that finds it can skip all later tasks. `createdAt` is in milliseconds.
  */
 export function taskOrder({ queue, key = "", notBefore }: TaskControls, priority: number, createdAt: number) {
   if (queue === undefined && notBefore === undefined) return undefined;

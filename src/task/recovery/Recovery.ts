@@ -211,10 +211,7 @@ function rebasesFirst(settled: readonly Settled[]): readonly Settled[] {
   ];
 }
 
-/**
- * Returns whether a missing directory is known already. The environment and a participant may both report the same
- * directory.
- */
+/** Returns whether the environment or a participant has already reported this missing directory. */
 function isMissingDirectoryOf(known: readonly EnvironmentMismatch[], found: EnvironmentMismatch): boolean {
   if (found.kind !== "working_directory_missing") return false;
   return known.some((each) => each.kind === found.kind && each.path === found.path);
@@ -238,10 +235,7 @@ export interface OfferedMismatch {
   readonly doneBy: (option: RecoveryOption) => RecoveryParticipant | undefined;
 }
 
-/**
- * Collects the options that need no change, and the options of participants. If several participants offer an option,
- * the first carries it out.
- */
+/** Collects the options that need no change, and those of the first participant that offers each. */
 export async function offeredOptions(
   mismatch: EnvironmentMismatch,
   participants: readonly RecoveryParticipant[],

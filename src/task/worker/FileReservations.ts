@@ -75,10 +75,7 @@ export class InProcessReservations implements FileReservations {
   }
 }
 
-/**
- * Releases the files of a task. A failure does not change the outcome of the task. Its files then become free when the
- * reservation expires.
- */
+/** Releases the files of a task. After a failure, they become free when the reservation expires. */
 export async function releaseHeld(taskId: string, held: HeldReservation): Promise<void> {
   try {
     await held.release();

@@ -23,10 +23,7 @@ interface LeftTask {
   readonly retryAtMs: number;
 }
 
-/**
- * Tasks that a worker released without a change. The worker claims such a task again only when the task has changed, or
- * after a delay.
- */
+/** Tasks that a worker released unchanged. It claims such a task again after a change or a delay. */
 export class TaskBackoff {
   readonly #left = new Map<string, LeftTask>();
 
@@ -87,10 +84,7 @@ export function isOvertaken(error: unknown): boolean {
 /** Limits the number and rate of attempts without progress. */
 export interface AttemptLimits {
   readonly maxAttempts: number;
-  /**
-   * The delay before the third attempt, in milliseconds. It doubles with each further attempt. The second attempt is
-   * immediate.
-   */
+  /** The delay before the third attempt, in milliseconds. It doubles each time. The second attempt is immediate. */
   readonly attemptDelayMs: number;
 }
 
@@ -98,11 +92,7 @@ type AttemptVerdict = { readonly kind: "begin" | "refuse" } | { readonly kind: "
 
 const begin: AttemptVerdict = { kind: "begin" };
 
-/**
- * Decides whether a task may start now. The attempts in its log decide, and crashes count as attempts.
- *
- * @param now milliseconds since 1970.
- */
+/** Decides by the attempts in the log, where crashes count, whether a task may start now. */
 export function judgeAttempts(
   { attempts, updatedAt }: Pick<ClaimableTask, "attempts" | "updatedAt">,
   { maxAttempts, attemptDelayMs }: AttemptLimits,

@@ -11,9 +11,7 @@ interface KeptList {
 
 type OfferTask = (task: ClaimableTask) => Promise<"next" | "keep" | "stop">;
 
-/**
- * The rests of the lists that a worker has read, by queue. A busy worker takes its next task from them without a poll.
- */
+/** The rests of the lists that a worker has read, by queue, from which it takes the next task without a poll. */
 export class TaskLists {
   readonly #manager: Pick<TaskManager, "claimable" | "clock">;
   readonly #kept = new Map<string | undefined, KeptList>();

@@ -65,10 +65,7 @@ export class TaskWorker implements AsyncDisposable {
   readonly #concurrency: number;
   readonly #limits: AttemptLimits;
   readonly #running = new Map<string, Promise<void>>();
-  /**
-   * Errors of the worker itself, such as an agent with another storage. After such an error, the worker claims no more
-   * tasks.
-   */
+  /** Errors of the worker itself, such as an agent with another storage. It then claims no more tasks. */
   readonly #failures: unknown[] = [];
   /** Reported tasks whose names have no agent here. */
   readonly #skipped = new ReportedKeys();
@@ -314,11 +311,7 @@ export class TaskWorker implements AsyncDisposable {
     await this.#report(outcome);
   }
 
-  /**
-   * If the agent does not know the task, checks that the task was deleted.
-   *
-   * @throws OtherStorageError if the task still exists.
-   */
+  /** Checks that a task unknown to the agent was deleted. @throws OtherStorageError if the task still exists */
   async #assertGone({ taskId, taskName }: ClaimableTask): Promise<void> {
     if (await this.#options.tasks.get(taskId).catch(ignoreOutage)) throw new OtherStorageError(taskId, taskName);
   }

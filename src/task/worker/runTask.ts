@@ -19,10 +19,8 @@ interface TakenTask extends Pick<TaskWorkerOptions, "verify"> {
 }
 
 /**
- * Runs a task until it ends, waits or pauses. Recovers a task with a checkpoint. Fails a task that cannot start, and a
- * task without a run whose wait has expired.
- *
- * @throws AgentBusyError, StatusChangedError if another process claimed or changed the task first.
+ * Runs a task until it ends, waits or pauses. Recovers a task with a checkpoint. Fails a task that cannot start, and
+ * one without a run whose wait has expired. @throws AgentBusyError, StatusChangedError if another process was first
  */
 export async function runTask(taken: TakenTask): Promise<TaskOutcome> {
   const { tasks, task, signal } = taken;
@@ -61,11 +59,9 @@ const instructions =
   "Fix the mismatches that the reason names, or give the worker an onEnvironmentMismatch; then resume the task.";
 
 /**
- * Records that a task cannot start or continue, unless its run has recorded a failure. Pauses a task that needs a
- * decision, and fails any other task. The task stays unchanged if the cause lies outside the task, or if its log cannot
- * be read or written.
- *
- * @throws AgentBusyError, StatusChangedError if another process claimed or changed the task first.
+ * Records that a task cannot start or continue, unless its run has: pauses a task that needs a decision, and fails any
+ * other task. The task stays unchanged if the cause lies outside of it, or its log is unusable. @throws AgentBusyError,
+ * StatusChangedError if another process was first
  */
 export async function stopTask(tasks: TaskManager, task: ClaimableTask, error: unknown): Promise<TaskOutcome> {
   const interrupted = { ...claimedTask(task), outcome: "interrupted" } as const;

@@ -120,10 +120,7 @@ const recent = 8;
 /** Decides whether the next part reached the device. */
 type Choose = () => boolean;
 
-/**
- * Yields outcomes with any combination of stored parts. If there are few combinations, yields all of them, otherwise
- * samples.
- */
+/** Yields outcomes with any combination of stored parts, or samples if there are many. */
 function* adversarialOutcomes(
   mutations: readonly Mutation[],
   { exhaustiveUpTo, samples, seed }: { exhaustiveUpTo: number; samples: number; seed: number },

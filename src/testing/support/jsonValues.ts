@@ -1,7 +1,4 @@
-/**
- * JSON values that storages often lose or change. The key names the special property of the value. Each call returns a
- * new value.
- */
+/** JSON values that storages often lose or change, by their special property. Each call returns a new value. */
 export const jsonValues: Readonly<Record<string, () => unknown>> = {
   "empty values": () => ({ text: "", list: [], object: {}, nothing: null, lists: [[], [[]], [{}]], "": { "": "" } }),
   "numbers as they are": () => [0, -1, 0.1, 1e21, 1e-7, 5e-324, 1.7976931348623157e308, 2 ** 53, -(2 ** 53), 0.1 + 0.2],

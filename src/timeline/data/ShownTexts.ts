@@ -122,10 +122,7 @@ export class RecordTexts {
     this.#texts = texts;
   }
 
-  /**
-   * Returns the new records up to a position. If several steps end in the same append, each gets the records of this
-   * append.
-   */
+  /** Returns the new records up to a position. Steps that end in one append each get its records. */
   async upTo(position: number): Promise<readonly string[]> {
     const texts: string[] = [];
     if (this.#newest?.position === position) return this.#newest.texts;

@@ -18,17 +18,12 @@ export interface TimelineData {
 export interface TimelineAgent {
   readonly id: string;
   readonly status: string;
-  /**
-   * The reason why the agent stopped: its error message, or the request that it waits for. Omitted if the agent has not
-   * stopped.
-   */
+  /** Why the agent stopped: its error message, or the request that it waits for. */
   readonly reason?: string;
   /** The key of the step at the head. Omitted without a checkpoint. */
   readonly head?: string;
   readonly model?: string;
-  /**
-   * The kind of a log that does not belong to an agent, such as a thread or a session. If it is set, `status` is empty.
-   */
+  /** The kind of a log that does not belong to an agent, such as a thread. Its `status` is empty. */
   readonly shape?: string;
   /** The tokens of all responses on the page, or `undefined` if unknown. */
   readonly tokens?: number;

@@ -95,10 +95,7 @@ export class TimelineReader {
     }
   }
 
-  /**
-   * Returns the data at the top of the page. Call this when all items have been read, because hidden values are counted
-   * while items are read.
-   */
+  /** Returns the data at the top of the page, after all items, in which hidden values are counted. */
   async agent(): Promise<TimelineAgent> {
     const { agentId, shape, status, reason, head, model, counts } = await this.view();
     const said = reason === undefined ? undefined : this.#texts.text(reason);
@@ -152,10 +149,7 @@ export class TimelineReader {
   }
 }
 
-/**
- * Returns whether other items show the same information. The row of a run shows its start, and steps show that the run
- * continues.
- */
+/** Returns whether other items show the same: the row of a run its start, and steps that it continues. */
 function isToldElsewhere(step: StepView, next: StepView | undefined): boolean {
   if (step.kind === "status") return step.status === "in_progress" || step.status === "queued";
   return step.kind === "run" && next?.kind === "begin" && next.runId === step.run.runId;

@@ -75,10 +75,7 @@ function isStep(row: TimelineRow): row is TimelineRow & { readonly kind: "item";
   return row.kind === "item" && row.item.kind === "step";
 }
 
-/**
- * Places the steps to the head, and later steps without a checkpoint, in column 0. Without a head, the last step counts
- * as the head.
- */
+/** Places the steps to the head, by default the last step, and later steps without a checkpoint in column 0. */
 function placeStraight(places: GraphPlaces, head: string | undefined): ReadonlySet<number> {
   const onWay = new Set<number>();
   const since = places.steps.find(([, { parent, open }]) => open !== undefined && parent === head);

@@ -7,10 +7,7 @@ export interface TimelineFilter {
   readonly tool: string;
 }
 
-/**
- * Returns the items that match. If the parent of a step is hidden, the step is attached to its nearest visible
- * ancestor.
- */
+/** Returns the items that match, with steps attached to their nearest visible ancestor. */
 export function shownItems(items: readonly TimelineItem[], filter: TimelineFilter): readonly TimelineItem[] {
   const { text, states, tool } = filter;
   if (text === "" && states.size === 0 && tool === "") return items;

@@ -132,10 +132,7 @@ function changedFiles(before: StateAtStep, after: StateAtStep): readonly Timelin
   return paths.flatMap((path) => changeOf(path, before.files.get(path), after.files.get(path)) ?? []);
 }
 
-/**
- * Returns the difference of a file between two steps. If only one side changed the file, the other side has the content
- * from before this change.
- */
+/** Returns the difference of a file between two steps. An unchanged side has the content before the change. */
 function changeOf(path: string, old?: TimelineFile, now?: TimelineFile): TimelineFile | undefined {
   const before = old === undefined ? now?.before : old.after;
   const after = now === undefined ? old?.before : now.after;

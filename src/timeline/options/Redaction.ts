@@ -71,18 +71,13 @@ const redactedToken = /\[redacted:[\w-]+\.[\w-]+\.[\w-]+\]/g;
 /** The maximum depth. Deeper values are replaced by a notice, because code that walks them would overflow the stack. */
 const deepest = 200;
 
-/**
- * Patterns find no shorter secrets than `pwd=123456`. Passwords in addresses, before an `@`, are the only exception.
- */
+/** The shortest secret is `pwd=123456`. Only passwords in addresses, before an `@`, are shorter. */
 const shortestMatch = 10;
 
 /** The minimum length of object keys that are searched for secrets, because short keys are rarely secrets. */
 const shortestSecret = 16;
 
-/**
- * The number of remembered texts without secrets. They are remembered because a page shows a message twice: in its step
- * and in the records near the step.
- */
+/** The number of remembered texts without secrets, because a page shows a message twice. */
 const mostClean = 1_000;
 const longestClean = 10_000;
 

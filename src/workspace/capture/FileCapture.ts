@@ -124,9 +124,7 @@ class NotedContents {
 
 /**
  * Runs the actions of this process in a directory one at a time, so that each detects only its changes. A nested action
- * runs immediately.
- *
- * @throws the reason of the signal if it aborts before the action starts
+ * runs at once. @throws the reason of the signal if it aborts before the start
  */
 async function inFolderTurn<Result>(
   folder: string,

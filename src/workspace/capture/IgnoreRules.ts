@@ -20,9 +20,7 @@ interface GitRules {
 const longestPattern = 4_096;
 /** The maximum number of patterns of a scan, because each becomes a regular expression. */
 export const mostPatterns = 10_000;
-/**
- * How many results parsed rules may cache. When there are more, the rules are parsed again, which empties the cache.
- */
+/** How many results parsed rules may cache. If there are more, the rules are parsed again. */
 const mostResults = 200_000;
 
 /** Parsed rules by their text. Reused in later scans, because they cache their results. */

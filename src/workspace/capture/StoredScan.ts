@@ -36,9 +36,7 @@ const lineSchema = z.union([
 const hashesSchema = z.array(z.string());
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/**
- * Stands for a stamp that was not stored. Because its fields are `NaN`, it is unequal to every stamp, including itself.
- */
+/** Stands for a stamp that was not stored. Its fields are `NaN`, so it is unequal to every stamp. */
 const unknownStamp: FileStamp = {
   size: NaN,
   mtimeMs: NaN,
@@ -81,12 +79,7 @@ export class StoredScan {
   #base: string | undefined;
   #layers: readonly Layer[] = [];
 
-  /**
-   * Adds a scan.
-   *
-   * @param contents receives the contents to store
-   * @returns the hashes that `readScan` needs
-   */
+  /** Adds a scan. `contents` receives the contents to store. @returns the hashes that `readScan` needs */
   add(scan: Scan, contents: Contents): readonly string[] {
     const changed = changedLines(this.#last, scan);
     this.#last = scan;
@@ -148,10 +141,7 @@ function folderLine(path: string, { mode }: ScannedDirectory): ScanLine {
   return ["folder", path, mode];
 }
 
-/**
- * Returns the line of a file whose content is not stored. For an ignored file, omits the stamp, because its changes are
- * never reported.
- */
+/** Returns the line of a file without stored content, with the stamp unless the file is ignored. */
 function hiddenLine(path: string, { reason, stamp }: HiddenEntry): ScanLine {
   if (reason === undefined) return ["hidden", path, null];
   return stamp ? ["hidden", path, reason, stamp] : ["hidden", path, reason];
@@ -192,11 +182,8 @@ function textOf(line: ScanLine): string {
 }
 
 /**
- * Reads a stored scan. Its files have no stamps, so the next scan reads every file again.
- *
- * @param hashes the result of `StoredScan.add`
- * @param content reads a content by its hash
- * @returns `undefined` if a part is missing or invalid
+ * Reads the scan with the hashes of `StoredScan.add`. Its files have no stamps, so the next scan reads every file
+ * again. @returns `undefined` if a part is missing or invalid
  */
 export async function readScan(
   [base, ...layers]: readonly string[],

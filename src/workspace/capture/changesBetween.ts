@@ -74,10 +74,7 @@ function modification(path: string, was: ScannedFile, is: ScannedFile, movedTo: 
   return movedDifference(movedTo(path)) ?? { change: { path, before: was.state, after: is.state }, unknown };
 }
 
-/**
- * Reports the change as unknown, so that a rollback leaves the file at the path, because its content exists nowhere
- * else.
- */
+/** Reports the change as unknown, so that a rollback leaves the file, the only copy of its content, at the path. */
 function movedDifference(path: string | undefined): FileDifference | undefined {
   if (path === undefined) return undefined;
   return {

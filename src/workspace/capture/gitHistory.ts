@@ -65,11 +65,8 @@ export function gitHistory(notes: readonly Note[]): GitHistory {
 }
 
 /**
- * Returns the history for a redo. HEAD and the index go to the state after the redone commands. The expected current
- * state comes from the reverted commands. If there are none, it comes from an earlier rollback.
- *
- * @param undone the history of the reverted commands
- * @param redone the history of the redone commands
+ * Returns the history for a redo, from the `undone` and the `redone` commands. The expected current state is that of
+ * the reverted commands or, without any, of an earlier rollback.
  */
 export function withRedoneGit(undone: GitHistory, redone: GitHistory): GitHistory {
   const changesIndex = redone.index.size > 0 || redone.isIndexUnknown;

@@ -31,10 +31,7 @@ export interface ScanOptions {
   readonly onContent: (hash: string, content: Uint8Array) => void | Promise<void>;
 }
 
-/**
- * A file that changed less than this time before the scan is read again by the next scan, because a further change may
- * not change its time.
- */
+/** A file that changed this shortly before the scan is read again, because a further change may keep its time. */
 const settledAfterMs = 100;
 /** Names that need no further validation. */
 const ordinaryName = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
@@ -46,10 +43,8 @@ const unreadable = "could not be read";
 const tooManyPatterns = `exceeds the limit of ${mostPatterns} patterns, so not all of its patterns count`;
 
 /**
- * Scans a directory and reads each file that changed since the scan `before`. Follows no links. Files of the previous
- * scan are scanned again even if a rule ignores them now.
- *
- * @throws FileAccessError if the directory itself cannot be read
+ * Scans a directory and reads each file that changed since the scan `before`. Follows no links. Scans its files again
+ * even if a rule ignores them now. @throws FileAccessError
  */
 export async function scanFolder(options: ScanOptions, before: Scan): Promise<Scan> {
   const root = openRoot(options.root);
@@ -317,9 +312,7 @@ function readIfPossible(at: string, path: string, maximumFileBytes: number): Fou
 
 type KnownFile = readonly [path: string, file: ScannedFile];
 
-/**
- * The files of the previous scan. The next scan mostly finds them in the same order, so few lookups by path are needed.
- */
+/** The files of the previous scan, which the next scan mostly finds in the same order. */
 export class KnownFiles {
   readonly #files: ReadonlyMap<string, ScannedFile>;
   readonly #inOrder: Iterator<[string, ScannedFile]>;

@@ -38,10 +38,7 @@ const usualSize = 7;
 const partTag =
   /^<\/?(?:base_content|ours_content|theirs_content|agent_intent|inferred_external_intent|merged)(?:-[0-9a-f]+)?>$/;
 
-/**
- * Returns the prompt for the model. The tags in the prompt contain a digest, so that untrusted contents cannot close a
- * tag.
- */
+/** Returns the prompt for the model. Its tags contain a digest, so that untrusted contents cannot close them. */
 export function resolutionPrompt(conflict: ContentConflict): readonly Message[] {
   const tag = tagOf(conflict);
   const part = (name: string, text: string): string => `<${name}-${tag}>\n${text}\n</${name}-${tag}>`;

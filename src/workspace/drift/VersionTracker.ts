@@ -58,10 +58,9 @@ export const versionTrackerKey: StorageKey<VersionTracker> = storageKey(
 );
 
 /**
- * Returns the tracker after a check, with the current heads and an event for each change since the last check.
- *
- * @param about.earlierHead the upstream head from an earlier run of the agent. Used only without a `known` tracker.
- * @param about.resolution the resolution of the current upstream state. `undefined` if no decision was requested.
+ * Returns the tracker after a check, with an event for each change since the last one. @param about.earlierHead the
+ * upstream head of an earlier run, if there is no `known` tracker. @param about.resolution the decision about the
+ * current upstream state, if any.
  */
 export function trackVersions(
   known: VersionTracker | undefined,
@@ -93,10 +92,7 @@ export function settleAll(tracker: VersionTracker, resolution: DriftResolution):
   return { ...tracker, drift_events: events };
 }
 
-/**
- * Returns the upstream head to compare with, which is the head at the last check. While a force push is unresolved,
- * returns the head before the force push. `undefined` without a check or an upstream.
- */
+/** Returns the upstream head to compare with: at the last check or, while a force push is unresolved, before it. */
 export function knownHeadOf(tracker: VersionTracker | undefined): string | undefined {
   const last = lastAbout(tracker, tracker?.upstream_head ?? "");
   const isOpen = last?.type === "force_push" && last.resolution === undefined;
@@ -122,18 +118,13 @@ export function earlierHeadOf(checkpoints: readonly AgentCheckpointData[], runId
   return undefined;
 }
 
-/**
- * Counts events and resolutions. They are never removed, so of two trackers, the one with the higher count is newer.
- */
+/** Counts events and resolutions, which are never removed, so the tracker with the higher count is newer. */
 function settledSteps(tracker: VersionTracker | undefined): number {
   const events = tracker?.drift_events ?? [];
   return events.length + events.filter(({ resolution }) => resolution !== undefined).length;
 }
 
-/**
- * Returns whether the current upstream state is resolved. A restart counts as a resolution for the work before the
- * restart.
- */
+/** Returns whether the current upstream state is resolved. A restart resolves the work before it. */
 export function isSettled(known: VersionTracker | undefined, { upstreamHead = "" }: DriftReport): boolean {
   const resolution = lastAbout(known, upstreamHead)?.resolution;
   return resolution !== undefined && resolution !== "task_restarted";

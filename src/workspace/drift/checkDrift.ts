@@ -18,10 +18,7 @@ export interface DriftQuestion {
   readonly upstream?: string | undefined;
   /** The upstream head at the last check. Omitted for the first check. */
   readonly knownUpstreamHead?: string | undefined;
-  /**
-   * Files that the workspace wrote, in the state after its last write. Changes of these files count as changes of the
-   * agent. Defaults to no files.
-   */
+  /** The last states of files that the workspace wrote. Their changes count as changes of the agent. */
   readonly left?: LeftFiles | undefined;
   /** Like `left`, for writes since the last checkpoint. Defaults to no files. */
   readonly unsaved?: LeftFiles | undefined;
@@ -29,10 +26,8 @@ export interface DriftQuestion {
 }
 
 /**
- * Compares a repository with its last fetched upstream and finds changes of others in the work tree. Runs no program
- * that the repository configures. Does not fetch, and changes no data.
- *
- * @throws GitError if the repository is missing, git is not installed, or the upstream is unknown
+ * Compares a repository with its last fetched upstream and finds changes of others. Runs no program of the repository,
+ * does not fetch, and changes no data. @throws GitError
  */
 export function checkDrift(question: DriftQuestion): Promise<DriftReport> {
   return GitRepository.with(question.files.root, (repository) => findDrift(repository, question), question.signal);

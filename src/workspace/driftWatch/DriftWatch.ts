@@ -367,8 +367,7 @@ function questionOf(
 }
 
 /**
- * Records the drift before the request, because the storage is saved only after the answer. The request id contains
- * both heads, so that an answer resolves only this drift.
+ * Records the drift before the request. The request id contains both heads, so that an answer resolves only this drift.
  */
 function ask(
   context: AgentContext,

@@ -48,12 +48,8 @@ export class ConfinedFolder {
   }
 
   /**
-   * Runs an action with the location of a file.
-   *
-   * @param path a path that `relativePath` returned
-   * @param made called with each created directory. If it is omitted, a missing directory is an error.
-   * @throws PathNotAllowedError if the path contains a link
-   * @throws FileAccessError
+   * Runs an action with the location of a file. `made` is called with each created directory. Without it, a missing
+   * directory is an error. @throws PathNotAllowedError for a link, FileAccessError
    */
   async within<Result>(
     path: string,

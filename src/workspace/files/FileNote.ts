@@ -123,10 +123,7 @@ function isLeftOut(value: unknown): value is LeftOutFile {
   return isText((value as LeftOutFile).path) && isText((value as LeftOutFile).reason);
 }
 
-/**
- * Returns a mode with which either all readers of the file can execute it, or nobody. A git checkout sets the same
- * modes.
- */
+/** Returns a mode with which all readers of the file can execute it, or nobody, as a git checkout does. */
 export function executableMode(mode: number, isExecutable: boolean): number {
   return isExecutable ? mode | ((mode & 0o444) >> 2) : mode & 0o666;
 }

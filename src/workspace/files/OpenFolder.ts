@@ -48,10 +48,7 @@ export class OpenFolder {
   }
 }
 
-/**
- * Returns the path relative to the working directory if the path is within that directory. The system resolves relative
- * paths faster.
- */
+/** Returns a path within the working directory as relative, which the system resolves faster. */
 function shortPath(path: string): string {
   try {
     const short = relative(process.cwd(), path);

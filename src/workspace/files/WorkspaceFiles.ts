@@ -125,11 +125,8 @@ export class WorkspaceFiles {
   }
 
   /**
-   * Replaces the entry at a path if it has the expected state. A missing state means no file. Does not sync the
-   * directory, see `sync`.
-   *
-   * @returns `undefined` after a replacement. Otherwise the entry that was found, which was not expected
-   * @throws PathNotAllowedError, FileAccessError
+   * Replaces the entry at a path if it has the expected state, without a sync of the directory. A missing state means
+   * no file. @returns the unexpected entry, if any. @throws PathNotAllowedError, FileAccessError
    */
   async replace(path: string, { made = () => {}, ...replacement }: FileReplacement): Promise<FoundFile | undefined> {
     const { expected, state } = replacement;
@@ -150,11 +147,7 @@ export class WorkspaceFiles {
       });
   }
 
-  /**
-   * Replaces a file only if it has the expected content. Durable when the promise resolves.
-   *
-   * @throws PathNotAllowedError, FileAccessError
-   */
+  /** Replaces a file durably, only if it has the expected content. @throws PathNotAllowedError, FileAccessError */
   async replaceUnchanged(path: string, replacement: Omit<GuardedReplacement, "maximumBytes">): Promise<GuardedOutcome> {
     const made = replacement.expectedHash === "" ? () => {} : undefined;
     const request = { ...replacement, maximumBytes: this.maximumBytes };

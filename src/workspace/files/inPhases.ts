@@ -1,9 +1,6 @@
 import { forEachAtOnce } from "../../internal/together.ts";
 
-/**
- * The maximum number of files in a group. It limits the open files. With a larger group, the file system's journal
- * would need only a few commits less.
- */
+/** The maximum number of files in a group, which limits the open files. Larger groups save few commits. */
 const groupSize = 64;
 
 /** The common phases of a group of actions. */
@@ -36,10 +33,7 @@ export class Phases {
   }
 }
 
-/**
- * Calls an action for each item, in groups with common phases. If all files of a group are written, then synced and
- * then renamed, the journal of the file system needs few commits, and no rename waits for a commit.
- */
+/** Calls an action for each item, in groups with common phases, so that the file system needs few commits. */
 export async function inPhases<Item>(
   items: readonly Item[],
   action: (item: Item, phases: Phases) => Promise<void>,

@@ -30,10 +30,8 @@ export type FoundFile = (
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /**
- * Reads a file of at most `maximumBytes`. Follows no links and never waits for a pipe.
- *
- * @param known the stats of the entry, if they were just read
- * @throws FileAccessError
+ * Reads a file of at most `maximumBytes`, without following links or waiting for a pipe. `known` are fresh stats of the
+ * entry. @throws FileAccessError
  */
 export function readFile(
   place: Pick<FilePlace, "at" | "path">,

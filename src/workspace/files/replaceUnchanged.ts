@@ -25,10 +25,8 @@ export type GuardedOutcome =
   | { readonly replaced: false; readonly found: FoundFile };
 
 /**
- * Replaces a file only if it has the expected content. The new content is written and synced first. The last check and
- * the rename happen in the same turn of the event loop. Also removes temporary files of interrupted writes.
- *
- * @throws FileAccessError
+ * Replaces a file only if it has the expected content, checked in the turn of the rename. Also removes temporary files
+ * of interrupted writes. @throws FileAccessError
  */
 export async function replaceUnchanged(place: FilePlace, request: GuardedReplacement): Promise<GuardedOutcome> {
   const { expectedHash, maximumBytes } = request;
@@ -71,11 +69,8 @@ export interface ExpectedReplacement {
 }
 
 /**
- * Replaces or removes a file or link only if it has the expected state. The replacement is written and synced first.
- * The last check and the replacement happen in the same turn of the event loop. Does not sync the directory.
- *
- * @returns the unexpected entry, or `undefined` after a replacement
- * @throws FileAccessError
+ * Replaces or removes a file or link only if it has the expected state, checked in the turn of the replacement. Does
+ * not sync the directory. @returns the unexpected entry, if any. @throws FileAccessError
  */
 export async function replaceExpected(
   place: FilePlace,

@@ -25,10 +25,8 @@ const filesOfGit = ["HEAD", "index", "config", "config.worktree", "info/sparse-c
 const commonFiles = ["config", "packed-refs", "shallow", "info/exclude", "objects/info/alternates"];
 
 /**
- * Finds the repository of a directory at or below the root of its work tree. Does not call git, which would read
- * environment variables.
- *
- * @throws GitError, also if a pipe or device replaces one of git's files
+ * Finds the repository of a directory at or below the root of its work tree, without git, which would read environment
+ * variables. @throws GitError, also for a pipe or device in place of a file
  */
 export async function gitFoldersOf(folder: string): Promise<GitFolders> {
   const real = await realpath(folder).catch(() => folder);
@@ -62,11 +60,7 @@ async function linkedFolder(top: string, file: string): Promise<string> {
   return resolve(top, folder);
 }
 
-/**
- * Returns the content of a small file, or `undefined` if the file is missing. Never blocks on a pipe.
- *
- * @throws GitError
- */
+/** Returns the content of a small file, if it exists. Never blocks on a pipe. @throws GitError */
 async function textOf(file: string): Promise<string | undefined> {
   await assertFile(file);
   const handle = await open(file, nonBlocking).catch(() => undefined);
@@ -93,11 +87,8 @@ function notAFile(file: string): GitError {
 const written = ["refs", "logs", "reftable", "HEAD", "logs/HEAD"];
 
 /**
- * Rejects a repository that does not belong to the work tree, or whose directories are links. Without this check, git
- * would write to a location that an untrusted work tree chose. Linked work trees and submodules must be registered in
- * their repository.
- *
- * @throws GitError
+ * Rejects a repository of another work tree, or with links as directories, because git would write where an untrusted
+ * work tree chose. Linked work trees and submodules must be registered. @throws GitError
  */
 export async function assertOwnFolders(folders: GitFolders): Promise<void> {
   const [top, git, common] = await Promise.all([real(folders.top), real(folders.git), real(folders.common)]);

@@ -212,10 +212,7 @@ export class GitRepository {
   }
 }
 
-/**
- * Copies a file, if it exists, with a time that is not newer than that of the original. If a file is as new as the
- * index, git compares its content, because the time does not show a later change.
- */
+/** Copies a file, if it exists, with no newer time. If a file is as new as the index, git compares its content. */
 async function copyWithTime(from: string, to: string): Promise<boolean> {
   try {
     const { atime, mtimeMs } = await stat(from);
@@ -232,11 +229,7 @@ function ignoreMissing(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
 }
 
-/**
- * Returns the settings of a repository and its user. The first and the last part of a key are in lower case.
- *
- * @throws GitError
- */
+/** Returns the settings of a repository and its user, with the outer parts of keys in lower case. @throws GitError */
 export async function userSettings(repository: GitRepository): Promise<ReadonlyMap<string, string>> {
   const { output } = await repository.userSettings();
   const fields = output.toString().split("\0");

@@ -17,10 +17,7 @@ export interface GitChange {
   /** The git mode after the change, such as `100644`. */
   readonly mode: string;
   readonly modeBefore: string;
-  /**
-   * `whole` if no side is a file: each is a submodule or missing. `replaced` if one side is a submodule and the other
-   * side is a file.
-   */
+  /** `whole` if no side is a file. `replaced` if one side is a submodule and the other a file. */
   readonly submodule?: "whole" | "replaced";
 }
 

@@ -3,10 +3,7 @@ import type { GitRepository } from "./GitRepository.ts";
 import { checkedId } from "./refName.ts";
 import { isTooLarge } from "./runGit.ts";
 
-/**
- * The replaced lines of the older file: `count` lines from line `start`. If `count` is 0, lines are inserted after
- * `start`.
- */
+/** The replaced lines of the older file: `count` lines from line `start`, or none after `start`. */
 export interface Hunk {
   readonly start: number;
   readonly count: number;

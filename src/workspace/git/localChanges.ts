@@ -137,10 +137,7 @@ function nameIn(key: string, value: string): readonly (readonly [path: string, n
   return name === undefined ? [] : [[value, name]];
 }
 
-/**
- * Returns the settings of `.gitmodules` in the work tree. If the file is missing there, uses the index. Empty if git
- * cannot read the settings.
- */
+/** Returns the settings of `.gitmodules` in the work tree or else in the index. Empty if git cannot read them. */
 async function modulesIn(repository: GitRepository, indexFile: string): Promise<ReadonlyMap<string, string>> {
   const environment = { GIT_INDEX_FILE: indexFile };
   const [found, staged] = await together(

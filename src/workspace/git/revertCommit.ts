@@ -90,10 +90,8 @@ async function assertElsewhere(repository: GitRepository, branch: string): Promi
 }
 
 /**
- * For each index entry that still equals the entry of the commit, returns the entry of the parent. Entries that others
- * staged are kept. If an entry of the parent would need the place of a kept entry, it is omitted.
- *
- * @param changes from the commit to its parent
+ * For each index entry that equals the entry of the commit, returns the entry of the parent. Keeps the entries of
+ * others, and omits entries of the parent in their place. `changes` lead from the commit to its parent.
  */
 function entriesBefore(changes: readonly GitChange[], index: readonly IndexEntry[]): readonly TreeEntry[] {
   const found = new Map(index.map((entry) => [entry.path, entry]));

@@ -131,12 +131,8 @@ export interface GitProgram {
 }
 
 /**
- * Returns the first git in PATH outside of the repository. A repository could contain a program with the name of git,
- * and package runners add directories of the repository to PATH. Relative entries are ignored. The result is cached for
- * each repository and PATH.
- *
- * @param untrusted directories whose programs are never run
- * @throws GitError
+ * Returns the first git in PATH outside of the `untrusted` directories, because a repository or a package runner could
+ * provide another program. Ignores relative entries. Cached by repository and PATH. @throws GitError
  */
 export function gitProgram(path: string, untrusted: readonly string[]): GitProgram {
   const key = [...untrusted, path].join("\0");

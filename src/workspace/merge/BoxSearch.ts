@@ -10,9 +10,7 @@ export interface Box {
   readonly exact: boolean;
 }
 
-/**
- * A point on the path through a box. The flags say whether the paths before and after this point must be the shortest.
- */
+/** A point on the path through a box, and whether the paths before and after it must be the shortest. */
 interface SplitPoint {
   readonly x: number;
   readonly y: number;
@@ -153,10 +151,7 @@ export class BoxSearch {
     return promising ?? (cost >= this.#mostCost ? this.#furthest() : undefined);
   }
 
-  /**
-   * Returns the point after a long run of equal lines that is furthest from the start. `undefined` if no such point is
-   * far enough for its cost.
-   */
+  /** Returns the point after a long run of equal lines furthest from the start, if it is worth its cost. */
   #bestForward(cost: number): SplitPoint | undefined {
     const { left, right, top, bottom } = this.#box;
     const middle = left - top;
@@ -172,10 +167,7 @@ export class BoxSearch {
     return best === 0 ? undefined : { x: bestX, y: bestY, exactBefore: true, exactAfter: false };
   }
 
-  /**
-   * Returns the point before a long run of equal lines that is furthest from the end. `undefined` if no such point is
-   * far enough for its cost.
-   */
+  /** Returns the point before a long run of equal lines furthest from the end, if it is worth its cost. */
   #bestBackward(cost: number): SplitPoint | undefined {
     const { left, right, top, bottom } = this.#box;
     const middle = right - bottom;

@@ -74,10 +74,7 @@ function isSameEdit(one: Edit, two: Edit, ours: Int32Array, theirs: Int32Array):
   return true;
 }
 
-/**
- * Adds a change. If it touches the last change, joins both. The joined change is a conflict unless both take the same
- * side.
- */
+/** Adds a change, joined with the last change if they touch. Different sides make a conflict. */
 function append(changes: Change[], change: Change): void {
   const last = changes.at(-1);
   const { ours, theirs } = change.spans;

@@ -23,9 +23,7 @@ const keep = 0;
 const unmatched = 1;
 const frequent = 2;
 
-/**
- * Returns the lines to compare. Omits the common start and end, lines without a match, and frequent lines among those.
- */
+/** Returns the lines to compare, without the common start and end, unmatched lines, and frequent lines among them. */
 export function* comparableLines(
   from: Int32Array,
   to: Int32Array,

@@ -88,11 +88,8 @@ interface Group {
 const groupsPerStep = 1_000;
 
 /**
- * Moves groups of changed lines to the positions where git shows them, if equal lines allow the move. A group moves
- * next to a change of the other text. If there is none, it moves down as far as possible. Groups that meet are joined.
- *
- * @param side The text whose groups move.
- * @param other The text to compare with.
+ * Moves groups of changed lines of `side` to the positions where git shows them: next to a change of the `other` text
+ * or else as far down as equal lines allow. Joins groups that meet.
  */
 function* slideChanges(side: Comparable, other: Comparable): Steps<void> {
   const pair = new GroupPair(side, other);

@@ -52,10 +52,7 @@ function ended(text: string, lineBreak: string): string {
   return text === "" || text.endsWith("\n") ? text : text + lineBreak;
 }
 
-/**
- * Returns the line break of a marker. As in git, it is "\r\n" if the lines before the marker and the first base line
- * end with it.
- */
+/** Returns the line break of a marker: "\r\n" if the lines before it and the first base line end with it, as in git. */
 function lineBreakFor({ base, ours, theirs }: NumberedVersions, spans: Change["spans"]): string {
   const before = ({ start }: { readonly start: number }): number => Math.max(start - 1, 0);
   for (const [lines, at] of [
@@ -66,10 +63,7 @@ function lineBreakFor({ base, ours, theirs }: NumberedVersions, spans: Change["s
   return lineBreakOf(base, 0) ?? "\n";
 }
 
-/**
- * Returns the line break of a line. If the last line has none, returns that of the line before it. `undefined` if both
- * have none.
- */
+/** Returns the line break of a line or, if the last line has none, of the line before it. */
 function lineBreakOf({ text, starts, numbers }: NumberedLines, at: number): "\n" | "\r\n" | undefined {
   if (numbers.length === 0) return undefined;
   const end = starts[at + 1] ?? text.length;

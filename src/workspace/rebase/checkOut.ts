@@ -22,10 +22,8 @@ export interface CheckOutTarget {
 }
 
 /**
- * Moves the branch, the work tree and its index from one commit to another, byte for byte. Checks every file before the
- * first change and fails if a file differs from `from`. Leaves the work trees of submodules unchanged.
- *
- * @throws GitError. The field `changed` says which steps were done.
+ * Moves the branch, the work tree and its index to another commit, byte for byte. First fails if a file differs from
+ * `from`. Leaves the work trees of submodules. @throws GitError. The field `changed` says which steps were done.
  */
 export async function checkOut(
   repository: GitRepository,
@@ -61,10 +59,7 @@ export async function checkOut(
 interface FoundBefore {
   /** `undefined` if the file does not exist. */
   readonly state?: FileState;
-  /**
-   * A directory that is in the way, with its subdirectories, innermost first. They are removed. `undefined` if no
-   * directory is in the way.
-   */
+  /** The directories to remove, innermost first, if a directory is in the way. */
   readonly folders?: readonly string[];
 }
 
@@ -116,11 +111,7 @@ function blobOf(repository: GitRepository, found: FoundFile): string | undefined
   return found.kind === "missing" ? undefined : "";
 }
 
-/**
- * Returns the directories that the deletions leave empty, innermost first.
- *
- * @throws GitError if such a directory has another file
- */
+/** Returns the directories that the deletions leave empty, innermost first. @throws GitError if one has another file */
 async function leftFolders(
   files: WorkspaceFiles,
   path: string,

@@ -32,10 +32,7 @@ export class LockFolder {
     this.#path = path;
   }
 
-  /**
-   * Returns the state of a path. The generation is checked twice, because a slow process may create a lower generation
-   * again.
-   */
+  /** Returns the state of a path. Checks the generation twice, because a slow process may create a lower one. */
   async read(path: string): Promise<Generation> {
     for (let number = await this.#highest(path); ;) {
       const bytes = number === 0 ? noBytes : await this.#disk.readFile(this.#file(path, number));
@@ -45,10 +42,7 @@ export class LockFolder {
     }
   }
 
-  /**
-   * Writes the next generation, unless another process has already written it. Read the state again to see which
-   * process was first.
-   */
+  /** Writes the next generation, unless another process has. Read the state again to see which was first. */
   async write({ number }: Generation, next: LockState): Promise<void> {
     const name = this.#file(next.path, number + 1);
     const temporary = `${name}.${crypto.randomUUID()}.tmp`;
@@ -193,18 +187,13 @@ const unreadable: LockEntry = {
   ttlMs: unreadableTtlMs,
 };
 
-/**
- * Encodes a lock file. The `owner`, `operation`, `acquired_at` and `expires_at` of the first holder are at the top
- * level, where other tools expect them. The file of a free path has none of these keys.
- */
+/** Encodes a lock file. The facts of the first holder are at the top level, where other tools expect them. */
 function encodeLock({ path, holders, waiting }: LockState): string {
   const [first, ...others] = holders.map(encodeEntry);
   return `${JSON.stringify({ path, ...first, also_held_by: others, waiting: waiting.map(encodeEntry) })}\n`;
 }
 
-/**
- * Decodes a lock file. If the file is unreadable, its path counts as reserved for writing, until the default expiry.
- */
+/** Decodes a lock file. If it is unreadable, its path counts as reserved until the default expiry. */
 function decodeLock(path: string, text: string): LockState {
   try {
     const value: unknown = JSON.parse(text);

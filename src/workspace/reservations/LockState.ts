@@ -72,10 +72,7 @@ export class LockExpiry {
     readonly identity: ProcessIdentity,
   ) {}
 
-  /**
-   * Removes expired entries. A waiting entry also ends when its process ends. A holder keeps the file until the entry
-   * expires.
-   */
+  /** Removes expired entries. A waiting entry ends with its process, a holder only at its expiry. */
   current(state: LockState): LockState {
     const { path, holders, waiting } = state;
     return {

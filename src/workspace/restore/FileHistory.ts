@@ -20,9 +20,7 @@ export interface FileHistory {
   readonly interrupted?: true;
 }
 
-/**
- * Consecutive changes of the agent, without changes of others in between. A missing state means that there is no file.
- */
+/** Consecutive changes of the agent, without changes of others in between. A missing state is a missing file. */
 export interface FileSpan {
   readonly before?: FileState;
   readonly after?: FileState;
@@ -34,10 +32,7 @@ export function leftStates({ spans, uncertain }: FileHistory): readonly (FileSta
   return uncertain ? [left, uncertain.before] : [left];
 }
 
-/**
- * Returns the history without a file that others created in place of a directory, because no file existed at the
- * checkpoint.
- */
+/** Returns the history without a file that others created in place of a directory. */
 export function withoutFileOfOthers(history: FileHistory): FileHistory {
   const { target: _others, ...rest } = history;
   return { ...rest, spans: [{}, ...history.spans] };
@@ -50,9 +45,8 @@ export function contentsOfOthers(histories: readonly FileHistory[]): ReadonlySet
 }
 
 /**
- * Returns one history for each path, in the order of first changes. `notes` are oldest first.
- *
- * @throws UnreadableValueError, PathNotAllowedError
+ * Returns one history for each path, in the order of first changes, from notes, oldest first. @throws
+ * UnreadableValueError, PathNotAllowedError
  */
 export function fileHistories(notes: readonly Note[]): readonly FileHistory[] {
   const histories = new Map<string, FileHistory>();
@@ -74,11 +68,8 @@ function withChange(history: FileHistory | undefined, change: NotedChange): File
 }
 
 /**
- * Returns the histories for a redo, which restores the state after the redone changes. The state that a file is expected
- * to have before is taken from the reverted changes, or, without such changes, from an earlier rollback.
- *
- * @param undone histories of the reverted changes
- * @param redone histories of the redone changes
+ * Returns the histories for a redo, from the histories of the `undone` and the `redone` changes. The expected state is
+ * that of the reverted changes or, without any, of an earlier rollback.
  */
 export function withRedoneFiles(
   undone: readonly FileHistory[],
@@ -119,20 +110,15 @@ function spanOf(before: FileState | undefined, after: FileState | undefined): Fi
 interface NotedChange extends FileChange {
   /** The change may not have happened. */
   readonly uncertain: boolean;
-  /**
-   * True if a command made the change, and another change was noted while the command ran. The command started first.
-   */
+  /** Whether another change was noted while the command ran that made this change. */
   readonly during: boolean;
   /** An interrupted command or others made the change. */
   readonly interrupted: boolean;
 }
 
 /**
- * Returns the changes in notes. A file tool notes a change before it makes the change. So after a crash, a failure or a
- * repeated call, it is unknown whether the change happened. A capture notes changes that it has detected.
- *
- * @param notes oldest first
- * @throws UnreadableValueError, PathNotAllowedError
+ * Returns the changes in notes, oldest first. Tools note changes before they make them, so after a crash or failure it
+ * is unknown whether they happened. Captures note detected changes. @throws UnreadableValueError, PathNotAllowedError
  */
 function notedChanges(notes: readonly Note[]): readonly NotedChange[] {
   const read = notes.map((note) => ({ ...note, files: fileNoteOf(note.value) }));
@@ -171,12 +157,7 @@ export interface FolderHistory {
   readonly byOthers?: true;
 }
 
-/**
- * Returns a history for each directory.
- *
- * @param notes oldest first
- * @param madeMode permissions of directories that tools made
- */
+/** Returns a history for each directory, from notes, oldest first. Tools made directories with `madeMode`. */
 export function folderHistories(notes: readonly FileNote[], madeMode: number): readonly FolderHistory[] {
   const histories = new Map<string, FolderHistory>();
   for (const { folders = [], folderModes = [] } of notes) {
@@ -253,12 +234,9 @@ interface ReadNote extends Note {
 }
 
 /**
- * Returns the notes of a request, oldest first. For each interrupted command, adds a note after the start of the
- * command. It contains the changes up to the next capture, or up to now if there is no later capture. It is unknown
- * whether the command or others made these changes.
- *
- * @param scan scans the current directory, starting from an earlier scan
- * @throws UnreadableValueError, PathNotAllowedError, FileAccessError
+ * Returns the notes of a request, oldest first. After the start of each interrupted command, adds a note of the changes
+ * up to the next capture, or up to now as `scan` finds them. Others may have made these changes. @throws
+ * UnreadableValueError, PathNotAllowedError, FileAccessError
  */
 export async function withInterruptedCommands(
   { notes: newestFirst, content }: Pick<ParticipantRequest, "notes" | "content">,

@@ -101,10 +101,7 @@ export class FileRecovery implements RecoveryParticipant {
     return (await files.hasRoot()) ? files.read(path) : { kind: "missing" };
   }
 
-  /**
-   * Converts a path that is relative to the run's working directory to a path that is relative to the root. `undefined`
-   * outside the root.
-   */
+  /** Converts a path from the run's working directory to the root. `undefined` outside the root. */
   #pathOf(required: string, { recoveryInfo: { workingDirectory } }: AgentCheckpointData): string | undefined {
     if (workingDirectory === undefined && !isAbsolute(required)) return undefined;
     const { root } = this.restore.files;
@@ -124,10 +121,7 @@ export interface FileToRecover {
   readonly found: FoundFile;
   /** The state that the resumed run needs. Omitted if unknown. */
   readonly needed?: FileState;
-  /**
-   * The state before the agent's first change. If that change created the file, the state after it. Omitted if the
-   * agent did not change the file.
-   */
+  /** The state before the agent's first change, or after it if that change created the file. */
   readonly base?: FileState;
 }
 
@@ -140,13 +134,9 @@ export interface RequiredContent {
 const defaultMode = 0o644;
 
 /**
- * Decides which state a resumed run needs. Recorded calls are not repeated, so a file that the agent changed after the
- * checkpoint needs its last state. Any other file needs its state at the checkpoint.
- *
- * @param before notes up to the checkpoint, oldest first
- * @param since the changes of the file after the checkpoint, if any
- * @param required the content at the checkpoint. If omitted, the file is not required, and the state after the agent's
- * last change is needed.
+ * Decides which state a resumed run needs: the last state of a file that the agent changed after the checkpoint,
+ * because calls are not repeated, otherwise the state at the checkpoint. @param before notes up to the checkpoint,
+ * oldest first @param since later changes of the file @param required the content at the checkpoint, if required
  */
 function fileToRecover(
   path: string,
@@ -185,10 +175,7 @@ async function optionsForFile(
   return canMerge ? ["use_checkpoint", "merge"] : ["use_checkpoint"];
 }
 
-/**
- * Returns the required state of a file. The mode comes from the newest note. If there is none, it comes from the
- * current file.
- */
+/** Returns the required state of a file, with the mode of the newest note or else of the current file. */
 function stateAt(
   left: readonly (FileState | undefined)[],
   found: FoundFile,

@@ -47,10 +47,7 @@ import {
 /** Decides how to resolve a conflict. May read the file. An error refuses the rollback, without changes. */
 export type ConflictHandler = (conflict: FileConflict) => FileResolution | PromiseLike<FileResolution>;
 
-/**
- * The maximum number of times that all files are read. They are read again if a file has changed meanwhile. After the
- * last time, the rollback is refused.
- */
+/** How often all files are read, because a file has changed meanwhile, before the rollback is refused. */
 const looks = 5;
 
 interface LookedAt {
@@ -137,9 +134,7 @@ export class FileRestore {
   }
 
   /**
-   * Returns the restore as one atomic step.
-   *
-   * @throws FileConflictError for an unresolved conflict. Nothing is changed.
+   * Returns the restore as one atomic step. @throws FileConflictError for an unresolved conflict. Nothing is changed.
    */
   async plan(request: ParticipantRequest): Promise<ParticipantPlan> {
     await this.#tidy(request);
@@ -206,10 +201,8 @@ export class FileRestore {
   }
 
   /**
-   * Executes a step. If it is executed again, the result is the same.
-   *
-   * @returns the outcomes of the parts that deviate from the plan, or `undefined`
-   * @throws FileConflictError. Every file then has its former state
+   * Executes a step, with the same result if repeated. @returns the outcomes that deviate from the plan. @throws
+   * FileConflictError. Every file then has its former state
    */
   async apply(step: RestoreStep, request: StepRequest): Promise<RestoreOutcome | undefined> {
     const outcome = new Map<string, PartOutcome>();

@@ -24,10 +24,7 @@ import type { RestorePart } from "./RestoreStep.ts";
 
 type GitPart = GitHeadPart | GitIndexPart;
 
-/**
- * The maximum number of attempts. An attempt fails if others use git meanwhile. After the last attempt, the restore is
- * refused.
- */
+/** How many attempts may fail because others use git meanwhile, before the restore is refused. */
 const attempts = 3;
 const reflogMessage = "rollback of an agent";
 
@@ -92,10 +89,8 @@ export class GitRestore {
   }
 
   /**
-   * Reads HEAD and the index again and requests decisions about changes since the plan.
-   *
-   * @returns the parts to restore, with their current states
-   * @throws FileConflictError
+   * Reads HEAD and the index again and requests decisions about changes. @returns the parts to restore, with their
+   * current states @throws FileConflictError
    */
   async lookAgain(parts: readonly RestorePart[], restoring: Asking): Promise<readonly GitPart[]> {
     const wanted = parts.filter((part): part is GitPart => part.kind === "git_head" || part.kind === "git_index");

@@ -32,9 +32,7 @@ export interface FilePart extends FileChange {
 export interface FolderPart {
   readonly kind: "folder";
   readonly path: string;
-  /**
-   * The permissions that the agent left. Set if these permissions may prevent the removal of files in the directory.
-   */
+  /** The permissions that the agent left, if they may prevent the removal of files in the directory. */
   readonly mode?: number;
 }
 

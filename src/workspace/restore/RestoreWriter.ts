@@ -13,10 +13,7 @@ import type { FilePart, FolderModePart, FolderPart, RestorePart } from "./Restor
 import { FileConflictError } from "../../errors/workspaceErrors.ts";
 import { conflictAt } from "./FileConflict.ts";
 
-/**
- * The maximum number of attempts. An attempt fails if people edit the files meanwhile. After the last attempt, the
- * restore is refused.
- */
+/** How many attempts may fail because people edit files meanwhile, before the restore is refused. */
 const attempts = 3;
 
 /** A file changed between its last check and its replacement, and was left unchanged. */
@@ -216,9 +213,7 @@ async function contentFor(state: FileState | undefined, { content }: StepRequest
 
 /**
  * Executes a restore: reads all files, requests decisions, then writes. If a file changes meanwhile, undoes the writes
- * and starts again.
- *
- * @throws FileConflictError. Every file then has its former state
+ * and starts again. @throws FileConflictError. Every file then has its former state
  */
 export async function carryOutRestore(parts: readonly RestorePart[], restoring: Restoring): Promise<void> {
   for (let changes = 0; ;) {

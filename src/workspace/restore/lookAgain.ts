@@ -19,11 +19,8 @@ export interface Restoring {
 }
 
 /**
- * Reads every file of a restore again before the first write, and requests decisions about files that changed since the
- * plan.
- *
- * @returns the files to write or remove, with their current states
- * @throws FileConflictError if a decision is missing. In that case, no file has changed.
+ * Reads every file again before the first write, and requests decisions about changes. @returns the files to write or
+ * remove, with their current states @throws FileConflictError without a decision. No file has changed.
  */
 export async function lookAgain(parts: readonly RestorePart[], restoring: Restoring): Promise<readonly FilePart[]> {
   const { files, request } = restoring;
@@ -125,10 +122,7 @@ export class Obstacles {
     readonly folders: ReadonlySet<string>,
   ) {}
 
-  /**
-   * Returns whether the obstacle is removed before a file is written at a path. The obstacle is the entry at the path
-   * or one above it.
-   */
+  /** Returns whether the obstacle at a path or above it is removed before a file is written there. */
   async include(path: string, found: FoundFile): Promise<boolean> {
     if (found.unreachable !== undefined) return foldersAbove(path).some((above) => this.removed.has(above));
     if (found.kind !== "other" || !found.folder || !this.folders.has(path)) return false;

@@ -157,10 +157,8 @@ export interface DecidedChanges {
 }
 
 /**
- * Changes files in a tool call. The states before and after are durable before the first change, so that a rollback can
- * revert the changes after any crash. A repeated call completes the recorded changes.
- *
- * @returns the changes, which a repeated call returns again
+ * Changes files in a tool call. Both states are durable before the first change, for a rollback after any crash. A
+ * repeated call completes the recorded changes. @returns the changes, which a repeated call returns again
  */
 async function changeFiles(
   files: WorkspaceFiles,
@@ -190,10 +188,7 @@ async function changeFiles(
   }
 }
 
-/**
- * The maximum number of attempts. An attempt fails if others save the file meanwhile. After the last attempt, the call
- * fails.
- */
+/** How many attempts may fail because others save the file meanwhile, before the call fails. */
 const attempts = 5;
 
 /** Executes all changes, or none. @returns the file that others changed, or `undefined` on success */

@@ -50,10 +50,7 @@ async function expectDamage(
 
 const refusal = "storage_failed";
 
-/**
- * Tests that failures of the underlying storage are reported, and that no append is lost or stored twice because of
- * them.
- */
+/** Tests that failures of the underlying storage are reported, and lose or repeat no append. */
 export const lostAnswerTests: readonly RecordLogTest[] = [
   logTest(
     "stores an append once if its response was lost, and ends the ownership if the append failed",

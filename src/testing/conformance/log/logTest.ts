@@ -87,10 +87,7 @@ export class RecordLogUnderTest {
     return table ?? this.#leftOut.end("a table", { leftOut: "the log is not over a LogTable" });
   }
 
-  /**
-   * Silences an owner and returns an instance that observes this owner. It is a second instance if the storage supports
-   * this.
-   */
+  /** Silences an owner and returns an instance that observes it, a second one if the storage supports this. */
   async silence(agentId: string, owned: OwnedLog, expect: Expectations): Promise<RecordLog> {
     const silence = this.#can("silence");
     await silence(owned);

@@ -215,10 +215,7 @@ export const stopTests: readonly RecordLogTest[] = [
   }),
 ];
 
-/**
- * The number of seconds during which an owner renews its lease. With the lease of the file storage, this is several
- * leases.
- */
+/** For how many seconds an owner renews its lease: several leases of the file storage. */
 const manySeconds = 60;
 
 export const takeOverTests: readonly RecordLogTest[] = [

@@ -4,10 +4,7 @@ import { logTest, type RecordLogTest } from "./logTest.ts";
 
 const claim = { owner: "{}", beat: "0" };
 
-/**
- * Tests that a table rejects writes with an outdated owner or position. Tests of the log cannot cover this, because
- * another process would need to run between two calls of the log.
- */
+/** Tests that a table rejects outdated owners and positions, which no test of the log can provoke. */
 export const tableTests: readonly RecordLogTest[] = [
   logTest("a table stores an append only for its owner and directly after the last append", async (storage, expect) => {
     const { table } = storage;

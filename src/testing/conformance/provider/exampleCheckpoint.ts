@@ -8,9 +8,7 @@ import type { Message } from "../../../checkpoint/messages/Message.ts";
 
 const start = Date.UTC(2026, 0, 1);
 
-/**
- * Returns a checkpoint of a run with one step per version, as plain JSON. Fields of `more` replace the default fields.
- */
+/** Returns a checkpoint of a run with one step per version, as plain JSON, with the fields of `more`. */
 export function exampleCheckpoint(
   agentId: string,
   version: number,

@@ -3,9 +3,7 @@ import { TextBlock } from "./Conversation.tsx";
 import { diffLines } from "diff";
 import { useMemo } from "preact/hooks";
 
-/**
- * Limits in characters and milliseconds. Above them, no differences are computed, and both texts are shown completely.
- */
+/** Limits in characters and milliseconds, above which both texts are shown without differences. */
 const limits = { characters: 400_000, milliseconds: 300 };
 
 interface StoragePartProps {
