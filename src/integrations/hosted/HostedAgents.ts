@@ -21,7 +21,6 @@ import type { ReplayResult } from "../../replay/run/replayRecording.ts";
 import { logStorageOf } from "../../storage/checkpoints/CheckpointRecordLog.ts";
 import type { LogStorage } from "../../storage/PersistenceStorageProvider.ts";
 import type { StreamStore } from "../../streams/store/StreamStore.ts";
-import type { StreamWriter } from "../../streams/write/StreamWriter.ts";
 import { type StreamsConfig, StreamWriters } from "../../streams/write/StreamWriters.ts";
 import type { HostedLoop } from "./HostedLoop.ts";
 import type { HostedTool } from "./HostedTool.ts";
@@ -74,7 +73,14 @@ export const hostedShape = {
 /** The streams of responses, which a loop writes itself. */
 const hostedStreams: AgentFeature<StreamsConfig, StreamWriters> = {
   key: "HostedStreams",
-  install: (pipeline, config) => new StreamWriters(config, extendPersistence(pipeline)),
+  install(pipeline, config) {
+    const writers = new StreamWriters(config, extendPersistence(pipeline));
+    // A body never ends if its run waits.
+    pipeline.aroundRun((request, next) =>
+      writers.during(request.agentId, request.start?.generation ?? 0, () => next(request)),
+    );
+    return writers;
+  },
 };
 
 /** A call of {@link HostedAgents.run} or `resume` in this process. */
@@ -200,13 +206,8 @@ export class HostedAgents {
     let done: { readonly value: Result } | undefined;
     const run = async (context: AgentContext, input: unknown): Promise<void> => {
       done = undefined;
-      const { agentId: id, generation } = runOf(context);
-      const live = (writer?: StreamWriter) => {
-        const loop = new LiveLoop(context, writer);
-        return settledBy(loop, () => body(loop, input));
-      };
-      const value = await (this.#streams ? this.#streams.during(id, generation, live) : live());
-      done = { value };
+      const loop = new LiveLoop(context, this.#streams?.of(runOf(context)));
+      done = { value: await settledBy(loop, () => body(loop, input)) };
     };
     const result = await this.#bodies.run({ run }, start);
     const { runId } = result;

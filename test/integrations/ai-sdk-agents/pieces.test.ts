@@ -1,9 +1,10 @@
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import { durableAgent } from "agent-persistence/ai-sdk";
 import { InMemoryStreamStore, type StreamStore } from "agent-persistence/streams";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { scriptedModel } from "./support/scriptedModel.ts";
+import { StreamWriters } from "../../../src/streams/write/StreamWriters.ts";
+import { calling, scriptedModel, text } from "./support/scriptedModel.ts";
 import { type Sdk, sdks } from "./support/sdks.ts";
 
 type Part = Readonly<Record<string, unknown>> & { readonly type: string };
@@ -200,5 +201,20 @@ describe.each(sdks)("a client of another server, with the AI SDK $version", (sdk
     expect((await stream.text).length).toBeGreaterThan(3_000);
     expect(streams.appends).toBeGreaterThan(10);
     expect(streams.appends).toBeLessThanOrEqual(20);
+  });
+
+  it("is served by a writer that ends when the run waits", { timeout: 20_000 }, async () => {
+    const during = vi.spyOn(StreamWriters.prototype, "during");
+    const storage = new InMemoryPersistenceStorageProvider();
+    const model = scriptedModel([[calling("pay", {})], text("Paid.")], sdk);
+    const pay = sdk.ai.tool({ inputSchema: z.object({}), needsApproval: true, execute: () => "paid" });
+    const agents = durableAgent(
+      { storage, streams: new InMemoryStreamStore() },
+      (durable) => new sdk.ai.ToolLoopAgent({ model: durable.model(model), tools: durable.tools({ pay }) }),
+    );
+    await agents.for("a").generate({ prompt: "Pay." });
+    const [first] = during.mock.results;
+    during.mockRestore();
+    expect(await first?.value).toMatchObject({ status: "waiting" });
   });
 });
