@@ -1,4 +1,4 @@
-import { registerClass, strategy } from "agent-persistence";
+import { InMemoryPersistenceStorageProvider, persistence, registerClass, strategy } from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import { durableAgent } from "./support/durableAgent.ts";
 import { checkpointsOf, recordsOf } from "./support/stored.ts";
@@ -66,5 +66,47 @@ describe.each(logStorages)("$name: an input that a failed node has changed", (st
       ["one", 0],
       ["one", 0],
     ]);
+  });
+});
+
+describe("a set as the input of a node", () => {
+  it("is stored as it was at the start of the node, even if the node changes it before a checkpoint", async () => {
+    const seen: string[] = [];
+    const changing = strategy<string, string>("changing", (graph) => {
+      const first = graph.node("first", async (input: string) => new Set([input]));
+      const second = graph.node("second", async (left: Set<string>, context) => {
+        seen.push([...left].join());
+        left.clear();
+        await persistence(context).createCheckpoint();
+        if (seen.length < 2) throw new Error("stopped");
+        return "done";
+      });
+      graph.edge(graph.start, first);
+      graph.edge(first, second);
+      graph.edge(second, graph.finish);
+    });
+    const agent = durableAgent(changing, new InMemoryPersistenceStorageProvider());
+    await expect(agent.run("one", { agentId: "a" })).rejects.toThrow("stopped");
+    await expect(agent.resume({ agentId: "a" })).resolves.toMatchObject({ output: "done" });
+    expect(seen).toEqual(["one", "one"]);
+  });
+
+  it("is separate for each branch", async () => {
+    const branching = strategy<string, string>("branching", (graph) => {
+      const first = graph.node("first", async (input: string) => new Set([input]));
+      const takes = async (left: Set<string>) => {
+        const taken = [...left].join();
+        left.clear();
+        return taken;
+      };
+      const both = graph.parallel("both", { a: graph.node("a", takes), b: graph.node("b", takes) }, ({ a, b }) =>
+        [a, b].join(),
+      );
+      graph.edge(graph.start, first);
+      graph.edge(first, both);
+      graph.edge(both, graph.finish);
+    });
+    const agent = durableAgent(branching, new InMemoryPersistenceStorageProvider());
+    await expect(agent.run("one", { agentId: "a" })).resolves.toMatchObject({ output: "one,one" });
   });
 });

@@ -1,5 +1,5 @@
 import { ExecutionMovedError } from "../../errors/runErrors.ts";
-import { frozenCopy } from "../../internal/frozenCopy.ts";
+import { copyMutableParts, frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { isRunMoved } from "../strategy/Strategy.ts";
 import type { PipelineEvents } from "../feature/PipelineEvents.ts";
@@ -67,7 +67,10 @@ async function runBody(visit: NodeExecution, event: Event, node: Body): Promise<
   const { nodeId } = event;
   await pipeline.emit("nodeStarting", event);
   const output = await pipeline.around("node", event, async (accepted) =>
-    node.run(await checkSchemaAsync(node.input, accepted.input, `input of node "${nodeId}"`), accepted.context),
+    node.run(
+      ownInput(await checkSchemaAsync(node.input, accepted.input, `input of node "${nodeId}"`)),
+      accepted.context,
+    ),
   );
   if (visit.isMoved) return undefined;
   if (isRunMoved(output))
@@ -75,6 +78,14 @@ async function runBody(visit: NodeExecution, event: Event, node: Body): Promise<
       `The node "${nodeId}" returned the result of a move, but the run has not moved during this visit.`,
     );
   return frozenCopy(await checkSchemaAsync(node.output, output, `output of node "${nodeId}"`));
+}
+
+/**
+ * Returns an input that a node can change, because a checkpoint within the node stores the original, and branches share
+ * it. A message is not copied, because the history has the same object.
+ */
+function ownInput(input: unknown): unknown {
+  return isMessage(input) ? input : copyMutableParts(input);
 }
 
 async function afterMove(line: ActiveLine, event: Event, outcome: Outcome): Promise<undefined> {
@@ -129,6 +140,10 @@ function endedWith({ nodeId, input, crossings: [first] }: NextStep): { readonly 
 }
 
 function isAnswer(output: unknown): output is Extract<Message, { role: "assistant" }> {
-  const { role, content } = Object(output) as Partial<Message>;
-  return role === "assistant" && (typeof content === "string" || Array.isArray(content));
+  return isMessage(output) && output.role === "assistant";
+}
+
+function isMessage(value: unknown): value is Message {
+  const { role, content } = Object(value) as Partial<Message>;
+  return typeof role === "string" && (typeof content === "string" || Array.isArray(content));
 }
