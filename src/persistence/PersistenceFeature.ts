@@ -258,7 +258,7 @@ async function assertAgentOrDamaged(log: RecordLog, agentId: string): Promise<vo
 /** Deletes the log last. If a crash interrupts a deletion, a repeated deletion finishes it. */
 async function drop(setup: PersistenceSetup, agentId: string): Promise<void> {
   const { log } = setup;
-  const owned = await log.open(agentId, { ...processOwner(), mustExist: true });
+  const owned = await log.open(agentId, { ...processOwner(), mustExist: true, drops: true });
   try {
     await assertAgentOrDamaged(log, agentId);
     await setup.dropBeside(agentId);

@@ -59,6 +59,8 @@ export interface LogOwner {
    * appends, so that it need not create files for the agent. A storage may ignore this field.
    */
   readonly mustExist?: boolean | undefined;
+  /** Set if the caller only drops the log. The storage then also opens a log that is too damaged to be used. */
+  readonly drops?: boolean | undefined;
 }
 
 /** `alive`: renews its lease. `gone`: its process has exited. `silent`: has not renewed for a whole lease. */

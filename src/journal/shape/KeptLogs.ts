@@ -251,7 +251,7 @@ export async function dropUnread(log: RecordLog, agentId: string): Promise<void>
   const { folder, archiveKeys, redacted } = log.capabilities;
   const canHaveRemains = folder !== undefined || archiveKeys !== undefined || redacted;
   if (!canHaveRemains && !(await exists(log, agentId))) return;
-  const open = () => log.open(agentId, { ...processOwner(), mustExist: true });
+  const open = () => log.open(agentId, { ...processOwner(), mustExist: true, drops: true });
   const owned = await whileBusy(open, { clock: systemClock, timeoutMs: dropWaitMs });
   try {
     await owned?.drop();

@@ -17,6 +17,7 @@ export const logArguments = {
     nonce: nonEmptyString,
     incarnation: z.string().optional(),
     mustExist: z.boolean().optional(),
+    drops: z.boolean().optional(),
   }) as z.ZodType,
   read: strictOptions(() => ({
     after: integerFrom(0).optional(),

@@ -32,7 +32,7 @@ export class FileOwnedLog extends LeasedOwnedLog<EncodedAppend> {
   #wrote = false;
 
   constructor(backend: FileBackend, folder: AgentFolder, taken: Taken, onEnd: () => void) {
-    super(backend, { agentId: folder.agentId, end: taken.end }, onEnd);
+    super(backend, { agentId: folder.agentId, end: taken.end, damage: taken.damage }, onEnd);
     this.#backend = backend;
     this.#folder = folder;
     this.#state = new StateFile(backend, folder);
@@ -62,6 +62,7 @@ export class FileOwnedLog extends LeasedOwnedLog<EncodedAppend> {
     const { clock, leaseMs } = this.#backend;
     if (clock.monotonic() - taken.claimedAtMs > leaseMs / 3) await this.renewal.start();
     else this.renewal.continue(taken.claimedAtMs);
+    if (this.damage) return;
     const repair = () => this.#state.repair(this.generation, taken);
     this.#rebuilt = await this.#writeState(repair).catch(() => undefined);
   }
@@ -155,9 +156,9 @@ export class FileOwnedLog extends LeasedOwnedLog<EncodedAppend> {
   }
 
   protected async giveBack(): Promise<void> {
-    const closed = Buffer.from(encodeControl("closed", this.end, this.#backend.sha256));
+    const closed = Buffer.from(encodeControl("closed", this.damage ? {} : this.end, this.#backend.sha256));
     this.#opened = undefined;
-    await this.#writeState(() => this.#state.noteEnd(this.end)).catch(() => {});
+    if (!this.damage) await this.#writeState(() => this.#state.noteEnd(this.end)).catch(() => {});
     await this.renewal.stop();
     await this.#taken.segment.writeUnsynced(closed).catch(() => this.abandon());
     await this.#removeFiles(this.generation).catch(() => {});
@@ -173,8 +174,8 @@ export class FileOwnedLog extends LeasedOwnedLog<EncodedAppend> {
     releaseGeneration(this.#folder.segment(this.generation), this.#taken.claim.nonce);
   }
 
-  #writeStatus(): Promise<void> {
-    return this.#writeState(() => this.#state.writeStatus(this.end));
+  async #writeStatus(): Promise<void> {
+    if (!this.damage) await this.#writeState(() => this.#state.writeStatus(this.end));
   }
 
   /** Writes `state.json` while this owner has the lease. Checks again, because the process may have slept. */

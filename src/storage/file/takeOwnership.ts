@@ -1,5 +1,6 @@
 import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
 import { AgentBusyError, OwnershipLostError, StorageError } from "../../errors/storageErrors.ts";
+import { CorruptLogError } from "../../errors/storedDataErrors.ts";
 import type { TornTail } from "../../checkpoint/records/Entry.ts";
 import type { AgentSummary, LogOwner } from "../RecordLog.ts";
 import { parseBlobReference } from "../blobs.ts";
@@ -46,6 +47,8 @@ export interface Taken extends Held {
   readonly state?: StoredSummary | undefined;
   /** The remains of an incomplete append of the previous owner. `undefined` if the log ends with a complete append. */
   readonly tornTail?: TornTail;
+  /** The reason why the log can only be dropped. */
+  readonly damage?: CorruptLogError;
 }
 
 /** Publishes the segment after the highest one. @throws AgentBusyError if another owner is alive. */
@@ -56,13 +59,13 @@ export async function takeOwnership(backend: FileBackend, folder: AgentFolder, o
   if (others.length === 0 || (await assertNoLinks(backend.disk, others)).length > 0)
     await ensureAgentFolder(backend.disk, folder);
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const judgement = await assertFree(backend, folder, highestOf(listed));
+    const judgement = await assertFree(backend, folder, highestOf(listed), owner);
     const taken = await tryNext(backend, folder, owner, { listed, ...judgement });
     if (taken !== undefined) return taken;
     listed = await listSegments(backend, folder);
   }
   const highest = highestOf(listed);
-  await assertFree(backend, folder, highest);
+  await assertFree(backend, folder, highest, owner);
   throw new AgentBusyError(folder.agentId, { ...owner, generation: highest }, backend.leaseMs);
 }
 
@@ -75,13 +78,14 @@ async function assertFree(
   backend: FileBackend,
   folder: AgentFolder,
   generation: number,
+  { drops }: LogOwner,
 ): Promise<Omit<Previous, "listed">> {
   const { judge, identity } = backend;
-  const judgement = generation === 0 ? undefined : await judge.judge(folder, generation);
+  const judgement = generation === 0 ? undefined : await judge.judge(folder, generation, drops);
   if (judgement?.state !== "alive")
     return { isClosed: generation === 0 || judgement?.state === "free", bytes: judgement?.bytes };
   // The owner is unknown. If other files record a longer log, the log was truncated and waiting does not help.
-  if (judgement.claim === undefined) await new LogLoader(folder, backend).load();
+  if (judgement.claim === undefined && !drops) await new LogLoader(folder, backend).load();
   const { host, processId, nonce } = judgement.claim ?? { ...identity, nonce: "" };
   throw new AgentBusyError(folder.agentId, { host, processId, nonce, generation }, judgement.retryAfterMs);
 }
@@ -108,17 +112,21 @@ async function tryNext(
   const { listed, isClosed } = previous;
   const generation = highestOf(listed) + 1;
   const claim = newClaim(backend, folder.agentId, generation, owner.nonce);
-  const early = isClosed ? await readClosed(backend, folder, generation, previous) : undefined;
+  const orDamage = <Read>(reading: Promise<Read>) => (owner.drops ? reading.catch(damagedOpening) : reading);
+  const early = isClosed ? await orDamage(readClosed(backend, folder, generation, previous)) : undefined;
   if (early === "overtaken") return undefined;
   const claimedAtMs = clock.monotonic();
   const head = Buffer.from(encodeControl("claim", claim, sha256));
   const segment = await publishSegment(backend, folder, claim, early ? Buffer.concat([head, early.bytes]) : head);
   if (segment === undefined) return undefined;
   try {
-    const { bytes, base, dropped, ...opened } = early ?? (await readOpening(backend, folder, generation, previous));
+    const opening = early ?? (await orDamage(readOpening(backend, folder, generation, previous)));
+    const { bytes, base, dropped, ...opened } = opening;
     const generations = early ? await segment.check() : await segment.store(bytes);
-    await segment.removeOthers(generations, new Set(base));
-    await removeLeftovers(disk, folder, generation, { ...listed, dropped, isClosed }).catch(() => {});
+    if (!opened.damage) {
+      await segment.removeOthers(generations, new Set(base));
+      await removeLeftovers(disk, folder, generation, { ...listed, dropped, isClosed }).catch(() => {});
+    }
     backend.judge.forget(folder.agentId);
     const path = folder.segment(generation);
     const whole = parseSegment(folder.agentId, generation, path, Buffer.concat([head, bytes]), sha256);
@@ -131,7 +139,14 @@ async function tryNext(
   }
 }
 
-interface Opening extends Pick<Taken, "end" | "summary" | "tornTail"> {
+/** Returns an opening that leaves the log as it is. */
+function damagedOpening(error: unknown): Opening {
+  if (!(error instanceof CorruptLogError)) throw error;
+  const end = { position: error.lastPosition ?? 0, checksum: "" };
+  return { bytes: Buffer.alloc(0), base: [], dropped: false, end, damage: error };
+}
+
+interface Opening extends Pick<Taken, "end" | "summary" | "tornTail" | "damage"> {
   readonly bytes: Buffer;
   /** The older segments that stay. */
   readonly base: readonly number[];

@@ -15,7 +15,7 @@ import type { LastAppend, LogAppend, OwnedLog, StoredAppends } from "../RecordLo
 interface TakenLog {
   readonly agentId: string;
   readonly end: ChainLink;
-  readonly damage?: CorruptLogError;
+  readonly damage?: CorruptLogError | undefined;
 }
 
 /** A log that this process owns under a lease. Stores one append at a time. The first failure ends the ownership. */

@@ -3,6 +3,8 @@ import { ScheduleNotFoundError } from "../../errors/taskErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import { dropUnread } from "../../journal/shape/KeptLogs.ts";
+import { logIdOf } from "../../journal/shape/ShapeDefinition.ts";
 import { listShape, readShape } from "../../journal/shape/readShape.ts";
 import { ShapedLog } from "../../journal/shape/ShapedLog.ts";
 import { isAboutOneAgent } from "../../storage/summaries.ts";
@@ -20,7 +22,7 @@ import {
   withMissed,
 } from "./Schedule.ts";
 import type { Task } from "../state/Task.ts";
-import { ifReadable } from "./claimableTasks.ts";
+import { ifReadable, isUnreadable } from "./claimableTasks.ts";
 import { isTaskRefused, type ScheduledTasks } from "./ScheduledTasks.ts";
 import { storeAndPrune } from "./QueueTurns.ts";
 import type { TaskLogs } from "./TaskLogs.ts";
@@ -120,12 +122,17 @@ export class Schedules {
     return this.#tasks.create({ ...current.task, inputRequest, taskId: `${scheduleId}@now-${crypto.randomUUID()}` });
   }
 
-  /** Deletes a schedule. Its tasks stay. @throws ScheduleNotFoundError */
+  /** Deletes a schedule, even if it is damaged. Its tasks stay. @throws ScheduleNotFoundError */
   async delete(scheduleId: string): Promise<void> {
-    await this.#use(scheduleId, async (log) => {
-      if (!log.state.current) throw new ScheduleNotFoundError(scheduleId);
-      await log.drop();
-    });
+    try {
+      await this.#use(scheduleId, async (log) => {
+        if (!log.state.current) throw new ScheduleNotFoundError(scheduleId);
+        await log.drop();
+      });
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      await dropUnread(this.#logs.log, logIdOf(scheduleShape, scheduleId));
+    }
   }
 
   /**

@@ -13,6 +13,7 @@ import {
   testLog,
   textsOf,
 } from "./support/fixture.ts";
+import { TestClock } from "./support/TestClock.ts";
 import { every } from "../../soak/cases.ts";
 
 const flips = [0x01, 0x80];
@@ -228,3 +229,35 @@ async function toBePruned() {
   const [path = ""] = await segmentPaths(directory, "a");
   return { owned, path, whole: await readFile(path) };
 }
+
+describe("a damaged log", () => {
+  const lines = ["its claim", "its opening", "its first append", "its last append"];
+  it.each([...lines.entries()])("can be dropped, and stays as it is otherwise: line %i, %s", async (line) => {
+    const directory = await testDirectory();
+    const owned = await testLog(directory).open("a", nextOwner());
+    for (const text of ["one", "two"]) await append(owned, text, { summary: summaryOf("a", "waiting") });
+    await owned.release();
+    const [path = ""] = await segmentPaths(directory, "a");
+    const stored = (await readFile(path, "utf8")).split("\n");
+    stored[line] = stored[line]!.replace(/[a-z]/, "_");
+    await writeFile(path, stored.join("\n"));
+    const clock = new TestClock();
+    const log = testLog(directory, { clock });
+    const opened = async () => {
+      clock.advance(60_000);
+      return log.open("a", { ...nextOwner(), drops: true });
+    };
+    const found = () => collect(log.read("a")).then(textsOf, (error: AgentPersistenceError) => error.code);
+    const before = await found();
+    const looking = await opened().catch(() => opened());
+    if (looking.damage) await expect(append(looking, "three")).rejects.toMatchObject({ code: "corrupt_log" });
+    await looking.release();
+    expect(await found()).toEqual(before);
+    await (await opened()).drop();
+    expect(await found()).toEqual([]);
+    const next = await log.open("a", nextOwner());
+    await append(next, "again");
+    expect(await found()).toEqual(["again"]);
+    expect(await collect(log.list())).toEqual([]);
+  });
+});

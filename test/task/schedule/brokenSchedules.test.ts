@@ -1,4 +1,7 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { InMemoryPersistenceStorageProvider, persistence } from "agent-persistence";
+import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { type NewSchedule, TaskManager, TaskWorker, type TaskWorkerEvent } from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";
@@ -6,7 +9,7 @@ import { exportAgent } from "agent-persistence/transfer";
 import { expect, it } from "vitest";
 import { CorruptLogError } from "../../../src/errors/storedDataErrors.ts";
 import { durableAgent } from "../../persistence/support/durableAgent.ts";
-import { collect } from "../../storage/file/support/fixture.ts";
+import { collect, testDirectory } from "../../storage/file/support/fixture.ts";
 import { delegatingLog } from "../../testing/delegatingLog.ts";
 import { settableClock } from "../queue/settableClock.ts";
 import { oneNode } from "../worker/oneNode.ts";
@@ -183,4 +186,18 @@ it("retries all dead tasks except a damaged one", async () => {
   }
   damaged.add("b");
   expect(await tasks.retryAll()).toEqual(["a", "c"]);
+});
+
+it("deletes a schedule whose log on files is damaged, and creates it again", async () => {
+  const directory = await testDirectory();
+  const { schedules } = new TaskManager({ storage: new FilePersistenceStorageProvider({ directory }) });
+  await schedules.set(hourly);
+  const names = await readdir(directory, { recursive: true });
+  const segment = join(directory, names.find((name) => name.endsWith(".jsonl")) ?? "");
+  await writeFile(segment, (await readFile(segment, "utf8")).replace("0 * * * *", "1 * * * *"));
+  await expect(schedules.get("s")).rejects.toMatchObject({ code: "corrupt_log" });
+  await schedules.delete("s");
+  expect(await schedules.get("s")).toBeUndefined();
+  await expect(schedules.delete("s")).rejects.toMatchObject({ code: "schedule_not_found" });
+  expect(await schedules.set(hourly)).toMatchObject({ scheduleId: "s" });
 });

@@ -1,3 +1,4 @@
+import { CorruptLogError } from "../../../errors/storedDataErrors.ts";
 import { isSurelyGone, type ProcessIdentity } from "../../../nodejs/ProcessIdentity.ts";
 import { addFinished, Sightings } from "../../lease/Sightings.ts";
 import type { OwnerState } from "../../RecordLog.ts";
@@ -25,7 +26,7 @@ const endingBytes = 256;
 
 export interface Judgement {
   readonly state: OwnerState | "free";
-  /** `undefined` only if a file system without `link` allowed an incomplete claim. */
+  /** `undefined` if it is damaged, or if a file system without `link` allowed an incomplete claim. */
   readonly claim: Claim | undefined;
   /** The delay in milliseconds until an owner that does not renew counts as silent. */
   readonly retryAfterMs: number;
@@ -46,14 +47,13 @@ export class OwnerLiveness {
     this.#sightings = new OwnerSightings(surroundings);
   }
 
-  async judge(folder: AgentFolder, generation: number): Promise<Judgement | undefined> {
-    const { disk, sha256, leaseMs } = this.#surroundings;
+  /** @param mayBeDamaged Treats the owner of a damaged claim like an owner that does not renew. */
+  async judge(folder: AgentFolder, generation: number, mayBeDamaged = false): Promise<Judgement | undefined> {
+    const { disk, leaseMs } = this.#surroundings;
     const path = folder.segment(generation);
     const head = await disk.readFile(path, 0, headBytes);
     if (head === undefined) return undefined;
-    const claimEnd = head.indexOf(lineBreak);
-    const claim =
-      claimEnd < 0 ? undefined : parseClaim(folder.agentId, generation, path, head.subarray(0, claimEnd), sha256);
+    const claim = this.#claim(folder, generation, head, mayBeDamaged);
     const isWhole = head.length < headBytes;
     const tail = isWhole ? head.subarray(-endingBytes) : await this.#tailOf(path);
     if (tail === undefined) return undefined;
@@ -68,6 +68,19 @@ export class OwnerLiveness {
 
   forget(agentId: string): void {
     this.#sightings.forget(agentId);
+  }
+
+  #claim(folder: AgentFolder, generation: number, head: Buffer, mayBeDamaged: boolean): Claim | undefined {
+    const { agentId } = folder;
+    const end = head.indexOf(lineBreak);
+    if (end < 0) return undefined;
+    try {
+      const line = head.subarray(0, end);
+      return parseClaim(agentId, generation, folder.segment(generation), line, this.#surroundings.sha256);
+    } catch (error) {
+      if (mayBeDamaged && error instanceof CorruptLogError) return undefined;
+      throw error;
+    }
   }
 
   async #tailOf(path: string): Promise<Buffer | undefined> {
