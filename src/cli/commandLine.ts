@@ -185,6 +185,14 @@ function agentCommands(program: Command, lazily: Lazily): void {
     .option("--checkpoint <checkpoint>", "begin a branch at this checkpoint")
     .option("--take-over", "run an agent that was imported as a copy")
     .action(lazily(async () => (await import("./writing/resumeCommand.ts")).resume));
+  withAgent(writing(program.command("stop <agent>")), optional)
+    .description("pause the run of an agent, in any process")
+    .option("--reason <reason>", "why")
+    .action(lazily(async () => (await import("./writing/stopCommands.ts")).stop));
+  withAgent(writing(program.command("cancel <agent>")), optional)
+    .description("end the run of an agent for good, in any process")
+    .option("--reason <reason>", "why")
+    .action(lazily(async () => (await import("./writing/stopCommands.ts")).cancel));
   withAgent(writing(program.command("settle <agent> [call]")), optional)
     .description("settle a tool call in doubt or an inverse of an open rollback; without a call, list them")
     .option("--output <json>", "the call succeeded and returned this")

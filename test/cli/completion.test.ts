@@ -25,7 +25,7 @@ async function scriptOf(desk: Desk, shell: string): Promise<string> {
 describe("completion", () => {
   it("suggests commands, subcommands, options and their values", async () => {
     await using desk = await Desk.open();
-    expect(await words(desk, "s")).toEqual(["show", "settle", "salvage"]);
+    expect(await words(desk, "s")).toEqual(["show", "stop", "settle", "salvage"]);
     expect(await words(desk, "")).not.toContain("complete");
     expect(await words(desk, "move", "")).toEqual(["finish", "cancel", "help"]);
     expect(await words(desk, "list", "--st")).toEqual(["--storage", "--status"]);

@@ -92,6 +92,7 @@ describe("a storage with agents, a thread and a session", () => {
     ["ui", "thread:order-7", "--out", "page.html"],
     ["settle", "thread:order-7"],
     ["fork", "thread:", "other", "--yes"],
+    ["stop", "thread:", "--yes"],
     ["export", "thread:order-7", "--out", "archive"],
     ["tasks", "cancel", "session:talk", "--yes"],
     ["resume", "session:talk", "--yes", "--agent", `${deskModule}#desk`],

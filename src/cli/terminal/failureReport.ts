@@ -21,6 +21,7 @@ const codes: Readonly<Partial<Record<ExitReason, readonly string[]>>> = {
     "invalid_input",
     "not_an_ancestor",
     "not_supported",
+    "nothing_to_cancel",
     "nothing_to_resume",
     "pruning_not_supported",
     "recording_pruned",

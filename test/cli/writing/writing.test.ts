@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { persistence } from "agent-persistence";
+import { persistence, type PromptExecutor } from "agent-persistence";
 import { TaskManager } from "agent-persistence/task";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { describe, expect, it, vi } from "vitest";
@@ -202,6 +202,27 @@ describe("writing commands", () => {
     const pruned = await desk.command(["prune", ...withDesk, "--yes"], { columns: 80 });
     expect(pruned).toMatchObject({ code: 0, shown: ["Finding the data to prune", "Pruning"] });
     expect(itemsOf(await desk.command(["list", "--json"]))).toMatchObject([{ agentId: "order-2" }]);
+  });
+
+  it("stop a run in progress, and cancel it", async () => {
+    await using desk = await Desk.open();
+    const execute = vi.fn<PromptExecutor["execute"]>(
+      ({ abortSignal }) =>
+        new Promise((_resolve, reject) => {
+          abortSignal.addEventListener("abort", () => reject(abortSignal.reason as Error));
+        }),
+    );
+    const run = deskOn(desk.storage, { execute })
+      .run("go", { agentId: "order-1" })
+      .catch((error: unknown) => error);
+    await vi.waitFor(() => expect(execute).toHaveBeenCalled());
+    expect(await desk.command(["stop", "order-1"])).toMatchObject({ code: 4 });
+    const stopped = await desk.command(["stop", "order-1", "--reason", "lunch", "--yes", "--json"]);
+    expect(documentOf(stopped)).toEqual({ agentId: "order-1", stopped: true, status: "paused" });
+    expect(await run).toMatchObject({ code: "stop_requested" });
+    expect((await desk.command(["show", "order-1"])).out).toContain("lunch");
+    expect(await desk.command(["cancel", "order-1", "--yes"])).toMatchObject({ out: "order-1 is cancelled.\n" });
+    expect(await desk.command(["cancel", "order-1", "--yes"])).toMatchObject({ code: 2 });
   });
 
   it("list tasks, and pause, resume, cancel and retry them", async () => {
