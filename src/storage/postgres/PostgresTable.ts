@@ -23,10 +23,10 @@ import { type PostgresConnection, postgresAdvice, postgresFailure, type Postgres
 import { ownBytes, stagedId } from "./postgresNames.ts";
 import { PostgresWrites, beatOf, headColumns, selectAgents } from "./PostgresWrites.ts";
 
+const highestPosition = Number.MAX_SAFE_INTEGER;
+
 /** The maximum number of appends in a page, and the size in bytes after which a page ends. */
 const [pageRows, pageBytes] = [2_000, 4_000_000];
-
-const noEnd = "9223372036854775807";
 
 /**
  * The rows of agents in a Postgres database. Every method is one atomic statement. Each write first updates the row of
@@ -122,23 +122,24 @@ export class PostgresTable implements LogTable {
     return created.map(({ id }) => fromUtf8(id));
   }
 
-  async rows(agentId: string, { after, upTo, sinceSnapshot, last }: TableRange): Promise<TablePage> {
+  async rows(agentId: string, { after, upTo = Infinity, sinceSnapshot, last }: TableRange): Promise<TablePage> {
     const { agents, appends } = this.#connection.names;
+    const [from, to] = [Math.min(after, highestPosition), Math.min(upTo, highestPosition)];
     const inRange = "agent = a.key AND position > $2::bigint AND position <= $3::bigint";
     const newest = `SELECT max(position) FROM ${appends} WHERE ${inRange} AND mark IN (1, 3)`;
-    const from = sinceSnapshot ? `position >= coalesce((${newest}), 0)` : "true";
+    const first = sinceSnapshot ? `position >= coalesce((${newest}), 0)` : "true";
     const length = "octet_length(line)";
     const page = last
       ? `SELECT position, line FROM ${appends} WHERE ${inRange} ORDER BY position DESC LIMIT 1`
       : `SELECT position, NULL::bytea AS line FROM ${appends} WHERE agent = a.key AND mark IN (2, 3)
         UNION ALL SELECT position, line FROM (
           SELECT position, line, sum(${length}) OVER (ORDER BY position) - ${length} AS before
-          FROM ${appends} WHERE ${inRange} AND ${from} ORDER BY position LIMIT ${pageRows}
+          FROM ${appends} WHERE ${inRange} AND ${first} ORDER BY position LIMIT ${pageRows}
         ) AS counted WHERE before < ${pageBytes}`;
     const sql = `SELECT a.start, a.position AS "end", p.position, p.line FROM ${agents} AS a LEFT JOIN LATERAL (${page}) AS p ON true
       WHERE a.id = $1::bytea ORDER BY p.position`;
     type Found = AppendRow & { readonly end: Numeric };
-    const found = await this.#connection.rows<Found>(sql, utf8(agentId), after, upTo ?? noEnd);
+    const found = await this.#connection.rows<Found>(sql, utf8(agentId), from, to);
     const rows = found.flatMap(rowOf);
     const isFull = rows.length === pageRows || rows.reduce((sum, { encoded }) => sum + encoded.length, 0) >= pageBytes;
     const end = found[0] && { end: Number(found[0].end) };

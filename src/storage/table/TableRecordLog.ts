@@ -135,8 +135,9 @@ export class TableRecordLog implements RecordLog {
     return this.#open(agentId, owner);
   }
 
-  async *encodedAppends(agentId: string, { upTo }: { readonly upTo?: number } = {}): AsyncGenerator<Uint8Array> {
-    yield* (await this.#reader(agentId)).encodedAppends(upTo);
+  async *encodedAppends(agentId: string, options: { readonly upTo?: number } = {}): AsyncGenerator<Uint8Array> {
+    checkSchema(logArguments.encodedAppends, options, "options of encodedAppends()");
+    yield* (await this.#reader(agentId)).encodedAppends(options.upTo);
   }
 
   async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
