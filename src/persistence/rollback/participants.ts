@@ -16,7 +16,14 @@ import type {
   StepRequest,
 } from "../../journal/RollbackParticipant.ts";
 import { fileChangesIn, fileNoteKey } from "../../checkpoint/data/FileChange.ts";
-import { contentReader, noteOf, notesBefore, notesLeft, notesToRedo } from "../../journal/notesAround.ts";
+import {
+  contentReader,
+  type ReadContent,
+  noteOf,
+  notesBefore,
+  notesLeft,
+  notesToRedo,
+} from "../../journal/notesAround.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { findRollbackGoal, findRollbackTarget } from "../../journal/findCheckpoint.ts";
@@ -91,12 +98,16 @@ export async function applyParticipants(
   planned: readonly PlannedParticipant[],
   rollback: Rollback,
 ): Promise<readonly ParticipantReport[]> {
-  const { journal } = rollback;
-  // Plans can add contents to the log.
-  const log = planned.length > 0 ? await journal.readAll() : rollback.log;
+  const log = planned.length > 0 ? await readAgain(rollback) : rollback.log;
   const reports: ParticipantReport[] = [];
   for (const plan of planned) reports.push(await applySteps(plan, { ...rollback, log }));
   return [...reports, ...filesLeft(rollback)];
+}
+
+/** Reads as much of the log as before, because plans can add contents. */
+async function readAgain({ setup, journal, log: { agentId, index } }: Rollback): Promise<AgentLog> {
+  await journal.durable();
+  return AgentLog.read(setup.log, agentId, { sinceSnapshot: index.base !== undefined });
 }
 
 /** Reports the files that were captured since the target, if the agent has no workspace that restores them. */
@@ -206,8 +217,14 @@ function commonRequest(
   { setup, log, target, signal }: RequestSource,
   sha256: Sha256,
 ): Omit<ParticipantRequest, "notes" | "redone"> {
-  const { agentId, index } = log;
-  const content = contentReader({ blobs: setup.log.blobs, agentId, index, sha256 });
+  const { agentId } = log;
+  const readerOf = ({ index }: Pick<AgentLog, "index">) =>
+    contentReader({ blobs: setup.log.blobs, agentId, index, sha256 });
+  const read = readerOf(log);
+  let whole: Promise<ReadContent> | undefined;
+  const readWhole = () => (whole ??= AgentLog.read(setup.log, agentId, {}, () => false).then(readerOf));
+  // A log that was read from a snapshot lacks the contents of earlier records.
+  const content = async (hash: string) => (await read(hash)) ?? (log.index.base && (await readWhole())(hash));
   return { agentId, checkpointId: target.id, content, abortSignal: signal };
 }
 

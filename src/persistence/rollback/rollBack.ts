@@ -262,11 +262,8 @@ async function ownAndRollBack(
 ): Promise<RollbackReport> {
   await using journal = await setup.openJournal(agentId);
   if (onlyHistory) return await restoreMessages(setup, journal, { checkpointId, onFailure });
-  const keys = new Set(setup.participants.map(({ key }) => key));
-  const isEnough = (recent: AgentLog) =>
-    isEnoughForRollback(recent, checkpointId) && !recent.index.notes.some(({ record }) => keys.has(record.key));
   await journal.durable();
-  const before = await AgentLog.readRecent(setup.log, agentId, isEnough);
+  const before = await AgentLog.readRecent(setup.log, agentId, (recent) => isEnoughForRollback(recent, checkpointId));
   const { version } = findRollbackGoal(before, checkpointId).target;
   const log = await finishOtherRedo(setup, journal, before, { version, onFailure });
   const goal = findRollbackGoal(log, log.index.checkpoints.get(version)?.id);

@@ -1,6 +1,9 @@
 import { type AgentContext, persistence, RollbackToolRegistry, strategy, tool } from "agent-persistence";
+import type { RollbackParticipant } from "agent-persistence/feature";
+import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { AgentLog } from "../../../src/storage/AgentLog.ts";
 import { asking, idOf } from "../support/asking.ts";
 import { CountedFiles } from "../support/CountedFiles.ts";
 import { durableAgent } from "../support/durableAgent.ts";
@@ -25,6 +28,13 @@ const booking = strategy<string, string>("booking", (graph) => {
   graph.edge(second, graph.finish);
 });
 
+const participant = {
+  key: "files",
+  plan: async () => ({ steps: [] }),
+  apply: async () => undefined,
+  describe: () => ({ subject: "", change: "" }),
+};
+
 /** An agent with many runs, two of them after the newest snapshot. */
 async function afterRuns(runs: number) {
   const files = await CountedFiles.create();
@@ -47,23 +57,55 @@ test("a rollback to a checkpoint of the last run reads no records of earlier run
     const { files } = await afterRuns(runs);
     const undone: string[] = [];
     const registry = new RollbackToolRegistry().registerRollback(book, async (seat) => void undone.push(seat));
-    const open = () => durableAgent(booking, files.open(), { tools: [book], registry });
+    const seats: RollbackParticipant = {
+      ...participant,
+      key: "seats",
+      plan: async ({ notes }) => ({ steps: notes.map(({ value }) => value) }),
+      apply: async (seat) => void undone.push(`seat ${String(seat)}`),
+    };
+    const open = () => durableAgent(booking, files.open(), { tools: [book], registry, participants: [seats] });
     const checkpoints = await persistence(open()).agent("a").getCheckpoints();
     const { checkpointId } = checkpoints.findLast(({ nodeId }) => nodeId === "second")!;
     const counted = await files.count(() => persistence(open()).agent("a").rollbackToCheckpoint(checkpointId));
-    expect(undone).toEqual(["3C"]);
+    expect(undone).toEqual(["3C", "seat 3C"]);
     expect(await open().resume()).toMatchObject({ status: "completed", output: "booked 3C" });
     return counted.recordsRead;
   };
   expect(await rolledBack(3_000)).toBeLessThan((await rolledBack(10)) + 20);
 });
 
-const participant = {
-  key: "files",
-  plan: async () => ({ steps: [] }),
-  apply: async () => undefined,
-  describe: () => ({ subject: "", change: "" }),
-};
+test("a rollback of a participant finds a content that only records before the newest snapshot have", async () => {
+  const bytes = Buffer.from("before");
+  const hash = createHash("sha256").update(bytes).digest("hex");
+  const keep = async (input: string, context: AgentContext) => {
+    persistence(context).note({ key: "files", value: hash, contents: new Map([[hash, bytes]]) });
+    return input;
+  };
+  const fill = async (input: string, context: AgentContext) => {
+    for (let note = 0; note < 4_000; note++) persistence(context).note({ key: "other", value: "y".repeat(300) });
+    return input;
+  };
+  const keeping = strategy<string, string>("keeping", (graph) => {
+    const nodes = [graph.node("first", keep), graph.node("fill", fill), graph.node("second", keep)];
+    for (const [at, node] of nodes.entries()) graph.edge(nodes[at - 1] ?? graph.start, node);
+    graph.edge(nodes.at(-1)!, graph.finish);
+  });
+  const restored: unknown[] = [];
+  const restoring: RollbackParticipant = {
+    ...participant,
+    plan: async ({ notes }) => ({ steps: notes.map(({ value }) => value) }),
+    apply: async (step, { content }) => void restored.push(String(await content(String(step)))),
+  };
+  const files = await CountedFiles.create();
+  const open = () => durableAgent(keeping, files.open(), { participants: [restoring] });
+  await open().run("go");
+  const outside = persistence(open()).agent("a");
+  const { checkpointId } = (await outside.getCheckpoints()).findLast(({ nodeId }) => nodeId === "second")!;
+  const recent = await AgentLog.read(files.open().log, "a", { sinceSnapshot: true });
+  expect(recent.index.contents.has(hash)).toBe(false);
+  await outside.rollbackToCheckpoint(checkpointId);
+  expect(restored).toEqual(["before"]);
+});
 
 test("the changed files of a turn are read without the records of earlier turns", async () => {
   const changing = strategy<string, string>("changing", (graph) => {
