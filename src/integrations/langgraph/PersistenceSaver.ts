@@ -11,7 +11,6 @@ import {
   type PendingWrite,
 } from "@langchain/langgraph-checkpoint";
 import type { ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";
-import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { type Telemetry, traced } from "../../telemetry/Telemetry.ts";
 import { type ReadableThread, ThreadReader, listedPuts } from "./saver/ThreadReader.ts";
 import { AlreadyExistsError } from "../../errors/storageErrors.ts";
@@ -121,7 +120,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
       const put = this.#find(reader.thread, { namespace, id: checkpointId });
       if (!put) return undefined;
       this.#seen.read(threadId, reader.thread.state, put);
-      return reader.tuple(put);
+      return this.#tuple(reader, put);
     });
   }
 
@@ -133,16 +132,16 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     const { namespace, ...wanted } = threadConfig(config);
     const checkpointId = config.configurable?.["checkpoint_id"] === undefined ? undefined : wanted.checkpointId;
     const { limit = Infinity, before, filter = {} } = options;
-    const isFiltered = Object.keys(filter).length > 0;
     let left = limit;
     for await (const threadId of this.#threadIds(wanted.threadId)) {
       const reader = await this.#reader(threadId);
       const range = { namespace, checkpointId, before: before && threadConfig(before).checkpointId };
       for (const put of listedPuts(reader.thread.state, range)) {
         if (left <= 0) return;
-        if (isFiltered && !fits(await reader.metadata(put), filter)) continue;
+        const tuple = await this.#listed(reader, put, filter);
+        if (!tuple) continue;
         left--;
-        yield await this.#listed(reader, put);
+        yield tuple;
       }
     }
   }
@@ -380,21 +379,29 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     return id === undefined ? state.latest(namespace) : state.put(namespace, id);
   }
 
-  /** LangGraph lists the checkpoints of a subgraph to continue from one. Lists of the root graph are only shown. */
-  #listed(reader: ThreadReader, put: StoredPut): Promise<CheckpointTuple> {
+  /** Returns `undefined` if the metadata differs from the filter. */
+  async #listed(reader: ThreadReader, put: StoredPut, filter: object): Promise<CheckpointTuple | undefined> {
+    if (!(await reader.fits(put, filter))) return undefined;
+    // LangGraph lists the checkpoints of a subgraph to continue from one. Lists of the root graph are only shown.
     if (put.entry.namespace !== "") this.#seen.read(reader.thread.id, reader.thread.state, put);
-    return reader.tuple(put);
+    return this.#tuple(reader, put);
+  }
+
+  /** Returns `undefined` if a pruning or a deletion removes the checkpoint meanwhile. */
+  async #tuple(reader: ThreadReader, put: StoredPut): Promise<CheckpointTuple | undefined> {
+    try {
+      return await reader.tuple(put);
+    } catch (error) {
+      const { state } = await this.#threads.view(reader.thread.id);
+      if (state.put(put.entry.namespace, put.entry.id)) throw error;
+      return undefined;
+    }
   }
 
   async *#threadIds(threadId: string | undefined): AsyncGenerator<string> {
     if (threadId !== undefined) yield threadId;
     else for await (const { threadId: each } of this.#threads.list()) yield each;
   }
-}
-
-function fits(metadata: CheckpointMetadata, filter: Readonly<Record<string, unknown>>): boolean {
-  const fields = metadata as unknown as Readonly<Record<string, unknown>>;
-  return Object.entries(filter).every(([key, value]) => fields[key] === value || isSameValue(fields[key], value));
 }
 
 function shownIds({ namespaces }: ThreadState, namespace = ""): readonly string[] {

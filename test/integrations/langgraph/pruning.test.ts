@@ -1,8 +1,8 @@
 import { Annotation, Command, END, interrupt, START, StateGraph } from "@langchain/langgraph";
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import { PersistenceSaver } from "agent-persistence/langgraph";
-import { expect, test } from "vitest";
-import { gathered } from "./savedThread.ts";
+import { expect, test, vi } from "vitest";
+import { gathered, type Saved, SavedThread } from "./savedThread.ts";
 
 const State = Annotation.Root({ said: Annotation<string> });
 const thread = { configurable: { thread_id: "order-7" } };
@@ -64,3 +64,34 @@ test("a pruning removes all checkpoints of finished subgraphs", async () => {
   const kept = await gathered(checkpointer.list(thread));
   expect(kept.map(({ config }) => config.configurable?.["checkpoint_ns"])).toEqual([""]);
 });
+
+test.each([
+  ["pruned", (saver: PersistenceSaver) => saver.prune("order-7", { keep: 1 })],
+  ["deleted", (saver: PersistenceSaver) => saver.deleteThread("order-7")],
+])("a list leaves out the checkpoints that are %s meanwhile", async (_how, remove) => {
+  for (const isOther of [false, true]) {
+    const { saved, last } = await savedThread();
+    const { saver, storage } = saved;
+    const reader = isOther ? new PersistenceSaver({ storage }) : saver;
+    const listed: unknown[] = [];
+    for await (const { checkpoint } of reader.list(thread)) {
+      listed.push(checkpoint.id);
+      if (listed.length === 1) await remove(saver);
+    }
+    expect(listed).toEqual([last.configurable.checkpoint_id]);
+  }
+});
+
+test("a checkpoint whose value is missing cannot be read", async () => {
+  const { saver, storage } = (await savedThread()).saved;
+  vi.spyOn(storage.log.blobs, "get").mockResolvedValue(undefined);
+  await expect(saver.getTuple(thread)).rejects.toMatchObject({ code: "unreadable_value" });
+});
+
+/** Saves three checkpoints with large values. */
+async function savedThread(): Promise<{ readonly saved: SavedThread; readonly last: Saved }> {
+  const saved = new SavedThread();
+  let last = await saved.put(undefined, { list: ["a".repeat(20_000)] });
+  for (const letter of ["b", "c"]) last = await saved.put(last, { list: [letter.repeat(20_000)] });
+  return { saved, last };
+}

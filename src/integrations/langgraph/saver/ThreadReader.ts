@@ -7,6 +7,7 @@ import {
   maxChannelVersion,
   TASKS,
 } from "@langchain/langgraph-checkpoint";
+import { isSameValue } from "../../../checkpoint/values/isSameValue.ts";
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
 import {
   type StoredPut,
@@ -37,7 +38,14 @@ export class ThreadReader {
     readonly known: KnownItems | undefined,
   ) {}
 
-  async metadata({ meta }: StoredPut): Promise<CheckpointMetadata> {
+  async fits(put: StoredPut, filter: object): Promise<boolean> {
+    const wanted = Object.entries(filter) as [string, unknown][];
+    if (wanted.length === 0) return true;
+    const fields = (await this.#metadata(put)) as unknown as Readonly<Record<string, unknown>>;
+    return wanted.every(([key, value]) => fields[key] === value || isSameValue(fields[key], value));
+  }
+
+  async #metadata({ meta }: StoredPut): Promise<CheckpointMetadata> {
     const entries = [...meta].map(async ([name, json]) => [name, await this.coder.decode(json)] as const);
     return Object.fromEntries(await Promise.all(entries)) as unknown as CheckpointMetadata;
   }
@@ -60,7 +68,7 @@ export class ThreadReader {
         ...decoded(put.more),
         ...(await this.#pendingSends(put, values)),
       },
-      metadata: await this.metadata(put),
+      metadata: await this.#metadata(put),
       pendingWrites: await this.#pending(writes, jsons),
       ...(parentId !== undefined && { parentConfig: this.configOf(entry.namespace, parentId) }),
     };
