@@ -1,5 +1,6 @@
 import { InMemoryPersistenceStorageProvider, persistence, registerClass, strategy } from "agent-persistence";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { durableAgent } from "./support/durableAgent.ts";
 import { checkpointsOf, recordsOf } from "./support/stored.ts";
 import { logStorages } from "./support/storages.ts";
@@ -89,6 +90,22 @@ describe("a set as the input of a node", () => {
     await expect(agent.run("one", { agentId: "a" })).rejects.toThrow("stopped");
     await expect(agent.resume({ agentId: "a" })).resolves.toMatchObject({ output: "done" });
     expect(seen).toEqual(["one", "one"]);
+  });
+
+  it("is part of an object that a node with an input schema can change", async () => {
+    const counting = strategy<string, string>("counting", (graph) => {
+      const first = graph.node("first", async (input: string) => ({ left: new Set([input]), count: 1 }));
+      const input = z.object({ left: z.set(z.string()), count: z.number() });
+      const second = graph.node("second", { input, output: z.string() }, async (given) => {
+        given.count++;
+        return String(given.count);
+      });
+      graph.edge(graph.start, first);
+      graph.edge(first, second);
+      graph.edge(second, graph.finish);
+    });
+    const agent = durableAgent(counting, new InMemoryPersistenceStorageProvider());
+    await expect(agent.run("one", { agentId: "a" })).resolves.toMatchObject({ output: "2" });
   });
 
   it("is separate for each branch", async () => {

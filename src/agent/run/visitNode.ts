@@ -68,7 +68,7 @@ async function runBody(visit: NodeExecution, event: Event, node: Body): Promise<
   await pipeline.emit("nodeStarting", event);
   const output = await pipeline.around("node", event, async (accepted) =>
     node.run(
-      ownInput(await checkSchemaAsync(node.input, accepted.input, `input of node "${nodeId}"`)),
+      await checkSchemaAsync(node.input, ownInput(accepted.input), `input of node "${nodeId}"`),
       accepted.context,
     ),
   );
