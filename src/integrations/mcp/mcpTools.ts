@@ -262,6 +262,8 @@ const textsAfterAnswer: readonly string[] = [
 const codesWithoutAnswer: readonly unknown[] = [-32_000, -32_001];
 /** Error codes of version 2 for failures before the request is sent. */
 const codesBeforeRequest: readonly unknown[] = ["NOT_CONNECTED", "CAPABILITY_NOT_SUPPORTED"];
+/** Codes of errors of Node's `fetch` if it reaches no server. */
+const codesWithoutServer: readonly unknown[] = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"];
 /**
  * HTTP statuses with which a server refuses a request without processing it. Version 1 of the client uses them as error
  * codes, version 2 as the status of an error.
@@ -273,7 +275,8 @@ const lastRpcCode = -32_000;
 
 /** Returns whether the server answered with an error, or the request was not sent. */
 function isWithoutEffect(error: unknown): boolean {
-  const { code, message, status } = Object(error) as Readonly<Record<"code" | "message" | "status", unknown>>;
+  const { code, message, status, cause } = Object(error) as { readonly [field: string]: unknown };
+  if (codesWithoutServer.includes((Object(cause) as { readonly code?: unknown }).code)) return true;
   if (refusingStatuses.includes(code) || refusingStatuses.includes(status)) return true;
   if (typeof code !== "number")
     return codesBeforeRequest.includes(code) || (code === undefined && message === "Not connected");

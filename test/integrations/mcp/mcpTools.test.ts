@@ -19,6 +19,10 @@ import { z } from "zod";
 import { BrokenGateway } from "./BrokenGateway.ts";
 import { type Deed, testServer } from "./testServer.ts";
 
+interface AsyncClosable {
+  close(): Promise<void>;
+}
+
 /** A server that never responds to a call. `progress` reports progress of the last call. */
 async function silentServer(version: 1 | 2) {
   const server = new ServerOfVersion1({ name: "s", version: "1" }, { capabilities: { tools: {} } });
@@ -297,15 +301,19 @@ describe("tools of an MCP server", () => {
     },
   );
 
-  const behindGateway = async (version: number, status: number) => {
-    await using gateway = await BrokenGateway.start(status);
+  const connected = async (version: number, url: URL) => {
     const about = { name: "client", version: "1" };
     const [client, transport] =
       version === 1
-        ? [new ClientOfVersion1(about), new HttpTransportOfVersion1(gateway.url)]
-        : [new Client(about), new StreamableHTTPClientTransport(gateway.url)];
+        ? [new ClientOfVersion1(about), new HttpTransportOfVersion1(url)]
+        : [new Client(about), new StreamableHTTPClientTransport(url)];
     await client.connect(transport as never);
-    const [result] = await results({ client: client as McpClient }, [{ toolName: "charge", input: {} }]);
+    return client as McpClient & AsyncClosable;
+  };
+  const behindGateway = async (version: number, status: number) => {
+    await using gateway = await BrokenGateway.start(status);
+    const client = await connected(version, gateway.url);
+    const [result] = await results({ client }, [{ toolName: "charge", input: {} }]);
     await client.close();
     return { result, effects: gateway.effects };
   };
@@ -319,6 +327,16 @@ describe("tools of an MCP server", () => {
       });
     },
   );
+
+  it.each([1, 2])("fail if no server accepts the connection, with version %i of the client", async (version) => {
+    const gateway = await BrokenGateway.start(200);
+    const client = await connected(version, gateway.url);
+    const listed = await client.listTools();
+    await gateway[Symbol.asyncDispose]();
+    const lost: McpClient = { listTools: async () => listed, callTool: client.callTool.bind(client) };
+    expect(await results({ client: lost }, [{ toolName: "charge", input: {} }])).toEqual([{ error: "fetch failed" }]);
+    await client.close();
+  });
 
   it.each([1, 2].flatMap((version) => [400, 401, 404, 429].map((status) => ({ version, status }))))(
     "fail when a gateway refuses the request with $status, with version $version of the client",
