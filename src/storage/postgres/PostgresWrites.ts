@@ -166,10 +166,12 @@ function markOf({ snapshot, pruned }: TableAppend): number | null {
 }
 
 export const headColumns = `a.generation, a.owner, ${beatOf("a")} AS beat,
-  extract(epoch FROM clock_timestamp() - a.renewed) * 1000 AS idle`;
+  (extract(epoch FROM clock_timestamp()) - extract(epoch FROM a.renewed)) * 1000 AS idle`;
 
+/** The time of the last renewal in microseconds. Limits damaged times, which would fail the lists of all agents. */
 export function beatOf(agent: string): string {
-  return `(extract(epoch FROM ${agent}.renewed) * 1000000)::bigint::text`;
+  const limit = "9000000000000000000";
+  return `least(greatest(extract(epoch FROM ${agent}.renewed) * 1000000, -${limit}), ${limit})::bigint::text`;
 }
 
 interface PostgresStatement {

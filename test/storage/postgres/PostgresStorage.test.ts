@@ -100,6 +100,33 @@ describe("the Postgres storage", () => {
   });
 
   it.each([
+    "agents SET renewed = 'infinity'",
+    "agents SET renewed = '-infinity'",
+    "agents SET renewed = '294276-12-31'",
+    "agents SET owner = 'x'",
+    "agents SET generation = 9223372036854775807",
+    "summaries SET name = '\\xff'",
+    "summaries SET place = '\\x00ff'",
+    "summaries SET summary = ''",
+  ])("lists the other agents after the change %s of one agent", async (change) => {
+    const schema = newSchema();
+    const log = await logIn({ schema, retryMs: 0 });
+    for (const agentId of ["a", "b", "c"]) {
+      const owned = await log.open(agentId, processOwner());
+      await appendText(owned, "1", { summary: exampleSummary(agentId, "queued", { order: agentId }) });
+      if (agentId !== "a") await owned.release();
+    }
+    const key = change.startsWith("agents") ? "id" : "name";
+    await (await pool()).query(`UPDATE ${schema}.agent_persistence_${change} WHERE ${key} = convert_to('a', 'UTF8')`);
+    for (const options of [{}, { free: true }, { status: "queued", free: true }] as const) {
+      const listed = (await collect(log.list(options))).map(({ agentId }) => agentId);
+      expect(listed.filter((agentId) => "bc".includes(agentId))).toEqual(["b", "c"]);
+    }
+    expect(await collect(log.list({ status: "queued", limit: 1 }))).toHaveLength(1);
+    await log.close();
+  });
+
+  it.each([
     ["its last append is missing", "DELETE FROM S.agent_persistence_appends WHERE position = 3"],
     ["its stated end is too low", "UPDATE S.agent_persistence_agents SET position = 1"],
     ["its stated end is too high", "UPDATE S.agent_persistence_agents SET position = 77"],
