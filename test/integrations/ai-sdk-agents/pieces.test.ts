@@ -3,7 +3,9 @@ import { durableAgent } from "agent-persistence/ai-sdk";
 import { InMemoryStreamStore, type StreamStore } from "agent-persistence/streams";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
+import { HostedPieces } from "../../../src/integrations/hosted/HostedPieces.ts";
 import { StreamWriters } from "../../../src/streams/write/StreamWriters.ts";
+import { Gate } from "./support/gate.ts";
 import { calling, scriptedModel, text } from "./support/scriptedModel.ts";
 import { type Sdk, sdks } from "./support/sdks.ts";
 
@@ -76,7 +78,7 @@ function servers(sdk: Sdk) {
           maxRetries: 0,
         }),
     );
-  return { written, streams, one: server(), other: server() };
+  return { storage, written, streams, one: server(), other: server() };
 }
 
 /** Reads a stream of UI chunks until a text arrives. */
@@ -190,6 +192,31 @@ describe.each(sdks)("a client of another server, with the AI SDK $version", (sdk
     expect(await stream.text).toBe("Found it.");
     expect([await attached.next(), await attached.next()]).toEqual(["it.", undefined]);
     expect(attached.chunks.map(({ type }) => type)).not.toContain("error");
+  });
+
+  it("may leave while the storage does not respond", async () => {
+    const { storage, written, one, other } = servers(sdk);
+    const stream = await one.for("a").stream({ prompt: "Find 7." });
+    await written.write(0, { type: "stream-start", warnings: [] }, { type: "text-start", id: "t" }, delta("Let "));
+    const leaving = new AbortController();
+    const attached = textReader((await other.for("a").attach({ abortSignal: leaving.signal }))!);
+    expect(await attached.next()).toBe("Let ");
+    const gate = new Gate();
+    const { log } = storage;
+    const owner = log.owner.bind(log);
+    log.owner = (agentId) => gate.pass().then(() => owner(agentId));
+    await gate.reached;
+    const next = vi.spyOn(HostedPieces.prototype, "next");
+    leaving.abort(new Error("left"));
+    // A loop of microtasks would leave no time for anything else in the process.
+    for (let turn = 0; turn < 1_000; turn++) await Promise.resolve();
+    const calls = next.mock.calls.length;
+    next.mockRestore();
+    gate.open();
+    expect(calls).toBeLessThan(10);
+    expect(await attached.next()).toBeUndefined();
+    await written.write(0, { type: "text-end", id: "t" }, finish("stop"));
+    expect(await stream.text).toBe("Let ");
   });
 
   it("costs at most 20 appends for a response of 1,000 tokens", async () => {

@@ -203,17 +203,14 @@ async function* followedParts(
   pieces: HostedPieces,
   recorded: Promise<ProviderGeneration>,
 ): AsyncGenerator<ProviderPart, void, undefined> {
-  let isRecorded = false;
   const settled = new AbortController();
-  const end = () => {
-    isRecorded = true;
-    settled.abort();
-  };
+  const end = () => settled.abort();
   recorded.then(end, end);
+  const over = AbortSignal.any([signal, settled.signal]);
   const texts: HostedPiece[] = [];
   yield { type: "stream-start", warnings: [] };
-  while (!isRecorded) {
-    const found = await pieces.next(AbortSignal.any([signal, settled.signal]));
+  while (!over.aborted) {
+    const found = await pieces.next(over);
     if (!found && texts.length > 0) throw new RunStoppedError(agentId, "interrupted");
     for (const piece of found ?? []) yield* shown(piece, texts);
   }
