@@ -58,7 +58,7 @@ export class DynamoDBLogTable implements LogTable {
   readonly #entries: ListEntries;
   readonly #owned = new Map<string, OwnedAgent>();
 
-  constructor({ client, tableName, clock, sha256, expireDroppedAfterDays }: DynamoDBLogTableOptions) {
+  constructor({ client, tableName, clock, sha256, expireDroppedAfterDays = Infinity }: DynamoDBLogTableOptions) {
     const connection = new DynamoDBConnection(client, tableName, clock);
     const slots = new SlotChain(connection);
     this.#entries = new ListEntries(connection, sha256);
@@ -68,10 +68,10 @@ export class DynamoDBLogTable implements LogTable {
       slots,
       reader: new SlotReader(connection, slots),
       summaries: new Summaries(connection, slots, this.#entries),
-      expires: () =>
-        expireDroppedAfterDays === undefined
-          ? undefined
-          : Math.ceil(clock.now() / 1000 + expireDroppedAfterDays * secondsOfDay),
+      expires: () => {
+        const at = Math.ceil(clock.now() / 1000 + expireDroppedAfterDays * secondsOfDay);
+        return Number.isSafeInteger(at) ? at : undefined;
+      },
     };
     this.blobs = new DynamoDBBlobs(connection, (agentId) => this.#owned.get(agentId)?.generation ?? 0);
   }

@@ -33,7 +33,13 @@ export function sizeOf(item: DynamoDBItem): number {
 }
 
 function attributeBytes(attribute: object): number {
-  const { B, S, M } = attribute as { readonly B?: Uint8Array; readonly S?: string; readonly M?: DynamoDBItem };
+  const { B, S, M, N } = attribute as {
+    readonly B?: Uint8Array;
+    readonly S?: string;
+    readonly M?: DynamoDBItem;
+    readonly N?: string;
+  };
+  if (N !== undefined && !(Math.abs(Number(N)) < 1e126)) throw refused("The parameter cannot be converted to a number");
   if (M !== undefined) return 3 + sizeOf(M);
   return B?.length ?? Buffer.byteLength(S ?? JSON.stringify(attribute));
 }
