@@ -127,6 +127,7 @@ async function stepLines(output: Output, step: ComparedStep, index: number): Pro
     const { role, text } = messageText({ message: { value: item } });
     await signed(output, change, `${role}: ${text}`);
   }
+  if (step.removedMessages) await changedLines(output, "removed messages", step.removedMessages);
   for (const { change, item } of step.waits)
     await signed(output, change, `${item.kind} ${item.state}: ${shortValue(item.prompt, longest)}`);
   if (step.output && step.messages.length + step.calls.length === 0) await changedLines(output, "output", step.output);

@@ -73,6 +73,8 @@ export interface ComparedStep {
   readonly calls: readonly ComparedCall[];
   /** The messages that differ, with the responses that are not in the history. */
   readonly messages: readonly ItemChange[];
+  /** The number of messages that the node removed from the history, if it differs. */
+  readonly removedMessages?: ChangedPart<number>;
   /** The waits that differ. */
   readonly waits: readonly ItemChange<TraceWait>[];
 }

@@ -113,7 +113,7 @@ const runTraceSchema: z.ZodType<RunTrace> = z.lazy(() => {
     requests: z.array(request),
     calls: z.array(call),
     waits: z.array(z.looseObject({ kind: z.string(), state: z.string() })),
-    messages: z.looseObject({ added, removed: z.array(z.unknown()) }),
+    messages: z.looseObject({ added, removed: z.array(z.tuple([z.number(), z.number()])) }),
   });
   const run = z.looseObject({
     agentId: z.string(),

@@ -27,7 +27,8 @@ export function compareSteps(before: readonly TraceVisit[], after: readonly Trac
 
 function indexed(visit: TraceVisit, index: number): IndexedVisit {
   const { state, output, calls, waits } = visit;
-  const compared = [placeOf(visit), state, output, messagesOf(visit), calls.map(callContent), waits.map(waitContent)];
+  const messages = [messagesOf(visit), removedOf(visit)];
+  const compared = [placeOf(visit), state, output, messages, calls.map(callContent), waits.map(waitContent)];
   return { index, visit, content: comparableText(compared) };
 }
 
@@ -51,6 +52,11 @@ function messagesOf({ messages, requests }: typeof nothing): readonly unknown[] 
   const added = messages.added.map(({ message }) => message);
   const known = new Set(added.map((message) => JSON.stringify(message)));
   return [...added, ...requests.flatMap(({ response }) => (known.has(JSON.stringify(response)) ? [] : [response]))];
+}
+
+/** Returns how many messages were removed. Their numbers differ between runs of the same code. */
+function removedOf({ messages }: typeof nothing): number {
+  return messages.removed.reduce((sum, [first, last]) => sum + last - first + 1, 0);
 }
 
 /** The side of a step that one run does not have. */
@@ -80,6 +86,7 @@ function differences(before: typeof nothing = nothing, after: typeof nothing = n
     output: changedPart(before.output, after.output),
     calls: comparedCalls(before.calls, after.calls),
     messages: itemChanges(messagesOf(before), messagesOf(after)),
+    removedMessages: changedPart(removedOf(before), removedOf(after)),
     waits: itemChanges(before.waits, after.waits, waitContent),
   };
 }

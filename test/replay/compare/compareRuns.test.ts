@@ -1,4 +1,4 @@
-import { InMemoryPersistenceStorageProvider, type AnyTool } from "agent-persistence";
+import { InMemoryPersistenceStorageProvider, strategy, type AnyTool } from "agent-persistence";
 import { compareRuns, readRunTrace, type RunTrace, type TraceVisit } from "agent-persistence/replay";
 import { scriptedModel } from "agent-persistence/testing";
 import fc from "fast-check";
@@ -224,6 +224,31 @@ describe("compareRuns", () => {
         expect(back.same + back.changed + back.removed).toBe(comparison.after.calls);
       }),
     );
+  });
+
+  it("shows how many messages a node removes from the history", async () => {
+    const trimmed = async (kept: number) => {
+      const graph = strategy<string, string>("trimming", (g) => {
+        const fill = g.node("fill", (_input: string, context) => {
+          for (const content of ["one", "two", "three"]) context.llm.append({ role: "user", content });
+          return "filled";
+        });
+        const trim = g.node("trim", (input: string, context) => {
+          context.llm.rewrite((messages) => messages.slice(-kept));
+          return input;
+        });
+        g.edge(g.start, fill);
+        g.edge(fill, trim);
+        g.edge(trim, g.finish);
+      });
+      const storage = new InMemoryPersistenceStorageProvider();
+      await durableAgent(graph, storage).run("hello");
+      return readRunTrace(storage, { agentId: "a" });
+    };
+    const comparison = compareRuns(await trimmed(2), await trimmed(1));
+    expect(comparison).toMatchObject({ isSame: false, firstDivergence: 1 });
+    expect(comparison.steps[1]).toMatchObject({ change: "changed", removedMessages: { before: 1, after: 2 } });
+    expect(compareRuns(await trimmed(2), await trimmed(2)).isSame).toBe(true);
   });
 
   it("refuses values that are not runs, and unknown options", () => {
