@@ -103,18 +103,23 @@ export class DurableDefinition {
 
   /** Users may destructure the handle. */
   get handle(): Durable {
-    const loop = () => this.loop;
+    const known = <Name extends "agentId" | "live" | "signal">(name: Name): HostedLoop[Name] => {
+      if (this.#loop) return this.#loop[name];
+      throw new TypeError(
+        `durable.${name} is unknown while durableAgent(…) creates its definition. Read it in a tool or a callback, such as prepareStep.`,
+      );
+    };
     return {
       model: (model) => this.model(model),
       tools: (tools, settings) => this.tools(tools, settings),
       get agentId() {
-        return loop().agentId;
+        return known("agentId");
       },
       get live() {
-        return loop().live;
+        return known("live");
       },
       get signal() {
-        return loop().signal;
+        return known("signal");
       },
     };
   }

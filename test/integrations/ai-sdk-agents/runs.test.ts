@@ -58,6 +58,20 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
     );
   });
 
+  it.each(["agentId", "live", "signal"] as const)(
+    "says where to read durable.%s instead of in the definition",
+    (name) => {
+      const define = () =>
+        durableAgent({ storage: new InMemoryPersistenceStorageProvider() }, (durable) => {
+          const model = durable.model(scriptedModel([], sdk));
+          return new sdk.ai.ToolLoopAgent({ model, instructions: JSON.stringify(durable[name]) });
+        });
+      expect(define).toThrow(
+        `durable.${name} is unknown while durableAgent(…) creates its definition. Read it in a tool`,
+      );
+    },
+  );
+
   it("continues after a failed request from its records, without counting the failed request", async () => {
     const { desk, model, found, live } = refundDesk(sdk, [
       twoOrders[0]!,
