@@ -65,7 +65,6 @@ export interface LogSurvey {
   readonly custody: CustodyRecord | undefined;
   /** Up to this position, only the records in the newest pruning are valid. 0 without a pruning. */
   readonly prunedUpTo: number;
-  /** The records of the first append. */
   readonly firstRecords: readonly LogRecord[];
 }
 

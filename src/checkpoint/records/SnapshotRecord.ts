@@ -75,7 +75,6 @@ export interface SnapshotEntry {
   readonly records: readonly LogRecord[];
 }
 
-/** The version of a checkpoint, and the position of its append. */
 export type CheckpointPosition = readonly [version: number, position: number];
 
 export type LastPruning = readonly [version: number, kept: number];

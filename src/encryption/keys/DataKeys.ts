@@ -218,7 +218,6 @@ function notEncryptedBy({ agentId, keyId }: StoredKey): AuthenticationFailedErro
   return new AuthenticationFailedError(agentId, undefined, found);
 }
 
-/** Binds a data key to its agent. */
 function contextOf(agentId: string, id: string, forkOf?: readonly string[]): string {
   return JSON.stringify(["agent-persistence data key", agentId, id, ...(forkOf ? [forkOf] : [])]);
 }

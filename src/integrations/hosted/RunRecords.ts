@@ -199,7 +199,6 @@ export class RunRecords {
     return lanesOf(this.#index, this.runId);
   }
 
-  /** The state of the main line of the run. */
   get #line(): AgentState {
     const lane = this.#lanes.at(-1);
     return (this.#state ??= (lane === undefined ? undefined : foldLine(this.#index, lane)) ?? emptyState);

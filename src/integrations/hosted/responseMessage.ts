@@ -39,7 +39,6 @@ export class ResponseCalls {
   readonly #calls = new Map<string, ResponseCall>();
   /** Pending responses. Each promise resolves when the response is complete or has failed. */
   readonly #coming = new Set<Promise<unknown>>();
-  /** The error of the newest response, if it has failed. */
   #failure: { readonly error: unknown } | undefined;
 
   await(answer: Promise<unknown>): void {

@@ -94,7 +94,6 @@ export function createWebhook(options: WebhookOptions): Webhook {
   };
 }
 
-/** Returns a key that no other event name and id have. */
 function keyOf(eventName: string, id: string): string {
   return `${eventName.replaceAll("%", "%25").replaceAll("/", "%2F")}/${id}`;
 }

@@ -224,7 +224,6 @@ function callAround({ intent, outcome }: RecordedCall): string | undefined {
   return (intent ?? outcome)?.within;
 }
 
-/** Returns whether a replay returns the recorded outcome of a call. */
 function hasEnded(call: RecordedCall): boolean {
   const { outcome } = call;
   return isOver(outcome) && decideRecorded(outcome, callFacts(call).effect) === "replay";

@@ -265,7 +265,6 @@ function isRedacted({ paths }: RedactionRules, place: ValuePlace): boolean {
   return paths.some((path) => isAt(place, path));
 }
 
-/** Returns whether a part of the input or output of a tool is redacted. */
 function hasRulesOfTools({ paths }: RedactionRules, side: "input" | "output"): boolean {
   return paths.some(([, field]) => field === side || field === "*");
 }

@@ -4,7 +4,6 @@ export interface LibraryFields {
   readonly names: ReadonlySet<string>;
   /** Fields with one of {@link words}. */
   readonly wordFields: ReadonlySet<string>;
-  /** Fields with further structures, and their fields. */
   readonly structures: ReadonlyMap<string, LibraryFields>;
   /** Fields that contain an object. Its field names belong to the library, and its values to users. */
   readonly maps?: ReadonlySet<string>;

@@ -28,7 +28,6 @@ export const logArguments = {
   reason: z.string() as z.ZodType,
 } as const;
 
-/** The options of all logs with leases. */
 export const leaseOptions = {
   leaseMs: numberFrom(1).optional(),
   clock: clockSchema.optional(),

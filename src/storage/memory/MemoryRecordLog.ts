@@ -298,7 +298,6 @@ class SummaryOrder {
     return first;
   }
 
-  /** Returns the number of agents that are due at a time. */
   #dueUntil(time: string): number {
     const ms = Date.parse(time);
     return countFirst(this.#due, ({ dueAt = "" }) => Date.parse(dueAt) <= ms);

@@ -19,7 +19,6 @@ interface CancelsTasks {
   cancel(taskId: string, reason: string, options: InterruptTaskOptions): Promise<unknown>;
 }
 
-/** The tasks of schedules. */
 export class ScheduledTasks {
   readonly #logs: TaskLogs;
   readonly #creator: TaskCreator;

@@ -311,7 +311,6 @@ class DuplicateLocks {
   }
 }
 
-/** The ids of the tasks that can be duplicates of a new task. */
 interface DuplicateIds {
   /** The id of the new task. */
   readonly taskId: string;

@@ -54,7 +54,6 @@ export interface TaskOrder {
   readonly level: string;
   /** The tasks that differ only in time: the level and the key, or the priority of a task without a queue. */
   readonly group: string;
-  /** Whether the task has a key. */
   readonly hasKey: boolean;
   /** When the task may start, in milliseconds since 1970. */
   readonly time: number;

@@ -23,7 +23,6 @@ interface EncryptedHeader extends ReadableFacts {
   readonly library: "agent-persistence";
   /** A random id that distinguishes the archive from other archives of the same agent. */
   readonly id: string;
-  /** The id of the key that encrypted the data key of the archive. */
   readonly keyId: string;
   /** The encrypted data key, in base64url. */
   readonly wrapped: string;

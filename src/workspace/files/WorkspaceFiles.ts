@@ -36,7 +36,6 @@ export interface FileReplacement extends Omit<ExpectedReplacement, "maximumBytes
 
 /** The files of a workspace, by paths from `relativePath`. Never accesses files outside the root. */
 export class WorkspaceFiles {
-  /** The maximum size of files to read. */
   readonly maximumBytes: number;
   readonly #folder: ConfinedFolder;
 

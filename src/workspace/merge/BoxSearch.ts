@@ -25,7 +25,6 @@ const patience = 256;
 /** A path is good if its distance exceeds its cost multiplied by this factor. */
 const worthwhile = 4;
 const unreached = 0x7fffffff;
-/** The number of diagonals per step. */
 const diagonalsPerStep = 20_000;
 
 /** Finds the points at which boxes are split. */

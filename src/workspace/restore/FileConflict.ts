@@ -46,7 +46,6 @@ export function conflictAt(path: string, found: FoundFile, interrupted?: true): 
  */
 export type FileResolution = "use_current" | "use_checkpoint" | "merge" | "restore" | "skip" | "abort";
 
-/** The valid resolutions of each conflict kind. */
 export const fileResolutions: Readonly<Record<FileConflict["kind"], readonly FileResolution[]>> = {
   file_modified_externally: ["use_current", "use_checkpoint", "merge", "abort"],
   file_deleted: ["restore", "skip", "abort"],

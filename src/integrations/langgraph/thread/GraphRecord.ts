@@ -57,7 +57,6 @@ export interface PutRecord {
   readonly v?: number;
   /** The change of LangGraph's metadata. */
   readonly meta?: FieldsChange;
-  /** The change of `channel_versions`. */
   readonly versions?: FieldsChange;
   /** The changes of `versions_seen`, by node. */
   readonly seen?: FieldsChange;
