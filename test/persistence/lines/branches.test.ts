@@ -1,7 +1,8 @@
 import { type AgentContext, type PersistenceEvent, storageKey, strategy } from "agent-persistence";
-import { crashAfter, SimulatedCrashError } from "agent-persistence/testing";
+import { crashAfter } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { falseIfCrash } from "../support/causesOf.ts";
 import { gate } from "../../agent/gate.ts";
 import { called, chain } from "../support/calledAgents.ts";
 import { durableAgent, Fault, Stopped } from "../support/durableAgent.ts";
@@ -84,7 +85,7 @@ describe.each(storages)("$name: branches of a durable run", (storage) => {
         const opened = await storage.open();
         const options = { tools: [book], automatic };
         const crashed = durableAgent(both, crashAfter(opened(), saves), options);
-        isOver = await crashed.run("go", { runId: "r" }).then(() => true, isCrash);
+        isOver = await crashed.run("go", { runId: "r" }).then(() => true, falseIfCrash);
         const nodesBefore = world.nodes.length;
         const result = await durableAgent(both, opened(), options).run("go", { runId: "r" });
         expect(result, `after ${saves} appends`).toMatchObject({ status: "completed", output: wanted.output });
@@ -190,12 +191,6 @@ describe.each(logStorages)("$name: stopped branches", (storage) => {
     expect(await agent.resume({ answers })).toMatchObject({ output: "this" });
   });
 });
-
-function isCrash(error: unknown): false {
-  for (let cause = error; cause instanceof Error; cause = cause.cause)
-    if (cause instanceof SimulatedCrashError) return false;
-  throw error;
-}
 
 it.each(storages)("$name: items whose keys change after a crash restart no branch", async (storage) => {
   const [fault, world] = [new Fault(), [] as string[]];

@@ -1,8 +1,9 @@
 import { AgentBusyError, persistence } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
-import { crashAfter, SimulatedCrashError, SimulatedFileSystem } from "agent-persistence/testing";
+import { crashAfter, SimulatedFileSystem } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
+import { isCrash } from "../support/causesOf.ts";
 import { Machine } from "../../powerloss/Machine.ts";
 import { CountedFiles } from "../support/CountedFiles.ts";
 import { logStorages } from "../support/storages.ts";
@@ -111,9 +112,3 @@ it("a run with open lines continues from a snapshot after a power loss at any mo
       expect({ description, ran: steps.length }).toEqual({ description, ran: new Set(steps).size });
     }
 });
-
-function isCrash(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause)
-    if (cause instanceof SimulatedCrashError) return true;
-  return false;
-}

@@ -6,9 +6,10 @@ import {
   RollbackToolRegistry,
   strategy,
 } from "agent-persistence";
-import { crashAfter, scriptedModel, SimulatedCrashError } from "agent-persistence/testing";
+import { crashAfter, scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { falseIfCrash } from "../support/causesOf.ts";
 import { durableAgent } from "../support/durableAgent.ts";
 import { logStorages } from "../support/storages.ts";
 import { World } from "../support/World.ts";
@@ -91,7 +92,7 @@ describe.each(logStorages)("$name: agents as tools", (storage) => {
       const opened = await storage.open();
       isOver = await durableAgent(chief, crashAfter(opened(), saves), options)
         .run("x", { runId: "r" })
-        .then(() => true, isCrash);
+        .then(() => true, falseIfCrash);
       const doubts = await persistence(durableAgent(chief, opened(), options))
         .agent("a")
         .getToolCallsInDoubt();
@@ -143,9 +144,3 @@ describe.each(logStorages)("$name: agents as tools", (storage) => {
     expect(world.nodes.filter((node) => node === "write x, again")).toHaveLength(1);
   });
 });
-
-function isCrash(error: unknown): false {
-  for (let cause = error; cause instanceof Error; cause = cause.cause)
-    if (cause instanceof SimulatedCrashError) return false;
-  throw error;
-}

@@ -8,9 +8,10 @@ import {
   storageKey,
   strategy,
 } from "agent-persistence";
-import { crashAfter, scriptedModel, SimulatedCrashError } from "agent-persistence/testing";
+import { crashAfter, scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { falseIfCrash } from "../support/causesOf.ts";
 import { durableAgent } from "../support/durableAgent.ts";
 import { checkpointsOf } from "../support/stored.ts";
 import { logStorages } from "../support/storages.ts";
@@ -88,12 +89,6 @@ function forking(world: World, { asks = false, items = 3, failures = 0 } = {}) {
   return { graph, options: { tools: [book, research], registry, maxIterations: 10_000 } };
 }
 
-function isCrash(error: unknown): false {
-  for (let cause = error; cause instanceof Error; cause = cause.cause)
-    if (cause instanceof SimulatedCrashError) return false;
-  throw error;
-}
-
 describe.each(logStorages)("$name: pruning an agent with branches and sub-agents", (storage) => {
   it("does not change how a run continues after a crash at any append", async () => {
     const run = async (saves: number, isPruned: boolean) => {
@@ -101,7 +96,7 @@ describe.each(logStorages)("$name: pruning an agent with branches and sub-agents
       const { graph, options } = forking(world);
       const opened = await storage.open();
       const crashed = durableAgent(graph, crashAfter(opened(), saves), options);
-      const isOver = await crashed.run("go", { runId: "r" }).then(() => true, isCrash);
+      const isOver = await crashed.run("go", { runId: "r" }).then(() => true, falseIfCrash);
       const before = world.nodes.length;
       const agent = () => durableAgent(graph, opened(), options);
       const { failed } = await persistence(agent()).prune(isPruned ? { policy: { maxCheckpoints: 2 } } : {});

@@ -7,8 +7,9 @@ import {
   type ToolCallInDoubtError,
 } from "agent-persistence";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
-import { crashAfter, scriptedModel, SimulatedCrashError } from "agent-persistence/testing";
+import { crashAfter, scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it, vi } from "vitest";
+import { falseIfCrash, isCrash } from "../support/causesOf.ts";
 import { scenarios, type Scenario, type ScenarioOptions } from "../support/scenarios.ts";
 import { latestOf, recordedCalls, restoredBy } from "../support/stored.ts";
 import { logStorages, storages, type TestStorage } from "../support/storages.ts";
@@ -38,13 +39,8 @@ async function survives(
     await scenario.build(world, crashAfter(storage, saves), options).run("go", runOptions);
     return true;
   } catch (error) {
-    if (rootOf(error) instanceof SimulatedCrashError) return false;
-    throw error;
+    return falseIfCrash(error);
   }
-}
-
-function rootOf(error: unknown): unknown {
-  return error instanceof Error && error.cause !== undefined ? rootOf(error.cause) : error;
 }
 
 /** A process ends after each of so many saves. */
@@ -162,7 +158,7 @@ describe("a storage after a simulated crash", () => {
     const storage = new InMemoryPersistenceStorageProvider();
     await agentOn(storage).run("go", { agentId: "a" });
     const crashed = persistence(agentOn(crashAfter(storage, 0)));
-    await expect(crashed.deleteAgent("a")).rejects.toSatisfy((error) => rootOf(error) instanceof SimulatedCrashError);
+    await expect(crashed.deleteAgent("a")).rejects.toSatisfy(isCrash);
     expect(await persistence(agentOn(storage)).agent("a").getLatestCheckpoint()).toBeDefined();
   });
 
@@ -170,7 +166,7 @@ describe("a storage after a simulated crash", () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const put = vi.spyOn(storage.log.blobs, "put");
     const run = agentOn(crashAfter(storage, 0)).run("x".repeat(200_000), { agentId: "a" });
-    await expect(run).rejects.toSatisfy((error) => rootOf(error) instanceof SimulatedCrashError);
+    await expect(run).rejects.toSatisfy(isCrash);
     expect(put).not.toHaveBeenCalled();
     await agentOn(crashAfter(storage, 1))
       .run("x".repeat(200_000), { agentId: "a" })

@@ -1,5 +1,6 @@
 import { persistence } from "agent-persistence";
-import { crashAfter, SimulatedCrashError } from "agent-persistence/testing";
+import { crashAfter } from "agent-persistence/testing";
+import { isCrash, isDoubt } from "./causesOf.ts";
 import { RandomWorld, refused, type RandomRun } from "./randomRuns.ts";
 import { checkpointsOf } from "./stored.ts";
 import type { Opened } from "./storages.ts";
@@ -37,11 +38,6 @@ async function settling(random: RandomWorld, opened: Opened, action: () => Promi
   }
 }
 
-function isDoubt(error: unknown): boolean {
-  return ["tool_call_in_doubt", "rollback_incomplete"].includes((error as { readonly code?: string }).code ?? "");
-}
-
 function crashed(error: unknown): void {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof SimulatedCrashError) return;
-  if (!isDoubt(error)) throw error;
+  if (!isCrash(error) && !isDoubt(error)) throw error;
 }

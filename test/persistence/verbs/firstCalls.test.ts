@@ -1,8 +1,9 @@
 import { persistence } from "agent-persistence";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
-import { crashAfter, SimulatedCrashError } from "agent-persistence/testing";
+import { crashAfter } from "agent-persistence/testing";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { isCrash } from "../support/causesOf.ts";
 import { idOf } from "../support/asking.ts";
 import { logStorages, type Opened } from "../support/storages.ts";
 import { keeping, type VerbName, verbNames, verbs } from "./verbs.ts";
@@ -26,12 +27,6 @@ const life: fc.Arbitrary<Life> = fc.record({
 });
 
 const runs = { memory: cases(15, 3_000), file: cases(4, 200) };
-
-function isCrash(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause)
-    if (cause instanceof SimulatedCrashError) return true;
-  return false;
-}
 
 /** A verb may refuse what it finds. No refusal is about what is stored. */
 function assertRefusal(error: unknown): void {

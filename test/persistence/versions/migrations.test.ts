@@ -8,9 +8,10 @@ import {
   type MigratedLine,
   type Migration,
 } from "agent-persistence";
-import { crashAfter, scriptedModel, SimulatedCrashError } from "agent-persistence/testing";
+import { crashAfter, scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { isCrash } from "../support/causesOf.ts";
 import { Stopped } from "../support/durableAgent.ts";
 import { recordsOf } from "../support/stored.ts";
 import { logStorages } from "../support/storages.ts";
@@ -274,10 +275,6 @@ describe.each(logStorages)("$name: checkMigrations", (storage) => {
     expect(now).toEqual(before);
   });
 });
-
-function isCrash(error: unknown): boolean {
-  return error instanceof SimulatedCrashError || (error instanceof Error && isCrash(error.cause));
-}
 
 describe("invalid migrations are refused in the configuration", () => {
   const graph = () => built("s", { ...base, version: 3 }, { at: undefined });

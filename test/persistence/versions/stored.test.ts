@@ -6,10 +6,10 @@ import {
   type PersistenceStorageProvider,
 } from "agent-persistence";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
-import { SimulatedCrashError } from "agent-persistence/testing";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
+import { isCrash } from "../support/causesOf.ts";
 import type { Device } from "../lines/support/liveLines.ts";
 import { losingPower } from "../lines/support/losingPower.ts";
 import { recordsOf } from "../support/stored.ts";
@@ -41,8 +41,7 @@ async function endsCrashed(agent: AIAgent): Promise<number> {
     return 0;
   } catch (error) {
     if (error instanceof AgentBusyError) return 0;
-    const isCrash = [error, (error as Error).cause].some((each) => each instanceof SimulatedCrashError);
-    if (!isCrash) throw error;
+    if (!isCrash(error)) throw error;
     return 1;
   }
 }

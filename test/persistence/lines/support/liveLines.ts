@@ -9,7 +9,8 @@ import {
   type RunResult,
 } from "agent-persistence";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
-import { crashAfter, SimulatedCrashError } from "agent-persistence/testing";
+import { crashAfter } from "agent-persistence/testing";
+import { causesOf, isCausedBy, isCrash, isDoubt } from "../../support/causesOf.ts";
 import { type DurableOptions, Stopped } from "../../support/durableAgent.ts";
 import { linesAgent } from "./linesAgent.ts";
 import { ancestorsIn, answerTo, fateOf, type Found, LinesWorld, type StoredLane } from "./LinesWorld.ts";
@@ -349,22 +350,10 @@ function stopped(error: unknown): undefined {
 }
 
 function crashed(error: unknown): void {
-  if (!isCausedBy(error, SimulatedCrashError) && !isStop(error) && !isDoubt(error)) throw error;
-}
-
-function isDoubt(error: unknown): boolean {
-  return ["tool_call_in_doubt", "rollback_incomplete"].includes((error as { readonly code?: string }).code ?? "");
+  if (!isCrash(error) && !isStop(error) && !isDoubt(error)) throw error;
 }
 
 /** The failure of a called agent that was read back from the log has no cause: only nodes that stop fail one. */
 function isStop(error: unknown): boolean {
   return isCausedBy(error, Stopped) || causesOf(error).some(({ code }) => code === "tool_failed");
-}
-
-function isCausedBy(error: unknown, kind: new (...args: never[]) => Error): boolean {
-  return causesOf(error).some((cause) => cause instanceof kind);
-}
-
-function causesOf(error: unknown): readonly (Error & { readonly code?: string })[] {
-  return error instanceof Error ? [error, ...causesOf(error.cause)] : [];
 }
