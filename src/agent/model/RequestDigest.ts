@@ -16,13 +16,13 @@ export interface AskedDigest {
 export class RequestDigest {
   readonly #sha256: Sha256;
   /** Ignores the ids of tool calls, because a call may get another id on another line or in a fork. */
-  readonly #chain: MessageChain;
-  readonly #chainWithIds: MessageChain;
+  readonly #chain: ReturnType<typeof messageChain>;
+  readonly #chainWithIds: ReturnType<typeof messageChain>;
 
   constructor(sha256: Sha256) {
     this.#sha256 = sha256;
-    this.#chain = new MessageChain(sha256, (message) => withoutCallIds(message));
-    this.#chainWithIds = new MessageChain(sha256, (message) => message);
+    this.#chain = messageChain(sha256, withoutCallIds);
+    this.#chainWithIds = messageChain(sha256, (message) => message);
   }
 
   /** @param history Omitted within a tool, where other calls can change the history at the same time. */
@@ -35,36 +35,27 @@ export class RequestDigest {
       valueDigest([model, parameters ?? null, tools.map(({ name }) => name), kept, messages], this.#sha256);
     // The digest contains positions, because another line can use the same message numbers.
     const places = left ? { places: left.map(({ place }) => place) } : null;
-    const digest = digestOf(left?.length === marked ? null : places, this.#chain.of(fresh));
+    const digest = digestOf(left?.length === marked ? null : places, this.#chain(fresh));
     let known: readonly string[] | undefined;
     const earlier = () =>
-      [places, left?.map(({ number }) => number)].map((kept) => digestOf(kept, this.#chainWithIds.of(fresh)));
+      [places, left?.map(({ number }) => number)].map((kept) => digestOf(kept, this.#chainWithIds(fresh)));
     return { digest, matches: (recorded) => recorded === digest || (known ??= earlier()).includes(recorded) };
   }
 }
 
-/** Computes digests of message lists. Messages before the first change are not hashed again. */
-class MessageChain {
-  readonly #sha256: Sha256;
-  readonly #shown: (message: Message) => unknown;
-  #links: { readonly message: Message; readonly digest: string }[] = [];
-
-  constructor(sha256: Sha256, shown: (message: Message) => unknown) {
-    this.#sha256 = sha256;
-    this.#shown = shown;
-  }
-
-  of(messages: readonly Message[]): string {
+/** Returns a function for digests of message lists. Messages before the first change are not hashed again. */
+function messageChain(sha256: Sha256, shown: (message: Message) => unknown): (messages: readonly Message[]) => string {
+  let links: { readonly message: Message; readonly digest: string }[] = [];
+  return (messages) => {
     let same = 0;
-    while (same < messages.length && this.#links[same]?.message === messages[same]) same++;
-    this.#links = this.#links.slice(0, same);
+    while (same < messages.length && links[same]?.message === messages[same]) same++;
+    links = links.slice(0, same);
     for (const message of messages.slice(same)) {
-      const before = this.#links.at(-1)?.digest ?? "";
-      const text = before + (canonicalText(this.#shown(message)) ?? "");
-      this.#links.push({ message, digest: this.#sha256.base64url(text).slice(0, digestLength) });
+      const text = (links.at(-1)?.digest ?? "") + (canonicalText(shown(message)) ?? "");
+      links.push({ message, digest: sha256.base64url(text).slice(0, digestLength) });
     }
-    return this.#links.at(-1)?.digest ?? "";
-  }
+    return links.at(-1)?.digest ?? "";
+  };
 }
 
 function withoutCallIds(message: Message): unknown {

@@ -277,12 +277,11 @@ export function invalidField(record: LogRecord): string | undefined {
 
 function unorderedField(record: LogRecord, next: NextNumbers): string | undefined {
   if (hasVersion(record) && record.version < next.nextVersion) return "version";
-  if (record.kind === "checkpoint") return unorderedJoin(record as CheckpointRecord);
+  if (record.kind === "checkpoint") {
+    const { joined = -1, version } = record as CheckpointRecord;
+    return joined >= version ? "joined" : undefined;
+  }
   return record.kind === "lane" ? unorderedLaneField(record as LaneRecord, next) : undefined;
-}
-
-function unorderedJoin({ joined, version }: CheckpointRecord): string | undefined {
-  return joined !== undefined && joined >= version ? "joined" : undefined;
 }
 
 function unorderedLaneField(
@@ -291,8 +290,7 @@ function unorderedLaneField(
 ): string | undefined {
   if (lane < nextLane) return "lane";
   if (from >= nextVersion) return "from";
-  if (place === undefined) return undefined;
-  return place.parent >= lane ? "place" : undefined;
+  return place && place.parent >= lane ? "place" : undefined;
 }
 
 function versionIn(record: LogRecord): number {

@@ -187,8 +187,12 @@ export class LogProjection extends LogFacts {
         return this.#addCheckpoint(record, entry, order);
       case "ended":
         return this.#addEnd(record, entry, order);
+      case "rollback":
+        return this.#beginRollback(record);
+      case "rollback_end":
+        return this.#endRollback(record);
       default:
-        return this.#addToCalls(record);
+        return this.addToCalls(record);
     }
   }
 
@@ -221,17 +225,6 @@ export class LogProjection extends LogFacts {
       this.prunedAt = position;
       this.nextNumber = Math.max(this.nextNumber, record.nextNumber);
       this.pruned = [this.nextVersion - 1, this.checkpoints.size + this.ends.size];
-    }
-  }
-
-  #addToCalls(record: AgentRecord): void {
-    switch (record.kind) {
-      case "rollback":
-        return this.#beginRollback(record);
-      case "rollback_end":
-        return this.#endRollback(record);
-      default:
-        return this.addToCalls(record);
     }
   }
 

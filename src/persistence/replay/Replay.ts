@@ -24,12 +24,6 @@ interface RecordedModelAnswer {
   readonly failed: readonly FailedRequest[];
 }
 
-interface MadeCall {
-  readonly tool: string;
-  readonly input: unknown;
-  readonly asked: unknown;
-}
-
 /** The recorded work of the next node. When the node repeats its requests and calls, it gets the recorded results. */
 export class Replay {
   readonly #answers = new Map<string, RecordedModelAnswer & { readonly visit: Visit }>();
@@ -102,9 +96,10 @@ export class Replay {
   }
 
   /** Returns whether a call equals the recorded call. @param asked the input in the recorded response. */
-  isSame({ call, ...recorded }: RecordedCall, { tool, input, asked }: MadeCall): boolean {
+  isSame(recorded: RecordedCall, { tool, input }: ToolCallEvent, asked: unknown): boolean {
+    const { call } = recorded;
     const before = this.#inputs.has(call) ? this.#inputs.get(call) : asked;
-    return callFacts({ call, ...recorded }).tool === tool && (before === input || isSameValue(before, input));
+    return callFacts(recorded).tool === tool.name && (before === input || isSameValue(before, input));
   }
 
   /**
@@ -289,8 +284,8 @@ export function recordedCall(recorder: Replaying, event: ToolCallEvent): Recorde
     origin.kind === "model"
       ? recording?.call(event.toolCallId)
       : recording?.callAt(visit, origin.ordinal, withinOf(context));
-  const made = { tool: tool.name, input, asked: origin.kind === "model" ? inputAskedFor(origin) : input };
-  if (!recorded || recording?.isSame(recorded, made)) return recorded;
+  const asked = origin.kind === "model" ? inputAskedFor(origin) : input;
+  if (!recorded || recording?.isSame(recorded, event, asked)) return recorded;
   const before = callFacts(recorded).tool;
   const found = before === tool.name ? `a call of "${tool.name}" with another input` : `a call of "${tool.name}"`;
   discardReplay(recorder, context, visit, { recorded: `a call of "${before}" (${recorded.call})`, found });
