@@ -25,7 +25,7 @@ export function laneAt({ lanes }: NestedLine, order: number): number | undefined
 
 /** The lines of a log, their nesting, and which are open. Adding a record costs as much as its changes. */
 export class Lines {
-  #mainLane = 0;
+  mainLane = 0;
   readonly #byPlace = new Map<string, Mutable<NestedLine>>();
   readonly #byLane = new Map<number, NestedLine>();
   readonly #children = new Map<number, NestedLine[]>();
@@ -33,19 +33,15 @@ export class Lines {
   readonly #byFork = new Map<number, NestedLine[]>();
   readonly #bases = new Map<number, number>();
 
-  get mainLane(): number {
-    return this.#mainLane;
-  }
-
   addLane({ lane, place }: LaneRecord, order: number): void {
-    if (place === undefined) this.#mainLane = lane;
+    if (place === undefined) this.mainLane = lane;
     else this.#byLane.set(lane, this.#lineAt(place, lane, order));
   }
 
   /** Closes the lines inside the lane, unless the checkpoint continues the visit in which they started. */
   addCheckpoint({ lane, version, visit }: CheckpointRecord, order: number): void {
     const base = visit?.[0] ?? version;
-    if (base === this.#baseOf(lane)) return;
+    if (base === (this.#bases.get(lane) ?? -lane)) return;
     this.#bases.set(lane, base);
     for (const line of this.#unclosed.get(lane) ?? none) (line as Mutable<NestedLine>).closed = order;
     this.#unclosed.delete(lane);
@@ -91,16 +87,16 @@ export class Lines {
       if (line.lane !== at || line.closed !== undefined || parent >= at) return false;
       at = parent;
     }
-    return at === this.#mainLane && at !== 0;
+    return at === this.mainLane && at !== 0;
   }
 
   get hasNested(): boolean {
-    return (this.#unclosed.get(this.#mainLane)?.size ?? 0) > 0;
+    return (this.#unclosed.get(this.mainLane)?.size ?? 0) > 0;
   }
 
   /** The lanes of open lines. Enclosing lines precede nested ones, and the main line is first. */
   get openLanes(): readonly number[] {
-    const open = this.#mainLane === 0 ? [] : [this.#mainLane];
+    const open = this.mainLane === 0 ? [] : [this.mainLane];
     for (const parent of open)
       for (const { lane, place } of this.#unclosed.get(parent) ?? none) if (place.parent < lane) open.push(lane);
     return open;
@@ -121,10 +117,6 @@ export class Lines {
     if (unclosed) unclosed.add(line);
     else this.#unclosed.set(place.parent, new Set([line]));
     return line;
-  }
-
-  #baseOf(lane: number): number {
-    return this.#bases.get(lane) ?? -lane;
   }
 }
 

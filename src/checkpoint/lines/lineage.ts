@@ -173,10 +173,11 @@ export function linesTo(log: LaneOrigins, agentId: string, lane: number): readon
 }
 
 export function lanesTo(log: LaneOrigins, lane: number): readonly EarlierLane[] {
-  const { lanes, earlierLanes } = log;
+  const { lanes, earlierLanes, origins } = log;
   const found = new Set<number>([lane]);
   for (const at of found) for (const before of lanesBefore(log, at)) found.add(before);
-  const own = [...found].map((at) => ({ lane: at, runId: lanes.get(at)?.runId ?? "", owner: ownerOf(log, at) }));
+  const ownerOf = (at: number) => origins.find(({ record }) => at < record.nextLane)?.record.agentId;
+  const own = [...found].map((at) => ({ lane: at, runId: lanes.get(at)?.runId ?? "", owner: ownerOf(at) }));
   return [...own, ...[...found].flatMap((at) => earlierLanes.get(at) ?? [])];
 }
 
@@ -192,10 +193,6 @@ function lanesBefore({ lanes, checkpoints }: LaneOrigins, lane: number): readonl
 
 function isFirst({ record }: LaneStart): boolean {
   return record.from === undefined && !record.place;
-}
-
-function ownerOf({ origins }: LaneOrigins, lane: number): string | undefined {
-  return origins.find(({ record }) => lane < record.nextLane)?.record.agentId;
 }
 
 /** Returns the newest lane of a line, even if the line was restarted. `undefined` if the line is closed. */

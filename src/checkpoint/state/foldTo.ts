@@ -18,7 +18,8 @@ export interface FoldOptions {
  * lane starts before the index.
  */
 export function foldTo(index: LogProjection, point?: CheckpointPoint, options?: FoldOptions): AgentState | undefined {
-  return fold(index, point?.record.lane ?? index.lines.mainLane, point, options);
+  const lane = point?.record.lane ?? index.lines.mainLane;
+  return foldUpTo(index, lane, point ?? index.latestOf(lane), point?.order, options);
 }
 
 /** Like {@link foldTo}. @throws UnreadableValueError if the lane starts before the index. */
@@ -29,7 +30,7 @@ export function stateAt(index: LogProjection, point: CheckpointPoint): AgentStat
 }
 
 export function foldLine(index: LogProjection, lane: number): AgentState | undefined {
-  return fold(index, lane, undefined);
+  return foldUpTo(index, lane, index.latestOf(lane));
 }
 
 /** Like {@link foldTo}, for the newest checkpoint of a line before an order, with the later records up to the order. */
@@ -37,26 +38,15 @@ export function foldUpTo(
   index: LogProjection,
   lane: number,
   point: CheckpointPoint | undefined,
-  upTo: number,
+  upTo = Infinity,
+  { originals = false }: FoldOptions = {},
 ): AgentState | undefined {
   const parts = partsTo(index, lane, upTo);
-  return parts && withPlace(index, foldParts(index, parts, false), lane, point);
+  return parts && withPlace(index, foldParts(index, parts, originals), lane, point);
 }
 
 export function reachesLine(index: LogProjection, lane: number, upTo = Infinity): boolean {
   return partsTo(index, lane, upTo) !== undefined;
-}
-
-function fold(
-  index: LogProjection,
-  lane: number,
-  point: CheckpointPoint | undefined,
-  { originals = false }: FoldOptions = {},
-): AgentState | undefined {
-  const { order } = point ?? { order: Infinity };
-  const parts = partsTo(index, lane, order);
-  if (parts === undefined) return undefined;
-  return withPlace(index, foldParts(index, parts, originals), lane, point ?? index.latestOf(lane));
 }
 
 function withPlace(
