@@ -187,13 +187,15 @@ export class LogProjection extends LogFacts {
         return this.#addCheckpoint(record, entry, order);
       case "ended":
         return this.#addEnd(record, entry, order);
-      case "rollback":
-        return this.#beginRollback(record);
-      case "rollback_end":
-        return this.#endRollback(record);
       default:
-        return this.addToCalls(record);
+        return this.#addToCalls(record);
     }
+  }
+
+  #addToCalls(record: AgentRecord): void {
+    if (record.kind === "rollback") this.#beginRollback(record);
+    else if (record.kind === "rollback_end") this.#endRollback(record);
+    else this.addToCalls(record);
   }
 
   #addFacts(record: AgentRecord, { position, generation }: Entry, order: number): void {
