@@ -4,7 +4,7 @@ import { type AnyTool, tool, type Tool, type ToolEffect, type ToolCallOptions } 
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { quoted, quotedList } from "../../errors/AgentPersistenceError.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
-import { functionSchema, objectWithMethods } from "../../internal/options/optionSchemas.ts";
+import { functionSchema, numberFrom, objectWithMethods } from "../../internal/options/optionSchemas.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { ToolFailedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 
@@ -42,7 +42,7 @@ const optionsSchema = strictOptions(() => ({
         dangerous: z.boolean().optional(),
         externalApi: z.boolean().optional(),
         modifiesFiles: z.boolean().optional(),
-        timeoutMs: z.number().optional(),
+        timeoutMs: numberFrom(0).optional(),
         needsApproval: z.union([z.boolean(), functionSchema()]).optional(),
         probe: functionSchema().optional(),
       })),

@@ -230,6 +230,14 @@ describe("tools of an MCP server", () => {
     ]);
   });
 
+  it("have no time limit of the client if their own limit is Infinity", async () => {
+    const given: object[] = [];
+    const callTool = async (_params: object, options: object) => given.push(options) && {};
+    const client: McpClient = { ...listing(() => page(["book"])), callTool };
+    await results({ client }, [{ toolName: "book", input: {} }], { tools: { book: { timeoutMs: Infinity } } });
+    expect(given).toEqual([{ signal: expect.any(AbortSignal), timeout: 2 ** 31 - 1 }]);
+  });
+
   it("have the time limit of the agent and not that of the client", async () => {
     let given: { readonly timeout?: number; readonly signal?: AbortSignal } = {};
     const client: McpClient = {
