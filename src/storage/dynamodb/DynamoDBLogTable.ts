@@ -67,7 +67,7 @@ export class DynamoDBLogTable implements LogTable {
       heads: new AgentHeads(connection),
       slots,
       reader: new SlotReader(connection, slots),
-      summaries: new Summaries(connection, slots, this.#entries),
+      summaries: new Summaries(connection, slots, this.#entries, clock),
       expires: () => {
         const at = Math.ceil(clock.now() / 1000 + expireDroppedAfterDays * secondsOfDay);
         return Number.isSafeInteger(at) ? at : undefined;
@@ -183,11 +183,11 @@ async function claimSlot(
   let generation = taken;
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const last = await backend.slots.last(agentId);
-    if (last.isClaim && last.generation === generation)
+    if (attempt > 0 && last.isClaim && last.generation === generation)
       return finishDrop(backend, { agentId, generation, owner }, last);
-    if (last.generation > generation) {
-      // A higher generation in the slots means that another owner took over, or that the generation item was lost. In
-      // the second case, raising the generation succeeds.
+    if (last.generation >= generation) {
+      // This generation, or a higher one, in the slots means that another owner took over, or that the generation item
+      // was lost or has expired. Then raising the generation succeeds.
       if (!(await backend.heads.raise(agentId, owner, generation, last.generation + 1))) return undefined;
       generation = last.generation + 1;
     } else await backend.slots.claim(agentId, generation, last);

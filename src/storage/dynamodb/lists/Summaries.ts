@@ -1,6 +1,7 @@
+import type { Clock } from "../../../internal/Clock.ts";
 import { together } from "../../../internal/together.ts";
 import type { TableSummary } from "../../table/LogTable.ts";
-import { type Condition, type DynamoDBConnection, partKeys, putParts } from "../items/DynamoDBConnection.ts";
+import { type DynamoDBConnection, partKeys, putParts } from "../items/DynamoDBConnection.ts";
 import { summaryKey } from "../items/itemKeys.ts";
 import type { ListEntries } from "./ListEntries.ts";
 import {
@@ -35,11 +36,13 @@ export class Summaries {
   readonly #connection: DynamoDBConnection;
   readonly #slots: SlotChain;
   readonly #entries: ListEntries;
+  readonly #clock: Clock;
 
-  constructor(connection: DynamoDBConnection, slots: SlotChain, entries: ListEntries) {
+  constructor(connection: DynamoDBConnection, slots: SlotChain, entries: ListEntries, clock: Clock) {
     this.#connection = connection;
     this.#slots = slots;
     this.#entries = entries;
+    this.#clock = clock;
   }
 
   async resolve(agentId: string, known?: Pictures): Promise<Resolved> {
@@ -110,7 +113,7 @@ export class Summaries {
     const all = [...listOf(current), ...(next && !isRemoval(next) ? [next] : [])];
     const nothing = { generation, step: Number.MAX_SAFE_INTEGER };
     await this.#forget(agentId, all, nothing, undefined);
-    await this.#connection.put(summaryKey(agentId), { ...picturesItem(nothing), expires }, notNewer(nothing));
+    await this.#write(agentId, nothing, expires);
   }
 
   async #read(agentId: string): Promise<Pictures | undefined> {
@@ -118,8 +121,13 @@ export class Summaries {
     return item && picturesOf(item);
   }
 
-  #write(agentId: string, pictures: Pictures): Promise<boolean> {
-    return this.#connection.put(summaryKey(agentId), picturesItem(pictures), notNewer(pictures));
+  /** Returns `false` if a newer owner or step was written. An expired item counts as removed. */
+  #write(agentId: string, pictures: Pictures, expires?: number): Promise<boolean> {
+    const condition = {
+      if: "attribute_not_exists(#pk) OR #gen < :g OR (#gen = :g AND #step <= :s) OR #expires <= :now",
+      values: { ":g": pictures.generation, ":s": pictures.step, ":now": Math.floor(this.#clock.now() / 1000) },
+    };
+    return this.#connection.put(summaryKey(agentId), { ...picturesItem(pictures), expires }, condition);
   }
 
   async #isStored(agentId: string, mark: ListMark): Promise<boolean> {
@@ -151,11 +159,4 @@ export interface Settling {
   readonly pictures: Pictures;
   readonly next: Picture;
   readonly obsolete: readonly Picture[];
-}
-
-function notNewer({ generation, step }: Pick<Pictures, "generation" | "step">): Condition {
-  return {
-    if: "attribute_not_exists(#pk) OR #gen < :g OR (#gen = :g AND #step <= :s)",
-    values: { ":g": generation, ":s": step },
-  };
 }

@@ -81,7 +81,7 @@ export class SlotChain {
   }
 
   async last(agentId: string): Promise<LastSlot> {
-    const only = [...slotStateFields, "claim", "gen", "unswept"];
+    const only = [...slotStateFields, "claim", "gen", "unswept", "expires"];
     const { items } = await this.#connection.query(slotRange(agentId, 1), { descending: true, limit: 1, only });
     const [item] = items;
     return item === undefined
@@ -114,7 +114,12 @@ export class SlotChain {
   }
 }
 
-/** Returns the state in an item. The state in a claim describes the slot before the claim. */
+/**
+ * Returns the state in an item. The state in a claim describes the slot before the claim. An item that expires belongs
+ * to a dropped log. It is the last one if the service has removed the later items first, so the log restarts after it.
+ */
 function slotState(item: FoundItem): SlotState {
-  return slotStateOf(slotOf(item.sk) - (item["claim"] === undefined ? 0 : 1), item);
+  const state = slotStateOf(slotOf(item.sk) - (item["claim"] === undefined ? 0 : 1), item);
+  const { slot, offset } = state;
+  return item["expires"] === undefined ? state : { ...noSlots, slot, offset, start: endPosition(state) };
 }
