@@ -29,7 +29,10 @@ export interface ApprovalVerifier {
 
 /** Options of {@link signedApprovals}. */
 export interface SignedApprovalsOptions {
-  /** Returns whether a key of this person signed the bytes. `at` is the time of the signature. */
+  /**
+   * Returns whether a key of this person signed the bytes. `at` is the time of the signature. Return `false` for an
+   * unknown person, because an error rejects the answer or the run.
+   */
   readonly verify: (
     bytes: Uint8Array,
     signature: Uint8Array,
