@@ -2,6 +2,7 @@ import type { AgentInputItem } from "@openai/agents-core";
 import { expect, test } from "vitest";
 import { InMemoryPersistenceStorageProvider } from "../../../src/index.ts";
 import type { Entry } from "../../../src/storage.ts";
+import { itemsIn } from "../../../src/integrations/openai-agents/session/NumberRange.ts";
 import { SessionState, type SessionRecord } from "../../../src/integrations/openai-agents/session/SessionState.ts";
 import { SessionStore } from "../../../src/integrations/openai-agents/session/SessionStore.ts";
 
@@ -86,6 +87,17 @@ test("a run that replaced an empty session is taken back in the same way after a
     take(each.progressOf("r").undone(each.items, 0), each);
     expect(each.items).toEqual([]);
   }
+});
+
+test("a huge range of item numbers, which a damaged log may have, costs nothing", () => {
+  const state = new SessionState();
+  state.add({ kind: "splice", at: 0, items: ["a", "b", "c"] });
+  const huge = [1, 4_000_000_000] as const;
+  state.add({ kind: "progress", run: "r", done: huge[1], added: [huge] });
+  expect(itemsIn(state.known, huge)).toHaveLength(2);
+  expect([...state.restate()]).toContainEqual({ kind: "progress", run: "r", done: huge[1], added: [huge] });
+  for (const record of state.progressOf("r").undone(state.items, 0)) state.add(record);
+  expect(state.items.map(({ value }) => value)).toEqual(["a"]);
 });
 
 async function lastRestated({ log }: InMemoryPersistenceStorageProvider) {

@@ -1,9 +1,7 @@
 import type { AgentInputItem, SessionHistoryMutation } from "@openai/agents-core";
 import { blobCellsOf } from "../../../checkpoint/records/blobReferences.ts";
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
-
-/** The first and the last number of consecutive items. */
-export type NumberRange = readonly [first: number, last: number];
+import { countOf, hasNumber, itemsIn, joined, type NumberRange, rangesOf, sliceOf } from "./NumberRange.ts";
 
 /** Replaces a range of items. Adding, removing and rewriting items all use this record. */
 interface SpliceRecord {
@@ -63,20 +61,6 @@ export type SessionRecord = SpliceRecord | TransactionRecord | ClearRecord | Pro
 export interface SessionItem {
   readonly number: number;
   readonly value: StoredValue;
-}
-
-export function rangesOf(items: readonly Pick<SessionItem, "number">[]): NumberRange[] {
-  const ranges: [number, number][] = [];
-  for (const { number } of items) {
-    const open = ranges.at(-1);
-    if (open && open[1] + 1 === number) open[1] = number;
-    else ranges.push([number, number]);
-  }
-  return ranges;
-}
-
-export function numbersIn(given: readonly NumberRange[]): number[] {
-  return given.flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, index) => first + index));
 }
 
 /** The runs without items whose progress is kept, in case that they are resumed. */
@@ -210,9 +194,9 @@ interface RunStep {
   /** The progress of the run before the step. */
   readonly from: number;
   readonly done: number;
-  /** The item number of each added item. */
-  readonly added: readonly number[];
-  readonly dropped?: readonly number[] | undefined;
+  /** The item numbers of the added items. */
+  readonly added: readonly NumberRange[];
+  readonly dropped?: readonly NumberRange[] | undefined;
   /** The removed items. Omitted after a pruning, and after another run or a caller has replaced all items. */
   items?: readonly SessionItem[] | undefined;
 }
@@ -237,7 +221,8 @@ class RunProgress {
   /** Keeps only the number of changes if none of their items is known. Returns whether this is the case. */
   forgetChanges(known: ReadonlyMap<number, SessionItem>): boolean {
     const { done } = this;
-    const isUsed = this.#steps.some(({ added, items }) => items?.length || added.some((number) => known.has(number)));
+    const isKnown = (range: NumberRange): boolean => itemsIn(known, range).length > 0;
+    const isUsed = this.#steps.some(({ added, items }) => items?.length || added.some(isKnown));
     if (!isUsed) this.#steps = [{ from: 0, done, added: [] }];
     return !isUsed;
   }
@@ -245,23 +230,22 @@ class RunProgress {
   /** @param removed the items that the change removed */
   add({ done, added = [], dropped }: ProgressRecord, removed: readonly SessionItem[]): void {
     if (done < this.done) return this.#cut(done);
-    const step: RunStep = { from: this.done, done, added: numbersIn(added) };
+    const step: RunStep = { from: this.done, done, added };
     const last = this.#steps.at(-1);
     if (dropped) {
-      const numbers = new Set(numbersIn(dropped));
-      const items = removed.filter(({ number }) => numbers.has(number));
-      this.#steps.push({ ...step, dropped: [...numbers], items });
+      const items = removed.filter(({ number }) => hasNumber(dropped, number));
+      this.#steps.push({ ...step, dropped, items });
     } else if (last && onlyAdds(last) && onlyAdds(step))
-      this.#steps[this.#steps.length - 1] = { from: last.from, done, added: [...last.added, ...step.added] };
+      this.#steps[this.#steps.length - 1] = { from: last.from, done, added: joined(last.added, added) };
     else this.#steps.push(step);
   }
 
   /** Returns the number of the added item, or the numbers of a replacement. `undefined` if the change is not known. */
-  at(position: number): number | readonly number[] | undefined {
+  at(position: number): number | readonly NumberRange[] | undefined {
     const step = this.#steps.find(({ from, done }) => position >= from && position < done);
     if (!step) return undefined;
     if (step.dropped) return step.added;
-    return onlyAdds(step) ? step.added[position - step.from] : undefined;
+    return onlyAdds(step) ? sliceOf(step.added, position - step.from)[0]?.[0] : undefined;
   }
 
   /** Returns the records that undo the changes from a position on. Removed items that are lost stay replaced. */
@@ -270,14 +254,14 @@ class RunProgress {
     const records: SpliceRecord[] = [];
     for (const step of this.#steps.toReversed()) {
       if (step.done <= before) break;
-      if (step.dropped && step.items?.length !== step.dropped.length) continue;
-      const added = new Set(onlyAdds(step) ? step.added.slice(Math.max(before - step.from, 0)) : step.added);
+      if (step.dropped && step.items?.length !== countOf(step.dropped)) continue;
+      const added = onlyAdds(step) ? sliceOf(step.added, before - step.from) : step.added;
       // Removes from the end, so that earlier positions stay valid.
       for (const [at, { number }] of [...left.entries()].toReversed())
-        if (added.has(number)) records.push({ kind: "splice", at, drop: 1 });
+        if (hasNumber(added, number)) records.push({ kind: "splice", at, drop: 1 });
       const restored = step.items ?? [];
       records.push(...insertions(restored));
-      left = [...restored, ...left.filter(({ number }) => !added.has(number))];
+      left = [...restored, ...left.filter(({ number }) => !hasNumber(added, number))];
     }
     return records;
   }
@@ -289,8 +273,8 @@ class RunProgress {
         kind: "progress",
         run,
         done,
-        ...(added.length > 0 && { added: ranges(added) }),
-        ...(dropped && { dropped: ranges(dropped) }),
+        ...(added.length > 0 && { added }),
+        ...(dropped && { dropped }),
       };
     }
   }
@@ -298,13 +282,13 @@ class RunProgress {
   #cut(done: number): void {
     this.#steps = this.#steps.flatMap((step) => {
       if (step.done <= done) return [step];
-      return step.from < done ? [{ ...step, done, added: step.added.slice(0, done - step.from) }] : [];
+      return step.from < done ? [{ ...step, done, added: sliceOf(step.added, 0, done - step.from) }] : [];
     });
   }
 }
 
 function onlyAdds({ from, done, added, dropped }: RunStep): boolean {
-  return !dropped && added.length === done - from;
+  return !dropped && countOf(added) === done - from;
 }
 
 function insertions(items: readonly SessionItem[]): SpliceRecord[] {
@@ -314,10 +298,6 @@ function insertions(items: readonly SessionItem[]): SpliceRecord[] {
     at += last - first + 1;
     return { kind: "splice", at: from, first, items: items.slice(from, at).map(({ value }) => value) };
   });
-}
-
-function ranges(numbers: readonly number[]): NumberRange[] {
-  return rangesOf(numbers.map((number) => ({ number })));
 }
 
 export type SessionChange =

@@ -10,16 +10,14 @@ import { logIdOf, type ShapeDefinition } from "../../../journal/shape/ShapeDefin
 import type { ShapedLog } from "../../../journal/shape/ShapedLog.ts";
 import type { LogStorage } from "../../../storage/PersistenceStorageProvider.ts";
 import { type Telemetry, traced } from "../../../telemetry/Telemetry.ts";
+import { countOf, itemsIn, type NumberRange, numbersIn, rangesOf } from "./NumberRange.ts";
 import {
   mutationRecords,
   recordsOf,
   type SessionChange,
   SessionState,
   type CallId,
-  type NumberRange,
   type SessionRecord,
-  numbersIn,
-  rangesOf,
   type SessionItem,
 } from "./SessionState.ts";
 
@@ -89,7 +87,7 @@ export class SessionStore {
   }
 
   async itemsOf(numbers: readonly NumberRange[]): Promise<AgentInputItem[]> {
-    return this.#read(({ known }) => numbersIn(numbers).flatMap((number) => known.get(number) ?? []));
+    return this.#read(({ known }) => numbers.flatMap((range) => itemsIn(known, range)));
   }
 
   /** Returns the provider's ids of calls that durable runs added. */
@@ -243,16 +241,30 @@ function partRecords(
  * compared.
  */
 async function isRepeated(log: SessionLog, change: SessionChange, { run, before }: RunPart): Promise<boolean> {
-  const progress = log.state.progressOf(run);
   const items = "items" in change ? change.items : [];
-  const made = change.type === "add" ? items.map((_item, index) => progress.at(before + index)) : progress.at(before);
-  if (made === undefined) return true;
-  if (typeof made === "number" || made.some(Array.isArray)) return false;
-  if (change.type !== "add" && made.length !== items.length) return false;
+  const progress = log.state.progressOf(run);
+  const made =
+    change.type === "add" ? addedAt(progress, before, items.length) : replacedAt(progress, before, items.length);
+  if (typeof made === "boolean") return made;
   const at = new Map(made.map((number, index) => [number, index]));
   const stored = log.state.items.filter(({ number }) => at.has(number));
   const known = await decoded(log, stored);
   return stored.every(({ number }, index) => canonicalText(known[index]) === canonicalText(items[at.get(number) ?? 0]));
+}
+
+type Progress = ReturnType<SessionState["progressOf"]>;
+
+/** Returns the item numbers of earlier additions, or `false` if the run replaced items there. */
+function addedAt(progress: Progress, before: number, length: number): readonly (number | undefined)[] | false {
+  const made = Array.from({ length }, (_, index) => progress.at(before + index));
+  return made.some((each) => typeof each === "object") ? false : (made as (number | undefined)[]);
+}
+
+/** Returns the item numbers of an earlier replacement. `true` for no change, `false` for another change. */
+function replacedAt(progress: Progress, before: number, length: number): readonly number[] | boolean {
+  const made = progress.at(before);
+  if (made === undefined) return true;
+  return typeof made === "object" && countOf(made) === length ? numbersIn(made) : false;
 }
 
 /** Returns the records that undo the changes of a run from a position on. */
@@ -277,6 +289,7 @@ async function decoded(
   return structuredClone(await from.read(items.map(({ value }) => value))) as AgentInputItem[];
 }
 
+const isRange = (value: unknown): boolean => pair(value) && (value as NumberRange)[0] <= (value as NumberRange)[1];
 const isCallId = (value: unknown): boolean => Array.isArray(value) && value.length === 2 && value.every(text);
 
 const sessionShape: ShapeDefinition<SessionRecord, SessionState> = {
@@ -285,7 +298,7 @@ const sessionShape: ShapeDefinition<SessionRecord, SessionState> = {
   records: {
     splice: { at: count, drop: optional(count), items: optional(listOf(() => true)), first: optional(count) },
     transaction: { operation: text, digest: text },
-    progress: { run: text, done: count, added: optional(listOf(pair)), dropped: optional(listOf(pair)) },
+    progress: { run: text, done: count, added: optional(listOf(isRange)), dropped: optional(listOf(isRange)) },
     clear: { next: count },
     call_ids: { ids: listOf(isCallId) },
   },
