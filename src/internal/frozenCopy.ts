@@ -147,11 +147,7 @@ export async function frozenCopyInTurns<Value>(value: Value): Promise<Value> {
   return (await copyInTurns(value, { left: partsATurn }, 0)) as Value;
 }
 
-interface Turn {
-  left: number;
-}
-
-async function copyInTurns(value: unknown, turn: Turn, depth: number): Promise<unknown> {
+async function copyInTurns(value: unknown, turn: { left: number }, depth: number): Promise<unknown> {
   const parts = countParts(value, partsATurn);
   turn.left -= parts;
   if (turn.left < 0) {

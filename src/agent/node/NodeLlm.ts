@@ -29,7 +29,6 @@ const configurationSchema = strictOptions(() => ({
   parameters: z.record(z.string(), z.unknown()).optional(),
 }));
 
-type Configuration = Parameters<AgentLlm["configure"]>[0];
 type RequestOptions = NonNullable<Parameters<AgentLlm["request"]>[0]>;
 
 export class NodeLlm implements AgentLlm {
@@ -59,7 +58,7 @@ export class NodeLlm implements AgentLlm {
     });
   }
 
-  configure(settings: Configuration): void {
+  configure(settings: Parameters<AgentLlm["configure"]>[0]): void {
     const state = this.#state;
     checkSchema(configurationSchema, settings, "settings of the model");
     const { model, parameters, tools } = settings;

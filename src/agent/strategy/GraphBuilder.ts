@@ -22,7 +22,6 @@ import {
 
 type Body = LeafPlan["run"];
 type Schemas = Pick<GraphPlan, "input" | "output">;
-type EdgeOptions = Omit<EdgePlan, "to">;
 type Merge = ParallelPlan["merge"];
 type ParallelOptions = { readonly history?: BranchHistory; readonly onFailure?: BranchFailure };
 type EachOptions = ParallelOptions & Partial<Pick<EachBranchesPlan, "key" | "concurrency">>;
@@ -98,7 +97,7 @@ export class GraphBuilder {
     });
   }
 
-  edge(from: object, to: object, options: EdgeOptions = {}): void {
+  edge(from: object, to: object, options: Omit<EdgePlan, "to"> = {}): void {
     if (this.#built) this.#refuse("an edge was added after the graph was built.");
     const [source, target] = [this.#nameOf(from, edgeUse), this.#nameOf(to, edgeUse)];
     checkSchema(edgeSchema, options, `options of the edge from "${source}" to "${target}"`);

@@ -14,8 +14,6 @@ interface Way extends LinePath {
   readonly depth: number;
 }
 
-type NameOf = (place: LanePlace) => string;
-
 const mainLine: Way = { agentPath: [], depth: 0 };
 
 /** Returns the path of the line of a lane. If the intent of a call is missing, the name of its tool is `""`. */
@@ -68,7 +66,7 @@ function wayTo(index: LogProjection, lane: number): Way {
   return lines.reduceRight((around, { place }) => within(around, place, (at) => nameIn(index, at)), mainLine);
 }
 
-function within(around: Way, place: LanePlace, nameOf: NameOf): Way {
+function within(around: Way, place: LanePlace, nameOf: (place: LanePlace) => string): Way {
   const { branch, agentPath } = around;
   if ("call" in place)
     return { ...(branch !== undefined && { branch }), agentPath: [...agentPath, nameOf(place)], depth: 0 };

@@ -13,15 +13,9 @@ interface Point {
   readonly record: CheckpointRecord;
 }
 
-interface RunEnd {
-  readonly order: number;
-  readonly position: number;
-  readonly record: EndedRecord;
-}
-
 interface RolledBackLog extends LaneTree {
   readonly checkpoints: ReadonlyMap<number, Point>;
-  readonly ends: ReadonlyMap<number, RunEnd>;
+  readonly ends: ReadonlyMap<number, Pick<Point, "order" | "position"> & { readonly record: EndedRecord }>;
   readonly runs: ReadonlyMap<string, CheckpointPosition>;
   readonly notes: readonly NotePoint[];
   readonly rollback: RollbackRecord | undefined;

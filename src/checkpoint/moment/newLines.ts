@@ -35,12 +35,6 @@ export interface NewLinesOptions {
   readonly change?: ((line: LineAt, lane: number, state: AgentState) => LineChange | undefined) | undefined;
 }
 
-interface NewLine {
-  readonly lane: number;
-  readonly version: number | undefined;
-  readonly state: AgentState;
-}
-
 /**
  * Restarts the lines on new lanes, each with a new checkpoint and the later records of its node. A line without a
  * checkpoint gets a lane like its first one. Calls keep their ids and outcomes. A fork makes calls without an outcome
@@ -53,7 +47,10 @@ export function newLines(index: LogProjection, { lines }: LinesAt, options: NewL
   return begun;
 }
 
-interface Begun extends NewLine {
+interface Begun {
+  readonly lane: number;
+  readonly version: number | undefined;
+  readonly state: AgentState;
   readonly visitOf: (visit: Visit) => Visit;
   readonly ids: CallIds;
   readonly isChanged: boolean;

@@ -48,8 +48,6 @@ interface Schemas {
   readonly output?: string | undefined;
 }
 
-type Facts = ReadonlyMap<string, string>;
-
 /** Returns one text for each difference between two structures. Ignores facts that earlier versions lack. */
 export function codeDifferences(stored: StoredStructure, current: StoredStructure): readonly string[] {
   const before = factsOf(stored);
@@ -75,7 +73,7 @@ function keepsReached(stored: StoredStructure, current: StoredStructure, point: 
 }
 
 /** Returns the facts of a structure, of the kinds that `like` has and in the parts that a line can still reach. */
-function factsOf(structure: StoredStructure, like: StoredStructure = structure, reached?: Reached): Facts {
+function factsOf(structure: StoredStructure, like: StoredStructure = structure, reached?: Reached) {
   const facts = new Map<string, string>();
   const isWhole = "tools" in like && "tools" in structure;
   const graph = isWhole ? structure : withoutSchemas(structure);
