@@ -32,12 +32,8 @@ export function freezeInPlace<Value>(value: Value): Value {
   return value;
 }
 
-const changeable = new WeakSet<object>();
-
-/** Returns whether {@link freezeInPlace} left a part unfrozen, such as a map or a class instance. */
-export function isChangeable(value: unknown): boolean {
-  return changeable.has(value as object);
-}
+/** The values of which {@link freezeInPlace} left a part unfrozen, such as a map or a class instance. */
+export const changeable = new WeakSet<object>();
 
 function freeze(root: object): void {
   // A list instead of recursion, because stored values can be nested deeper than the stack allows.

@@ -8,11 +8,10 @@ import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import type { LastPruning } from "../checkpoint/records/SnapshotRecord.ts";
 import type { AgentRecord, PrunedRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../checkpoint/records/lineRecords.ts";
-import { invalidField } from "../checkpoint/format/validateRecord.ts";
+import { assertReadable } from "../checkpoint/format/validateRecord.ts";
 import { statusAfter, type StatusState } from "../checkpoint/state/StatusState.ts";
 import type { MessageNumbers } from "../checkpoint/messages/MessageHistory.ts";
 import { ValueWriter } from "../checkpoint/format/ValueWriter.ts";
-import { InvalidInputError } from "../errors/agentErrors.ts";
 import { AgentBusyError } from "../errors/storageErrors.ts";
 import type { Clock } from "../internal/Clock.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
@@ -360,14 +359,4 @@ function keptBy({ restated }: PrunedRecord): number {
 function contentsIn({ restated }: PrunedRecord): readonly string[] {
   const packs = restated.flatMap(({ records }) => records.flatMap(packsIn));
   return packs.flatMap(({ contents }) => contents.map(([hash]) => hash));
-}
-
-/** Rejects records that a reader would reject, because JavaScript and models can give wrong types. */
-function assertReadable(records: readonly AgentRecord[]): void {
-  for (const record of records) {
-    const path = invalidField(record);
-    if (path === undefined) continue;
-    const found = typeof (record as unknown as Readonly<Record<string, unknown>>)[path];
-    throw new InvalidInputError(`${record.kind} to record`, [{ path, expected: `found invalid ${found}` }]);
-  }
 }

@@ -4,6 +4,7 @@ import { decodeCheckpoint, encodeCheckpoint } from "../checkpoint/data/checkpoin
 import { defaultInlineThresholdBytes } from "../checkpoint/format/BlobWriter.ts";
 import type { ChainLink } from "../checkpoint/format/EntryChain.ts";
 import { ValueWriter } from "../checkpoint/format/ValueWriter.ts";
+import { assertReadable } from "../checkpoint/format/validateRecord.ts";
 import { emptyState } from "../checkpoint/state/AgentState.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
@@ -96,6 +97,7 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
    *
    * @throws AgentBusyError if the agent is running.
    * @throws AlreadyExistsError if the id is in use or the version is not above the last version.
+   * @throws InvalidInputError if a field is invalid, so that readers would reject it.
    */
   async saveCheckpoint(agentId: string, checkpoint: AgentCheckpointData): Promise<void> {
     // Copies the checkpoint before the first await, because the caller may change it afterwards.
@@ -107,6 +109,7 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
       const { blobs } = await AgentLog.ofValues(this.log, agentId, parentReferences(given, index), index);
       const writer = new ValueWriter({ sha256: await this.sha256(), inlineThresholdBytes: this.inlineThresholdBytes });
       const records = importCheckpoint(given, index, blobs, writer);
+      assertReadable(records);
       const uploads = writer.takeUploads(records);
       await putBlobs(this.log.blobs, agentId, owned.generation, uploads, this.compressThresholdBytes);
       await owned.append({ id: `import-${crypto.randomUUID()}`, records }, owned.position);

@@ -93,3 +93,27 @@ test("ids stay taken after a run stores a newer snapshot", async () => {
   expect(JSON.stringify(await recordsOf(storage))).toContain('"kind":"snapshot"');
   await expect(storage.saveCheckpoint("a", again)).rejects.toMatchObject({ code: "checkpoint_exists" });
 });
+
+test.each([
+  ["createdAt", "yesterday", "at"],
+  ["iteration", -1, "iteration"],
+  ["iteration", undefined, "iteration"],
+  ["progress", "half", "progress"],
+  ["usage", 7, "usage"],
+  ["version", Number.MAX_SAFE_INTEGER, "version"],
+  ["tools", [7], "tools"],
+  ["decisions", [{ decision: "a", nodeId: "n", decidedAt: "soon" }], "at"],
+  ["toolCalls", [{ toolCallId: 1, toolName: "t", effect: "none", input: 1, status: "succeeded", output: 1 }], "call"],
+])("a checkpoint with the wrong %s %s is refused, and the agent stays usable", async (field, value, path) => {
+  const storage = new InMemoryPersistenceStorageProvider();
+  const [first, second] = exampleCheckpoints("order-7", 2);
+  if (!first || !second) throw new Error("no example");
+  await storage.saveCheckpoint("order-7", first);
+  const wrong = { ...second, [field]: value };
+  await expect(storage.saveCheckpoint("order-7", wrong)).rejects.toMatchObject({
+    code: "invalid_input",
+    problems: [{ path }],
+  });
+  await storage.saveCheckpoint("order-7", second);
+  expect(await storage.getCheckpoints("order-7")).toHaveLength(2);
+});

@@ -66,26 +66,18 @@ async function runBody(visit: NodeExecution, event: Event, node: Body): Promise<
   const { pipeline } = visit.run;
   const { nodeId } = event;
   await pipeline.emit("nodeStarting", event);
-  const output = await pipeline.around("node", event, async (accepted) =>
-    node.run(
-      await checkSchemaAsync(node.input, ownInput(accepted.input), `input of node "${nodeId}"`),
-      accepted.context,
-    ),
-  );
+  const output = await pipeline.around("node", event, async ({ input, context }) => {
+    // The node can change its input. A checkpoint within the node stores the original, and branches share it. A message
+    // is not copied, because the history has the same object.
+    const given = isMessage(input) ? input : copyMutableParts(input);
+    return node.run(await checkSchemaAsync(node.input, given, `input of node "${nodeId}"`), context);
+  });
   if (visit.isMoved) return undefined;
   if (isRunMoved(output))
     throw new TypeError(
       `The node "${nodeId}" returned the result of a move, but the run has not moved during this visit.`,
     );
   return frozenCopy(await checkSchemaAsync(node.output, output, `output of node "${nodeId}"`));
-}
-
-/**
- * Returns an input that a node can change, because a checkpoint within the node stores the original, and branches share
- * it. A message is not copied, because the history has the same object.
- */
-function ownInput(input: unknown): unknown {
-  return isMessage(input) ? input : copyMutableParts(input);
 }
 
 async function afterMove(line: ActiveLine, event: Event, outcome: Outcome): Promise<undefined> {
@@ -123,7 +115,7 @@ async function fail(line: ActiveLine, event: PipelineEvents["nodeFailed"]): Prom
  */
 function assertAnswered(nodeId: string, output: unknown, next: NextStep, history: readonly Message[]): void {
   const ended = endedWith(next);
-  if (!ended || !isAnswer(output) || typeof output.content === "string") return;
+  if (!ended || !isMessage(output) || output.role !== "assistant" || typeof output.content === "string") return;
   if (ended.value !== textOf(output)) return;
   const asked = output.content.filter((part) => part.type === "tool-call");
   if (asked.length === 0) return;
@@ -137,10 +129,6 @@ function assertAnswered(nodeId: string, output: unknown, next: NextStep, history
 function endedWith({ nodeId, input, crossings: [first] }: NextStep): { readonly value: unknown } | undefined {
   if (first) return first.kind === "left" ? { value: first.value } : undefined;
   return nodeId === "finish" ? { value: input } : undefined;
-}
-
-function isAnswer(output: unknown): output is Extract<Message, { role: "assistant" }> {
-  return isMessage(output) && output.role === "assistant";
 }
 
 function isMessage(value: unknown): value is Message {

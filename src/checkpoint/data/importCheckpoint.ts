@@ -1,3 +1,4 @@
+import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { AlreadyExistsError } from "../../errors/storageErrors.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
@@ -254,6 +255,9 @@ function assertNew({ agentId, checkpointId, version }: AgentCheckpointData, inde
   if (index.byId(checkpointId)) throw exists("the agent already has a checkpoint with this id. Choose another id");
   if (version < index.nextVersion)
     throw exists(`its version ${version} is not above the newest, ${index.nextVersion - 1}. Choose a higher version`);
+  // Later checkpoints get higher versions.
+  if (version > 2 ** 52)
+    throw new InvalidInputError("checkpoint to record", [{ path: "version", expected: "expected at most 2^52" }]);
 }
 
 /** Returns whether the stored forms of two values are equal. A wrong `false` only stores the value twice. */

@@ -17,6 +17,7 @@ import {
   time,
   whole,
 } from "./fieldTests.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import { parallelStartOf, type LaneRecord, type CheckpointRecord } from "../records/lineRecords.ts";
 import type { EndedRecord } from "../records/runRecords.ts";
@@ -273,6 +274,16 @@ export function invalidField(record: LogRecord): string | undefined {
   const field = firstInvalid(record, fields);
   const { ended, status } = record as CheckpointRecord;
   return field ?? (record.kind === "checkpoint" && ended && status !== undefined ? "ended" : undefined);
+}
+
+/** Rejects records that a reader would reject, because JavaScript and models can give wrong types. */
+export function assertReadable(records: readonly AgentRecord[]): void {
+  for (const record of records) {
+    const path = invalidField(record);
+    if (path === undefined) continue;
+    const found = typeof (record as unknown as Readonly<Record<string, unknown>>)[path];
+    throw new InvalidInputError(`${record.kind} to record`, [{ path, expected: `found invalid ${found}` }]);
+  }
 }
 
 function unorderedField(record: LogRecord, next: NextNumbers): string | undefined {

@@ -1,6 +1,6 @@
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
-import { freezeInPlace, isChangeable } from "../../internal/frozenCopy.ts";
+import { changeable, freezeInPlace } from "../../internal/frozenCopy.ts";
 import type { AgentState } from "./AgentState.ts";
 import type { ContentPart, Message } from "../messages/Message.ts";
 import type { NumberedMessage } from "../messages/MessageHistory.ts";
@@ -46,7 +46,7 @@ export class ValueReader {
     const outer = this.#isOwn;
     this.#isOwn = this.#read.has(slot);
     const value = this.#read.get(slot) ?? this.#readOnce(slot);
-    this.#isOwn ||= isChangeable(value);
+    this.#isOwn ||= changeable.has(value as object);
     (this.#isOwn ? this.#read : this.#values).set(slot, value);
     this.#isOwn ||= outer;
     return value;
