@@ -2,7 +2,7 @@ import type { AgentInputItem } from "@openai/agents-core";
 import { expect, test } from "vitest";
 import { InMemoryPersistenceStorageProvider } from "../../../src/index.ts";
 import type { Entry } from "../../../src/storage.ts";
-import { itemsIn } from "../../../src/integrations/openai-agents/session/NumberRange.ts";
+import { itemsOfRange } from "../../../src/integrations/openai-agents/session/NumberRange.ts";
 import { SessionState, type SessionRecord } from "../../../src/integrations/openai-agents/session/SessionState.ts";
 import { SessionStore } from "../../../src/integrations/openai-agents/session/SessionStore.ts";
 
@@ -94,7 +94,7 @@ test("a huge range of item numbers, which a damaged log may have, costs nothing"
   state.add({ kind: "splice", at: 0, items: ["a", "b", "c"] });
   const huge = [1, 4_000_000_000] as const;
   state.add({ kind: "progress", run: "r", done: huge[1], added: [huge] });
-  expect(itemsIn(state.known, huge)).toHaveLength(2);
+  expect(itemsOfRange(state.known, huge)).toHaveLength(2);
   expect([...state.restate()]).toContainEqual({ kind: "progress", run: "r", done: huge[1], added: [huge] });
   for (const record of state.progressOf("r").undone(state.items, 0)) state.add(record);
   expect(state.items.map(({ value }) => value)).toEqual(["a"]);

@@ -25,7 +25,7 @@ export function countOf(given: readonly NumberRange[]): number {
 }
 
 /** Returns the known items of a range. */
-export function itemsIn<Item extends Numbered>(
+export function itemsOfRange<Item extends Numbered>(
   known: ReadonlyMap<number, Item>,
   [first, last]: NumberRange,
 ): readonly Item[] {
@@ -49,7 +49,7 @@ export function sliceOf(given: readonly NumberRange[], from: number, to = Infini
 }
 
 /** Joins ranges. Continues the last range if the next one follows it. */
-export function joined(ranges: readonly NumberRange[], added: readonly NumberRange[]): readonly NumberRange[] {
+export function joinedRanges(ranges: readonly NumberRange[], added: readonly NumberRange[]): readonly NumberRange[] {
   const [last, [next, ...others]] = [ranges.at(-1), added];
   if (!last || !next || last[1] + 1 !== next[0]) return [...ranges, ...added];
   return [...ranges.slice(0, -1), [last[0], next[1]], ...others];

@@ -1,7 +1,7 @@
 import type { AgentInputItem, SessionHistoryMutation } from "@openai/agents-core";
 import { blobCellsOf } from "../../../checkpoint/records/blobReferences.ts";
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
-import { countOf, hasNumber, itemsIn, joined, type NumberRange, rangesOf, sliceOf } from "./NumberRange.ts";
+import { countOf, hasNumber, itemsOfRange, joinedRanges, type NumberRange, rangesOf, sliceOf } from "./NumberRange.ts";
 
 /** Replaces a range of items. Adding, removing and rewriting items all use this record. */
 interface SpliceRecord {
@@ -221,7 +221,7 @@ class RunProgress {
   /** Keeps only the number of changes if none of their items is known. Returns whether this is the case. */
   forgetChanges(known: ReadonlyMap<number, SessionItem>): boolean {
     const { done } = this;
-    const isKnown = (range: NumberRange): boolean => itemsIn(known, range).length > 0;
+    const isKnown = (range: NumberRange): boolean => itemsOfRange(known, range).length > 0;
     const isUsed = this.#steps.some(({ added, items }) => items?.length || added.some(isKnown));
     if (!isUsed) this.#steps = [{ from: 0, done, added: [] }];
     return !isUsed;
@@ -236,7 +236,7 @@ class RunProgress {
       const items = removed.filter(({ number }) => hasNumber(dropped, number));
       this.#steps.push({ ...step, dropped, items });
     } else if (last && onlyAdds(last) && onlyAdds(step))
-      this.#steps[this.#steps.length - 1] = { from: last.from, done, added: joined(last.added, added) };
+      this.#steps[this.#steps.length - 1] = { from: last.from, done, added: joinedRanges(last.added, added) };
     else this.#steps.push(step);
   }
 

@@ -10,7 +10,7 @@ import { logIdOf, type ShapeDefinition } from "../../../journal/shape/ShapeDefin
 import type { ShapedLog } from "../../../journal/shape/ShapedLog.ts";
 import type { LogStorage } from "../../../storage/PersistenceStorageProvider.ts";
 import { type Telemetry, traced } from "../../../telemetry/Telemetry.ts";
-import { countOf, itemsIn, type NumberRange, numbersIn, rangesOf } from "./NumberRange.ts";
+import { countOf, itemsOfRange, type NumberRange, numbersIn, rangesOf } from "./NumberRange.ts";
 import {
   mutationRecords,
   recordsOf,
@@ -87,7 +87,7 @@ export class SessionStore {
   }
 
   async itemsOf(numbers: readonly NumberRange[]): Promise<AgentInputItem[]> {
-    return this.#read(({ known }) => numbers.flatMap((range) => itemsIn(known, range)));
+    return this.#read(({ known }) => numbers.flatMap((range) => itemsOfRange(known, range)));
   }
 
   /** Returns the provider's ids of calls that durable runs added. */
