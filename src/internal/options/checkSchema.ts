@@ -33,7 +33,10 @@ export async function checkSchemaAsync(
 export function problemsOf(error: z.core.$ZodError): readonly InputProblem[] {
   return error.issues.map(({ path, message }) => ({
     path: path.map(String).join("."),
-    expected: message.replace(/^Invalid input: /, "").replace("nonoptional, received undefined", "a value"),
+    expected: message
+      .replace(/^Invalid input: /, "")
+      .replace("nonoptional, received undefined", "a value")
+      .replace("date, received Date", "a valid Date"),
   }));
 }
 

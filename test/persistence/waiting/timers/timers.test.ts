@@ -492,6 +492,7 @@ describe("sleeps", () => {
       return "";
     });
     const run = durableAgent(graph, new NoPersistenceStorageProvider()).run("go");
-    await expect(run).rejects.toMatchObject({ code: "invalid_input" });
+    const message: unknown = expect.stringContaining(wrong instanceof Date ? "expected a valid Date" : "milliseconds");
+    await expect(run).rejects.toMatchObject({ code: "invalid_input", message });
   });
 });
