@@ -1,5 +1,5 @@
 import { InvalidAgentIdError } from "../../errors/agentErrors.ts";
-import { withArticle } from "./optionSchemas.ts";
+import { kindOf } from "./optionSchemas.ts";
 
 const maxBytes = 1024;
 const loneSurrogate = /\p{Surrogate}/u;
@@ -10,7 +10,7 @@ const encoder = new TextEncoder();
  * have the same UTF-8 form.
  */
 export function assertAgentId(agentId: unknown): asserts agentId is string {
-  if (typeof agentId !== "string") throw new InvalidAgentIdError(agentId, withArticle(typeof agentId));
+  if (typeof agentId !== "string") throw new InvalidAgentIdError(agentId, kindOf(agentId));
   if (agentId === "") throw new InvalidAgentIdError(agentId, "an empty text");
   if (agentId.length > maxBytes) throw new InvalidAgentIdError(agentId, `${agentId.length} characters`);
   if (loneSurrogate.test(agentId)) throw new InvalidAgentIdError(agentId, "half of a surrogate pair");

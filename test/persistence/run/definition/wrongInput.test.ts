@@ -293,3 +293,12 @@ describe.each(logStorages)("invalid input, on storage in $name", ({ open }) => {
     await expect(agent.run("x")).rejects.toMatchObject({ code: "request_expired" });
   });
 });
+
+it.each([
+  [null, "found null"],
+  [5, "found 5"],
+  [Promise.resolve("a"), "found a Promise (did you forget `await`?)"],
+])("an agent id that is not a text is named: %s", async (agentId, found) => {
+  const run = new AIAgent(config).run("x", { agentId: wrong(agentId) });
+  await expect(run).rejects.toMatchObject({ code: "invalid_agent_id", message: expect.stringContaining(found) });
+});
