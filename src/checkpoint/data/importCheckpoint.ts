@@ -8,7 +8,7 @@ import { foldTo } from "../state/foldTo.ts";
 import { type ValueWriter, historyRecords, storageRecords } from "../format/ValueWriter.ts";
 import type { LanePlace, CheckpointPoint } from "../records/lineRecords.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
-import { MessageHistory } from "../messages/MessageHistory.ts";
+import { contentKey, MessageHistory } from "../messages/MessageHistory.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import { branchKey, linePath } from "./linePath.ts";
 import { stateReferences } from "../state/leanState.ts";
@@ -260,18 +260,7 @@ function assertNew({ agentId, checkpointId, version }: AgentCheckpointData, inde
     throw new InvalidInputError("checkpoint to record", [{ path: "version", expected: "expected at most 2^52" }]);
 }
 
-/** Returns whether the stored forms of two values are equal. A wrong `false` only stores the value twice. */
+/** Returns whether the stored forms of two values are equal. */
 function same(a: unknown, b: unknown): boolean {
-  return Object.is(a, b) || (plainJson(a) && plainJson(b) && JSON.stringify(a) === JSON.stringify(b));
-}
-
-function plainJson(value: unknown): boolean {
-  if (value === null || typeof value === "string" || typeof value === "boolean") return true;
-  if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0);
-  if (typeof value !== "object") return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return (
-    (Array.isArray(value) || prototype === Object.prototype || prototype === null) &&
-    Object.values(value).every(plainJson)
-  );
+  return Object.is(a, b) || contentKey(a) === contentKey(b);
 }

@@ -211,10 +211,10 @@ function positionsBy(
   return positions;
 }
 
-/** Returns a key that is equal for messages with equal stored forms, or `undefined` if the message cannot be stored. */
-function contentKey(message: Message): string | undefined {
+/** Returns a key that is equal for values with equal stored forms, or `undefined` if the value cannot be stored. */
+export function contentKey(value: unknown): string | undefined {
   try {
-    return JSON.stringify(encodeValue(message, ""));
+    return JSON.stringify(encodeValue(value, ""));
   } catch {
     return undefined;
   }
