@@ -26,7 +26,7 @@ export async function* listTable(
   const narrowing = narrowingOf(selection);
   if (narrowing.statuses?.length === 0) return;
   const asked = { ...narrowing, ...(free && { passingLimit: passedAtOnce }) };
-  let limit = Math.min(listedAtOnce, most);
+  let limit = Math.min(listedAtOnce, Math.ceil(most));
   let before: { readonly order: string; readonly agentId: string } | undefined;
   for (;;) {
     const page = { ...asked, after: before ?? (order === undefined ? undefined : { order }), limit };

@@ -1,6 +1,6 @@
 import { processOwner } from "agent-persistence/storage";
 import { expect, it } from "vitest";
-import { appendText, collect } from "../../../src/testing/conformance/log/logTest.ts";
+import { appendText, collect, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
 import { engines } from "./engines.ts";
 
 it.each(engines)("a range of a log $name may end, or start, behind every position", async ({ harness }) => {
@@ -14,4 +14,15 @@ it.each(engines)("a range of a log $name may end, or start, behind every positio
     expect(await collect(log.encodedAppends?.("a", { upTo: behind }) as AsyncIterable<Uint8Array>)).toHaveLength(3);
   }
   await owned.release();
+});
+
+it.each(engines)("a list $name may have a fractional limit", async ({ harness }) => {
+  const { log } = await harness();
+  for (const agentId of ["a", "b", "c"]) {
+    const owned = await log.open(agentId, processOwner());
+    await appendText(owned, "1", { summary: exampleSummary(agentId, "queued", { order: agentId }) });
+    await owned.release();
+  }
+  const lengths = [0, 0.5, 1.5, 2, 2.5, Infinity].map(async (limit) => (await collect(log.list({ limit }))).length);
+  expect(await Promise.all(lengths)).toEqual([0, 1, 2, 2, 3, 3]);
 });
