@@ -248,15 +248,15 @@ export class TableReader {
  */
 function withoutHalves(rows: readonly TableRow[], ranges: readonly TableGap[]): readonly TableRow[] {
   const [start, end] = [rows[0]?.position ?? 0, rows.at(-1)?.position ?? 0];
-  const kept: TableRow[] = [];
+  const kept: (readonly TableRow[])[] = [];
   let at = 0;
   for (const [first, last] of ranges) {
     const [from, to] = [indexOf(rows, first), indexOf(rows, last + 1)];
     if (to - from === Math.min(last, end) - Math.max(first, start) + 1) continue;
-    kept.push(...rows.slice(at, from));
+    kept.push(rows.slice(at, from));
     at = to;
   }
-  return at === 0 ? rows : [...kept, ...rows.slice(at)];
+  return at === 0 ? rows : [...kept, rows.slice(at)].flat();
 }
 
 function indexOf(rows: readonly TableRow[], position: number): number {

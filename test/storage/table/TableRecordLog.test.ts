@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import {
   LogPersistenceStorageProvider,
   type BlobStore,
+  type LogAppend,
   type LogTable,
   type ProcessIdentity,
   TableRecordLog,
@@ -18,6 +19,8 @@ import { durableAgent } from "../../persistence/support/durableAgent.ts";
 import { oneNode } from "../../task/worker/oneNode.ts";
 import { anyProcess } from "../../testing/conformance/anyProcess.ts";
 import { appendText, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
+import type { ChainLink } from "../../../src/checkpoint/format/EntryChain.ts";
+import { encodeRow } from "../../../src/storage/table/TableOwnedLog.ts";
 import { prunedRecord } from "../../../src/testing/conformance/log/removalTests.ts";
 import { collect } from "../file/support/fixture.ts";
 import { connectionLost, MemoryTable } from "./MemoryTable.ts";
@@ -178,6 +181,29 @@ describe("a paged read", () => {
     table.agent("a").rows = table.agent("a").rows.filter(({ position }) => position !== 5);
     const seen = (await collect(log.read("a", { sinceSnapshot: true }))).map(({ position }) => position);
     expect(seen).toEqual([1, 2, 3, 6, 7]);
+  });
+
+  it("returns more appends than a call can have arguments before a range that is being removed", async () => {
+    const { table, log } = made();
+    const [count, sha256] = [130_000, await platformSha256()];
+    const agent = Object.assign(table.agent("a"), { generation: 1 });
+    let end: ChainLink = { position: 0, checksum: "" };
+    const add = (records: LogAppend["records"]) => {
+      const encoded = encodeRow("a", { id: `1-${end.position + 1}`, records }, 1, end, sha256);
+      agent.rows.push(encoded.row);
+      end = encoded.end;
+      return encoded.end.checksum;
+    };
+    let before = "";
+    for (let n = 0; n < count; n++) before = add([{ kind: "example" }]);
+    add([{ kind: "example" }]);
+    const after = add([{ kind: "example" }]);
+    const [first, last] = [count + 1, count + 2];
+    const pruned = { kind: "pruned", gaps: [{ first, last, before, after }] };
+    add([pruned]);
+    agent.rows.splice(count, 1);
+    table.pageSize = count;
+    expect(await positions(log)).toHaveLength(count + 1);
   });
 
   it("restarts when the agent is dropped meanwhile", async () => {
