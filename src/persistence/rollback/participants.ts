@@ -15,7 +15,7 @@ import type {
   RollbackParticipant,
   StepRequest,
 } from "../../journal/RollbackParticipant.ts";
-import { fileChangesIn, fileNoteKey } from "../../checkpoint/data/FileChange.ts";
+import { fileChangesIn, fileNoteKey, mergeFileChanges } from "../../checkpoint/data/FileChange.ts";
 import {
   contentReader,
   type ReadContent,
@@ -113,12 +113,12 @@ async function readAgain({ setup, journal, log: { agentId, index } }: Rollback):
 /** Reports the files that were captured since the target, if the agent has no workspace that restores them. */
 function filesLeft({ setup, log, target, base }: Rollback): readonly ParticipantReport[] {
   if (setup.participants.some(({ key }) => key === fileNoteKey)) return [];
-  const notes = notesLeft(log.index, { target, base }, fileNoteKey);
-  const changes = notes.flatMap(({ value }) => fileChangesIn(read(() => log.readValue(value)).value));
-  const paths = [...new Set(changes.map(({ path }) => path))].toSorted();
-  if (paths.length === 0) return [];
-  const change = "not restored: the agent has no workspace in `participants`";
-  return [{ key: fileNoteKey, steps: paths.map((subject) => ({ subject, change })) }];
+  const changes = notesLeft(log.index, { target, base }, fileNoteKey).flatMap(({ value }) =>
+    fileChangesIn(read(() => log.readValue(value)).value),
+  );
+  const change = "not restored: the participant is missing";
+  const steps = [...mergeFileChanges(changes).keys()].toSorted().map((subject) => ({ subject, change }));
+  return steps.length > 0 ? [{ key: fileNoteKey, steps }] : [];
 }
 
 async function applySteps(

@@ -44,9 +44,7 @@ export async function endOf(
     throw new ApprovalChangedError(agentId, requestId, waiting);
   const answer = frozenCopy(given.answer);
   if (typeof answer === "boolean" && waiting !== undefined)
-    throw new InvalidInputError(answerSubject(requestId), [
-      { path: "", expected: `expected { approved: ${answer} }, received ${answer}` },
-    ]);
+    throw new InvalidInputError(answerSubject(requestId), [{ path: "", expected: `expected { approved: ${answer} }` }]);
   await checkSchemaAsync(schemaOf(setup, agentId, request), answer, answerSubject(requestId));
   if (setup.approvals)
     await (await import("./approvalChecks.ts")).assertCounts(setup.approvals, agentId, request, { ...given, answer });

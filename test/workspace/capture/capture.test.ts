@@ -183,7 +183,7 @@ describe("a capture", () => {
     const without = new AIAgent({ id: "shell", llmModel: "m", promptExecutor: scriptedModel([]) });
     without.install(Persistence, { storage });
     const report = await persistence(without).agent().rollbackToCheckpoint("1-1");
-    const change = "not restored: the agent has no workspace in `participants`";
+    const change = "not restored: the participant is missing";
     expect(report.participants).toEqual([{ key: "files", steps: ["a", "b"].map((subject) => ({ subject, change })) }]);
     expect(treeOf(root)).toMatchObject({ a: "644 new", b: "644 new" });
   });
