@@ -219,6 +219,32 @@ describe.each(sdks)("a client of another server, with the AI SDK $version", (sdk
     expect(await stream.text).toBe("Let ");
   });
 
+  it("leaves no texts in the store that a model writes after the run was canceled", async () => {
+    const { written, streams, one } = servers(sdk);
+    const canceled = new Gate();
+    const { model } = written;
+    const doStream = model.doStream.bind(model);
+    model.doStream = async (options) => {
+      const { stream } = await doStream(options);
+      const reader = stream.getReader();
+      const pull = async (controller: ReadableStreamDefaultController) => {
+        const { done, value } = await reader.read();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      };
+      return { stream: new ReadableStream({ pull, cancel: () => void canceled.pass() }) };
+    };
+    const stream = await one.for("a").stream({ prompt: "Find 7." });
+    const ended = Promise.resolve(stream.consumeStream()).catch(() => undefined);
+    await written.write(0, { type: "stream-start", warnings: [] }, { type: "text-start", id: "t" }, delta("Let "));
+    await expect.poll(() => streams.appends).toBe(1);
+    await one.agent("a").cancel();
+    await ended;
+    await canceled.reached;
+    await written.write(0, delta("me "), delta("look."));
+    expect([streams.appends, await streams.read("a")]).toEqual([1, []]);
+  });
+
   it("costs at most 20 appends for a response of 1,000 tokens", async () => {
     const { written, streams, one } = servers(sdk);
     const stream = await one.for("a").stream({ prompt: "Find 7." });

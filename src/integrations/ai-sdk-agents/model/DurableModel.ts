@@ -152,9 +152,16 @@ function recordedStream(
       else parts.push(part);
     }
     // The AI SDK would treat the partial response as complete.
-    if (!streamed.hasEnded) throw incomplete;
+    if (!streamed.hasEnded) {
+      cut(incomplete);
+      await recorded();
+    }
     parts.end();
   };
+  // The request can fail earlier than its stream, for example if the run is canceled.
+  recorded()
+    .catch((error: unknown) => (streamed.hasFailed ? undefined : reader.cancel(error)))
+    .catch(() => undefined);
   forward().catch((error: unknown) => fail(error).then(() => parts.fail(error)));
   const cancel = async (reason: unknown) => void (await Promise.all([fail(reason), reader.cancel(reason)]));
   return streamOf(parts[Symbol.asyncIterator](), cancel);
