@@ -1,4 +1,10 @@
-import { InMemoryPersistenceStorageProvider, persistence, registerClass, strategy } from "agent-persistence";
+import {
+  InMemoryPersistenceStorageProvider,
+  persistence,
+  registerClass,
+  storageKey,
+  strategy,
+} from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { durableAgent } from "./support/durableAgent.ts";
@@ -68,6 +74,28 @@ describe.each(logStorages)("$name: an input that a failed node has changed", (st
       ["one", 0],
     ]);
   });
+});
+
+it("a checkpoint that a node changes does not change the run", async () => {
+  const tags = storageKey("tags", z.set(z.string()));
+  const changing = strategy<string, string>("changing", (graph) => {
+    const first = graph.node("first", async (input: string, context) => {
+      context.storage.set(tags, new Set(["a"]));
+      return new Set([input]);
+    });
+    const second = graph.node("second", async (input: Set<string>, context) => {
+      const saved = await persistence(context).createCheckpoint();
+      (saved.storage["tags"] as Set<string>).add("b");
+      (saved.lastInput as Set<string>).add("two");
+      const { lastInput } = await persistence(context).createCheckpoint();
+      return JSON.stringify([[...(context.storage.get(tags) ?? [])], [...input], [...(lastInput as Set<string>)]]);
+    });
+    graph.edge(graph.start, first);
+    graph.edge(first, second);
+    graph.edge(second, graph.finish);
+  });
+  const agent = durableAgent(changing, new InMemoryPersistenceStorageProvider());
+  await expect(agent.run("one", { agentId: "a" })).resolves.toMatchObject({ output: '[["a"],["one"],["one"]]' });
 });
 
 describe("a set as the input of a node", () => {

@@ -6,6 +6,7 @@ import {
   recoveryInfo,
 } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { summarizeFileChanges, type FileChange } from "../../checkpoint/data/FileChange.ts";
+import { copyMutableParts } from "../../internal/frozenCopy.ts";
 import { formatVersion } from "../../checkpoint/records/Entry.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
@@ -35,14 +36,16 @@ export function liveCheckpointData(
     ...(parentId !== undefined && { parentId }),
     version: record.version,
     createdAt: new Date(record.at).toISOString(),
-    ...(first && { runInput: recorder.start.input }),
+    ...(first && { runInput: copyMutableParts(recorder.start.input) }),
     nodeId: record.node,
-    lastInput: input,
+    lastInput: copyMutableParts(input),
     ...(record.inputType !== undefined && { lastInputType: record.inputType }),
     ...(branch !== undefined && { branch }),
     agentPath: [...agentPath],
     messageHistory: beginning ? state.history.messagesAtMark : state.history.messages,
-    storage: Object.freeze(Object.fromEntries(beginning ? state.storage.valuesAtMark : state.storage.values)),
+    storage: copyMutableParts(
+      Object.freeze(Object.fromEntries(beginning ? state.storage.valuesAtMark : state.storage.values)),
+    ),
     model,
     ...(parameters && { modelParameters: parameters }),
     tools,
