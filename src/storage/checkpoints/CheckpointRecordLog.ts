@@ -93,6 +93,8 @@ class CheckpointOwnedLog extends ReleasableLog implements OwnedLog {
   readonly #provider: PersistenceStorageProvider;
   readonly #index: LogProjection;
   readonly #dataOf: ProviderCheckpoints["dataOf"];
+  /** Set after a failed append, because the index then has more than the provider. */
+  #failure: { readonly error: unknown } | undefined;
 
   constructor(
     provider: PersistenceStorageProvider,
@@ -114,6 +116,7 @@ class CheckpointOwnedLog extends ReleasableLog implements OwnedLog {
 
   async append({ id, records }: LogAppend, expectedPosition: number): Promise<number> {
     this.assertOwned();
+    if (this.#failure) throw this.#failure.error;
     const last = this.entries.at(-1);
     if (last?.id === id && last.position === expectedPosition + 1) return last.position;
     if (expectedPosition !== this.position)
@@ -126,6 +129,18 @@ class CheckpointOwnedLog extends ReleasableLog implements OwnedLog {
       checksum: "",
       prev: "",
     };
+    try {
+      await this.#save(entry);
+    } catch (error) {
+      this.#failure = { error };
+      throw error;
+    }
+    this.entries.push(entry);
+    await nextTurn();
+    return entry.position;
+  }
+
+  async #save(entry: Entry): Promise<void> {
     const before = this.#index.nextVersion;
     this.#index.add(entry);
     for (const point of this.#index.checkpoints.values()) {
@@ -133,9 +148,6 @@ class CheckpointOwnedLog extends ReleasableLog implements OwnedLog {
       const data = this.#dataOf(point);
       await askProvider("saveCheckpoint", this.agentId, () => this.#provider.saveCheckpoint(this.agentId, data));
     }
-    this.entries.push(entry);
-    await nextTurn();
-    return entry.position;
   }
 
   /** Does nothing, because pruned appends exist only in this process. */

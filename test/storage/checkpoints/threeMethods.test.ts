@@ -1,5 +1,6 @@
 import {
   AIAgent,
+  InMemoryPersistenceStorageProvider,
   Persistence,
   persistence,
   type PersistenceStorageProvider,
@@ -8,9 +9,11 @@ import {
   type RunMoved,
   type RunPersistence,
 } from "agent-persistence";
+import { processOwner } from "agent-persistence/storage";
 import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { logStorageOf } from "../../../src/storage/checkpoints/CheckpointRecordLog.ts";
 import { durableAgent, Fault, Stopped } from "../../persistence/support/durableAgent.ts";
 import { storages } from "../../persistence/support/storages.ts";
 
@@ -88,3 +91,33 @@ it.each<unknown>([undefined, null, {}, "x"])(
     await expect(persistence(agent).agent().getCheckpoints()).rejects.toMatchObject(refused);
   },
 );
+
+it("a log over three methods refuses every append after a failed save", async () => {
+  const memory = new InMemoryPersistenceStorageProvider();
+  const graph = strategy<string, string>("s", (s) => {
+    const node = s.node("node", (text: string) => text);
+    s.edge(s.start, node);
+    s.edge(node, s.finish);
+  });
+  await durableAgent(graph, memory).run("x");
+  let [isAway, saves] = [true, 0];
+  const provider: PersistenceStorageProvider = {
+    getCheckpoints: async () => [],
+    saveCheckpoint: async () => {
+      if (isAway) throw new Error("away");
+      saves++;
+    },
+    getLatestCheckpoint: async () => undefined,
+  };
+  const owned = await logStorageOf(provider).log.open("a", processOwner());
+  const failures: unknown[] = [];
+  for await (const { id, records } of memory.log.read("a")) {
+    await owned.append({ id, records }, owned.position).catch((error: unknown) => failures.push(error));
+    isAway = failures.length === 0;
+  }
+  expect(failures.length).toBeGreaterThan(1);
+  expect(new Set(failures).size).toBe(1);
+  expect(failures[0]).toMatchObject({ code: "storage_failed" });
+  expect(saves).toBe(0);
+  await owned.release();
+});
