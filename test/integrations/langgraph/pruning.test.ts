@@ -1,4 +1,16 @@
-import { Annotation, Command, END, interrupt, START, StateGraph } from "@langchain/langgraph";
+import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import {
+  Annotation,
+  Command,
+  END,
+  interrupt,
+  MessagesDeltaValue,
+  START,
+  StateGraph,
+  StateSchema,
+} from "@langchain/langgraph";
+import { JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import { PersistenceSaver } from "agent-persistence/langgraph";
 import { expect, test, vi } from "vitest";
@@ -7,8 +19,33 @@ import { gathered, type Saved, SavedThread } from "./savedThread.ts";
 const State = Annotation.Root({ said: Annotation<string> });
 const thread = { configurable: { thread_id: "order-7" } };
 
-test.each(["sync", "async", "exit"] as const)("a pruned thread continues in its subgraph: %s", async (durability) => {
-  const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
+const serializers = [
+  ["the default serializer", undefined],
+  ["another serializer", new JsonPlusSerializer()],
+] as const;
+
+test.each(serializers)("a pruned thread keeps its delta channels with %s", async (_which, serde) => {
+  const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider(), serde });
+  const graph = new StateGraph(new StateSchema({ messages: MessagesDeltaValue }))
+    .addNode("answer", ({ messages }) => ({ messages: [new AIMessage({ id: `a${messages.length}`, content: "a" })] }))
+    .addEdge(START, "answer")
+    .addEdge("answer", END)
+    .compile({ checkpointer });
+  const idsAt = async (config: RunnableConfig): Promise<unknown> =>
+    ((await graph.getState(config)).values as { messages: BaseMessage[] }).messages.map(({ id }) => id);
+  for (const id of ["h0", "h2"]) await graph.invoke({ messages: [new HumanMessage({ id, content: "q" })] }, thread);
+  await checkpointer.prune("order-7", { keep: 1 });
+  expect(await idsAt(thread)).toEqual(["h0", "a1", "h2", "a3"]);
+  const copy = await graph.updateState((await graph.getState(thread)).config, null, "__copy__");
+  expect(await idsAt(copy)).toEqual(["h0", "a1", "h2", "a3"]);
+});
+
+test.each(
+  serializers.flatMap(([which, serde]) =>
+    (["sync", "async", "exit"] as const).map((durability) => [durability, which, serde] as const),
+  ),
+)("a pruned thread continues in its subgraph: %s, with %s", async (durability, _which, serde) => {
+  const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider(), serde });
   let effects = 0;
   const inner = new StateGraph(State)
     .addNode("charge", () => ({ said: `charged ${++effects}` }))

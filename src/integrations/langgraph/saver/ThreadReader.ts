@@ -46,7 +46,9 @@ export class ThreadReader {
   }
 
   async #metadata({ meta }: StoredPut): Promise<CheckpointMetadata> {
-    const entries = [...meta].map(async ([name, json]) => [name, await this.coder.decode(json)] as const);
+    // Another serializer stores a list. The other values are fields that are always stored as JSON.
+    const decode = (json: Json): unknown => (Array.isArray(json) ? this.coder.decode(json) : decodeGraphValue(json));
+    const entries = [...meta].map(async ([name, json]) => [name, await decode(json)] as const);
     return Object.fromEntries(await Promise.all(entries)) as unknown as CheckpointMetadata;
   }
 

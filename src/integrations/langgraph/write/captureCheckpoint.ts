@@ -66,9 +66,7 @@ export function captureCheckpoint(
     ts: checkpoint.ts,
     version: checkpoint.v,
     source: metadata.source,
-    meta: new Map(
-      Object.entries(metadata).map(([key, value]) => [key, capture.field(value, `metadata of ${subject}`)]),
-    ),
+    meta: capturedMetadata(capture, metadata, `metadata of ${subject}`),
     versions: encoded(checkpoint.channel_versions, subject),
     seen: encoded(checkpoint.versions_seen, subject),
     more: encoded(Object.fromEntries(more), subject),
@@ -77,6 +75,21 @@ export function captureCheckpoint(
     ),
     carried: channels.flatMap(([channel]) => (isNew(channel) ? [] : [channel])),
   };
+}
+
+/** The fields that this library reads. They are stored as JSON even with another serializer. */
+const readFields: ReadonlySet<string> = new Set(["source", "parents", "counters_since_delta_snapshot"]);
+
+function capturedMetadata(
+  capture: ValueCapture,
+  metadata: CheckpointMetadata,
+  subject: string,
+): ReadonlyMap<string, CapturedField> {
+  const fields = Object.entries(metadata).map(([key, value]): [string, CapturedField] => [
+    key,
+    readFields.has(key) ? { json: encodeGraphValue(value, subject) } : capture.field(value, subject),
+  ]);
+  return new Map(fields);
 }
 
 export interface CapturedWrite {
