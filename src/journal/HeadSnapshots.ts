@@ -26,7 +26,7 @@ export class HeadSnapshots {
   readonly #journal: SnapshotJournal;
   readonly #log: RecordLog;
   readonly #writer: LogWriter<AgentRecord>;
-  #making: Promise<void> | undefined;
+  making: Promise<void> | undefined;
   #retryBytes = 0;
   #isClosed = false;
 
@@ -36,21 +36,17 @@ export class HeadSnapshots {
     this.#writer = writer;
   }
 
-  get isMaking(): boolean {
-    return this.#making !== undefined;
-  }
-
   makeIfDue(): void {
-    if (this.#making || this.#isClosed || !this.#isDue()) return;
+    if (this.making || this.#isClosed || !this.#isDue()) return;
     // A failed snapshot has no effect. If an append failed, every later append fails with the same error.
-    this.#making = this.#make()
+    this.making = this.#make()
       .catch(() => undefined)
-      .finally(() => (this.#making = undefined));
+      .finally(() => (this.making = undefined));
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#making;
+    await this.making;
   }
 
   /** Returns whether a snapshot is due. A storage that keeps only some records gets no snapshots. */

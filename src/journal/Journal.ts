@@ -83,7 +83,7 @@ export class Journal implements AsyncDisposable {
   readonly #recordLog: RecordLog;
   readonly #owned: OwnedLog;
   readonly #log: LogWriter<AgentRecord>;
-  readonly #headSnapshots: HeadSnapshots;
+  readonly headSnapshots: HeadSnapshots;
   /** The bytes that were appended since the log was opened, by lane. Includes blobs, but not snapshots. */
   readonly #valueBytes = new Map<number, number>();
   #statusState: StatusState;
@@ -126,7 +126,7 @@ export class Journal implements AsyncDisposable {
     const onAppended = options.listener?.(owned.generation, index) ?? (() => {});
     const { agentId } = this;
     this.#log = new LogWriter({ log, owned, agentId, compressThresholdBytes, stored: leanRecords, onAppended });
-    this.#headSnapshots = new HeadSnapshots(this, log, this.#log);
+    this.headSnapshots = new HeadSnapshots(this, log, this.#log);
   }
 
   /**
@@ -219,7 +219,7 @@ export class Journal implements AsyncDisposable {
       snapshot,
       bytes,
       last,
-      releases: releases && !this.#headSnapshots.isMaking,
+      releases: releases && !this.headSnapshots.making,
       ...(summary && { summary }),
     });
   }
@@ -227,10 +227,6 @@ export class Journal implements AsyncDisposable {
   #summary(): AgentSummary | undefined {
     this.#listedVersion = this.nextVersion;
     return agentSummary(this.agentId, this.#statusState, mostCheckpoints(this));
-  }
-
-  snapshotBeside(): void {
-    this.#headSnapshots.makeIfDue();
   }
 
   #count(records: readonly AgentRecord[]): number {
@@ -274,7 +270,7 @@ export class Journal implements AsyncDisposable {
    * because the old one can be removed, without a number of checkpoints, so that lists show an unfinished pruning.
    */
   async prune(record: PrunedRecord): Promise<void> {
-    await this.#headSnapshots.close();
+    await this.headSnapshots.close();
     const summary = agentSummary(this.agentId, this.#statusState);
     this.#log.push([record], [], summary && { summary });
     await this.durable();
@@ -293,7 +289,7 @@ export class Journal implements AsyncDisposable {
   }
 
   async drop(): Promise<void> {
-    await this.#headSnapshots.close();
+    await this.headSnapshots.close();
     await this.#log.drop();
   }
 
@@ -319,7 +315,7 @@ export class Journal implements AsyncDisposable {
   /** Releases the agent. Stores queued records first, unless an append has failed. */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
-      await this.#headSnapshots.close();
+      await this.headSnapshots.close();
       if (!this.failed) await this.durable();
       this.head?.[Symbol.dispose]();
     } finally {

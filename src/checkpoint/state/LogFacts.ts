@@ -136,10 +136,6 @@ export class LogFacts {
     return note !== undefined && this.revertedNotes.has(note) && !this.#notesOfOthers.has(note);
   }
 
-  protected redoNote(note: NotePoint): void {
-    if (this.isRedoable(note)) this.revertedNotes.delete(note);
-  }
-
   #addOfOther(note: NotePoint): void {
     this.#notesOfOthers.add(note);
     this.revertedNotes.add(note);

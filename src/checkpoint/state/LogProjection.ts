@@ -243,7 +243,7 @@ export class LogProjection extends LogFacts {
   #endRollback(record: RollbackEndRecord): void {
     const { reverted, redone } = notesAfter(this, record);
     for (const note of reverted) this.revertedNotes.add(note);
-    for (const note of redone) this.redoNote(note);
+    for (const note of redone) if (this.isRedoable(note)) this.revertedNotes.delete(note);
     this.rollback = undefined;
     this.lastRollback = record;
     for (const run of runsLeft(this, record)) this.reopen(run);

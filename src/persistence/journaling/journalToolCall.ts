@@ -317,7 +317,7 @@ function recordEnd(
   end: Partial<OutcomeRecord>,
   shown?: Pick<CheckpointToolCall, "status" | "output" | "error">,
 ): void {
-  if (recorder.calls.hasMoved(facts.call)) return;
+  if (recorder.calls.moved.has(facts.call)) return;
   const { lane, visit, call, tool, effect } = facts;
   recorder.journal.append([
     effect === "none" ? { ...facts, kind: "outcome", ...end } : { kind: "outcome", lane, visit, call, ...end },

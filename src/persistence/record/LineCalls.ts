@@ -28,7 +28,7 @@ export class LineCalls {
   readonly failedRequests = new Map<string, readonly FailedRequest[]>();
   readonly inFlight = new Map<string, IntentRecord>();
   /** Calls that moved the run or that wait. Such a call gets no second outcome. */
-  readonly #moved = new Set<string>();
+  readonly moved = new Set<string>();
 
   /** @param earlier The calls before the line was restored. @param before The calls of the branching line. */
   constructor(
@@ -72,15 +72,11 @@ export class LineCalls {
     this.#forgetAbove = 2 * this.performed.size + 100;
   }
 
-  hasMoved(call: string): boolean {
-    return this.#moved.has(call);
-  }
-
   /** Records that a tool call requested the move that ends this lane. The call has no output and is not in doubt. */
   move(call: string): readonly OutcomeRecord[] {
     const facts = this.inFlight.get(call);
     if (!facts) return [];
-    this.#moved.add(call);
+    this.moved.add(call);
     return [{ ...facts, kind: "outcome", moved: true }];
   }
 
@@ -92,7 +88,7 @@ export class LineCalls {
       if (within !== undefined) ids.add(within);
     }
     const calls = [...this.inFlight.values()].filter(({ call }) => ids.has(call));
-    for (const { call } of calls) this.#moved.add(call);
+    for (const { call } of calls) this.moved.add(call);
     return calls
       .filter(({ effect }) => effect !== "none")
       .map(({ lane, visit, call }) => ({ kind: "outcome", lane, visit, call, suspended: true }));

@@ -256,7 +256,7 @@ export class RunRecorder {
     const last = plan.boundary === true && !this.parent;
     const releases = plan.status && this.journal.endsWithRun?.();
     this.#append([...unsaved, record, ...(snapshot ? [snapshot] : [])], { last, releases }, run.state);
-    if (!isAlone) this.journal.snapshotBeside();
+    if (!isAlone) this.journal.headSnapshots.makeIfDue();
     this.savedWithin = true;
     return record;
   }

@@ -73,33 +73,21 @@ export class RecordedAnswers {
   }
 
   of(event: InputRequestEvent): Reply | undefined {
-    const asked = this.#askedBefore(event);
+    const asked = this.askedBefore(event);
     if (asked) this.#used.add(asked);
     return asked?.reply;
   }
 
-  wasAsked(event: InputRequestEvent): boolean {
-    return this.#askedBefore(event) !== undefined;
-  }
-
-  askedAt(event: InputRequestEvent): number | undefined {
-    return this.#askedBefore(event)?.at;
-  }
-
   /** Returns the recorded timer of a sleep that has not ended. On another line, the id of the timer is different. */
   timerOf(event: InputRequestEvent): RecordedTimer | undefined {
-    const { expiresAt: dueAt = Infinity, at = dueAt, requestId, receipts } = this.#askedBefore(event) ?? {};
+    const { expiresAt: dueAt = Infinity, at = dueAt, requestId, receipts } = this.askedBefore(event) ?? {};
     if (requestId === undefined) return undefined;
     return { dueAt, at, requestId, receipts };
   }
 
-  shownFor(event: InputRequestEvent): Exclude<ApprovalVerdict, boolean> | undefined {
-    return this.#askedBefore(event)?.shown;
-  }
-
   /** Returns why a request waits although a reply is recorded. Call it after the node has made all its requests. */
   problemsOf(event: InputRequestEvent): readonly InputProblem[] | undefined {
-    const asked = this.#askedBefore(event);
+    const asked = this.askedBefore(event);
     if (asked) return asked.problems;
     const { id, within } = requestPlace(event);
     const isLeft = ({ visit, reply, ...other }: AskedBefore) =>
@@ -113,7 +101,7 @@ export class RecordedAnswers {
       : undefined;
   }
 
-  #askedBefore(event: InputRequestEvent): AskedBefore | undefined {
+  askedBefore(event: InputRequestEvent): AskedBefore | undefined {
     return this.#byPlace.get(placeOf(visitIn(event.visit), requestPlace(event), event.approval !== undefined));
   }
 }

@@ -30,7 +30,7 @@ export async function recordedProblems(
 ): Promise<readonly InputProblem[] | undefined> {
   if (!reply || !("answer" in reply)) return undefined;
   const { requestId, answer, by } = reply;
-  const askedAt = new Date(replies?.askedAt(event) ?? 0).toISOString();
+  const askedAt = new Date(replies?.askedBefore(event)?.at ?? 0).toISOString();
   return problemsOf(verifier, { agentId, requestId, askedAt, digest: event.question, by, answer });
 }
 

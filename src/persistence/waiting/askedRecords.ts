@@ -34,14 +34,14 @@ export function askedRecords(
   const now = journal.clock.now();
   const requests: RequestRecord[] = [];
   const asked = events.map((made) => {
-    const isNew = !replies?.wasAsked(made);
-    const at = made.timer?.startedAt ?? replies?.askedAt(made) ?? now;
+    const before = replies?.askedBefore(made);
+    const at = made.timer?.startedAt ?? before?.at ?? now;
     // The timer already has a record from the start of its sleep.
-    if (made.timer) return { event: made, pending: pendingRequest(made, at), isNew };
+    if (made.timer) return { event: made, pending: pendingRequest(made, at), isNew: !before };
     const event = withoutUndefined({ ...made, problems: made.problems ?? replies?.problemsOf(made) });
     requests.push(requestRecord(recorder, event, at));
     setup.askedSchemas.add(journal.agentId, event.requestId, event.request.schema);
-    return { event, pending: pendingRequest(event, at), isNew };
+    return { event, pending: pendingRequest(event, at), isNew: !before };
   });
   return { asked, records: [...suspended, ...requests] };
 }

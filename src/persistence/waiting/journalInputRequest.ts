@@ -152,7 +152,7 @@ type ApprovalRequestEvent = InputRequestEvent & { readonly approval: ApprovalEve
 /** Returns the recorded request, or a new request from the tool. Returns `undefined` if the call needs no approval. */
 async function requestFor({ replies }: RunRecorder, event: ApprovalRequestEvent): Promise<InputRequest | undefined> {
   const { call, judge } = event.approval;
-  const verdict = replies?.shownFor(event) ?? (await judge?.()) ?? true;
+  const verdict = replies?.askedBefore(event)?.shown ?? (await judge?.()) ?? true;
   return verdict === false ? undefined : approvalRequest(call.tool.name, verdict);
 }
 
