@@ -23,7 +23,8 @@ import { type RollbackReport, isHistoryOnly, type RollbackOptions } from "./roll
 import { createCheckpointSchema, type CreateCheckpointOptions } from "./record/CreateCheckpointOptions.ts";
 import { newNoteSchema, type NewNote } from "./record/noteRecord.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
-import { recorders, type RunRecorder } from "./record/RunRecorder.ts";
+import type { RunRecorder } from "./record/RunRecorder.ts";
+import { recorders } from "./record/recorders.ts";
 
 interface BoundRun {
   readonly run: AgentRun;

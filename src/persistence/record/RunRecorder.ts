@@ -4,7 +4,6 @@ import type { RunSettings, RunState } from "../../agent/state/RunState.ts";
 import type { NextStep } from "../../agent/strategy/StrategyGraph.ts";
 import type { CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { type FileChange, fileChangesIn, fileNoteKey } from "../../checkpoint/data/FileChange.ts";
-import { FeatureNotInstalledError } from "../../errors/agentErrors.ts";
 import { valueBytes } from "../../checkpoint/records/blobReferences.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { DecisionRecord, StructureRecord, CheckpointRecord } from "../../checkpoint/records/lineRecords.ts";
@@ -347,24 +346,3 @@ export class RunRecorder {
     return records;
   }
 }
-
-const byStart = new WeakMap<RunStart, RunRecorder>();
-
-/** The recorders of all agents, by the position at which their line started last. */
-export const recorders = {
-  add(recorder: RunRecorder): void {
-    byStart.set(recorder.start, recorder);
-  },
-
-  of(run: AgentRun): RunRecorder {
-    const recorder = this.find(run);
-    if (!recorder)
-      throw new FeatureNotInstalledError("Persistence", `Run ${run.runId} of the agent that calls this one`);
-    return recorder;
-  },
-
-  /** Returns `undefined` if the agent runs in memory for a caller without Persistence. */
-  find({ start }: AgentRun): RunRecorder | undefined {
-    return start && byStart.get(start);
-  },
-};

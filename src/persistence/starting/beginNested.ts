@@ -9,7 +9,8 @@ import type { LanePlace, LaneRecord } from "../../checkpoint/records/lineRecords
 import { BranchChanges as StoredBranch } from "../../checkpoint/state/BranchChanges.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { LineCalls } from "../record/LineCalls.ts";
-import { recorders, type RunRecorder } from "../record/RunRecorder.ts";
+import type { RunRecorder } from "../record/RunRecorder.ts";
+import { recorders } from "../record/recorders.ts";
 import { newLine, restoredLine } from "./startRecorder.ts";
 import { storedResult } from "../../agent/feature/storedResult.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
