@@ -37,8 +37,6 @@ const archiveName = /^[0-9a-f]{40}\.archive$/;
 const lockName = "lock";
 const lockId = "backup";
 const unfinishedName = /\.unfinished$/;
-/** Unfinished files of this age belong to no running backup, in milliseconds. */
-const abandonedMs = 24 * 60 * 60 * 1_000;
 /** More than the size of the first line of an archive. */
 const headerBytes = 16 * 1024;
 
@@ -59,8 +57,8 @@ export class BackupFolder {
   }
 
   /**
-   * Creates the directory, or continues a backup in it. Removes old unfinished files. Until you release the result, no
-   * other backup can use the directory.
+   * Creates the directory, or continues a backup in it. Removes the unfinished files of earlier backups. Until you
+   * release the result, no other backup can use the directory.
    *
    * @throws InvalidInputError if the directory has other content.
    * @throws BackupBusyError if another backup writes into it.
@@ -77,7 +75,7 @@ export class BackupFolder {
       await onDisk("lstat", this.#logs, async () => {
         if (!(await lstat(this.#logs)).isDirectory()) throw this.#otherContent();
       });
-      for (const path of [this.#path, this.#logs]) await removeAbandoned(path);
+      for (const path of [this.#path, this.#logs]) await removeUnfinished(path);
       return lock;
     } catch (error) {
       await lock.release().catch(() => {});
@@ -134,7 +132,12 @@ export class BackupFolder {
    * Replaces the archive of a log durably. @throws OwnershipLostError if another backup has taken over the directory
    */
   async store(logId: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
-    await write(join(this.#logs, nameOf(logId)), bytes, () => this.#assertLocked());
+    try {
+      await write(join(this.#logs, nameOf(logId)), bytes, () => this.#assertLocked());
+    } catch (error) {
+      await this.#assertLocked();
+      throw error;
+    }
   }
 
   /** @throws OwnershipLostError if another backup owns the directory by now. */
@@ -176,13 +179,10 @@ function nameOf(logId: string): string {
   return `${nodeSha256.hex(logId).slice(0, 40)}.archive`;
 }
 
-async function removeAbandoned(path: string): Promise<void> {
+/** A backup that has lost its lock then fails to rename its file, even if it was suspended after its last check. */
+async function removeUnfinished(path: string): Promise<void> {
   for (const name of (await names(path)).filter((each) => unfinishedName.test(each)))
-    await onDisk("rm", path, async () => {
-      const file = join(path, name);
-      const found = await lstat(file).catch(orMissing);
-      if (found && Date.now() - found.mtimeMs > abandonedMs) await rm(file, { force: true });
-    });
+    await onDisk("rm", path, () => rm(join(path, name), { force: true }));
 }
 
 /** @param beforeRename - called when all bytes are durable. If it rejects, the file stays unchanged. */

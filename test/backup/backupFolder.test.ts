@@ -1,9 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { BackupFolder } from "../../src/backup/BackupFolder.ts";
 import { utf8 } from "../../src/internal/bytes.ts";
 import { bytesUnder } from "../encryption/storedBytes.ts";
+import { FileRecordLog } from "../../src/storage/file/FileRecordLog.ts";
 import { testDirectory } from "../storage/file/support/fixture.ts";
 
 async function* archive(text: string): AsyncGenerator<Uint8Array> {
@@ -25,5 +26,28 @@ it("keeps the newer archive when a backup that lost its lock continues", async (
   await lock.release();
   await expect(suspended.store("a", archive("older"))).rejects.toMatchObject(lost);
   expect(await readFile(file, "utf8")).toContain("newer");
+  expect((await bytesUnder(directory)).toString()).not.toContain("older");
+});
+
+it("keeps the newer archive when a backup is suspended between its last check and the rename", async () => {
+  const directory = join(await testDirectory(), "backup");
+  const [suspended, next] = [new BackupFolder(directory), new BackupFolder(directory)];
+  const lock = await suspended.begin();
+  const checked = vi.spyOn(FileRecordLog.prototype, "owner").mockImplementationOnce(async function (
+    this: FileRecordLog,
+    ...given
+  ) {
+    checked.mockRestore();
+    const found = await this.owner(...given);
+    await lock.release();
+    const newer = await next.begin();
+    await next.store("a", archive("newer"));
+    await newer.release();
+    return found;
+  });
+  onTestFinished(() => checked.mockRestore());
+  await expect(suspended.store("a", archive("older"))).rejects.toMatchObject({ code: "ownership_lost" });
+  const { archives } = await next.read();
+  expect(await readFile(archives.get("a")?.file ?? "", "utf8")).toContain("newer");
   expect((await bytesUnder(directory)).toString()).not.toContain("older");
 });
