@@ -63,6 +63,26 @@ test.each(
   expect(await graph.invoke(new Command({ resume: "yes" }), thread)).toEqual({ said: "charged 1, yes" });
 });
 
+test("a pruning keeps the checkpoint of a subgraph until its parent in the root graph is removed", async () => {
+  const { saver } = new SavedThread();
+  const configOf = (checkpoint_ns: string) => ({ configurable: { thread_id: "order-7", checkpoint_ns } });
+  const put = async (namespace: string, id: string, parents: Record<string, string> = {}): Promise<void> => {
+    const checkpoint = { v: 4, id, ts: "", channel_values: {}, channel_versions: {}, versions_seen: {} };
+    await saver.put(configOf(namespace), checkpoint, { source: "loop", step: 0, parents }, {});
+  };
+  const isKept = async (): Promise<boolean> => {
+    await saver.prune("order-7", { keep: 1 });
+    return (await saver.getTuple(configOf("inner:task"))) !== undefined;
+  };
+  await put("inner:task", "c", { "": "b" });
+  await put("", "a");
+  expect(await isKept()).toBe(true);
+  await put("", "b");
+  expect(await isKept()).toBe(true);
+  await put("", "d");
+  expect(await isKept()).toBe(false);
+});
+
 test("a run from any checkpoint of a pruned thread has the memory of its subgraph", async () => {
   const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
   const Memory = Annotation.Root({

@@ -59,13 +59,17 @@ function addAll(hidden: Map<StoredPut, Set<string>>, put: StoredPut, channels: r
 function lastCheckpoints({ namespaces }: ThreadState, keep: number): ReadonlySet<StoredPut> {
   const root = shown(namespaces.get("")).slice(-keep);
   const first = root[0]?.order ?? -1;
-  const parents = new Set<unknown>(root.map(({ entry }) => entry.id));
+  const parents = new Set(root.map(({ entry }) => entry.id));
+  const newest = root.at(-1)?.entry.id ?? "";
   const kept = new Set<StoredPut>(root);
   for (const [name, namespace] of namespaces) {
     if (name === "") continue;
     const puts = shown(namespace);
     // With the durability "exit", the checkpoint of a subgraph is stored before its parent in the root graph.
-    const isLater = (put: StoredPut): boolean => put.order > first || parents.has(rootParentOf(put));
+    const isLater = (put: StoredPut): boolean => {
+      const parent = rootParentOf(put);
+      return put.order > first || parent > newest || parents.has(parent);
+    };
     for (const put of root.length === 0 ? puts.slice(-keep) : puts.filter(isLater)) kept.add(put);
     // The namespace of a subgraph with memory names no task.
     const memory = name.includes(":") ? undefined : puts.findLast(({ order }) => order < first);
@@ -74,10 +78,10 @@ function lastCheckpoints({ namespaces }: ThreadState, keep: number): ReadonlySet
   return kept;
 }
 
-/** Returns the id of the checkpoint of the root graph that a subgraph ran after. */
-function rootParentOf({ meta }: StoredPut): unknown {
+/** Returns the id of the checkpoint of the root graph that a subgraph ran after. Ids grow with time. */
+function rootParentOf({ meta }: StoredPut): string {
   const { "": id } = Object(meta.get("parents")) as Readonly<Record<string, unknown>>;
-  return id;
+  return typeof id === "string" ? id : "";
 }
 
 function shown(namespace: Namespace | undefined): readonly StoredPut[] {
