@@ -11,13 +11,13 @@ export interface StopCommandOptions extends AgentOptions {
 /** `stop <agent>`: pauses the run of an agent, in any process. */
 export async function stop(session: Session, options: StopCommandOptions, given: string): Promise<void> {
   const { reason = "stopped on the command line" } = options;
-  const durable = await confirmed(session, options, given, "is paused; its run is stopped");
+  const durable = await confirmed(session, options, given, "will be paused if it runs");
   await tell(session, durable.agentId, await durable.stop({ reason }));
 }
 
 /** `cancel <agent>`: ends the run of an agent, in any process. */
 export async function cancel(session: Session, options: StopCommandOptions, given: string): Promise<void> {
-  const consequence = "is canceled permanently; its run is stopped, and the effects of the run remain";
+  const consequence = "will be canceled permanently; the effects of its run remain";
   const durable = await confirmed(session, options, given, consequence);
   await durable.cancel(options.reason);
   await tell(session, durable.agentId, { status: "cancelled" });
