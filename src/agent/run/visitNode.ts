@@ -9,7 +9,7 @@ import { NodeContext } from "../node/NodeContext.ts";
 import type { NodeExecution, Wait } from "../node/NodeExecution.ts";
 import type { ActiveLine } from "./ActiveLine.ts";
 import { advance } from "./advance.ts";
-import { type Message, partsOfType } from "../../checkpoint/messages/Message.ts";
+import { isMessage, type Message, partsOfType } from "../../checkpoint/messages/Message.ts";
 import { UnansweredToolCallError } from "../../errors/toolCallErrors.ts";
 import { textOf } from "../model/nodes.ts";
 
@@ -129,9 +129,4 @@ function assertAnswered(nodeId: string, output: unknown, next: NextStep, history
 function endedWith({ nodeId, input, crossings: [first] }: NextStep): { readonly value: unknown } | undefined {
   if (first) return first.kind === "left" ? { value: first.value } : undefined;
   return nodeId === "finish" ? { value: input } : undefined;
-}
-
-function isMessage(value: unknown): value is Message {
-  const { role, content } = Object(value) as Partial<Message>;
-  return typeof role === "string" && (typeof content === "string" || Array.isArray(content));
 }

@@ -55,3 +55,8 @@ export function partsOfType<Type extends ContentPart["type"]>(
   if (!message || typeof message.content === "string") return [];
   return message.content.filter((part): part is Extract<ContentPart, { readonly type: Type }> => part.type === type);
 }
+
+export function isMessage(value: unknown): value is Message {
+  const { role, content } = Object(value) as Partial<Message>;
+  return typeof role === "string" && (typeof content === "string" || Array.isArray(content));
+}

@@ -2,7 +2,7 @@ import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { changeable, freezeInPlace } from "../../internal/frozenCopy.ts";
 import type { AgentState } from "./AgentState.ts";
-import type { ContentPart, Message } from "../messages/Message.ts";
+import { type ContentPart, isMessage, type Message } from "../messages/Message.ts";
 import type { NumberedMessage } from "../messages/MessageHistory.ts";
 import { answerKeyOf } from "../records/Visit.ts";
 import {
@@ -16,7 +16,7 @@ import {
 /** The prefetched texts of blobs by reference. A damaged blob maps to its error. */
 export type BlobTexts = ReadonlyMap<string, string | AgentPersistenceError>;
 
-/** Decoded values that are the same in every state of an agent, and that no user can change. */
+/** Decoded values that are the same in every state of an agent, and that users do not change. */
 export type DecodedValues = WeakMap<object, unknown>;
 
 /** Reads the stored values of one state. Values are frozen. Reading a slot again returns the same object. */
@@ -46,7 +46,8 @@ export class ValueReader {
     const outer = this.#isOwn;
     this.#isOwn = this.#read.has(slot);
     const value = this.#read.get(slot) ?? this.#readOnce(slot);
-    this.#isOwn ||= changeable.has(value as object);
+    // Nodes must not change messages, so large messages are decoded only once.
+    this.#isOwn ||= changeable.has(value as object) && !isMessage(value);
     (this.#isOwn ? this.#read : this.#values).set(slot, value);
     this.#isOwn ||= outer;
     return value;

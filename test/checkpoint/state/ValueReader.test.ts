@@ -1,0 +1,25 @@
+import { expect, it } from "vitest";
+import { emptyState } from "../../../src/checkpoint/state/AgentState.ts";
+import { ValueReader } from "../../../src/checkpoint/state/ValueReader.ts";
+import { encodeValue } from "../../../src/checkpoint/values/valueCodec.ts";
+
+function readTwice(value: unknown): readonly [first: unknown, second: unknown] {
+  const [slot, values] = [encodeValue(value, "value"), new WeakMap<object, unknown>()];
+  const read = () => new ValueReader(emptyState, new Map(), values).read(slot);
+  return [read(), read()];
+}
+
+it("readers of one agent share values that users do not change, and decode all others for each reader", () => {
+  for (const shared of [
+    { at: undefined },
+    { role: "user", content: [{ type: "file", data: new Uint8Array(9), mediaType: "image/png" }] },
+  ]) {
+    const [first, second] = readTwice(shared);
+    expect(second).toBe(first);
+  }
+  for (const own of [new Set(["a"]), { left: new Map([["a", 1]]) }, [new Date(0)], new Uint8Array(2)]) {
+    const [first, second] = readTwice(own);
+    expect(second).toEqual(first);
+    expect(second).not.toBe(first);
+  }
+});
