@@ -12,6 +12,14 @@ import {
 import type { SimulatedClock } from "agent-persistence/testing";
 import fc from "fast-check";
 import { z } from "zod";
+// These load at their first use, which can take longer than the turns of the event loop before the clock advances.
+import "../../../../src/journal/inbox/Inbox.ts";
+import "../../../../src/persistence/changes.ts";
+import "../../../../src/persistence/replay/findCalls.ts";
+import "../../../../src/persistence/run/completionData.ts";
+import "../../../../src/persistence/run/resumeStored.ts";
+import "../../../../src/persistence/waiting/answerRequests.ts";
+import "../../../../src/persistence/waiting/journalReceipt.ts";
 
 /** A part of a node: one piece of work that lasts some milliseconds, or parts in sequence, in a race, or all at once. */
 export type Part =
