@@ -2,14 +2,10 @@ import type { AIAgent } from "../../agent/AIAgent.ts";
 import type { ResumeOptions } from "../../agent/feature/RunRequest.ts";
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { EnvironmentMismatchError, RecoveryRefusedError } from "../../errors/checkpointErrors.ts";
-import { AgentBusyError } from "../../errors/storageErrors.ts";
 import { abortable } from "../../internal/abortable.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { DurableAgent } from "../../persistence/DurableAgent.ts";
 import { persistence } from "../../persistence/Persistence.ts";
-import { offersLog } from "../../storage/PersistenceStorageProvider.ts";
-import type { RecordLog } from "../../storage/RecordLog.ts";
-import { readHead } from "../../storage/readHead.ts";
 import type { PersistenceFeature } from "../../persistence/PersistenceFeature.ts";
 import { describeMismatch, type EnvironmentMismatch } from "../../environment/EnvironmentMismatch.ts";
 import {
@@ -285,13 +281,10 @@ export async function recoverTask<Output>(
 /** The outcome of one agent's recovery. */
 export type RecoveryOutcome<Output> =
   | { readonly agentId: string; readonly report: RecoveryReport<Output> }
-  /** An interrupted rollback of a paused agent is finished. The agent stays paused. */
-  | { readonly agentId: string; readonly rollback: Awaited<ReturnType<DurableAgent["rollbackToCheckpoint"]>> }
   | { readonly agentId: string; readonly error: unknown };
 
 /**
- * Recovers all agents that a crash left in progress, one after the other. Finishes interrupted rollbacks of paused
- * agents, which stay paused. If an agent cannot be recovered or read, its
+ * Recovers all agents that a crash left in progress, one after the other. If an agent cannot be recovered or read, its
  * outcome is the error, and the recovery continues with the next agent. If several definitions share a storage, select
  * the agents of this definition with `only`.
  *
@@ -307,28 +300,7 @@ export async function* recoverTasks<Output>(
     const { agentId } = run;
     if (run.status === "unreadable") yield { agentId, error: new RecoveryRefusedError(agentId, run.reason) };
     if (run.status === "interrupted") yield await outcomeOf(agent, { ...how, agentId });
-    if (run.status === "paused") yield* finishedRollback(agent, agentId);
   }
-}
-
-/** Yields no outcome if no rollback is open, or if another process carries it out. */
-async function* finishedRollback<Output>(
-  agent: AIAgent<never, Output>,
-  agentId: string,
-): AsyncGenerator<RecoveryOutcome<Output>> {
-  const feature = persistence(agent);
-  try {
-    if (!offersLog(feature.storage) || !(await hasOpenRollback(feature.storage.log, agentId))) return;
-    // An open rollback continues to its own target.
-    yield { agentId, rollback: await feature.agent(agentId).rollbackToLatestCheckpoint() };
-  } catch (error) {
-    if (!(error instanceof AgentBusyError)) yield { agentId, error };
-  }
-}
-
-async function hasOpenRollback(log: RecordLog, agentId: string): Promise<boolean> {
-  using head = await readHead(log, agentId);
-  return head.log.index.rollback !== undefined;
 }
 
 async function outcomeOf<Output>(

@@ -1,7 +1,6 @@
 import { persistence, type ToolCallInDoubt, type ToolCallSettlement } from "agent-persistence";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { inspect } from "agent-persistence/inspect";
-import { recoverTasks } from "agent-persistence/task";
 import { crashAfter, SimulatedCrashError } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { bookings, undoAll, type BookingOptions } from "../support/bookings.ts";
@@ -72,17 +71,6 @@ describe.each(logStorages)("$name: a stopped rollback", (storage) => {
     await undoAll(build());
     const [after] = await collect(inspect(opened()).agents());
     expect(after).toMatchObject({ status: "paused", reason: `rolled back to checkpoint ${first?.checkpointId}` });
-  });
-
-  it("is finished by a recovery, and the agent stays paused", async () => {
-    const { world, build, fault } = await stopped();
-    const recovered = () => collect(recoverTasks(build().agent));
-    expect(await recovered()).toMatchObject([{ agentId: "a", error: { code: "rollback_incomplete" } }]);
-    fault.repair();
-    expect(await recovered()).toMatchObject([{ agentId: "a", rollback: { failed: [] } }]);
-    expect(world.items).toEqual([]);
-    expect(await recovered()).toEqual([]);
-    expect(await collect(persistence(build().agent).unfinished())).toMatchObject([{ status: "paused" }]);
   });
 
   it("continues with the next rollback, whose report covers both", async () => {

@@ -32,9 +32,7 @@ async function recovered(agent: AIAgent<string, string>, options?: RecoverAllOpt
   for await (const outcome of recoverTasks(agent, options))
     outcomes.push([
       outcome.agentId,
-      "error" in outcome
-        ? (outcome.error as { readonly code: string }).code
-        : "report" in outcome && outcome.report.result.status,
+      "error" in outcome ? (outcome.error as { readonly code: string }).code : outcome.report.result?.status,
     ]);
   return outcomes;
 }
