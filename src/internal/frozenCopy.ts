@@ -1,7 +1,7 @@
 import { nextTurn } from "./nextTurn.ts";
 
-/** Deeply frozen values, which need no copy. */
-const frozen = new WeakSet<object>();
+/** Values with only frozen or shared parts. They need no copy. */
+export const frozen = new WeakSet<object>();
 
 /** The number of copied parts per turn of the event loop. */
 const partsATurn = 10_000;
@@ -17,9 +17,11 @@ const isolated = new WeakSet<object>();
  */
 export function frozenCopy<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || isolated.has(value)) return value;
-  const copy = copyOf(value, { ancestors: new Set(), objects: 0 });
-  if (copy !== value) isolated.add(copy as object);
-  return copy as Value;
+  const walk: Walk = { ancestors: new Set(), objects: 0, isFrozen: true, copy: (item) => copyOf(item, walk) };
+  const copy = copyOf(value, walk) as Value & object;
+  if (copy !== value) isolated.add(copy);
+  if (walk.isFrozen) frozen.add(copy);
+  return copy;
 }
 
 /**
@@ -27,71 +29,78 @@ export function frozenCopy<Value>(value: Value): Value {
  */
 export function freezeInPlace<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || isolated.has(value)) return value;
-  freeze(value);
+  if (freeze(value)) frozen.add(value);
   isolated.add(value);
   return value;
 }
 
-/** The values of which {@link freezeInPlace} left a part unfrozen, such as a map or a class instance. */
-export const changeable = new WeakSet<object>();
-
-function freeze(root: object): void {
+/** Returns whether all parts are frozen. */
+function freeze(root: object): boolean {
+  let isWhole = true;
   // A list instead of recursion, because stored values can be nested deeper than the stack allows.
   const open: object[] = [root];
   for (let value = open.pop(); value !== undefined; value = open.pop()) {
-    if (Object.isFrozen(value)) continue;
-    if (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) {
-      changeable.add(root);
+    if (frozen.has(value)) continue;
+    if (Object.isFrozen(value) || (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype)) {
+      isWhole = false;
       continue;
     }
     Object.freeze(value);
     for (const item of Object.values(value) as readonly unknown[])
       if (typeof item === "object" && item !== null) open.push(item);
   }
+  return isWhole;
 }
 
 interface Walk {
   readonly ancestors: Set<object>;
   /** The number of copied objects. A shared object counts once for each reference. `Infinity` after a cycle. */
   objects: number;
+  /** Whether all copied parts are frozen. */
+  isFrozen: boolean;
+  readonly copy: Copy;
 }
 
+type Copy = (value: unknown) => unknown;
+
 function copyOf(value: unknown, walk: Walk): unknown {
-  if (typeof value !== "object" || value === null || isolated.has(value)) return value;
+  if (typeof value !== "object" || value === null) return value;
   const { ancestors } = walk;
+  if (isolated.has(value)) walk.isFrozen &&= frozen.has(value);
   // A cycle cannot be stored, and a copy along all paths through many linked objects would take too long.
-  if (ancestors.has(value)) walk.objects = Infinity;
-  if (++walk.objects > maximumObjects || ancestors.size > maximumDepth) return value;
+  else if (ancestors.has(value)) walk.objects = Infinity;
+  if (isolated.has(value) || ++walk.objects > maximumObjects || ancestors.size > maximumDepth) return value;
   ancestors.add(value);
-  const copy = copyObject(value, walk);
+  const copy = copyObject(value, walk.copy);
   ancestors.delete(value);
+  walk.isFrozen &&= Object.isFrozen(copy);
   return copy;
 }
 
-function copyObject(value: object, walk: Walk): unknown {
+function copyObject(value: object, copy: Copy): unknown {
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype === Object.prototype || prototype === null) return copyFields(value, prototype, walk);
+  if (prototype === Object.prototype || prototype === null) return copyFields(value, prototype, copy);
   // `Buffer.slice` would share bytes. A Buffer becomes plain bytes, as in the log.
   if (value instanceof Uint8Array) return new Uint8Array(value);
   const keys = Object.keys(value).length;
   if (prototype === Array.prototype) {
     const items = value as readonly unknown[];
     // Arrays with holes cannot be stored, and can have billions of holes.
-    return keys !== items.length ? value : Object.freeze(items.map((item) => copyOf(item, walk)));
+    return keys !== items.length ? value : Object.freeze(items.map(copy));
   }
   if (keys > 0) return value;
   if (prototype === Date.prototype) return new Date(value as Date);
   if (prototype === Map.prototype)
-    return new Map([...(value as Map<unknown, unknown>)].map(([key, item]) => [copyOf(key, walk), copyOf(item, walk)]));
-  if (prototype === Set.prototype) return new Set([...(value as Set<unknown>)].map((item) => copyOf(item, walk)));
+    return new Map([...(value as Map<unknown, unknown>)].map((entry) => entry.map(copy) as [unknown, unknown]));
+  if (prototype === Set.prototype) return new Set([...(value as Set<unknown>)].map(copy));
   return value;
 }
 
-function copyFields(value: object, prototype: object | null, walk: Walk): unknown {
+function copyFields(value: object, prototype: object | null, copy: Copy): unknown {
   if (Object.getOwnPropertySymbols(value).length > 0) return value;
-  const copy: object = prototype === null ? (Object.create(null) as object) : {};
-  for (const [key, item] of Object.entries(value)) define(copy, key, copyOf(item, walk));
-  return Object.freeze(copy);
+  const copied: object = prototype === null ? (Object.create(null) as object) : {};
+  for (const [key, item] of Object.entries(value)) define(copied, key, copy(item));
+  return Object.freeze(copied);
 }
 
 /** `defineProperty` handles a `__proto__` key like any other key. Assignment is several times faster for other keys. */
@@ -100,28 +109,19 @@ export function define(target: object, key: string, value: unknown): void {
   else Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
-/** Returns a value with copies of its dates, maps, sets and bytes, so that callers cannot change the original. */
+/**
+ * Returns a frozen value with copies of its dates, maps, sets and bytes, so that callers cannot change the original.
+ * Shares the parts that {@link frozenCopy} shares.
+ */
 export function copyMutableParts<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || frozen.has(value)) return value;
-  const lent = copyChangeable(value);
-  if (lent === value) frozen.add(value);
-  return lent as Value;
-}
-
-function copyChangeable(value: object): object {
-  if (value instanceof Date) return new Date(value);
-  if (value instanceof Uint8Array) return new Uint8Array(value);
-  if (value instanceof Map)
-    return new Map([...value].map(([key, item]) => [copyMutableParts<unknown>(key), copyMutableParts<unknown>(item)]));
-  if (value instanceof Set) return new Set([...value].map((item) => copyMutableParts<unknown>(item)));
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (!Array.isArray(value) && prototype !== Object.prototype && prototype !== null) return value;
-  const items: unknown[] = Object.values(value);
-  const lent = items.map(copyMutableParts);
-  if (items.every((item, at) => Object.is(item, lent[at]))) return value;
-  const copy = Array.isArray(value) ? [] : (Object.create(prototype as object | null) as object);
-  Object.keys(value).forEach((key, at) => define(copy, key, lent[at]));
-  return Object.freeze(copy);
+  if (isPlain(value) && !Object.isFrozen(value)) return value;
+  const copy = copyObject(value, copyMutableParts) as Value & object;
+  if (!isPlain(value)) return copy;
+  const items: unknown[] = Object.values(copy);
+  if (!Object.values(value).every((item, at) => Object.is(item, items[at]))) return copy;
+  frozen.add(value);
+  return value;
 }
 
 /** Counts the fields, entries and nested values. Returns `limit + 1` if there are more, or if there is a cycle. */

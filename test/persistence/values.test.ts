@@ -1,10 +1,12 @@
 import {
+  AIAgent,
   InMemoryPersistenceStorageProvider,
   persistence,
   registerClass,
   storageKey,
   strategy,
 } from "agent-persistence";
+import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { durableAgent } from "./support/durableAgent.ts";
@@ -153,5 +155,35 @@ describe("a set as the input of a node", () => {
     });
     const agent = durableAgent(branching, new InMemoryPersistenceStorageProvider());
     await expect(agent.run("one", { agentId: "a" })).resolves.toMatchObject({ output: "one,one" });
+  });
+});
+
+class Tags extends Map<string, string> {
+  first(): string | undefined {
+    return this.keys().next().value;
+  }
+}
+
+describe("an input that cannot be stored", () => {
+  const cycle: { self?: unknown; depth: number } = { depth: 0 };
+  cycle.self = cycle;
+  let deep: object = {};
+  for (let level = 0; level < 50_000; level++) deep = { deep };
+
+  it.each([
+    ["an instance of a class that extends Map", new Tags([["a", "b"]]), (input: Tags) => input.first(), "a"],
+    ["a map with a key of its own", Object.assign(new Map(), { own: "a" }), (input: { own: string }) => input.own, "a"],
+    ["a cycle", cycle, (input: { self: { self: unknown } }) => input.self.self === cycle, true],
+    ["a deep object", deep, (input: object) => Object.keys(input), ["deep"]],
+  ] as const)("reaches a node of an agent without Persistence: %s", async (_what, given, read, output) => {
+    const passing = strategy<string, unknown>("passing", (graph) => {
+      const first = graph.node("first", async (_input: string): Promise<unknown> => given);
+      const second = graph.node("second", async (input: unknown) => (read as (input: unknown) => unknown)(input));
+      graph.edge(graph.start, first);
+      graph.edge(first, second);
+      graph.edge(second, graph.finish);
+    });
+    const agent = new AIAgent({ llmModel: "none", promptExecutor: scriptedModel([]), strategy: passing });
+    await expect(agent.run("one")).resolves.toMatchObject({ output });
   });
 });

@@ -1,6 +1,6 @@
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
-import { changeable, freezeInPlace } from "../../internal/frozenCopy.ts";
+import { freezeInPlace, frozen } from "../../internal/frozenCopy.ts";
 import type { AgentState } from "./AgentState.ts";
 import { type ContentPart, isMessage, type Message } from "../messages/Message.ts";
 import type { NumberedMessage } from "../messages/MessageHistory.ts";
@@ -47,7 +47,7 @@ export class ValueReader {
     this.#isOwn = this.#read.has(slot);
     const value = this.#read.get(slot) ?? this.#readOnce(slot);
     // Nodes must not change messages, so large messages are decoded only once.
-    this.#isOwn ||= changeable.has(value as object) && !isMessage(value);
+    this.#isOwn ||= !frozen.has(value as object) && !isMessage(value);
     (this.#isOwn ? this.#read : this.#values).set(slot, value);
     this.#isOwn ||= outer;
     return value;

@@ -137,7 +137,7 @@ function storedLine({ state, branch }: FittedLine, log: AgentLog) {
     nodeId,
     lastInput: reader.read(input),
     messageHistory: history.map(({ message }) => message),
-    storage: Object.fromEntries(reader.storage()),
+    storage: Object.freeze(Object.fromEntries(reader.storage())),
     tools: state.settings?.tools ?? [],
     ...(branch !== undefined && { branch }),
   };
@@ -146,12 +146,13 @@ function storedLine({ state, branch }: FittedLine, log: AgentLog) {
 
 async function through(migration: Migration, line: MigratedLine, signal: AbortSignal): Promise<MigratedLine> {
   const { nodes = {}, tools = {}, migrate } = migration;
-  const ofUser = <Value>(value: Value): Value => copyMutableParts(renamedTools(value, [tools]));
-  const messages = new Map<unknown, Message>(line.messageHistory.map((message) => [message, ofUser(message)]));
+  const messages = new Map<unknown, Message>(
+    line.messageHistory.map((message) => [message, renamedTools(message, [tools])]),
+  );
   const renamedLine: MigratedLine = {
     ...line,
     nodeId: renamedPath(line.nodeId, [nodes]),
-    lastInput: messages.get(line.lastInput) ?? ofUser(line.lastInput),
+    lastInput: messages.get(line.lastInput) ?? copyMutableParts(renamedTools(line.lastInput, [tools])),
     messageHistory: line.messageHistory.map((message) => messages.get(message) ?? message),
     storage: { ...copyMutableParts(line.storage) },
     tools: line.tools.map((name) => renamed(name, [tools])),
