@@ -303,7 +303,8 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     const { thread } = await this.#reader(requiredThread(from, "the thread to copy"));
     const until = this.#find(thread, { namespace: from.namespace ?? "", id: from.checkpointId });
     if (!until) throw new CheckpointNotFoundError(thread.id, from.checkpointId, shownIds(thread.state, from.namespace));
-    const records = await copiedRecords(thread, until === thread.state.latest("") ? undefined : until);
+    const isWhole = from.checkpointId === undefined || until === thread.state.latest("");
+    const records = await copiedRecords(thread, isWhole ? undefined : until);
     await this.#create(threadId, (copy) => appendCopied(copy, records));
     return { configurable: { thread_id: threadId } };
   }

@@ -196,6 +196,17 @@ test("a copy up to a checkpoint has no writes after it, and a copy of the last c
   expect(await saver.getTuple(whole)).toMatchObject({ checkpoint: { channel_values: { a: 2 } }, pendingWrites });
 });
 
+test("a copy has the whole thread unless the source names a checkpoint, even if it names a subgraph", async () => {
+  const thread = new SavedThread();
+  const { saver } = thread;
+  const inSubgraph = { configurable: { thread_id: "order-7", checkpoint_ns: "sub", checkpoint_id: undefined } };
+  const first = await thread.put(undefined, { a: 1 });
+  await saver.put(inSubgraph, (await saver.getTuple(first))!.checkpoint, { source: "loop", step: 0, parents: {} }, {});
+  await thread.put(first, { a: 2 });
+  const copy = await saver.copyThread(inSubgraph, "copy");
+  expect((await saver.getTuple(copy))?.checkpoint.channel_values).toEqual({ a: 2 });
+});
+
 /** How many records a thread has. */
 async function recordsOf({ storage }: SavedThread): Promise<number> {
   let count = 0;
