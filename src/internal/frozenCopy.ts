@@ -124,6 +124,14 @@ export function copyMutableParts<Value>(value: Value): Value {
   return value;
 }
 
+/** Returns whether {@link copyMutableParts} shares no part that can change, such as a class instance. */
+export function isCopyable(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || frozen.has(value)) return true;
+  if (value instanceof Uint8Array) return true;
+  const hasItems = value instanceof Map || value instanceof Set || value instanceof Date || isPlain(value);
+  return hasItems && [...itemsOf(value)].every(isCopyable);
+}
+
 /** Counts the fields, entries and nested values. Returns `limit + 1` if there are more, or if there is a cycle. */
 export function countParts(value: unknown, limit: number): number {
   let parts = 0;
@@ -169,7 +177,7 @@ function sizeOf(value: object): number {
 }
 
 function itemsOf(value: object): Iterable<unknown> {
-  if (value instanceof Map) return [...value.keys(), ...value.values()];
+  if (value instanceof Map) return ([...value] as unknown[][]).flat();
   if (Array.isArray(value) || value instanceof Set) return value as Iterable<unknown>;
   return Object.values(value);
 }

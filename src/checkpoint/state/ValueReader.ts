@@ -1,6 +1,6 @@
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
-import { freezeInPlace, frozen } from "../../internal/frozenCopy.ts";
+import { freezeInPlace, frozen, isCopyable } from "../../internal/frozenCopy.ts";
 import type { AgentState } from "./AgentState.ts";
 import { type ContentPart, isMessage, type Message } from "../messages/Message.ts";
 import type { NumberedMessage } from "../messages/MessageHistory.ts";
@@ -76,7 +76,14 @@ export class ValueReader {
   }
 
   storage(): ReadonlyMap<string, unknown> {
-    return new Map([...this.#state.storage].map(([key, slot]) => [key, this.read(slot)]));
+    const values = new Map<string, unknown>();
+    for (const [key, slot] of this.#state.storage) {
+      const value = this.read(slot);
+      values.set(key, value);
+      // Users get copies, so the states of an agent share the original.
+      if (this.#read.has(slot) && isCopyable(value)) this.#values.set(slot as object, value);
+    }
+    return values;
   }
 
   #decode(slot: object): unknown {

@@ -1,3 +1,4 @@
+import { registerClass } from "agent-persistence";
 import { expect, it } from "vitest";
 import { emptyState } from "../../../src/checkpoint/state/AgentState.ts";
 import { ValueReader } from "../../../src/checkpoint/state/ValueReader.ts";
@@ -22,4 +23,20 @@ it("readers of one agent share values that users do not change, and decode all o
     expect(second).toEqual(first);
     expect(second).not.toBe(first);
   }
+});
+
+class Cart {
+  readonly items: string[] = [];
+}
+registerClass("test.ValueReader.Cart", Cart);
+
+it("readers of one agent share the values of the storage, of which users get copies, except class instances", () => {
+  const values = new WeakMap<object, unknown>();
+  const stored = { map: new Map([["a", { at: new Date(0) }]]), cart: new Map([["b", new Cart()]]) };
+  const storage = new Map(Object.entries(stored).map(([key, value]) => [key, encodeValue(value, key)]));
+  const read = () => new ValueReader({ ...emptyState, storage }, new Map(), values).storage();
+  const [first, second] = [read(), read()];
+  expect([...second]).toEqual(Object.entries(stored));
+  expect(second.get("map")).toBe(first.get("map"));
+  expect(second.get("cart")).not.toBe(first.get("cart"));
 });
