@@ -169,6 +169,24 @@ test("a checkpoint whose parent was pruned can be copied within its thread", asy
   await expect(thread.put(root, { a: "late" }, { source: "fork" })).rejects.toMatchObject({ code: "thread_deleted" });
 });
 
+test("a pruning removes the delta channel writes of a branch whose copy has its own values", async () => {
+  const thread = new SavedThread();
+  const { saver } = thread;
+  const root = await thread.put(undefined, { log: new DeltaSnapshot(["seed"]) });
+  await saver.putWrites(root, [["log", ["one"]]], "task");
+  const own = [{ log: new DeltaSnapshot(["own"]) }, { versions: { log: 100 } }] as const;
+  await thread.put(root, ...own);
+  await saver.putWrites(root, [["log", ["two"]]], "other");
+  const branch = await thread.put(root, {}, { versions: { log: 101 } });
+  await saver.prune("order-7", { keep: 2 });
+  await thread.put(root, own[0], { ...own[1], source: "fork" });
+  await saver.prune("order-7", { keep: 2 });
+  await saver[Symbol.asyncDispose]();
+  await using reopened = new PersistenceSaver({ storage: thread.storage });
+  const { log } = await reopened.getDeltaChannelHistory({ config: branch, channels: ["log"] });
+  expect(log).toEqual({ seed: new DeltaSnapshot(["seed"]), writes: [["other", "log", ["two"]]] });
+});
+
 test("copies a thread that a graph continues meanwhile", async () => {
   const thread = new SavedThread();
   const first = await thread.put(undefined, { list: ["a".repeat(20_000)] });

@@ -78,7 +78,7 @@ export function writesBefore(entry: CheckpointEntry, child: StoredPut): readonly
   return sorted(entry.writes.filter(({ order }) => order > elder && order < end));
 }
 
-function isCopy({ meta }: StoredPut): boolean {
+export function isCopy({ meta }: StoredPut): boolean {
   return meta.get("source") === "fork";
 }
 

@@ -1,5 +1,5 @@
 import type { ShapeState } from "../../../journal/shape/ShapeDefinition.ts";
-import { type CheckpointEntry, type Namespace, type StoredPut, writesBefore } from "./Checkpoints.ts";
+import { type CheckpointEntry, type Namespace, type StoredPut, isCopy, writesBefore } from "./Checkpoints.ts";
 import { type GraphValue, type Item, changedValue, type FindItem, changedFields, fieldsOf } from "./GraphValue.ts";
 import type {
   ForgetRecord,
@@ -217,7 +217,8 @@ export class ThreadState implements ShapeState<GraphRecord> {
     put.hidden = true;
     put.values = new Map([...put.values].filter(([channel]) => channels.has(channel)));
     const { entry } = put;
-    const children = entry.children.filter(({ number }) => this.puts.has(number));
+    // A copy has the writes of its original, which is kept if a copy needs it.
+    const children = entry.children.filter((child) => this.puts.has(child.number) && !isCopy(child));
     const counted = children.flatMap((child) => writesBefore(entry, child));
     entry.writes = [...new Set(counted)].filter(({ channel }) => channels.has(channel));
   }
