@@ -41,13 +41,11 @@ function freeze(root: object): boolean {
   const open: object[] = [root];
   for (let value = open.pop(); value !== undefined; value = open.pop()) {
     if (frozen.has(value)) continue;
-    if (Object.isFrozen(value) || (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype)) {
-      isWhole = false;
-      continue;
-    }
+    const hasKeys = Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
+    isWhole &&= hasKeys && !Object.isFrozen(value);
+    if (Object.isFrozen(value) || !(hasKeys || isCollection(value))) continue;
     Object.freeze(value);
-    for (const item of Object.values(value) as readonly unknown[])
-      if (typeof item === "object" && item !== null) open.push(item);
+    for (const item of itemsOf(value)) if (typeof item === "object" && item !== null) open.push(item);
   }
   return isWhole;
 }
@@ -128,7 +126,7 @@ export function copyMutableParts<Value>(value: Value): Value {
 export function isCopyable(value: unknown): boolean {
   if (typeof value !== "object" || value === null || frozen.has(value)) return true;
   if (value instanceof Uint8Array) return true;
-  const hasItems = value instanceof Map || value instanceof Set || value instanceof Date || isPlain(value);
+  const hasItems = isCollection(value) || value instanceof Date || isPlain(value);
   return hasItems && [...itemsOf(value)].every(isCopyable);
 }
 
@@ -170,9 +168,13 @@ function isPlain(value: unknown): value is object {
   return Object.getPrototypeOf(value) === Object.prototype;
 }
 
+function isCollection(value: unknown): value is ReadonlyMap<unknown, unknown> | ReadonlySet<unknown> {
+  return value instanceof Map || value instanceof Set;
+}
+
 function sizeOf(value: object): number {
   if (Array.isArray(value)) return Math.ceil(value.length / itemsAPart);
-  if (value instanceof Map || value instanceof Set) return value.size;
+  if (isCollection(value)) return value.size;
   return Object.keys(value).length;
 }
 

@@ -8,7 +8,7 @@ export type StorableClass = new (...args: never) => object;
 
 const argumentsSchema = strictOptions(() => ({
   name: z.string(),
-  class: customSchema("a class that extends no built-in class, such as Map or Error", isStorable),
+  class: customSchema("a class that extends no built-in class", isStorable),
 }));
 
 /** The data of built-in classes is not in fields, so it would be lost. */

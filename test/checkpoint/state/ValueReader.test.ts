@@ -40,3 +40,10 @@ it("readers of one agent share the values of the storage, of which users get cop
   expect(second.get("map")).toBe(first.get("map"));
   expect(second.get("cart")).not.toBe(first.get("cart"));
 });
+
+it("a reader freezes the objects within maps and sets", () => {
+  const slot = encodeValue(new Map([["a", new Set([{ tags: ["b"] }])]]), "value");
+  const value = new ValueReader(emptyState, new Map()).read(slot) as Map<string, Set<{ tags: string[] }>>;
+  const [item] = value.get("a") ?? [];
+  expect(() => item!.tags.push("c")).toThrow(TypeError);
+});
