@@ -1,6 +1,5 @@
 import { Argument, Command, InvalidArgumentError, Option } from "commander";
 import { CommandFailure, type ExitReason } from "./terminal/CommandFailure.ts";
-import { unmarked } from "./ids/dashedIds.ts";
 import { Session, type WritingOptions } from "./session/Session.ts";
 import type { CommandIo } from "./terminal/CommandIo.ts";
 import { visibleLines } from "./terminal/visibleText.ts";
@@ -316,4 +315,18 @@ const decrypts = "the keys of encrypted files; plain files are then refused; def
 function withArchiveKeys(command: Command, does: "writes" | "reads"): Command {
   command.option("--archive-keys <module#export>", does === "writes" ? encrypts : decrypts);
   return does === "writes" ? command.option("--plain", "do not encrypt, although the storage is encrypted") : command;
+}
+
+/** Matches call ids that start with a dash, one of 64. They have 22 characters. No option is that long. */
+const dashedId = /^-[\w-]{21}$/;
+/** A character that process arguments cannot contain. */
+const mark = "\0";
+
+/** Marks an id, because the parser treats arguments with a dash as options. */
+export function marked(argument: string): string {
+  return dashedId.test(argument) ? mark + argument : argument;
+}
+
+export function unmarked<Value>(value: Value): Value {
+  return typeof value === "string" && value.startsWith(mark) ? (value.slice(mark.length) as Value) : value;
 }

@@ -1,6 +1,5 @@
 import { exitCodes, type ExitReason } from "./terminal/CommandFailure.ts";
-import { commandLine } from "./commandLine.ts";
-import { marked } from "./ids/dashedIds.ts";
+import { commandLine, marked } from "./commandLine.ts";
 import { ClosedOutputError, type CommandIo } from "./terminal/CommandIo.ts";
 import { failureReport } from "./terminal/failureReport.ts";
 import { jsonText, visibleLines } from "./terminal/visibleText.ts";
