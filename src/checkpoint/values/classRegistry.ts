@@ -14,7 +14,12 @@ const argumentsSchema = strictOptions(() => ({
 /** The data of built-in classes is not in fields, so it would be lost. */
 function isStorable(value: unknown): boolean {
   let at = Object(value).prototype as object | null | undefined;
-  while (at && at !== Object.prototype && !String(at.constructor).includes("[native code]"))
+  // A prototype without a constructor inherits `Object`.
+  while (
+    at &&
+    at !== Object.prototype &&
+    (at.constructor === Object || !String(at.constructor).includes("[native code]"))
+  )
     at = Object.getPrototypeOf(at) as object | null;
   return typeof value === "function" && (at === null || at === Object.prototype);
 }

@@ -181,6 +181,14 @@ describe("the value codec", () => {
     },
   );
 
+  it("registers a function whose prototype is a plain object", () => {
+    function Point() {}
+    Point.prototype = { norm: () => 5 };
+    registerClass("valueCodec.Point", Point as never);
+    const point = Object.assign(Object.create(Point.prototype as object) as object, { x: 3 });
+    expect(decodeValue(encodeValue(point, "value"))).toEqual(point);
+  });
+
   it("restores instances of registered classes, and refuses unregistered ones", () => {
     expect(() => encodeValue(new Money(1, new Date(0)), "value")).toThrow(NotSerializableError);
     registerClass("Money", Money);
