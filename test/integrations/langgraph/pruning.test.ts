@@ -83,6 +83,34 @@ test("a pruning keeps the checkpoint of a subgraph until its parent in the root 
   expect(await isKept()).toBe(false);
 });
 
+test("a run from a pruned thread with the durability exit has the memory of its subgraph", async () => {
+  const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
+  const Memory = Annotation.Root({
+    runs: Annotation<number>({ reducer: (a, b) => a + b, default: () => 0 }),
+    said: Annotation<string>,
+  });
+  const counting = new StateGraph(Memory)
+    .addNode("count", () => ({ runs: 1 }))
+    .addNode("ask", ({ runs }) => ({ said: `run ${runs}, ${interrupt<string, string>("ok?")}` }))
+    .addEdge(START, "count")
+    .addEdge("count", "ask")
+    .compile({ checkpointer: true });
+  const graph = new StateGraph(State)
+    .addNode("counting", async (state, config) => ({ said: (await counting.invoke(state, config)).said }))
+    .addEdge(START, "counting")
+    .addEdge("counting", END)
+    .compile({ checkpointer });
+  const exit = { ...thread, durability: "exit" } as const;
+  for (let run = 0; run < 3; run++) {
+    await graph.invoke({ said: "" }, exit);
+    await graph.invoke(new Command({ resume: "yes" }), exit);
+  }
+  await checkpointer.prune("order-7", { keep: 2 });
+  const [, waiting] = await gathered(graph.getStateHistory(thread));
+  await graph.invoke(null, { ...waiting!.config, durability: "exit" });
+  expect(await graph.invoke(new Command({ resume: "yes" }), exit)).toEqual({ said: "run 3, yes" });
+});
+
 test("a run from any checkpoint of a pruned thread has the memory of its subgraph", async () => {
   const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
   const Memory = Annotation.Root({

@@ -71,9 +71,10 @@ function lastCheckpoints({ namespaces }: ThreadState, keep: number): ReadonlySet
       return put.order > first || parent > newest || parents.has(parent);
     };
     for (const put of root.length === 0 ? puts.slice(-keep) : puts.filter(isLater)) kept.add(put);
-    // The namespace of a subgraph with memory names no task.
-    const memory = name.includes(":") ? undefined : puts.findLast(({ order }) => order < first);
-    if (memory) kept.add(memory);
+    // The namespace of a subgraph with memory names no task. A run from a checkpoint has the memory before its id.
+    if (name.includes(":")) continue;
+    const memories = root.map(({ entry }) => puts.findLast((put) => put.entry.id < entry.id));
+    for (const memory of [...memories, puts.at(-1)]) if (memory) kept.add(memory);
   }
   return kept;
 }
