@@ -133,6 +133,20 @@ test("a run from any checkpoint of a pruned thread has the memory of its subgrap
   for (const { config } of kept.slice(1)) expect(await graph.invoke(null, config)).toEqual({ said: "run 3" });
 });
 
+test("a pruning keeps the memory of a subgraph from before the parent of a copied checkpoint", async () => {
+  const saved = new SavedThread();
+  const memory = { configurable: { ...thread.configurable, checkpoint_ns: "memory" } } as unknown as Saved;
+  await saved.put(memory, { a: 0 }, { id: "0" });
+  const parent = await saved.put(undefined, { a: 1 }, { id: "1" });
+  await saved.put(memory, { a: 2 }, { id: "2" });
+  await saved.put(parent, { a: 3 }, { id: "3", source: "fork" });
+  await saved.saver.prune("order-7", { keep: 1 });
+  // LangGraph asks for this one when it runs from the copy.
+  const before = { configurable: { checkpoint_id: "1" } };
+  const found = await gathered(saved.saver.list(memory, { before, limit: 1 }));
+  expect(found.map(({ checkpoint }) => checkpoint.id)).toEqual(["0"]);
+});
+
 test("a pruning removes all checkpoints of finished subgraphs", async () => {
   const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
   const inner = new StateGraph(State)

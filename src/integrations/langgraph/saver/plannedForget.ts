@@ -71,12 +71,18 @@ function lastCheckpoints({ namespaces }: ThreadState, keep: number): ReadonlySet
       return put.order > first || parent > newest || parents.has(parent);
     };
     for (const put of root.length === 0 ? puts.slice(-keep) : puts.filter(isLater)) kept.add(put);
-    // The namespace of a subgraph with memory names no task. A run from a checkpoint has the memory before its id.
+    // The namespace of a subgraph with memory names no task. A run has the memory before its start.
     if (name.includes(":")) continue;
-    const memories = root.map(({ entry }) => puts.findLast((put) => put.entry.id < entry.id));
+    const memories = root.map((start) => puts.findLast((put) => put.entry.id < replayedFrom(start)));
     for (const memory of [...memories, puts.at(-1)]) if (memory) kept.add(memory);
   }
   return kept;
+}
+
+/** LangGraph runs from a copied or changed checkpoint with the memory that subgraphs had before its parent. */
+function replayedFrom({ meta, parentId, entry }: StoredPut): string {
+  const source = meta.get("source");
+  return (source === "fork" || source === "update" ? parentId : undefined) ?? entry.id;
 }
 
 /** Returns the id of the checkpoint of the root graph that a subgraph ran after. Ids grow with time. */
