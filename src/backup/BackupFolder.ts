@@ -129,7 +129,9 @@ export class BackupFolder {
   }
 
   /**
-   * Replaces the archive of a log durably. @throws OwnershipLostError if another backup has taken over the directory
+   * Replaces the archive of a log durably.
+   *
+   * @throws OwnershipLostError if another backup has taken over the directory
    */
   async store(logId: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
     try {

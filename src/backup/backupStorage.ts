@@ -236,8 +236,10 @@ function isOmitted(logId: string, status: string): boolean {
 const omitted: readonly LogShapeName[] = ["rate", "schedule"];
 
 /**
- * Encrypts an archive with the current key, without its log. @throws KeyMissingError, AuthenticationFailedError,
- * InvalidArchiveError for a plain archive, which anyone could have written
+ * Encrypts an archive with the current key, without its log.
+ *
+ * @throws KeyMissingError, AuthenticationFailedError, InvalidArchiveError for a plain archive, which anyone could have
+ * written
  */
 async function encryptAgain(folder: BackupFolder, archive: BackedUpLog, keys: KeySource): Promise<void> {
   const stored = folder.bytesOf(archive.file);

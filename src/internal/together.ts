@@ -1,6 +1,7 @@
 /**
- * Waits until all promises have settled, so that a failure leaves no other work unobserved. @throws the first failure
- * in order
+ * Waits until all promises have settled, so that a failure leaves no other work unobserved.
+ *
+ * @throws the first failure in order
  */
 export async function together<const Work extends readonly unknown[]>(
   ...work: Work

@@ -130,8 +130,9 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Takes ownership and then reads the log, so that it sees all records of earlier owners. @throws AgentBusyError,
-   * CorruptLogError, AgentMovedError, AgentCopiedError
+   * Takes ownership and then reads the log, so that it sees all records of earlier owners.
+   *
+   * @throws AgentBusyError, CorruptLogError, AgentMovedError, AgentCopiedError
    */
   static async open(options: JournalOptions): Promise<Journal> {
     const { agentId, storage } = options;

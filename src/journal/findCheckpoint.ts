@@ -21,7 +21,9 @@ export function findCheckpoint({ agentId, index }: IndexedLog, checkpointId: str
 
 /**
  * Returns the ancestor to which a line can roll back, by default the head. During a rollback, its target counts as the
- * head. `lane` selects the line, by default any open line. @throws NotAnAncestorError, CheckpointNotFoundError
+ * head. `lane` selects the line, by default any open line.
+ *
+ * @throws NotAnAncestorError, CheckpointNotFoundError
  */
 export function findRollbackTarget(log: IndexedLog, checkpointId: string | undefined, lane?: number): CheckpointPoint {
   const { target, isAncestor } = findTarget(log, checkpointId, lane);
@@ -31,7 +33,9 @@ export function findRollbackTarget(log: IndexedLog, checkpointId: string | undef
 
 /**
  * Returns the goal of a rollback from outside a run: an ancestor as in {@link findRollbackTarget}, or a checkpoint of
- * the main line on an abandoned branch (a redo). @throws NotAnAncestorError, CheckpointNotFoundError
+ * the main line on an abandoned branch (a redo).
+ *
+ * @throws NotAnAncestorError, CheckpointNotFoundError
  */
 export function findRollbackGoal(log: IndexedLog, checkpointId: string | undefined): RollbackGoal {
   const { index } = log;

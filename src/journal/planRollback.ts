@@ -34,7 +34,9 @@ export interface RollbackPlan {
 /**
  * Plans a rollback: decides about every unreverted call after the target, including abandoned lanes, or in a redo about
  * those after the common ancestor outside of the history of the target. Calls with an inverse are reverted, whatever
- * effect the tool declares. @param isReverted Whether a participant reverts the calls of a tool.
+ * effect the tool declares.
+ *
+ * @param isReverted Whether a participant reverts the calls of a tool.
  */
 export function planRollback(
   index: LogProjection,

@@ -100,8 +100,9 @@ function gzip(bytes: Uint8Array): Promise<Uint8Array> {
 }
 
 /**
- * Decompresses bytes to exactly `length` bytes, so that a small file cannot exhaust memory. @throws RangeError,
- * TypeError
+ * Decompresses bytes to exactly `length` bytes, so that a small file cannot exhaust memory.
+ *
+ * @throws RangeError, TypeError
  */
 async function gunzip(bytes: Uint8Array, length: number): Promise<Uint8Array> {
   const found = await collect(streamOf(bytes).pipeThrough(new DecompressionStream("gzip")), length);

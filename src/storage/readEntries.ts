@@ -56,8 +56,10 @@ export async function readEntries(
 }
 
 /**
- * Reads the entries after a known head, or from a newer snapshot. @returns the known index without new entries, or
- * `undefined` if the log was pruned or lost the known end, so that the whole log must be read.
+ * Reads the entries after a known head, or from a newer snapshot.
+ *
+ * @returns the known index without new entries, or `undefined` if the log was pruned or lost the known end, so that the
+ * whole log must be read.
  */
 export async function readEntriesAfter(
   log: ReadableLog,
@@ -78,7 +80,9 @@ export async function readEntriesAfter(
 
 /**
  * Reads the stored entries of an agent, oldest first, with pruned entries that still exist. Yields to the event loop
- * regularly. @throws WrongShapeError
+ * regularly.
+ *
+ * @throws WrongShapeError
  */
 export async function readPaced(log: ReadableLog, agentId: string, options?: ReadOptions): Promise<readonly Entry[]> {
   const pace = new Pace();
@@ -160,8 +164,9 @@ async function indexed(entries: readonly Entry[], index: LogProjection, visit?: 
 }
 
 /**
- * Checks the form of an entry, and the `next` expected numbers if given. @throws UnsupportedRecordError,
- * UnreadableValueError
+ * Checks the form of an entry, and the `next` expected numbers if given.
+ *
+ * @throws UnsupportedRecordError, UnreadableValueError
  */
 export function assertSound(entry: Entry, next?: NextNumbers): void {
   const unknown = unknownKind(entry);

@@ -32,8 +32,9 @@ export interface AgentHead extends Disposable {
 
 /**
  * Reads the head of an agent with the required blobs: only new entries of a recently read agent, otherwise from the
- * newest snapshot or, if that is not enough, the whole log. @param options.keeps - `false` keeps no head for the next
- * reader.
+ * newest snapshot or, if that is not enough, the whole log.
+ *
+ * @param options.keeps - `false` keeps no head for the next reader.
  */
 export async function readHead(
   log: RecordLog,

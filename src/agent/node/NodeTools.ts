@@ -239,8 +239,9 @@ interface LimitedCall {
 }
 
 /**
- * Runs a tool with a time limit. An output within the grace period counts. @throws ToolFailedError,
- * ToolOutcomeUnknownError
+ * Runs a tool with a time limit. An output within the grace period counts.
+ *
+ * @throws ToolFailedError, ToolOutcomeUnknownError
  */
 async function executeInTime(call: LimitedCall, execute: (signal: AbortSignal) => unknown): Promise<unknown> {
   const { tool, toolCallId, timeoutMs, signal, grace, onLate, onBegun } = call;

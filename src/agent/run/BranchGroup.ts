@@ -205,8 +205,9 @@ interface PlannedBranch {
 }
 
 /**
- * Returns the branches of a parallel node in order. @throws InvalidInputError, DuplicateNameError for the items of
- * `graph.each`
+ * Returns the branches of a parallel node in order.
+ *
+ * @throws InvalidInputError, DuplicateNameError for the items of `graph.each`
  */
 export function plannedBranches(graph: StrategyGraph, nodeId: string, input: unknown): readonly PlannedBranch[] {
   const plan = graph.branchesOf(nodeId);

@@ -9,8 +9,11 @@ const maxCrossings = 1_000;
 
 /**
  * Returns the next step. Follows the first edge whose condition is true, through subgraphs, to a node with a body or to
- * the end. @param from A node path, "start", or the path of a subgraph with "/start". @param root The node or subgraph
- * whose output ends the line. @throws NoMatchingEdgeError, InvalidInputError
+ * the end.
+ *
+ * @param from A node path, "start", or the path of a subgraph with "/start".
+ * @param root The node or subgraph whose output ends the line.
+ * @throws NoMatchingEdgeError, InvalidInputError
  */
 export function advance(graph: StrategyGraph, from: string, output: unknown, root = ""): NextStep {
   const within = from.split("/");

@@ -110,8 +110,9 @@ async function fail(line: ActiveLine, event: PipelineEvents["nodeFailed"]): Prom
 }
 
 /**
- * Rejects an output that is only the text of a response with tool calls, because these calls would be lost. @throws
- * UnansweredToolCallError
+ * Rejects an output that is only the text of a response with tool calls, because these calls would be lost.
+ *
+ * @throws UnansweredToolCallError
  */
 function assertAnswered(nodeId: string, output: unknown, next: NextStep, history: readonly Message[]): void {
   const ended = endedWith(next);

@@ -18,8 +18,9 @@ import {
 
 /**
  * Returns a snapshot of the head with every open line, which must become the next record. The index must contain all
- * records since the newest snapshot. @returns `undefined` during a rollback or a merge of branches, or without a run in
- * progress.
+ * records since the newest snapshot.
+ *
+ * @returns `undefined` during a rollback or a merge of branches, or without a run in progress.
  */
 export function headSnapshot(index: LogProjection): SnapshotRecord | undefined {
   const { lines, statusState } = index;

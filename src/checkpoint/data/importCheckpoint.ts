@@ -16,8 +16,9 @@ import type { BlobCells } from "../values/BlobCell.ts";
 import { ValueReader, type BlobTexts } from "../state/ValueReader.ts";
 
 /**
- * Returns the records that add a whole checkpoint to a log: the changes since its parent, then the checkpoint. @throws
- * AlreadyExistsError if the id exists, or the version is not above the newest one.
+ * Returns the records that add a whole checkpoint to a log: the changes since its parent, then the checkpoint.
+ *
+ * @throws AlreadyExistsError if the id exists, or the version is not above the newest one.
  */
 export function importCheckpoint(
   data: AgentCheckpointData,

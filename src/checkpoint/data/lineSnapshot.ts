@@ -101,7 +101,9 @@ export function checkpointByValue(index: LogProjection, { record, order }: Check
 
 /**
  * Returns the records that repeat an open nested line on one lane: its start, its changes to the state of the fork, and
- * its current visit. @returns `undefined` if the index lacks some of these records.
+ * its current visit.
+ *
+ * @returns `undefined` if the index lacks some of these records.
  */
 export function restatedLine(index: LogProjection, lane: number): readonly OrderedRecord[] | undefined {
   const line = index.lines.nestedLine(lane);

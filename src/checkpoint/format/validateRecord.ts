@@ -230,10 +230,11 @@ export interface NextNumbers {
 }
 
 /**
- * Validates the records of an entry. A checksum proves nothing, because any writer can compute it. @param next Versions
- * and lanes must increase, and a lane must not start above the next version or inside a later lane. A fork can be
- * pruned, but its version is not used again. Omitted if earlier entries were not read. @returns The first defect, or
- * `undefined`.
+ * Validates the records of an entry. A checksum proves nothing, because any writer can compute it.
+ *
+ * @param next Versions and lanes must increase, and a lane must not start above the next version or inside a later
+ * lane. A fork can be pruned, but its version is not used again. Omitted if earlier entries were not read.
+ * @returns The first defect, or `undefined`.
  */
 export function validateRecord({ records, position }: Entry, next?: NextNumbers): string | undefined {
   let numbers = next;

@@ -38,8 +38,9 @@ export interface NewLinesOptions {
 /**
  * Restarts the lines on new lanes, each with a new checkpoint and the later records of its node. A line without a
  * checkpoint gets a lane like its first one. Calls keep their ids and outcomes. A fork makes calls without an outcome
- * anew; other moves keep calls in doubt. Requests get new ids. @throws UnreadableValueError if the index lacks lanes of
- * a line.
+ * anew; other moves keep calls in doubt. Requests get new ids.
+ *
+ * @throws UnreadableValueError if the index lacks lanes of a line.
  */
 export function newLines(index: LogProjection, { lines }: LinesAt, options: NewLinesOptions): NewLines {
   const begun = new NewLines(index, options);

@@ -12,8 +12,9 @@ const hashes = /[0-9a-f]{64}/g;
 /**
  * Returns the hashes of all contents that a rollback or checkpoint could need. Rollbacks stop only at kept checkpoints,
  * so only the first and last state of a file between two of them are needed. Other notes need all their contents,
- * reverted notes none. @returns `undefined` if every content could be needed: a note cannot be read, or a command was
- * interrupted.
+ * reverted notes none.
+ *
+ * @returns `undefined` if every content could be needed: a note cannot be read, or a command was interrupted.
  */
 export function neededContents(
   index: LogProjection,

@@ -14,8 +14,9 @@ import type { Pack } from "../values/BlobCell.ts";
 
 /**
  * Rewrites a log so that it contains only the given checkpoints, with the calls that rollbacks to them revert, the
- * results of runs, and the records outside of states. Takes about as long as reading the log once. @param kept The
- * versions with the heads, the starts of lanes, and all that they need (`neededCheckpoints`).
+ * results of runs, and the records outside of states. Takes about as long as reading the log once.
+ *
+ * @param kept The versions with the heads, the starts of lanes, and all that they need (`neededCheckpoints`).
  */
 export async function rewriteKept(
   entries: readonly Entry[],

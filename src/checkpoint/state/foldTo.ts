@@ -14,8 +14,9 @@ export interface FoldOptions {
 }
 
 /**
- * Returns the state at a checkpoint, by default at the head with all records of its lane. @returns `undefined` if the
- * lane starts before the index.
+ * Returns the state at a checkpoint, by default at the head with all records of its lane.
+ *
+ * @returns `undefined` if the lane starts before the index.
  */
 export function foldTo(index: LogProjection, point?: CheckpointPoint, options?: FoldOptions): AgentState | undefined {
   const lane = point?.record.lane ?? index.lines.mainLane;

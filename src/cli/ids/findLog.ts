@@ -11,8 +11,9 @@ import { CommandFailure } from "../terminal/CommandFailure.ts";
 type CheckLog = (agentId: string, first: Pick<Entry, "records">) => void;
 
 /**
- * Finds a log of any kind by its id or the start of its id. `kind` is its name in messages. @throws CommandFailure
- * unless exactly one matches, and the error of `check`
+ * Finds a log of any kind by its id or the start of its id. `kind` is its name in messages.
+ *
+ * @throws CommandFailure unless exactly one matches, and the error of `check`
  */
 export async function findLog(
   storage: PersistenceStorageProvider,
@@ -53,8 +54,9 @@ async function* idsIn(log: RecordLog): AsyncGenerator<string> {
 }
 
 /**
- * Finds an agent by its id or the start of its id. `kind` is its name in messages. @throws CommandFailure unless
- * exactly one matches, WrongShapeError for a log of another kind
+ * Finds an agent by its id or the start of its id. `kind` is its name in messages.
+ *
+ * @throws CommandFailure unless exactly one matches, WrongShapeError for a log of another kind
  */
 export async function findAgent(storage: PersistenceStorageProvider, given: string, kind?: string): Promise<string> {
   return findLog(storage, given, assertOfAgent, kind);
@@ -83,8 +85,9 @@ function inStorage(storage: PersistenceStorageProvider): string {
 const mostNamed = 5;
 
 /**
- * Resolves an id or a unique prefix, which may end with `…` as in tables. `kind` and `where` are for messages. @throws
- * CommandFailure unless exactly one matches
+ * Resolves an id or a unique prefix, which may end with `…` as in tables. `kind` and `where` are for messages.
+ *
+ * @throws CommandFailure unless exactly one matches
  */
 export async function shortened(
   kind: string,

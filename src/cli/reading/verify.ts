@@ -157,7 +157,9 @@ const headLine = z.object({
 
 /**
  * Returns the newest known head of each agent. `since` is a checkpoint id for one agent, or a file with one line of
- * JSON for each checkpoint. @throws CommandFailure
+ * JSON for each checkpoint.
+ *
+ * @throws CommandFailure
  */
 async function readSeenCheckpoints(since: string, given: readonly string[]): Promise<Map<string, SeenCheckpoint>> {
   const [, id, at] = oneHead.exec(since) ?? [];

@@ -35,7 +35,9 @@ export class Session implements AsyncDisposable {
 
   /**
    * Opens the storage from the options, the environment or the working directory. With purpose `keys`, only data keys
-   * change. @throws CommandFailure for a write to a sealed storage without `--seals`
+   * change.
+   *
+   * @throws CommandFailure for a write to a sealed storage without `--seals`
    */
   async open(purpose: OpenOptions["purpose"] | "keys" = "read"): Promise<OpenedStorage> {
     const { cwd } = this.io;
@@ -79,8 +81,9 @@ export class Session implements AsyncDisposable {
   }
 
   /**
-   * Prints a change, one line for each part, and requests confirmation. @throws CommandFailure if the user declines, or
-   * without a terminal and `--yes`
+   * Prints a change, one line for each part, and requests confirmation.
+   *
+   * @throws CommandFailure if the user declines, or without a terminal and `--yes`
    */
   async confirm(...change: readonly (readonly Part[])[]): Promise<void> {
     if (this.saysChange) for (const line of change) await this.output.beside.line(...line);

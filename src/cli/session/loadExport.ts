@@ -15,8 +15,9 @@ interface LoadedExport {
 }
 
 /**
- * Loads `<module#export>`, by default the default export. Output of the module goes to standard error. @throws
- * CommandFailure
+ * Loads `<module#export>`, by default the default export. Output of the module goes to standard error.
+ *
+ * @throws CommandFailure
  */
 export async function loadExport(given: string, io: CommandIo): Promise<LoadedExport> {
   const at = given.lastIndexOf("#");

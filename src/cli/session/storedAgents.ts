@@ -67,7 +67,9 @@ interface Library {
 
 /**
  * Loads the agent that `--agent <module#export>` names, or that its function returns. Output of the module goes to
- * standard error. @throws CommandFailure
+ * standard error.
+ *
+ * @throws CommandFailure
  */
 async function loadAgent(given: string, io: CommandIo): Promise<LoadedAgent> {
   const { path, exported, value } = await loadExport(given, io);

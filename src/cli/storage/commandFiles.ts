@@ -30,8 +30,9 @@ async function assertFolderOf(file: string): Promise<void> {
 }
 
 /**
- * Writes a new file for its owner only. It appears when its data is durable, unless `signal` aborts before. @throws an
- * Error such as `EEXIST`
+ * Writes a new file for its owner only. It appears when its data is durable, unless `signal` aborts before.
+ *
+ * @throws an Error such as `EEXIST`
  */
 export async function writeNew(file: string, pieces: Pieces, signal?: AbortSignal): Promise<void> {
   const place = async (scratch: string): Promise<void> => {
@@ -49,8 +50,9 @@ export async function writeNew(file: string, pieces: Pieces, signal?: AbortSigna
 type Pieces = AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>;
 
 /**
- * Writes a file for its owner only. An existing file is replaced when all data is written. @throws CommandFailure if
- * its directory is missing
+ * Writes a file for its owner only. An existing file is replaced when all data is written.
+ *
+ * @throws CommandFailure if its directory is missing
  */
 export async function writeOver(file: string, pieces: AsyncIterable<string>): Promise<void> {
   const found = await stat(file).catch(() => undefined);

@@ -62,7 +62,9 @@ type OpenSqlite = (file: string, readOnly: boolean) => SqliteConnection;
 type SqliteConstructor = new (file: string, options: object) => SqliteConnection;
 
 /**
- * Opens an SQLite file with `node:sqlite` or, if Node lacks it, a driver of the user's project. @throws CommandFailure
+ * Opens an SQLite file with `node:sqlite` or, if Node lacks it, a driver of the user's project.
+ *
+ * @throws CommandFailure
  */
 async function openSqlite(
   { file }: Extract<StorageAddress, { kind: "sqlite" }>,

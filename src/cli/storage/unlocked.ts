@@ -24,8 +24,9 @@ export interface Secrets {
 const shownLogs = 5;
 
 /**
- * Decrypts an opened storage, and seals the appends of a command. With purpose `keys`, only data keys change. @throws
- * CommandFailure for a write to a sealed storage without the options of the seals
+ * Decrypts an opened storage, and seals the appends of a command. With purpose `keys`, only data keys change.
+ *
+ * @throws CommandFailure for a write to a sealed storage without the options of the seals
  */
 export async function unlocked(
   opened: OpenedStorage,
@@ -102,8 +103,9 @@ function isOptions(given: unknown): given is EncryptionOptions {
 const pemBlock = /-----BEGIN ([A-Z ]+)-----[^-]+-----END \1-----/g;
 
 /**
- * Returns a function that names the changes of a sealed log. `file` is a PEM file with public keys. @throws
- * CommandFailure
+ * Returns a function that names the changes of a sealed log. `file` is a PEM file with public keys.
+ *
+ * @throws CommandFailure
  */
 export async function sealsOf(
   { storage, stored = storage }: OpenedStorage,

@@ -104,7 +104,9 @@ export class DataKeys {
 
   /**
    * Returns the key for new data of an agent. If it `hasData`, a key existed, and no new key is created. `original` is
-   * the agent that a new agent is a fork of. @throws KeyMissingError
+   * the agent that a new agent is a fork of.
+   *
+   * @throws KeyMissingError
    */
   async writing(agentId: string, hasData: () => Promise<boolean>, original?: string): Promise<DataKey> {
     const known = await this.find(agentId);
@@ -120,8 +122,10 @@ export class DataKeys {
 
   /**
    * Reads the key of an agent again, because another process may have destroyed or replaced it, and encrypts it with
-   * the current key of the source. Keeps the earlier form if the new form cannot be decrypted. @returns whether it was
-   * encrypted again. @throws KeyMissingError
+   * the current key of the source. Keeps the earlier form if the new form cannot be decrypted.
+   *
+   * @returns whether it was encrypted again.
+   * @throws KeyMissingError
    */
   async refresh(agentId: string): Promise<boolean> {
     this.#known.delete(agentId);

@@ -36,8 +36,9 @@ export async function wrapKey(
 }
 
 /**
- * Decrypts a data key. `undefined` if the key of the source did not encrypt it for this place. @throws KeyMissingError,
- * StorageError
+ * Decrypts a data key. `undefined` if the key of the source did not encrypt it for this place.
+ *
+ * @throws KeyMissingError, StorageError
  */
 export async function unwrapKey(
   source: KeySource,

@@ -3,8 +3,9 @@ import { InvalidInputError, type InputProblem } from "../../errors/agentErrors.t
 import { plainObject } from "./optionSchemas.ts";
 
 /**
- * Returns the parsed value, or the value itself without a schema. `subject` names it in errors. @throws
- * InvalidInputError
+ * Returns the parsed value, or the value itself without a schema. `subject` names it in errors.
+ *
+ * @throws InvalidInputError
  */
 export function checkSchema(schema: z.core.$ZodType | undefined, value: unknown, subject: string): unknown {
   if (!schema) return value;

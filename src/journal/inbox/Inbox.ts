@@ -70,8 +70,9 @@ export class Inbox {
   }
 
   /**
-   * Stores an event durably, unless the inbox has an equal event with this key. @throws EventKeyUsedError,
-   * NotSerializableError, AgentBusyError
+   * Stores an event durably, unless the inbox has an equal event with this key.
+   *
+   * @throws EventKeyUsedError, NotSerializableError, AgentBusyError
    */
   async send(agentId: string, { name, payload, key, at }: NewEvent): Promise<void> {
     const sha256 = await this.#storage.sha256();
@@ -96,8 +97,9 @@ export class Inbox {
 
   /**
    * Returns the event that the request received before, or else the oldest unreceived event, which other requests then
-   * cannot receive. `signal` ends the wait for another owner. @throws NotSupportedError without the vault of redacted
-   * values
+   * cannot receive. `signal` ends the wait for another owner.
+   *
+   * @throws NotSupportedError without the vault of redacted values
    */
   async take(agentId: string, asked: EventRequest, signal?: AbortSignal): Promise<ReceivedEvent | undefined> {
     const { request, event: name } = asked;
@@ -149,8 +151,9 @@ export class Inbox {
 
   /**
    * Returns whether the inbox has an event for an open request, even if it has received this event. If not, {@link
-   * news} omits the agent until its next event. @param openRequests Reads the requests after the inbox, so that a later
-   * event stays in {@link news}.
+   * news} omits the agent until its next event.
+   *
+   * @param openRequests Reads the requests after the inbox, so that a later event stays in {@link news}.
    */
   async continues(
     agentId: string,

@@ -64,8 +64,9 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
 
   /**
    * Opens a log if necessary and calls `work` with it. Concurrent uses share one log, and an open log is used in the
-   * same turn. `signal` ends the wait for another owner. @throws AgentBusyError, and the errors of {@link
-   * ShapedLog.open}
+   * same turn. `signal` ends the wait for another owner.
+   *
+   * @throws AgentBusyError, and the errors of {@link ShapedLog.open}
    */
   async use<Result>(
     id: string,
@@ -245,7 +246,9 @@ const dropWaitMs = 30_000;
 
 /**
  * Deletes a log without decoding it, because it may be unreadable, and finishes an interrupted deletion. `agentId` is
- * the stored id. @throws AgentBusyError
+ * the stored id.
+ *
+ * @throws AgentBusyError
  */
 export async function dropUnread(log: RecordLog, agentId: string): Promise<void> {
   const { folder, archiveKeys, redacted } = log.capabilities;

@@ -34,8 +34,9 @@ export interface ShapeDefinition<Rec extends LogRecord, State extends ShapeState
 
 export interface ShapeState<Rec extends LogRecord> {
   /**
-   * Adds a record with valid fields, in time proportional to its size. @throws TypeError, RangeError if it does not
-   * match the earlier records. The log is then unreadable.
+   * Adds a record with valid fields, in time proportional to its size.
+   *
+   * @throws TypeError, RangeError if it does not match the earlier records. The log is then unreadable.
    */
   add(record: Rec): void;
   /** Returns the fewest records that build this state from an empty log. */

@@ -93,8 +93,10 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
   }
 
   /**
-   * Takes ownership and then reads the log, so that it sees all records of earlier owners. @throws AgentBusyError,
-   * WrongShapeError, CorruptLogError, UnreadableValueError, UnsupportedFormatError, UnsupportedRecordError
+   * Takes ownership and then reads the log, so that it sees all records of earlier owners.
+   *
+   * @throws AgentBusyError, WrongShapeError, CorruptLogError, UnreadableValueError, UnsupportedFormatError,
+   * UnsupportedRecordError
    */
   static async open<Rec extends LogRecord, State extends ShapeState<Rec>>(
     shape: ShapeDefinition<Rec, State>,
@@ -142,8 +144,9 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
   }
 
   /**
-   * Returns the stored form of a value, for a record in the same turn. A large value becomes a blob. @throws
-   * NotSerializableError
+   * Returns the stored form of a value, for a record in the same turn. A large value becomes a blob.
+   *
+   * @throws NotSerializableError
    */
   value(value: unknown, subject: string): StoredValue {
     return this.#blobs.value(value, subject);
@@ -211,7 +214,9 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
 
   /**
    * Rewrites the log to its current state, and removes all other appends and unused blobs, if this frees space and the
-   * shape does not rewrite parts. @returns the approximate number of freed bytes.
+   * shape does not rewrite parts.
+   *
+   * @returns the approximate number of freed bytes.
    */
   async prune(): Promise<{ readonly bytes: number }> {
     if (this.#shape.part) return { bytes: 0 };

@@ -46,8 +46,9 @@ interface ReadRecordsOptions<Rec extends LogRecord, State extends ShapeState<Rec
 }
 
 /**
- * Reads a log from the last append that repeats its state, or only the appends after a known state. @throws the errors
- * of `readShape`
+ * Reads a log from the last append that repeats its state, or only the appends after a known state.
+ *
+ * @throws the errors of `readShape`
  */
 export async function readRecords<Rec extends LogRecord, State extends ShapeState<Rec>>(
   shape: ShapeDefinition<Rec, State>,

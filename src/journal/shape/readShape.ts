@@ -29,10 +29,12 @@ export class ShapeView<Rec extends LogRecord, State extends ShapeState<Rec>> {
 }
 
 /**
- * Reads the durable state of a log of any shape except an agent log, without ownership. @param options.id The id
- * without the name of the shape. @param options.known The result of an earlier read, which is continued, so do not use
- * it afterwards. @param options.whole Ignores appends that repeat a part of the state. @throws WrongShapeError,
- * CorruptLogError, UnreadableValueError, UnsupportedFormatError, UnsupportedRecordError
+ * Reads the durable state of a log of any shape except an agent log, without ownership.
+ *
+ * @param options.id The id without the name of the shape.
+ * @param options.known The result of an earlier read, which is continued, so do not use it afterwards.
+ * @param options.whole Ignores appends that repeat a part of the state.
+ * @throws WrongShapeError, CorruptLogError, UnreadableValueError, UnsupportedFormatError, UnsupportedRecordError
  */
 export async function readShape<Rec extends LogRecord, State extends ShapeState<Rec>>(
   shape: ShapeDefinition<Rec, State>,

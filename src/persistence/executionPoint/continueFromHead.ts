@@ -32,8 +32,9 @@ type NextPoint = (ExecutionPoint | Required<Pick<ExecutionPoint, "messageHistory
 };
 
 /**
- * Pauses the agent on a new lane at the head of the line that can visit the node, durably. @throws
- * CheckpointNotFoundError
+ * Pauses the agent on a new lane at the head of the line that can visit the node, durably.
+ *
+ * @throws CheckpointNotFoundError
  */
 export async function continueFromHead(
   setup: PersistenceSetup,

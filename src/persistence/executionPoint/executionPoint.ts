@@ -23,8 +23,9 @@ export interface ExecutionPoint {
 }
 
 /**
- * Returns an execution point with a copy of its input. `root` is the node that must contain it. @throws
- * UnknownNodeError, InvalidInputError, NotSerializableError
+ * Returns an execution point with a copy of its input. `root` is the node that must contain it.
+ *
+ * @throws UnknownNodeError, InvalidInputError, NotSerializableError
  */
 export async function executionPointOf(
   graph: StrategyGraph,

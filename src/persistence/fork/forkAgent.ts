@@ -118,8 +118,9 @@ interface BlobCopy {
 
 /**
  * Copies every blob in the lines to the other agent, and yields each line after its blobs. Skips missing blobs, and
- * text that only looks like a reference. @param onMissing Called before the end with one of the missing blobs. It can
- * throw.
+ * text that only looks like a reference.
+ *
+ * @param onMissing Called before the end with one of the missing blobs. It can throw.
  */
 async function* withBlobs(
   lines: AsyncIterable<Uint8Array>,

@@ -275,8 +275,9 @@ function causesOf(error: unknown): readonly unknown[] {
 }
 
 /**
- * Returns the outcome of a call that a crash interrupted, or `undefined` if it is to be repeated. @throws
- * ToolCallInDoubtError
+ * Returns the outcome of a call that a crash interrupted, or `undefined` if it is to be repeated.
+ *
+ * @throws ToolCallInDoubtError
  */
 async function resolveOnReplay(
   recorder: RunRecorder,

@@ -20,8 +20,9 @@ export interface Fitting {
 
 /**
  * Adapts stored lines to the current code in one append: records the compatible structure, or runs the migrations. The
- * agent is unchanged after an error. @throws StrategyChangedError, UnknownNodeError, UnknownToolError, and the errors
- * of `planMigration`
+ * agent is unchanged after an error.
+ *
+ * @throws StrategyChangedError, UnknownNodeError, UnknownToolError, and the errors of `planMigration`
  */
 export async function fitLines({ setup, journal, signal }: Fitting, stored: StoredState): Promise<StoredState> {
   const lines = await fittingLines(setup, journal, stored, journal.head?.lines);
@@ -46,8 +47,10 @@ export async function fitLines({ setup, journal, signal }: Fitting, stored: Stor
 
 /**
  * Checks whether the current code can continue restarted lines with the next records. Tries migrations without storing
- * the results. `before` are the lines by their earlier lanes. @returns Whether the lines fit without a change. @throws
- * the errors of {@link fitLines}
+ * the results. `before` are the lines by their earlier lanes.
+ *
+ * @returns Whether the lines fit without a change.
+ * @throws the errors of {@link fitLines}
  */
 export async function tryLines(
   { setup, journal, signal }: Fitting,

@@ -20,7 +20,9 @@ type MigrationJournal = Pick<
 
 /**
  * Returns the records of a migrated line: the structure, the state changes, and a checkpoint, which continues the visit
- * unless the schemas of its node changed. @throws CheckpointTooLargeError, NotSerializableError
+ * unless the schemas of its node changed.
+ *
+ * @throws CheckpointTooLargeError, NotSerializableError
  */
 export function migrationRecords(migration: LineMigration, journal: MigrationJournal): readonly AgentRecord[] {
   const { line, next, renames } = migration;
@@ -68,8 +70,9 @@ function settingsRecords({ line: { state }, next }: LineMigration): readonly Age
 }
 
 /**
- * Builds the records of migrations and discards them, to find errors before any record is stored. @throws
- * CheckpointTooLargeError, NotSerializableError
+ * Builds the records of migrations and discards them, to find errors before any record is stored.
+ *
+ * @throws CheckpointTooLargeError, NotSerializableError
  */
 export function draftMigration(
   migrations: readonly LineMigration[],

@@ -31,9 +31,11 @@ export interface LineMigration extends LinePlan {
 
 /**
  * Runs the migrations of all lines that need them. Each line follows the line that contains it. A line that is nested
- * in a restarted visit ends. @throws MigrationFailedError, the reason of the signal, InvalidInputError,
- * UnknownNodeError, UnknownToolError, BranchesChangedError. ToolCallInDoubtError if the schemas of an interrupted node
- * changed and one of its calls is in doubt.
+ * in a restarted visit ends.
+ *
+ * @throws MigrationFailedError, the reason of the signal, InvalidInputError, UnknownNodeError, UnknownToolError,
+ * BranchesChangedError. ToolCallInDoubtError if the schemas of an interrupted node changed and one of its calls is in
+ * doubt.
  */
 export async function planMigration(
   lines: readonly FittedLine[],
@@ -106,7 +108,9 @@ const lineSchema = strictOptions(() => ({
 
 /**
  * Migrates copies of a line's values, and checks the result. `root` is the node whose contents a branch visits, or
- * empty. @throws MigrationFailedError, the reason of the signal, InvalidInputError, UnknownNodeError, UnknownToolError
+ * empty.
+ *
+ * @throws MigrationFailedError, the reason of the signal, InvalidInputError, UnknownNodeError, UnknownToolError
  */
 async function migratedLine(
   line: FittedLine,

@@ -229,8 +229,9 @@ interface Replaying {
 }
 
 /**
- * Handles a repeated node whose request differs from the record: discards the remaining records of the visit. @throws
- * ReplayDivergedError if the first attempt had an effect
+ * Handles a repeated node whose request differs from the record: discards the remaining records of the visit.
+ *
+ * @throws ReplayDivergedError if the first attempt had an effect
  */
 export function discardReplay(
   { recording }: Replaying,
@@ -273,8 +274,9 @@ function shown(call: RecordedCall): ReplayDivergedError["effects"][number] {
 }
 
 /**
- * Returns the record of a call. If it differs, discards the replay of the visit and returns `undefined`. @throws
- * ReplayDivergedError if the first attempt had an effect
+ * Returns the record of a call. If it differs, discards the replay of the visit and returns `undefined`.
+ *
+ * @throws ReplayDivergedError if the first attempt had an effect
  */
 export function recordedCall(recorder: Replaying, event: ToolCallEvent): RecordedCall | undefined {
   const { recording } = recorder;

@@ -40,7 +40,9 @@ export interface PlannedParticipant {
 
 /**
  * Plans the steps of each participant with notes since the target or, in a redo, between the common ancestor and the
- * target. An interrupted rollback continues with its first plan. @throws ParticipantMissingError
+ * target. An interrupted rollback continues with its first plan.
+ *
+ * @throws ParticipantMissingError
  */
 export async function planParticipants(rollback: Rollback): Promise<readonly PlannedParticipant[]> {
   const { setup, log, target, base } = rollback;

@@ -146,7 +146,9 @@ function isSame(
 
 /**
  * Returns the recorded answer to a request. `undefined` if the schema rejects it, because the call then made a new
- * request. @throws the error with which the request ended
+ * request.
+ *
+ * @throws the error with which the request ended
  */
 async function answerOf(
   { record, reply }: RecordedRequest,

@@ -20,8 +20,9 @@ import { callOptions, repeatCall, checkedInput, attempt } from "./repeatCall.ts"
 import { revertibleCall, type Rollback, type RollbackReport } from "./RollbackReport.ts";
 
 /**
- * Reverts the calls of a plan one by one, newest first, with a record before and after each inverse. @throws
- * RollbackIncompleteError if a call cannot be reverted. The rollback stays open.
+ * Reverts the calls of a plan one by one, newest first, with a record before and after each inverse.
+ *
+ * @throws RollbackIncompleteError if a call cannot be reverted. The rollback stays open.
  */
 export async function revertCalls(
   rollback: Rollback,

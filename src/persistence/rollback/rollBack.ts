@@ -143,8 +143,9 @@ function planOf({ setup, target, base, unended = [] }: Rollback, { index, blobs 
 }
 
 /**
- * Resolves the calls in doubt after the target, as a repeated node does, before any call is reverted. @throws
- * ToolCallInDoubtError if a person must decide. The agent is unchanged.
+ * Resolves the calls in doubt after the target, as a repeated node does, before any call is reverted.
+ *
+ * @throws ToolCallInDoubtError if a person must decide. The agent is unchanged.
  */
 async function resolveDoubts(
   { revert, inDoubt }: RollbackPlan,
@@ -196,8 +197,9 @@ function openGoal({ checkpoints }: LogProjection, open: RollbackRecord): Rollbac
 }
 
 /**
- * Finishes an interrupted redo to another version than `goal`, from which a rollback then starts. @returns the whole
- * log afterwards
+ * Finishes an interrupted redo to another version than `goal`, from which a rollback then starts.
+ *
+ * @returns the whole log afterwards
  */
 export async function finishOtherRedo(
   setup: PersistenceSetup,
@@ -212,8 +214,8 @@ export async function finishOtherRedo(
 
 /**
  * Finishes an interrupted rollback before the agent continues. `signal` ends it, by default when the agent is lost.
- * @returns the whole log afterwards, and the calls that could not be reverted. @throws RollbackIncompleteError,
- * ToolCallInDoubtError. The rollback stays open.
+ * @returns the whole log afterwards, and the calls that could not be reverted.
+ * @throws RollbackIncompleteError, ToolCallInDoubtError. The rollback stays open.
  */
 export async function finishRollback(
   setup: PersistenceSetup,

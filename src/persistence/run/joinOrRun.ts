@@ -17,7 +17,9 @@ export interface OwnTurn {
 /**
  * Executes a call of `run`, or returns the result of another call in this process with the same `runId` or, with
  * `whenBusy: "join"`, of the running call. Executes anyway if the other caller aborts or executes no run. With
- * `"queue"`, waits for the other calls. @throws RunInputDiffersError
+ * `"queue"`, waits for the other calls.
+ *
+ * @throws RunInputDiffersError
  */
 export function joinOrRun(storage: object, request: RunRequest, carryOut: (turn: OwnTurn) => Result): Result {
   return AgentTurns.with(storage, request.agentId, async (turns) => {

@@ -244,8 +244,10 @@ async function start(call: DurableCall, recorder: RunRecorder, isLast = true): P
 }
 
 /**
- * Records a rejected run as failed, without finishing it. @returns false for rejections before the start, aborts by the
- * caller (the run counts as interrupted), and failures of the storage.
+ * Records a rejected run as failed, without finishing it.
+ *
+ * @returns false for rejections before the start, aborts by the caller (the run counts as interrupted), and failures of
+ * the storage.
  */
 async function recordFailure(journal: Journal, { options }: RunRequest, error: unknown): Promise<boolean> {
   if (!journal.running || journal.failed || journal.lost.aborted || options.signal?.aborted) return false;
@@ -264,8 +266,9 @@ async function recordFailure(journal: Journal, { options }: RunRequest, error: u
 }
 
 /**
- * Opens an agent for a call of `run` or `resume`. If it is busy, `whenBusy` decides. @throws AgentBusyError,
- * RunStoppedError if the joined run stops without a result
+ * Opens an agent for a call of `run` or `resume`. If it is busy, `whenBusy` decides.
+ *
+ * @throws AgentBusyError, RunStoppedError if the joined run stops without a result
  */
 async function openForRun(setup: PersistenceSetup, request: RunRequest, turn: OwnTurn): Promise<OpenedForRun> {
   const { agentId, options, kind } = request;

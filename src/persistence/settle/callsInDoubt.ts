@@ -92,7 +92,9 @@ export function settledInverse(
 
 /**
  * Records the outcome of a call in doubt, or of an inverse in doubt or in the way of a rollback. `redact` returns its
- * stored form. @throws ToolCallNotInDoubtError, NotSerializableError
+ * stored form.
+ *
+ * @throws ToolCallNotInDoubtError, NotSerializableError
  */
 export async function resolveManually(
   journal: Journal,

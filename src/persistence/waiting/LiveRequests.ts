@@ -112,8 +112,9 @@ export class LiveRequests implements Disposable {
   }
 
   /**
-   * Answers a request of a line that waits here, durably. Returns false if no such line waits. @throws as {@link
-   * answerRequests}
+   * Answers a request of a line that waits here, durably. Returns false if no such line waits.
+   *
+   * @throws as {@link answerRequests}
    */
   async answer(requestId: string, given: GivenReply): Promise<boolean> {
     const open = this.#openAt(requestId);

@@ -13,8 +13,9 @@ import { replyRecord } from "./askedRecords.ts";
 
 /**
  * Records all replies, or none if one is rejected. When all requests of a line are answered, the run can be resumed.
- * Durable when the promise resolves. @throws RequestNotOpenError, ApprovalChangedError, InvalidInputError,
- * NotSerializableError, CheckpointTooLargeError
+ * Durable when the promise resolves.
+ *
+ * @throws RequestNotOpenError, ApprovalChangedError, InvalidInputError, NotSerializableError, CheckpointTooLargeError
  */
 export async function answerRequests(
   setup: PersistenceSetup,

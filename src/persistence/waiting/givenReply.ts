@@ -58,8 +58,9 @@ export async function endOf(
 }
 
 /**
- * Applies the size limit of a checkpoint to answers. `uploads` is the number of uploads before their blobs. @throws
- * CheckpointTooLargeError
+ * Applies the size limit of a checkpoint to answers. `uploads` is the number of uploads before their blobs.
+ *
+ * @throws CheckpointTooLargeError
  */
 export function assertAnswersFit(
   { agentId, maxCheckpointBytes, writer }: Journal,

@@ -113,7 +113,9 @@ function timerOf(
 
 /**
  * Handles the approval of a tool call, and returns the approving answer. `needsApproval` is not called after the
- * request is recorded. @throws ToolRejectedError, ReplayDivergedError
+ * request is recorded.
+ *
+ * @throws ToolRejectedError, ReplayDivergedError
  */
 async function journalApproval(
   recorder: RunRecorder,

@@ -57,8 +57,9 @@ async function requestsOf(log: RecordLog, agentId: string): Promise<readonly Pen
 const answerable = [...asking, "moving", "copied"];
 
 /**
- * Returns the agent that made a request. @throws RequestNotOpenError, or InvalidInputError if several agents have this
- * id
+ * Returns the agent that made a request.
+ *
+ * @throws RequestNotOpenError, or InvalidInputError if several agents have this id
  */
 export async function agentOfRequest(log: RecordLog, requestId: string): Promise<string> {
   const found: string[] = [];

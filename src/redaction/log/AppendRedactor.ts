@@ -35,7 +35,9 @@ export class AppendRedactor {
 
   /**
    * Returns a copy of an append with hidden values. With `keepsTokens`, tokens from a log stay. Otherwise texts that
-   * look like tokens are hidden, because a reader would decrypt them. @throws InvalidInputError for such an id or name
+   * look like tokens are hidden, because a reader would decrypt them.
+   *
+   * @throws InvalidInputError for such an id or name
    */
   redact(append: LogAppend, keepsTokens = false): RedactedAppend {
     const unread = this.#learnAppend(append);

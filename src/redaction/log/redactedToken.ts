@@ -26,7 +26,9 @@ export async function tokenOf(key: DataKey, agentId: string, bytes: Uint8Array, 
 
 /**
  * Returns the bytes of a token, which must belong to this agent or to an agent from which it was forked, because an
- * archive could contain a foreign token. @throws KeyMissingError, AuthenticationFailedError
+ * archive could contain a foreign token.
+ *
+ * @throws KeyMissingError, AuthenticationFailedError
  */
 export async function bytesOfToken(keys: DataKeys, token: string, ofAgent: string): Promise<Uint8Array> {
   const [agentId, keyId, data] = partsOf(token);
@@ -52,8 +54,9 @@ function contextOf(agentId: string, keyId: string): string {
 const deepest = 4 * maximumDepth;
 
 /**
- * Returns a copy of a value with the value of each token, which `found` receives. @throws KeyMissingError,
- * AuthenticationFailedError for a foreign token, or a value deeper than any stored value
+ * Returns a copy of a value with the value of each token, which `found` receives.
+ *
+ * @throws KeyMissingError, AuthenticationFailedError for a foreign token, or a value deeper than any stored value
  */
 export async function restoredValue<Value>(
   keys: DataKeys,

@@ -204,7 +204,9 @@ export class BlobValues {
   }
 
   /**
-   * Learns the secrets in the value of a record, at once or when it is read. @returns whether they are known already
+   * Learns the secrets in the value of a record, at once or when it is read.
+   *
+   * @returns whether they are known already
    */
   expect(reference: string, place: string, learn: Learn): boolean {
     const [stored, name] = [this.#stored.get(reference), nameOf(reference, place)];

@@ -10,8 +10,9 @@ import { LineReader } from "./LineReader.ts";
 import type { RecordedEnd, Recording } from "./Recording.ts";
 
 /**
- * Reads the recording of a run, by default the newest. @throws RunNotFoundError, RecordingPrunedError,
- * NotSupportedError for a storage that keeps no log
+ * Reads the recording of a run, by default the newest.
+ *
+ * @throws RunNotFoundError, RecordingPrunedError, NotSupportedError for a storage that keeps no log
  */
 export async function readRecording(log: RecordLog, agentId: string, runId?: string): Promise<Recording> {
   if (log.capabilities.keeps !== undefined) throw new NotSupportedError("replayRun()", "a log of model responses");

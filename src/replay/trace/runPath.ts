@@ -20,8 +20,9 @@ export interface RunPath {
 }
 
 /**
- * Returns the checkpoint that an option names by id or name, if any. @throws CheckpointNotFoundError, or
- * InvalidInputError if it is not in the run `runId`
+ * Returns the checkpoint that an option names by id or name, if any.
+ *
+ * @throws CheckpointNotFoundError, or InvalidInputError if it is not in the run `runId`
  */
 export function optionalPoint(
   log: Pick<AgentLog, "agentId" | "index">,

@@ -84,7 +84,9 @@ export class StoredResponses {
 
   /**
    * Reads the appends since the last call, first from position `after`, by default the start of the newest run, or from
-   * the newest snapshot if the client needs nothing before it. @throws CorruptLogError, UnreadableValueError
+   * the newest snapshot if the client needs nothing before it.
+   *
+   * @throws CorruptLogError, UnreadableValueError
    */
   async read(after?: number): Promise<void> {
     const first = this.#position === 0 ? await this.#readRecent(after) : undefined;

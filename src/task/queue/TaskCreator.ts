@@ -277,7 +277,9 @@ class DuplicateLocks {
 
   /**
    * Calls `work` while no other creator holds the lock, and again if it throws because the lock was lost. Creators of
-   * this process take turns. @throws AgentBusyError if another process holds the lock for seconds
+   * this process take turns.
+   *
+   * @throws AgentBusyError if another process holds the lock for seconds
    */
   async hold<Result>(lockId: string, work: (lost: AbortSignal) => Promise<Result>): Promise<Result> {
     const before = this.#last.get(lockId) ?? Promise.resolve();

@@ -76,8 +76,9 @@ interface PlannedTransition<Status extends TaskStatus> {
 
 /**
  * Returns the task after the records, with values in stored form. Cancelling pauses a task in progress and queues a
- * failed task before its retry. Every other change is one transition. @throws TransitionNotAllowedError,
- * InvalidInputError
+ * failed task before its retry. Every other change is one transition.
+ *
+ * @throws TransitionNotAllowedError, InvalidInputError
  */
 export function applyTransition<Status extends TaskStatus>(planned: PlannedTransition<Status>): TaskWithStatus<Status> {
   const { before, to } = planned;

@@ -20,7 +20,9 @@ interface TakenTask extends Pick<TaskWorkerOptions, "verify"> {
 
 /**
  * Runs a task until it ends, waits or pauses. Recovers a task with a checkpoint. Fails a task that cannot start, and
- * one without a run whose wait has expired. @throws AgentBusyError, StatusChangedError if another process was first
+ * one without a run whose wait has expired.
+ *
+ * @throws AgentBusyError, StatusChangedError if another process was first
  */
 export async function runTask(taken: TakenTask): Promise<TaskOutcome> {
   const { tasks, task, signal } = taken;
@@ -60,8 +62,9 @@ const instructions =
 
 /**
  * Records that a task cannot start or continue, unless its run has: pauses a task that needs a decision, and fails any
- * other task. The task stays unchanged if the cause lies outside of it, or its log is unusable. @throws AgentBusyError,
- * StatusChangedError if another process was first
+ * other task. The task stays unchanged if the cause lies outside of it, or its log is unusable.
+ *
+ * @throws AgentBusyError, StatusChangedError if another process was first
  */
 export async function stopTask(tasks: TaskManager, task: ClaimableTask, error: unknown): Promise<TaskOutcome> {
   const interrupted = { ...claimedTask(task), outcome: "interrupted" } as const;

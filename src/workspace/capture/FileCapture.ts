@@ -124,7 +124,9 @@ class NotedContents {
 
 /**
  * Runs the actions of this process in a directory one at a time, so that each detects only its changes. A nested action
- * runs at once. @throws the reason of the signal if it aborts before the start
+ * runs at once.
+ *
+ * @throws the reason of the signal if it aborts before the start
  */
 async function inFolderTurn<Result>(
   folder: string,

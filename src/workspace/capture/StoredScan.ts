@@ -183,7 +183,9 @@ function textOf(line: ScanLine): string {
 
 /**
  * Reads the scan with the hashes of `StoredScan.add`. Its files have no stamps, so the next scan reads every file
- * again. @returns `undefined` if a part is missing or invalid
+ * again.
+ *
+ * @returns `undefined` if a part is missing or invalid
  */
 export async function readScan(
   [base, ...layers]: readonly string[],

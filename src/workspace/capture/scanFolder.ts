@@ -44,7 +44,9 @@ const tooManyPatterns = `exceeds the limit of ${mostPatterns} patterns, so not a
 
 /**
  * Scans a directory and reads each file that changed since the scan `before`. Follows no links. Scans its files again
- * even if a rule ignores them now. @throws FileAccessError
+ * even if a rule ignores them now.
+ *
+ * @throws FileAccessError
  */
 export async function scanFolder(options: ScanOptions, before: Scan): Promise<Scan> {
   const root = openRoot(options.root);

@@ -58,9 +58,10 @@ export const versionTrackerKey: StorageKey<VersionTracker> = storageKey(
 );
 
 /**
- * Returns the tracker after a check, with an event for each change since the last one. @param about.earlierHead the
- * upstream head of an earlier run, if there is no `known` tracker. @param about.resolution the decision about the
- * current upstream state, if any.
+ * Returns the tracker after a check, with an event for each change since the last one.
+ *
+ * @param about.earlierHead the upstream head of an earlier run, if there is no `known` tracker.
+ * @param about.resolution the decision about the current upstream state, if any.
  */
 export function trackVersions(
   known: VersionTracker | undefined,

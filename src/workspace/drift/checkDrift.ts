@@ -27,7 +27,9 @@ export interface DriftQuestion {
 
 /**
  * Compares a repository with its last fetched upstream and finds changes of others. Runs no program of the repository,
- * does not fetch, and changes no data. @throws GitError
+ * does not fetch, and changes no data.
+ *
+ * @throws GitError
  */
 export function checkDrift(question: DriftQuestion): Promise<DriftReport> {
   return GitRepository.with(question.files.root, (repository) => findDrift(repository, question), question.signal);

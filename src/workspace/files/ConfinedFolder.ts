@@ -49,7 +49,9 @@ export class ConfinedFolder {
 
   /**
    * Runs an action with the location of a file. `made` is called with each created directory. Without it, a missing
-   * directory is an error. @throws PathNotAllowedError for a link, FileAccessError
+   * directory is an error.
+   *
+   * @throws PathNotAllowedError for a link, FileAccessError
    */
   async within<Result>(
     path: string,

@@ -125,7 +125,10 @@ export class WorkspaceFiles {
 
   /**
    * Replaces the entry at a path if it has the expected state, without a sync of the directory. A missing state means
-   * no file. @returns the unexpected entry, if any. @throws PathNotAllowedError, FileAccessError
+   * no file.
+   *
+   * @returns the unexpected entry, if any.
+   * @throws PathNotAllowedError, FileAccessError
    */
   async replace(path: string, { made = () => {}, ...replacement }: FileReplacement): Promise<FoundFile | undefined> {
     const { expected, state } = replacement;

@@ -31,7 +31,9 @@ const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NO
 
 /**
  * Reads a file of at most `maximumBytes`, without following links or waiting for a pipe. `known` are fresh stats of the
- * entry. @throws FileAccessError
+ * entry.
+ *
+ * @throws FileAccessError
  */
 export function readFile(
   place: Pick<FilePlace, "at" | "path">,

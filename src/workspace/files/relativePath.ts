@@ -10,7 +10,9 @@ const ignorable = /[\u200c-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufeff]/
 
 /**
  * Returns the stored form of a path: names joined by "/" without "." and "..". Validates only text. {@link
- * ConfinedFolder} validates the file system. @throws PathNotAllowedError
+ * ConfinedFolder} validates the file system.
+ *
+ * @throws PathNotAllowedError
  */
 export function relativePath(path: string): string {
   const names = path.split("/").filter((name) => name !== "" && name !== ".");

@@ -26,7 +26,9 @@ export type GuardedOutcome =
 
 /**
  * Replaces a file only if it has the expected content, checked in the turn of the rename. Also removes temporary files
- * of interrupted writes. @throws FileAccessError
+ * of interrupted writes.
+ *
+ * @throws FileAccessError
  */
 export async function replaceUnchanged(place: FilePlace, request: GuardedReplacement): Promise<GuardedOutcome> {
   const { expectedHash, maximumBytes } = request;
@@ -70,7 +72,10 @@ export interface ExpectedReplacement {
 
 /**
  * Replaces or removes a file or link only if it has the expected state, checked in the turn of the replacement. Does
- * not sync the directory. @returns the unexpected entry, if any. @throws FileAccessError
+ * not sync the directory.
+ *
+ * @returns the unexpected entry, if any.
+ * @throws FileAccessError
  */
 export async function replaceExpected(
   place: FilePlace,

@@ -26,7 +26,9 @@ const commonFiles = ["config", "packed-refs", "shallow", "info/exclude", "object
 
 /**
  * Finds the repository of a directory at or below the root of its work tree, without git, which would read environment
- * variables. @throws GitError, also for a pipe or device in place of a file
+ * variables.
+ *
+ * @throws GitError, also for a pipe or device in place of a file
  */
 export async function gitFoldersOf(folder: string): Promise<GitFolders> {
   const real = await realpath(folder).catch(() => folder);
@@ -88,7 +90,9 @@ const written = ["refs", "logs", "reftable", "HEAD", "logs/HEAD"];
 
 /**
  * Rejects a repository of another work tree, or with links as directories, because git would write where an untrusted
- * work tree chose. Linked work trees and submodules must be registered. @throws GitError
+ * work tree chose. Linked work trees and submodules must be registered.
+ *
+ * @throws GitError
  */
 export async function assertOwnFolders(folders: GitFolders): Promise<void> {
   const [top, git, common] = await Promise.all([real(folders.top), real(folders.git), real(folders.common)]);

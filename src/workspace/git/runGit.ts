@@ -132,7 +132,9 @@ export interface GitProgram {
 
 /**
  * Returns the first git in PATH outside of the `untrusted` directories, because a repository or a package runner could
- * provide another program. Ignores relative entries. Cached by repository and PATH. @throws GitError
+ * provide another program. Ignores relative entries. Cached by repository and PATH.
+ *
+ * @throws GitError
  */
 export function gitProgram(path: string, untrusted: readonly string[]): GitProgram {
   const key = [...untrusted, path].join("\0");

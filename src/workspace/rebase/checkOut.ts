@@ -23,7 +23,9 @@ export interface CheckOutTarget {
 
 /**
  * Moves the branch, the work tree and its index to another commit, byte for byte. First fails if a file differs from
- * `from`. Leaves the work trees of submodules. @throws GitError. The field `changed` says which steps were done.
+ * `from`. Leaves the work trees of submodules.
+ *
+ * @throws GitError. The field `changed` says which steps were done.
  */
 export async function checkOut(
   repository: GitRepository,

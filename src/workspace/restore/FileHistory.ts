@@ -45,8 +45,9 @@ export function contentsOfOthers(histories: readonly FileHistory[]): ReadonlySet
 }
 
 /**
- * Returns one history for each path, in the order of first changes, from notes, oldest first. @throws
- * UnreadableValueError, PathNotAllowedError
+ * Returns one history for each path, in the order of first changes, from notes, oldest first.
+ *
+ * @throws UnreadableValueError, PathNotAllowedError
  */
 export function fileHistories(notes: readonly Note[]): readonly FileHistory[] {
   const histories = new Map<string, FileHistory>();
@@ -118,7 +119,9 @@ interface NotedChange extends FileChange {
 
 /**
  * Returns the changes in notes, oldest first. Tools note changes before they make them, so after a crash or failure it
- * is unknown whether they happened. Captures note detected changes. @throws UnreadableValueError, PathNotAllowedError
+ * is unknown whether they happened. Captures note detected changes.
+ *
+ * @throws UnreadableValueError, PathNotAllowedError
  */
 function notedChanges(notes: readonly Note[]): readonly NotedChange[] {
   const read = notes.map((note) => ({ ...note, files: fileNoteOf(note.value) }));
@@ -235,8 +238,9 @@ interface ReadNote extends Note {
 
 /**
  * Returns the notes of a request, oldest first. After the start of each interrupted command, adds a note of the changes
- * up to the next capture, or up to now as `scan` finds them. Others may have made these changes. @throws
- * UnreadableValueError, PathNotAllowedError, FileAccessError
+ * up to the next capture, or up to now as `scan` finds them. Others may have made these changes.
+ *
+ * @throws UnreadableValueError, PathNotAllowedError, FileAccessError
  */
 export async function withInterruptedCommands(
   { notes: newestFirst, content }: Pick<ParticipantRequest, "notes" | "content">,

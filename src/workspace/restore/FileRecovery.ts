@@ -135,8 +135,11 @@ const defaultMode = 0o644;
 
 /**
  * Decides which state a resumed run needs: the last state of a file that the agent changed after the checkpoint,
- * because calls are not repeated, otherwise the state at the checkpoint. @param before notes up to the checkpoint,
- * oldest first @param since later changes of the file @param required the content at the checkpoint, if required
+ * because calls are not repeated, otherwise the state at the checkpoint.
+ *
+ * @param before notes up to the checkpoint, oldest first
+ * @param since later changes of the file
+ * @param required the content at the checkpoint, if required
  */
 function fileToRecover(
   path: string,

@@ -134,7 +134,9 @@ export class FileRestore {
   }
 
   /**
-   * Returns the restore as one atomic step. @throws FileConflictError for an unresolved conflict. Nothing is changed.
+   * Returns the restore as one atomic step.
+   *
+   * @throws FileConflictError for an unresolved conflict. Nothing is changed.
    */
   async plan(request: ParticipantRequest): Promise<ParticipantPlan> {
     await this.#tidy(request);
@@ -201,8 +203,10 @@ export class FileRestore {
   }
 
   /**
-   * Executes a step, with the same result if repeated. @returns the outcomes that deviate from the plan. @throws
-   * FileConflictError. Every file then has its former state
+   * Executes a step, with the same result if repeated.
+   *
+   * @returns the outcomes that deviate from the plan.
+   * @throws FileConflictError. Every file then has its former state
    */
   async apply(step: RestoreStep, request: StepRequest): Promise<RestoreOutcome | undefined> {
     const outcome = new Map<string, PartOutcome>();

@@ -89,8 +89,10 @@ export class GitRestore {
   }
 
   /**
-   * Reads HEAD and the index again and requests decisions about changes. @returns the parts to restore, with their
-   * current states @throws FileConflictError
+   * Reads HEAD and the index again and requests decisions about changes.
+   *
+   * @returns the parts to restore, with their current states
+   * @throws FileConflictError
    */
   async lookAgain(parts: readonly RestorePart[], restoring: Asking): Promise<readonly GitPart[]> {
     const wanted = parts.filter((part): part is GitPart => part.kind === "git_head" || part.kind === "git_index");

@@ -213,7 +213,9 @@ async function contentFor(state: FileState | undefined, { content }: StepRequest
 
 /**
  * Executes a restore: reads all files, requests decisions, then writes. If a file changes meanwhile, undoes the writes
- * and starts again. @throws FileConflictError. Every file then has its former state
+ * and starts again.
+ *
+ * @throws FileConflictError. Every file then has its former state
  */
 export async function carryOutRestore(parts: readonly RestorePart[], restoring: Restoring): Promise<void> {
   for (let changes = 0; ;) {

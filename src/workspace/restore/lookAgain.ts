@@ -19,8 +19,10 @@ export interface Restoring {
 }
 
 /**
- * Reads every file again before the first write, and requests decisions about changes. @returns the files to write or
- * remove, with their current states @throws FileConflictError without a decision. No file has changed.
+ * Reads every file again before the first write, and requests decisions about changes.
+ *
+ * @returns the files to write or remove, with their current states
+ * @throws FileConflictError without a decision. No file has changed.
  */
 export async function lookAgain(parts: readonly RestorePart[], restoring: Restoring): Promise<readonly FilePart[]> {
   const { files, request } = restoring;

@@ -158,7 +158,9 @@ export interface DecidedChanges {
 
 /**
  * Changes files in a tool call. Both states are durable before the first change, for a rollback after any crash. A
- * repeated call completes the recorded changes. @returns the changes, which a repeated call returns again
+ * repeated call completes the recorded changes.
+ *
+ * @returns the changes, which a repeated call returns again
  */
 async function changeFiles(
   files: WorkspaceFiles,

@@ -67,7 +67,9 @@ export class StatusIndex {
   /**
    * Marks the next status of an agent, after `state.json` records the change and before the append. A process that
    * builds the index meanwhile created its directory before this check, or reads the updated `state.json`. `before` are
-   * the existing marks, if known. @returns whether an index exists
+   * the existing marks, if known.
+   *
+   * @returns whether an index exists
    */
   async mark(folder: string, { summary, generation }: Marked, before?: AgentSummary): Promise<boolean> {
     return this.#add(async () => {

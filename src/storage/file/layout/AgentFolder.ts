@@ -85,7 +85,9 @@ export async function ensureAgentFolder(disk: Disk, folder: AgentFolder): Promis
 }
 
 /**
- * Creates the configured directory, which may be a link, and its parents, which may be unreadable. @returns the syncs
+ * Creates the configured directory, which may be a link, and its parents, which may be unreadable.
+ *
+ * @returns the syncs
  */
 async function ensureDirectory(disk: Disk, path: string): Promise<readonly (() => Promise<void>)[]> {
   const found = await disk.stat(path);

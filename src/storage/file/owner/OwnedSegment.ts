@@ -19,8 +19,9 @@ export class OwnedSegment {
   }
 
   /**
-   * Appends bytes durably, and checks that the segment is owned. Write no more after a rejection. @returns the
-   * generations
+   * Appends bytes durably, and checks that the segment is owned. Write no more after a rejection.
+   *
+   * @returns the generations
    */
   async store(bytes: Uint8Array): Promise<readonly number[]> {
     await this.#file.store(bytes);

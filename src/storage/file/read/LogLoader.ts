@@ -213,7 +213,9 @@ export class LogLoader {
 
   /**
    * Returns the log up to the damage before the `open` of a segment, if no more is requested. `older` is the highest
-   * valid segment below. @throws CorruptLogError
+   * valid segment below.
+   *
+   * @throws CorruptLogError
    */
   async #beforeDamage(segment: Segment, older: Segment | undefined, upTo: number): Promise<LoadedLog | number> {
     const { from, base } = segment.refuted?.open ?? this.#likelyOpen(segment, older);
