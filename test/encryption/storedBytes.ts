@@ -6,7 +6,7 @@ import { InMemoryPersistenceStorageProvider } from "../../src/index.ts";
 import { PostgresPersistenceStorageProvider } from "../../src/postgres.ts";
 import { SqlitePersistenceStorageProvider } from "../../src/sqlite.ts";
 import type { LogPersistenceStorageProvider } from "../../src/storage.ts";
-import { FakeDynamoDB } from "../storage/dynamodb/FakeDynamoDB.ts";
+import { FakeDynamoDB } from "../storage/dynamodb/support/FakeDynamoDB.ts";
 import { collect, testDirectory } from "../storage/file/support/fixture.ts";
 import { newSchema, pool } from "../storage/postgres/database.ts";
 import { libsql } from "../storage/sqlite/libsql.ts";

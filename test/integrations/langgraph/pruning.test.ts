@@ -17,6 +17,11 @@ import { expect, test, vi } from "vitest";
 import { gathered, type Saved, SavedThread } from "./savedThread.ts";
 
 const State = Annotation.Root({ said: Annotation<string> });
+/** The state of a subgraph that counts its runs. */
+const Memory = Annotation.Root({
+  runs: Annotation<number>({ reducer: (a, b) => a + b, default: () => 0 }),
+  said: Annotation<string>,
+});
 const thread = { configurable: { thread_id: "order-7" } };
 
 const serializers = [
@@ -85,10 +90,6 @@ test("a pruning keeps the checkpoint of a subgraph until its parent in the root 
 
 test("a run from a pruned thread with the durability exit has the memory of its subgraph", async () => {
   const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
-  const Memory = Annotation.Root({
-    runs: Annotation<number>({ reducer: (a, b) => a + b, default: () => 0 }),
-    said: Annotation<string>,
-  });
   const counting = new StateGraph(Memory)
     .addNode("count", () => ({ runs: 1 }))
     .addNode("ask", ({ runs }) => ({ said: `run ${runs}, ${interrupt<string, string>("ok?")}` }))
@@ -113,10 +114,6 @@ test("a run from a pruned thread with the durability exit has the memory of its 
 
 test("a run from any checkpoint of a pruned thread has the memory of its subgraph", async () => {
   const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
-  const Memory = Annotation.Root({
-    runs: Annotation<number>({ reducer: (a, b) => a + b, default: () => 0 }),
-    said: Annotation<string>,
-  });
   const counting = new StateGraph(Memory)
     .addNode("count", ({ runs }) => ({ runs: 1, said: `run ${runs + 1}` }))
     .addEdge(START, "count")

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { DynamoDBPersistenceStorageProvider } from "../../../src/dynamodb.ts";
 import { DurableRunner, PersistenceSession } from "../../../src/openai-agents.ts";
 import { LogPersistenceStorageProvider, type RecordLog } from "../../../src/storage.ts";
-import { FakeDynamoDB } from "../../storage/dynamodb/FakeDynamoDB.ts";
+import { FakeDynamoDB } from "../../storage/dynamodb/support/FakeDynamoDB.ts";
 import { anyProcess } from "../../testing/conformance/anyProcess.ts";
 import { ProcessClocks } from "../../testing/conformance/ProcessClocks.ts";
 import { Gate } from "../ai-sdk-agents/support/gate.ts";

@@ -1,7 +1,7 @@
 import type { DynamoDBItem } from "agent-persistence/dynamodb";
 import { describe, expect, it } from "vitest";
 import { appendText, collect, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
-import { FakeDynamoDB } from "./FakeDynamoDB.ts";
+import { FakeDynamoDB } from "./support/FakeDynamoDB.ts";
 import { processOn } from "./processOn.ts";
 
 type Stored = Map<string, DynamoDBItem>;

@@ -3,7 +3,7 @@ import { DynamoDBPersistenceStorageProvider } from "agent-persistence/dynamodb";
 import { processOwner, type RecordLog } from "agent-persistence/storage";
 import { describe, expect, it } from "vitest";
 import { appendText, collect, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
-import { FakeDynamoDB } from "./FakeDynamoDB.ts";
+import { FakeDynamoDB } from "./support/FakeDynamoDB.ts";
 
 const now = "2026-01-02T00:00:00.000Z";
 const [early, later, never] = ["2026-01-01T00:00:00.000Z", "2026-02-01T00:00:00.000Z", undefined];

@@ -5,8 +5,8 @@ import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import { DynamoDBLogTable } from "../../../src/storage/dynamodb/DynamoDBLogTable.ts";
 import { appendText } from "../../../src/testing/conformance/log/logTest.ts";
 import { anyProcess } from "../../testing/conformance/anyProcess.ts";
-import { FakeDynamoDB } from "./FakeDynamoDB.ts";
-import { connectionBroke, isWrite, WatchedDynamoDB } from "./WatchedDynamoDB.ts";
+import { FakeDynamoDB } from "./support/FakeDynamoDB.ts";
+import { connectionBroke, isWrite, WatchedDynamoDB } from "./support/WatchedDynamoDB.ts";
 
 const endings: readonly (readonly [string, (owned: OwnedLog) => Promise<unknown>])[] = [
   [

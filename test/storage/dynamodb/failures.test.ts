@@ -3,7 +3,7 @@ import { processOwner } from "agent-persistence/storage";
 import { SimulatedClock } from "agent-persistence/testing";
 import { expect, it } from "vitest";
 import { appendText, collect, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
-import { FakeDynamoDB } from "./FakeDynamoDB.ts";
+import { FakeDynamoDB } from "./support/FakeDynamoDB.ts";
 import { processOn } from "./processOn.ts";
 
 it.each([

@@ -4,9 +4,9 @@ import { describe, expect, it } from "vitest";
 import { appendText, collect, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
 import { prunedRecord } from "../../../src/testing/conformance/log/removalTests.ts";
 import { anyProcess } from "../../testing/conformance/anyProcess.ts";
-import { FakeDynamoDB } from "./FakeDynamoDB.ts";
+import { FakeDynamoDB } from "./support/FakeDynamoDB.ts";
 import { opened, processOn, settled, stopped, takenOver } from "./processOn.ts";
-import { isWrite, type SentRequest } from "./WatchedDynamoDB.ts";
+import { isWrite, type SentRequest } from "./support/WatchedDynamoDB.ts";
 import { cases } from "../../soak/cases.ts";
 
 const [rounds, appends] = [cases(20, 200), cases(500, 10_000)];

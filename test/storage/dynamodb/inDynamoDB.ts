@@ -5,9 +5,9 @@ import { anyProcess } from "../../testing/conformance/anyProcess.ts";
 import { ProcessClocks } from "../../testing/conformance/ProcessClocks.ts";
 import { alterByte } from "../../testing/conformance/RememberingSha256.ts";
 import type { ReopenableHarness } from "../../testing/conformance/ReopenableHarness.ts";
-import { FakeDynamoDB } from "./FakeDynamoDB.ts";
+import { FakeDynamoDB } from "./support/FakeDynamoDB.ts";
 import { localDynamoDB, newTable } from "./localDynamoDB.ts";
-import { WatchedDynamoDB } from "./WatchedDynamoDB.ts";
+import { WatchedDynamoDB } from "./support/WatchedDynamoDB.ts";
 
 /** A log in a table of its own, in memory, which many processes use. */
 export function inDynamoDB(): ReopenableHarness {

@@ -2,7 +2,7 @@ import { type ListOptions, processOwner } from "agent-persistence/storage";
 import { describe, expect, it } from "vitest";
 import { appendText, collect, exampleRecord, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
 import { prunedRecord } from "../../../src/testing/conformance/log/removalTests.ts";
-import { FakeDynamoDB } from "./FakeDynamoDB.ts";
+import { FakeDynamoDB } from "./support/FakeDynamoDB.ts";
 import { localDynamoDB, newTable } from "./localDynamoDB.ts";
 import { opened, processOn, type TableProcess } from "./processOn.ts";
 import { soak } from "../../soak/cases.ts";

@@ -3,7 +3,7 @@ import type { OwnedLog, RecordLog } from "agent-persistence/storage";
 import { SimulatedClock } from "agent-persistence/testing";
 import { nextTurn } from "../../../src/internal/nextTurn.ts";
 import { anyProcess } from "../../testing/conformance/anyProcess.ts";
-import { isWrite, WatchedDynamoDB } from "./WatchedDynamoDB.ts";
+import { isWrite, WatchedDynamoDB } from "./support/WatchedDynamoDB.ts";
 
 const leaseMs = 15_000;
 

@@ -3,9 +3,9 @@ import { expect, it } from "vitest";
 import { MemoryRecordLog } from "../../../src/storage/memory/MemoryRecordLog.ts";
 import { processOwner } from "../../../src/storage/ReleasableLog.ts";
 import { appendText, collect, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
-import { FakeDynamoDB } from "./FakeDynamoDB.ts";
+import { FakeDynamoDB } from "./support/FakeDynamoDB.ts";
 import { opened, processOn, settled, type TableProcess, takenOver } from "./processOn.ts";
-import { connectionBroke, isWrite } from "./WatchedDynamoDB.ts";
+import { connectionBroke, isWrite } from "./support/WatchedDynamoDB.ts";
 
 /** The lines of a log of three appends. */
 async function sentLines(): Promise<readonly Uint8Array[]> {

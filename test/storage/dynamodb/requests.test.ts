@@ -3,8 +3,8 @@ import { DynamoDBPersistenceStorageProvider } from "agent-persistence/dynamodb";
 import { type ListOptions, processOwner } from "agent-persistence/storage";
 import { expect, it } from "vitest";
 import { appendText, collect, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
-import { FakeDynamoDB } from "./FakeDynamoDB.ts";
-import { WatchedDynamoDB } from "./WatchedDynamoDB.ts";
+import { FakeDynamoDB } from "./support/FakeDynamoDB.ts";
+import { WatchedDynamoDB } from "./support/WatchedDynamoDB.ts";
 import { soak } from "../../soak/cases.ts";
 
 /** A process on a table, and which requests something takes. */

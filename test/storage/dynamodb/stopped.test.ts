@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { appendText, collect, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
-import { FakeDynamoDB } from "./FakeDynamoDB.ts";
+import { FakeDynamoDB } from "./support/FakeDynamoDB.ts";
 import { opened, processOn, settled, stopped, takenOver } from "./processOn.ts";
-import { isWrite } from "./WatchedDynamoDB.ts";
+import { isWrite } from "./support/WatchedDynamoDB.ts";
 
 async function begun(database: FakeDynamoDB) {
   const process = processOn(database);

@@ -1,7 +1,7 @@
 import type { DynamoDBClient } from "agent-persistence/dynamodb";
 import { SimulatedClock } from "agent-persistence/testing";
 import { nextTurn } from "../../../../src/internal/nextTurn.ts";
-import { connectionBroke, isWrite } from "../WatchedDynamoDB.ts";
+import { connectionBroke, isWrite } from "../support/WatchedDynamoDB.ts";
 
 type Method = keyof DynamoDBClient;
 

@@ -7,7 +7,7 @@ import { appendText, exampleSummary } from "../../../../src/testing/conformance/
 import { prunedRecord } from "../../../../src/testing/conformance/log/removalTests.ts";
 import { anyProcess } from "../../../testing/conformance/anyProcess.ts";
 import { collect } from "../../file/support/fixture.ts";
-import { FakeDynamoDB } from "../FakeDynamoDB.ts";
+import { FakeDynamoDB } from "../support/FakeDynamoDB.ts";
 import { type Choose, RequestSchedule } from "./RequestSchedule.ts";
 import { cases } from "../../../soak/cases.ts";
 

@@ -1,5 +1,5 @@
 import type { DynamoDBClient, DynamoDBItem } from "agent-persistence/dynamodb";
-import { checkBatch, checkItem, checkKey, checkRange, sizeOf } from "./serviceLimits.ts";
+import { checkBatch, checkItem, checkKey, checkRange, sizeOf } from "../serviceLimits.ts";
 
 interface Request {
   readonly Key?: DynamoDBItem;

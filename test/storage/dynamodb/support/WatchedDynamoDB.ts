@@ -1,5 +1,5 @@
 import type { DynamoDBClient } from "agent-persistence/dynamodb";
-import { nextTurn } from "../../../src/internal/nextTurn.ts";
+import { nextTurn } from "../../../../src/internal/nextTurn.ts";
 
 /** A request as it was sent. */
 export type SentRequest = readonly [method: keyof DynamoDBClient, input: object];
