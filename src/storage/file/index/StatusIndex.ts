@@ -4,6 +4,7 @@ import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { Disk } from "../../../nodejs/Disk.ts";
 import type { ProcessIdentity } from "../../../nodejs/ProcessIdentity.ts";
 import type { AgentSummary } from "../../RecordLog.ts";
+import { assertNoLinks } from "../layout/AgentFolder.ts";
 import {
   droppedFolder,
   dueFolder,
@@ -144,6 +145,7 @@ export class StatusIndex {
   async #build(build: () => Promise<void>): Promise<void> {
     for (const path of [this.#root, this.#path]) {
       await this.#disk.mkdir(path);
+      await assertNoLinks(this.#disk, [path]);
       if (this.#synced) await this.#disk.fsyncDir(dirname(path));
     }
     const begun = join(this.#path, building + randomUUID());
@@ -185,6 +187,8 @@ export class StatusIndex {
 
   async #found(): Promise<"none" | "own" | "another user's"> {
     try {
+      // A link in place of a directory would leave the storage directory.
+      if ((await this.#disk.stat(this.#root))?.folder !== true) return "none";
       const found = await this.#disk.stat(this.#path);
       if (found?.folder !== true) return "none";
       return this.#isOwn(found) ? "own" : "another user's";

@@ -1,4 +1,4 @@
-import { cp, mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { nodeFileSystem } from "agent-persistence/file";
 import { describe, expect, it } from "vitest";
@@ -91,6 +91,20 @@ describe("the index of agents", () => {
     ]);
     // The mark that b's log has passed is gone, and so is that of nobody.
     expect((await marksIn(join(index, "queued"))).length).toBe(2);
+  });
+
+  it.each(["index", "marks"])("never follows a link in place of its %s", async (place) => {
+    const { directory, root, index } = await indexed();
+    const outside = await testDirectory();
+    await mkdir(join(outside, "photos"));
+    await writeFile(join(outside, "photos", "one"), "");
+    const path = place === "index" ? root : index;
+    await rm(path, { recursive: true });
+    await symlink(outside, path);
+    expect(await queued(directory)).toEqual(["a", "c"]);
+    await change(testLog(directory), "b", "queued");
+    expect(await queued(directory)).toEqual(["a", "b", "c"]);
+    expect(await readdir(outside, { recursive: true })).toEqual(["photos", join("photos", "one")]);
   });
 
   it("of another boot is ignored and removed", async () => {
