@@ -40,6 +40,8 @@ export function partName(record: AgentRecord): string {
       return "the model parameters";
     case "structure":
       return "the structure of the strategy";
+    case "lane":
+      return "the position in the run";
     case "run":
       return "the input of the run";
     case "decision":

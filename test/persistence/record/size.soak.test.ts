@@ -106,6 +106,23 @@ describe.each(logStorages)("$name: size limits", (storage) => {
     expect((await blobsOf(opened())).size).toBe(1);
   });
 
+  it("an input that is too large is refused with an error that names parts in words that users know", async () => {
+    const graph = strategy<string, string>("s", (g) => {
+      const first = g.node("first", (input: string) => input);
+      g.edge(g.start, first);
+      g.edge(first, g.finish);
+    });
+    const agent = durableAgent(graph, (await storage.open())());
+    const refused = (await agent.run(megabytes(6)).catch((error: unknown) => error)) as CheckpointTooLargeError;
+    expect(refused.parts.map(({ name }) => name).toSorted()).toEqual([
+      'the input of node "first"',
+      "the input of the run",
+      "the model parameters",
+      "the position in the run",
+      "the structure of the strategy",
+    ]);
+  });
+
   it("a run with a step that is too large fails and continues from before that step", async () => {
     const opened = await storage.open();
     let size = 6;
