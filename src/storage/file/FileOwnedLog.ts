@@ -158,7 +158,7 @@ export class FileOwnedLog extends LeasedOwnedLog<EncodedAppend> {
   protected async giveBack(): Promise<void> {
     const closed = Buffer.from(encodeControl("closed", this.damage ? {} : this.end, this.#backend.sha256));
     this.#opened = undefined;
-    if (!this.damage) await this.#writeState(() => this.#state.noteEnd(this.end)).catch(() => {});
+    if (!this.damage) await this.#writeState(() => this.#state.noteEnd(this.end, this.generation)).catch(() => {});
     await this.renewal.stop();
     await this.#taken.segment.writeUnsynced(closed).catch(() => this.abandon());
     await this.#removeFiles(this.generation).catch(() => {});
@@ -175,7 +175,7 @@ export class FileOwnedLog extends LeasedOwnedLog<EncodedAppend> {
   }
 
   async #writeStatus(): Promise<void> {
-    if (!this.damage) await this.#writeState(() => this.#state.writeStatus(this.end));
+    if (!this.damage) await this.#writeState(() => this.#state.writeStatus(this.end, this.generation));
   }
 
   /** Writes `state.json` while this owner has the lease. Checks again, because the process may have slept. */

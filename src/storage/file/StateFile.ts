@@ -29,6 +29,8 @@ export class StateFile {
   #marked: Marked | undefined;
   #end: ChainLink | undefined;
   #isChanging = false;
+  /** The generation in the file. */
+  #writtenIn: number | undefined;
   /** Whether an index existed at the last change of status. */
   #isIndexed = true;
   /** The generation in which the file last named a status that readers may use. */
@@ -56,15 +58,21 @@ export class StateFile {
     if (before && this.#isIndexed) await this.#backend.index.unmark(this.#name, before, summary);
   }
 
-  /** Replaces a `changing` file. Not synced. After power loss, the file is still `changing` or damaged. */
-  async writeStatus(end: ChainLink): Promise<void> {
-    if (this.#isChanging) await this.noteEnd(end);
+  /**
+   * Replaces a `changing` file, and a file of an earlier generation, whose readers read the log. Not synced. After power
+   * loss, the file is still `changing` or damaged.
+   */
+  async writeStatus(end: ChainLink, generation: number): Promise<void> {
+    if (this.#isChanging || this.#writtenIn !== generation) await this.noteEnd(end, generation);
   }
 
-  /** Records the status and the end of the log, unless the last write recorded the same end. Not synced. */
-  async noteEnd(end: ChainLink): Promise<void> {
-    if (!this.#marked || (!this.#isChanging && this.#end?.position === end.position)) return;
-    await this.#write({ ...this.#marked, changing: false, end }, false);
+  /** Records the status and the end of the log, unless the last write of this generation did. Not synced. */
+  async noteEnd(end: ChainLink, generation: number): Promise<void> {
+    if (!this.#marked) return;
+    const isNoted = this.#end?.position === end.position && this.#writtenIn === generation;
+    if (isNoted && !this.#isChanging) return;
+    const { summary, generation: marked } = this.#marked;
+    await this.#write({ summary, generation, marked, changing: false, end }, false);
   }
 
   /** The file is durably removed when the promise resolves. */
@@ -105,8 +113,10 @@ export class StateFile {
 
   async #accepts(state: StoredSummary | undefined, taken: FoundLog): Promise<boolean> {
     if (!state || state.changing || !(await this.#isCurrent(state, taken))) return false;
-    this.#marked = state;
+    const { summary, generation, marked = generation } = state;
+    this.#marked = { summary, generation: marked };
     this.#end = state.end;
+    this.#writtenIn = generation;
     return true;
   }
 
@@ -126,6 +136,7 @@ export class StateFile {
     const bytes = Buffer.from(encodeState(state, sha256));
     if (!state.changing) this.#settledIn = state.generation;
     this.#isChanging = state.changing;
+    this.#writtenIn = state.generation;
     await replaceAtomically(disk, this.#folder, this.#folder.state, state.generation, bytes, durable);
     this.#end = state.end;
   }

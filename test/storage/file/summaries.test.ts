@@ -112,6 +112,24 @@ describe("the list of agents in files", () => {
     expect(await collect(log.list({ status: "in_progress" }))).toEqual(expected);
   });
 
+  it.each(["releases", "appends"])("reads no log after an owner that changes no status %s", async (step) => {
+    const directory = await testDirectory();
+    const first = await testLog(directory).open("a", nextOwner());
+    await append(first, "one", { summary: summaryOf("a", "waiting") });
+    await first.release();
+    const next = await testLog(directory).open("a", nextOwner());
+    if (step === "appends") await append(next, "two");
+    else await next.release();
+    const read: string[] = [];
+    const readFile = (path: string, start?: number, length?: number) => {
+      read.push(basename(path));
+      return nodeFileSystem.readFile(path, start, length);
+    };
+    const log = testLog(directory, { fileSystem: { ...nodeFileSystem, readFile } });
+    expect(await collect(log.list())).toEqual([{ ...summaryOf("a", "waiting"), position: 1 }]);
+    expect(read).toEqual(["state.json"]);
+  });
+
   it("marks state.json as changing before a status change, and reads the log until the change is complete", async () => {
     const directory = await testDirectory();
     const seen: unknown[] = [];

@@ -3,12 +3,15 @@ import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { AgentSummary } from "../../RecordLog.ts";
 import { isSummary } from "../../appends/isSummary.ts";
 import { count, like, oneOf, optional, text as isText } from "../../../checkpoint/format/fieldTests.ts";
+import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 import { parsedJson } from "../../../internal/parsedJson.ts";
 
 export interface StoredSummary {
   readonly summary: AgentSummary;
   /** The generation of the writer. The state may be outdated under a later owner. */
   readonly generation: number;
+  /** The generation in the name of the mark in the index. Defaults to `generation`. */
+  readonly marked?: number | undefined;
   /** Whether an append that changes the summary is in progress. If so, the log decides which summary is valid. */
   readonly changing: boolean;
   /** The durable end of the log when the file was written. `undefined` in files of earlier versions. */
@@ -45,16 +48,22 @@ const storedFields = Object.entries(storedNames);
 const isState = like({
   version: oneOf(version),
   generation: (value) => count(value) && value !== 0,
+  marked: optional(count),
   changing: (value) => typeof value === "boolean",
   end: optional(like({ position: count, checksum: isText })),
 });
 const tail = /,"checksum":"([0-9a-f]{64})"\}\n$/;
 
 /** Returns the content of `state.json`. Other programs rely on these keys. */
-export function encodeState({ summary, generation, changing, end }: StoredSummary, sha256: Sha256): string {
+export function encodeState(state: StoredSummary, sha256: Sha256): string {
+  const { summary, generation, changing, end } = state;
+  const marked = state.marked === generation ? undefined : state.marked;
   const stored: Stored = { ...summary, data: renamed(summary.data ?? null, storedKeys) };
   const fields = storedFields.map(([name, key]) => [key, stored[name]]);
-  const covered = JSON.stringify({ version, ...Object.fromEntries(fields), generation, changing, end }).slice(0, -1);
+  const covered = JSON.stringify({ version, ...Object.fromEntries(fields), generation, marked, changing, end }).slice(
+    0,
+    -1,
+  );
   return `${covered},"checksum":"${sha256.hex(covered)}"}\n`;
 }
 
@@ -68,8 +77,8 @@ export function decodeState(text: string, sha256: Sha256): StoredSummary | undef
   const summary: Record<string, unknown> = {};
   for (const [name, key] of storedFields)
     if (stored[key] !== undefined) summary[name] = name === "data" ? renamed(stored[key], namedKeys) : stored[key];
-  const { generation, changing, end } = stored;
-  return isSummary(summary) ? { summary, generation, changing, ...(end && { end }) } : undefined;
+  const { generation, marked, changing, end } = stored;
+  return isSummary(summary) ? withoutUndefined({ summary, generation, marked, changing, end }) : undefined;
 }
 
 /** Field names of status data. `state.json` stores them in snake case for other tools. */

@@ -128,6 +128,13 @@ describe("the index of agents", () => {
     expect(await queued(directory, testLog(directory, { fileSystem }))).toEqual(["a", "c"]);
   });
 
+  it("has one mark of an agent whose status changes after an owner that changed none", async () => {
+    const { directory, index } = await indexed();
+    await (await testLog(directory).open("a", nextOwner())).release();
+    await change(testLog(directory), "a", "completed");
+    expect((await marksIn(index)).filter((name) => name.includes(".a-"))).toHaveLength(1);
+  });
+
   it("adds no sync to a save", async () => {
     const syncsOf = async (hasIndex: boolean) => {
       const directory = await testDirectory();
