@@ -83,7 +83,8 @@ function isCron(value: unknown): boolean {
 }
 
 function isTimezone(value: unknown): boolean {
-  return typeof value === "string" && hasTicks("* * * * *", value);
+  // With an empty text, Croner would use the time zone of the process.
+  return typeof value === "string" && value !== "" && hasTicks("* * * * *", value);
 }
 
 function hasTicks(expression: string, timezone: string): boolean {

@@ -56,8 +56,8 @@ export interface NewTask {
   /** How often a worker retries the task after a failure. Defaults to 0. */
   readonly retries?: number | undefined;
   /**
-   * The delay before the first retry in milliseconds. The delay doubles with each retry, up to 64 times the first delay
-   * and at most a week. Defaults to 1,000.
+   * The delay before the first retry in milliseconds, at most a week. The delay doubles with each retry, up to 64 times
+   * the first delay. Defaults to 1,000.
    */
   readonly retryDelayMs?: number | undefined;
   /**

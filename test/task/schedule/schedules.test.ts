@@ -235,6 +235,7 @@ describe.each(queueStorages)("$name: schedules", (storage) => {
   it.each([
     [{ cron: "often" }, 'at "cron": expected a cron expression such as "0 3 * * *", received "often"'],
     [{ timezone: "Mars" }, 'at "timezone": expected an IANA time zone such as "Europe/Paris", received "Mars"'],
+    [{ timezone: "" }, 'at "timezone": expected an IANA time zone such as "Europe/Paris", received ""'],
     [{ scheduleId: "" }, 'at "scheduleId"'],
     [{ key: "customer" }, 'Invalid new schedule: at "key": needs a queue'],
     [{ retries: 1, retryDelayMs: 8 * 86_400_000 }, 'at "retryDelayMs": expected at most'],
