@@ -30,13 +30,13 @@ export abstract class AgentPersistenceError extends Error {
   }
 }
 
-/** The options of an error. TypeScript's built-in type requires a newer `lib` than this library does. */
+/** Like `ErrorOptions` of TypeScript, which requires a newer `lib` than this library. */
 export interface ErrorCause {
   /** The error that caused this one. */
   readonly cause?: unknown;
 }
 
-/** The maximum number of characters that a message quotes from a text. */
+/** The maximum number of characters that an error message quotes from one text. */
 const longestQuote = 200;
 
 /** Returns a text in double quotes for use in a message. A longer text is truncated and followed by its length. */
@@ -45,10 +45,12 @@ export function quoted(text: string): string {
   return `${JSON.stringify(`${text.slice(0, longestQuote)}…`)} (${text.length} characters)`;
 }
 
-/** The maximum number of items that a message lists. */
+/** The maximum number of texts that {@link quotedList} lists. */
 const mostNamed = 20;
 
-/** Returns the texts in double quotes, separated by commas. Truncates a longer list. */
+/**
+ * Returns the texts in double quotes, separated by commas. If there are more than 20, it returns 20 and their number.
+ */
 export function quotedList(texts: readonly string[]): string {
   const named = texts.slice(0, mostNamed).map(quoted).join(", ");
   return texts.length > mostNamed ? `${named} and ${texts.length - mostNamed} more` : named;

@@ -1,6 +1,6 @@
 import { AgentPersistenceError, quoted, quotedList } from "./AgentPersistenceError.ts";
 
-/** The agent is a copy with the id of the original, which may still run. The stored state is unchanged. */
+/** The stored agent is a copy, and its original may still run under the same id. The stored state is unchanged. */
 export class AgentCopiedError extends AgentPersistenceError {
   override readonly code = "agent_copied";
 
@@ -20,7 +20,7 @@ export class AgentMovedError extends AgentPersistenceError {
     readonly agentId: string,
     /** `moving` until `finishMove` or `cancelMove` is called. */
     readonly state: "moving" | "moved",
-    /** The new id of the agent, and the new directory if it has one. Omitted while the move is in progress. */
+    /** The agent id in the other storage, and the directory of that storage if it has one. Omitted during the move. */
     readonly to?: { readonly agentId: string; readonly folder?: string },
   ) {
     const place = to?.folder === undefined ? "another storage" : `the storage in ${to.folder}`;
@@ -32,7 +32,10 @@ export class AgentMovedError extends AgentPersistenceError {
   }
 }
 
-/** Two agent definitions without an id share a storage and would continue each other's runs. Nothing was changed. */
+/**
+ * Two different agent definitions use the default id in one storage. Each would continue the runs of the other. Nothing
+ * was changed.
+ */
 export class DefaultIdSharedError extends AgentPersistenceError {
   override readonly code = "default_id_shared";
 
@@ -51,7 +54,9 @@ export class FeatureNotInstalledError extends AgentPersistenceError {
 
   constructor(
     readonly feature: string,
-    /** The operation or agent that requires the feature, such as `resume()`. Omitted for a direct request. */
+    /**
+     * The operation that requires the feature, such as `resume()`. Omitted if your code requested the feature itself.
+     */
     readonly neededBy?: string,
     advice = `Add .install(${feature}, { … }) to the agent before its first run.`,
   ) {
@@ -88,14 +93,12 @@ export class InvalidInputError extends AgentPersistenceError {
   constructor(
     /** The role of the value, such as `input of node "check"`. */
     readonly subject: string,
-    /** All problems, at least one. */
     readonly problems: readonly InputProblem[],
   ) {
     super(`Invalid ${subject}: ${summaryOf(problems)}.`.replace(/\?\.$/, "?"));
   }
 }
 
-/** Joins the problems into one line. */
 export function summaryOf(problems: readonly InputProblem[]): string {
   return problems.map(describe).join("; ");
 }
@@ -104,7 +107,7 @@ function describe({ path, expected }: InputProblem): string {
   return path === "" ? expected : `at "${path}": ${expected}`;
 }
 
-/** The code or the stored run offers a tool to the model that the agent does not have. */
+/** Code or a stored run names a tool that the agent does not have. */
 export class UnknownToolError extends AgentPersistenceError {
   override readonly code = "unknown_tool";
 

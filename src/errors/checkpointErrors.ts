@@ -1,6 +1,8 @@
 import { AgentPersistenceError, quotedList, quoted } from "./AgentPersistenceError.ts";
 
-/** The agent has no checkpoint with this id, or no checkpoints. The stored state is unchanged. */
+/**
+ * The agent has no checkpoint with the requested id or name, or no checkpoint at all. The stored state is unchanged.
+ */
 export class CheckpointNotFoundError extends AgentPersistenceError {
   override readonly code = "checkpoint_not_found";
   /** The ids of the newest checkpoints, newest last. At most ten. */
@@ -11,7 +13,7 @@ export class CheckpointNotFoundError extends AgentPersistenceError {
     /** `undefined` if the latest checkpoint was requested. */
     readonly checkpointId: string | undefined,
     available: readonly string[],
-    /** The kind of `checkpointId`. `nameCheckpoint` assigns names. */
+    /** Whether `checkpointId` is an id, or a name that `nameCheckpoint` assigned. */
     asked: "id" | "name" = "id",
   ) {
     const missing = checkpointId === undefined ? "no checkpoint" : `no checkpoint ${quoted(checkpointId)}`;
@@ -33,8 +35,8 @@ const nextSteps = {
 } as const;
 
 /**
- * `createCheckpoint()` can no longer save the start of this node execution, because a checkpoint from within the
- * execution is stored already. The new checkpoint was not saved.
+ * `createCheckpoint()` cannot save the start of a node, because the running execution of this node already saved a
+ * later state. No checkpoint was saved.
  */
 export class CheckpointNotPossibleError extends AgentPersistenceError {
   override readonly code = "checkpoint_not_possible";
@@ -51,7 +53,7 @@ export class CheckpointNotPossibleError extends AgentPersistenceError {
   }
 }
 
-/** One part of a checkpoint with its size. */
+/** A part of a checkpoint, such as a message, with its size. */
 export interface LargePart {
   /** For example `storage key "cart"` or `message 12`. */
   readonly name: string;
@@ -90,7 +92,7 @@ export class CheckpointTooLargeError extends AgentPersistenceError {
 
 const subjects = { checkpoint: "The checkpoint of", answers: "The answers to requests of" };
 
-/** One difference between the environment and the checkpoint, with the ways to resolve it. */
+/** A difference between the environment and the checkpoint, with the possible decisions. */
 export interface UnresolvedMismatch {
   readonly kind: string;
   /** The file or directory concerned. Omitted for other mismatches. */
@@ -109,7 +111,6 @@ export class EnvironmentMismatchError extends AgentPersistenceError {
     readonly agentId: string,
     /** The checkpoint to continue from. */
     readonly checkpointId: string,
-    /** All mismatches, at least one. */
     readonly mismatches: readonly UnresolvedMismatch[],
   ) {
     const lines = mismatches.map(({ description, options }) => `${description} (${options.join(", ")})`);
@@ -121,10 +122,10 @@ export class EnvironmentMismatchError extends AgentPersistenceError {
 }
 
 /**
- * The reason why a rollback cannot go to a checkpoint on an abandoned branch.
+ * Why a rollback cannot return to a checkpoint on an abandoned branch.
  *
- * - `outside`: only a rollback from outside a run can go there.
- * - `nested`: the checkpoint is not on the main line.
+ * - `outside`: a running node called the rollback, but only code outside of a run can return there.
+ * - `nested`: the checkpoint belongs to a branch of a parallel node, or to a sub-agent.
  * - `open`: another rollback is unfinished.
  * - `unrelated`: the checkpoint and the head have no common ancestor.
  */
@@ -132,24 +133,23 @@ export type RedoObstacle = "outside" | "nested" | "open" | "unrelated";
 
 interface Refusal {
   readonly obstacle: RedoObstacle;
-  /** The branch of the checkpoint, if a parallel node already joined it. */
+  /** The branch that the checkpoint belongs to. Set only if its parallel node has already joined the branch. */
   readonly joinedBranch?: string | undefined;
   /** The target of the unfinished rollback. */
   readonly openTo?: string | undefined;
 }
 
 /**
- * A rollback cannot go to the requested checkpoint, because it is no ancestor and a redo to it is not possible. The
- * stored state is unchanged.
+ * A rollback cannot go to the requested checkpoint. The checkpoint is not an ancestor of the current checkpoint, and a
+ * redo cannot restore it. The stored state is unchanged.
  */
 export class NotAnAncestorError extends AgentPersistenceError {
   override readonly code = "not_an_ancestor";
-  /** The ids of the newest valid targets, newest last. At most ten. */
+  /** The ids of checkpoints that the rollback can go to, newest last. At most ten. */
   readonly available: readonly string[];
 
   constructor(
     readonly agentId: string,
-    /** The requested target. */
     readonly checkpointId: string,
     ancestors: readonly string[],
     refusal: Refusal,
@@ -185,9 +185,7 @@ function problemOf(agentId: string, { obstacle, joinedBranch, openTo = "" }: Ref
   }
 }
 
-/**
- * An interrupted rollback needs a participant that the agent lacks. The rollback stays open, and nothing was changed.
- */
+/** An interrupted rollback needs a participant that the agent definition does not have. Nothing was changed. */
 export class ParticipantMissingError extends AgentPersistenceError {
   override readonly code = "participant_missing";
 
@@ -224,15 +222,14 @@ interface ListedCall {
 }
 
 interface FailedCall extends ListedCall {
-  /** The id to pass to `settleToolCall` to settle the inverse. Omitted if the call has no inverse to settle. */
+  /** The id for `settleToolCall`, which settles the inverse. Omitted if the call has no inverse to settle. */
   readonly inverseId?: string;
-  /** The thrown value. */
   readonly error: unknown;
 }
 
 /**
  * A rollback stopped at a call that it cannot revert. The agent is blocked until a rollback, run or resume continues
- * this rollback.
+ * the rollback.
  */
 export class RollbackIncompleteError extends AgentPersistenceError {
   override readonly code = "rollback_incomplete";

@@ -21,7 +21,7 @@ export class KeyMissingError extends AgentPersistenceError {
 }
 
 /**
- * Stored data was not encrypted for this place with this key. Someone changed or moved the data, or stored it without
+ * Stored data cannot be authenticated. Someone changed it, moved it to another position or agent, or stored it without
  * the key.
  */
 export class AuthenticationFailedError extends AgentPersistenceError {
@@ -46,14 +46,14 @@ export class AuthenticationFailedError extends AgentPersistenceError {
 }
 
 /**
- * A redacted value is needed later, for example by a resume, but there is no vault that keeps it. No feature was
- * installed.
+ * `redaction()` would remove a value that the agent needs later, for example in a resume. Pass a `vault` that keeps the
+ * value. No feature was installed.
  */
 export class VaultRequiredError extends AgentPersistenceError {
   override readonly code = "vault_required";
 
   constructor(
-    /** The tool that the value belongs to. `undefined` for values of no known tool, and for texts. */
+    /** The tool whose input or output contains the value. `undefined` for values of no known tool, and for texts. */
     readonly toolName: string | undefined,
     /** The redacted path. `undefined` for texts. */
     readonly path: string | undefined,

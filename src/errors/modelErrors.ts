@@ -6,7 +6,6 @@ export class InvalidModelParametersError extends AgentPersistenceError {
   override readonly code = "invalid_model_parameters";
 
   constructor(
-    /** One text per problem. */
     readonly problems: readonly string[],
     known: readonly string[],
   ) {
@@ -97,7 +96,6 @@ export class ModelTimeoutError extends AgentPersistenceError {
 
   constructor(
     readonly model: string,
-    /** The time limit, in milliseconds. */
     readonly timeoutMs: number,
   ) {
     super(
@@ -133,7 +131,6 @@ export class UnsupportedMessagePartError extends AgentPersistenceError {
 
   constructor(
     readonly role: string,
-    /** The `type` of the part. */
     readonly partType: string,
     expected: readonly string[],
   ) {

@@ -1,6 +1,6 @@
 import { AgentPersistenceError, quoted, quotedList } from "./AgentPersistenceError.ts";
 
-/** An answer refers to a different tool call than the call that waits for approval. The stored state is unchanged. */
+/** The digest in an answer does not match the tool call that waits for approval. The stored state is unchanged. */
 export class ApprovalChangedError extends AgentPersistenceError {
   override readonly code = "approval_changed";
 
@@ -20,8 +20,8 @@ export class ApprovalChangedError extends AgentPersistenceError {
 }
 
 /**
- * The request does not wait for an answer. The stored state is unchanged. A node whose request expired gets
- * `request_expired` and may catch it. Otherwise the run fails, and a resume makes the request again.
+ * The request does not wait for an answer. The stored state is unchanged. If a request expires, its node receives
+ * `request_expired`. If the node does not catch the error, the run fails, and a resume makes the request again.
  */
 export class RequestNotOpenError extends AgentPersistenceError {
   constructor(
@@ -102,7 +102,7 @@ export class WaitingNotSupportedError extends AgentPersistenceError {
   }
 }
 
-/** A caller answered or rejected a sleep as if it were a request. The stored state is unchanged. */
+/** A caller tried to answer or reject a sleep, which ends only at its due time. The stored state is unchanged. */
 export class TimerNotAnswerableError extends AgentPersistenceError {
   override readonly code = "timer_not_answerable";
 
@@ -118,7 +118,7 @@ export class TimerNotAnswerableError extends AgentPersistenceError {
   }
 }
 
-/** The key of a sent event belongs to another event of the agent. No event is stored. */
+/** The key of a sent event already belongs to another event of the agent. The new event is not stored. */
 export class EventKeyUsedError extends AgentPersistenceError {
   override readonly code = "event_key_used";
 

@@ -38,22 +38,18 @@ export class ExecutionMovedError extends AgentPersistenceError {
   }
 }
 
-/**
- * A node that runs again makes a different request than the recorded request, although its first attempt had effects.
- */
+/** A repeated node makes a different request than in its first attempt, but calls of the first attempt took effect. */
 export class ReplayDivergedError extends AgentPersistenceError {
   override readonly code = "replay_diverged";
 
   constructor(
     readonly agentId: string,
     readonly nodeId: string,
-    /** The recorded request of the first attempt. */
     readonly recorded: string,
-    /** The current request of the node. */
     readonly found: string,
-    /** The calls of the first attempt that took effect. Calls with `inDoubt` possibly took effect. */
+    /** The calls of the first attempt that took effect. With `inDoubt`, it is unknown whether the call took effect. */
     readonly effects: readonly { readonly toolCallId: string; readonly toolName: string; readonly inDoubt: boolean }[],
-    /** Other ways to continue, as sentences for the message. Defaults to the ways for an agent. */
+    /** Sentences for the message about other ways to continue. Defaults to the ways for an agent. */
     wayOut: string = wayOutOfAgent(agentId, nodeId),
   ) {
     const calls = effects.map(
@@ -131,7 +127,7 @@ export class RunSuspendedError extends AgentPersistenceError {
   }
 }
 
-/** A resume was limited to certain statuses, but the agent has a different status. The stored state is unchanged. */
+/** `resume` was limited to certain statuses, but the agent has a different status. The stored state is unchanged. */
 export class StatusChangedError extends AgentPersistenceError {
   override readonly code = "status_changed";
 
@@ -139,7 +135,6 @@ export class StatusChangedError extends AgentPersistenceError {
     readonly agentId: string,
     /** The current status. `undefined` if the agent is not stored. */
     readonly status: string | undefined,
-    /** The accepted statuses. */
     readonly expected: readonly string[],
   ) {
     super(
@@ -149,7 +144,7 @@ export class StatusChangedError extends AgentPersistenceError {
   }
 }
 
-/** The owner of an agent was requested to stop. The owner may still append before it releases the agent. */
+/** A caller requested that the owner of the agent stops. The owner may still append before it releases the agent. */
 export class StopRequestedError extends AgentPersistenceError {
   override readonly code = "stop_requested";
 
@@ -169,7 +164,6 @@ export class UnfinishedRunError extends AgentPersistenceError {
 
   constructor(
     readonly agentId: string,
-    /** The unfinished run. */
     readonly runId: string,
     /** True if that run waits for answers or timers and cannot continue yet. */
     readonly waits: boolean,

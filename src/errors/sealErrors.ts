@@ -1,8 +1,8 @@
 import { AgentPersistenceError, quoted } from "./AgentPersistenceError.ts";
 
 /**
- * How a sealed log was changed. `removed`: an append, or its bytes, are missing. `truncated`: the end is missing.
- * `unsealed`: an append has no valid seal but must have one.
+ * How a sealed log was changed. `removed`: an append is missing, or its bytes. `truncated`: the end of the log is
+ * missing. `unsealed`: an append has no valid seal but must have one.
  */
 export type SealChangeKind = "edited" | "removed" | "inserted" | "reordered" | "truncated" | "unsealed";
 
@@ -13,7 +13,7 @@ export interface SealChange {
   readonly position: number;
 }
 
-/** A sealed log does not match its seals. Someone without the key changed it. The log rejects appends. */
+/** A sealed log does not match its seals, because someone without the key changed the log. It rejects appends. */
 export class SealBrokenError extends AgentPersistenceError {
   override readonly code = "seal_broken";
   readonly kind: SealChangeKind;

@@ -6,7 +6,7 @@ export interface BusyOwner {
   readonly processId: number;
   /** Distinguishes this owner from other owners in the same process. */
   readonly nonce: string;
-  /** The ownership number. Each new owner of an agent gets a higher number. */
+  /** Each new owner of an agent receives a higher generation. */
   readonly generation: number;
 }
 
@@ -14,8 +14,7 @@ export interface BusyOwner {
 export class AgentBusyError extends AgentPersistenceError {
   override readonly code = "agent_busy";
   /**
-   * How many milliseconds to wait before another attempt. After this time, it is certain whether the owner still renews
-   * its lease.
+   * Milliseconds to wait before another attempt. If the owner has crashed, the agent can be taken over after this time.
    */
   readonly retryAfterMs: number;
 
@@ -38,7 +37,7 @@ export class AgentBusyError extends AgentPersistenceError {
   }
 }
 
-/** An agent, task, checkpoint or thread cannot be created with a used id. The stored state is unchanged. */
+/** The id of a new agent, task, checkpoint or thread is already in use. The stored state is unchanged. */
 export class AlreadyExistsError extends AgentPersistenceError {
   constructor(
     override readonly code: "agent_exists" | "checkpoint_exists" | "task_exists" | "thread_exists",
@@ -111,7 +110,8 @@ export class PositionConflictError extends AgentPersistenceError {
 }
 
 /**
- * An operation such as `prune()` deletes data, but a three-method storage cannot delete. The stored state is unchanged.
+ * An operation such as `prune()` deletes data, but a storage with only the three methods of
+ * `PersistenceStorageProvider` cannot delete. The stored state is unchanged.
  */
 export class PruningNotSupportedError extends AgentPersistenceError {
   override readonly code = "pruning_not_supported";
@@ -123,7 +123,7 @@ export class PruningNotSupportedError extends AgentPersistenceError {
   }
 }
 
-/** A storage or an owned log was used after it was closed, released or dropped. `subject` names it. */
+/** A storage or an owned log was used after it was closed, released or dropped. `subject` names the storage or log. */
 export class StorageClosedError extends AgentPersistenceError {
   override readonly code = "storage_closed";
 
@@ -132,7 +132,7 @@ export class StorageClosedError extends AgentPersistenceError {
   }
 }
 
-/** The category of a storage failure. Determines the advice in the message. */
+/** The category of a storage failure. It determines the advice in the message. */
 export type StorageFailure = "full" | "io" | "permission" | "too_many_files" | "unavailable";
 
 const nextSteps: Readonly<Record<StorageFailure, string>> = {
@@ -175,7 +175,10 @@ function systemCode(options: ErrorCause | undefined): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
-/** Tasks require a storage that lists its agents. A three-method storage cannot do that. */
+/**
+ * Tasks require a storage that lists its agents. A storage with only the three methods of `PersistenceStorageProvider`
+ * cannot list them.
+ */
 export class StorageNotListableError extends AgentPersistenceError {
   override readonly code = "storage_not_listable";
 
@@ -214,7 +217,6 @@ export class BackupBusyError extends AgentPersistenceError {
 
   constructor(
     readonly directory: string,
-    /** The process of the other backup. */
     readonly owner: BusyOwner,
     options?: ErrorCause,
   ) {

@@ -37,7 +37,7 @@ export class CorruptLogError extends AgentPersistenceError {
   readonly line: number | undefined;
   /** The last intact position before the damage. `undefined` if unknown. */
   readonly lastPosition: number | undefined;
-  /** The last checkpoint before the damage. `undefined` if no checkpoint can be read without salvaging. */
+  /** The last checkpoint before the damage. `undefined` if unknown. */
   readonly lastCheckpointId: string | undefined;
 
   constructor(
@@ -88,7 +88,7 @@ export class NotSerializableError extends AgentPersistenceError {
     path: string,
     /** The reason, as a phrase that follows the path, such as `is a function`. */
     readonly reason: string,
-    /** Further instructions. Defaults to none. */
+    /** Advice at the end of the message. Defaults to no further advice. */
     next = "",
   ) {
     const place = path.length < 2 ? "the value" : path.length > longestPath ? `…${path.slice(-longestPath)}` : path;
@@ -100,7 +100,7 @@ export class NotSerializableError extends AgentPersistenceError {
   }
 }
 
-/** A stored value cannot be read. It is damaged, or this process lacks the class or codec that wrote the value. */
+/** A stored value cannot be read, because it is damaged, or this process lacks its class or codec. */
 export class UnreadableValueError extends AgentPersistenceError {
   override readonly code = "unreadable_value";
   /** The reference of the missing blob. `undefined` if no blob is missing. */
@@ -134,7 +134,6 @@ export class UnsupportedRecordError extends AgentPersistenceError {
   override readonly code = "unsupported_record";
 
   constructor(
-    /** The unknown kind. */
     readonly recordKind: string,
     /** The position of the append that contains the record. */
     readonly position: number,
@@ -157,7 +156,8 @@ export type LogShapeName = "agent" | (typeof logShapes)[number];
 const readers: Readonly<Record<string, string>> = { thread: "PersistenceSaver", session: "PersistenceSession" };
 
 /**
- * A log is of another kind than expected, such as the log of a graph thread in place of an agent. The log is unchanged.
+ * A log is of another kind than expected. For example, it belongs to a graph thread and not to an agent. The log is
+ * unchanged.
  */
 export class WrongShapeError extends AgentPersistenceError {
   override readonly code = "wrong_shape";

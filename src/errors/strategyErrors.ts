@@ -69,7 +69,6 @@ export class IterationLimitError extends AgentPersistenceError {
   override readonly code = "iteration_limit";
 
   constructor(
-    /** The limit, in node executions. */
     readonly maxIterations: number,
     /** The path of the node that would run next. */
     readonly nodeId: string,

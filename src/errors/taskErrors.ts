@@ -6,7 +6,7 @@ export class OtherStorageError extends AgentPersistenceError {
 
   constructor(
     readonly taskId: string,
-    /** The name that maps the task to the agent. */
+    /** The name of the task, which selects its agent. */
     readonly taskName: string,
   ) {
     super(
@@ -28,7 +28,7 @@ export class TaskNotFoundError extends AgentPersistenceError {
   }
 }
 
-/** A task reached the maximum number of attempts of its worker without progress. */
+/** A worker started a task the maximum number of times, and the task made no progress. */
 export class TooManyAttemptsError extends AgentPersistenceError {
   override readonly code = "too_many_attempts";
 

@@ -32,7 +32,7 @@ export class ToolCallInDoubtError extends AgentPersistenceError {
   constructor(
     call: Pick<ToolCallInDoubtError, "agentId" | "toolName" | "toolCallId" | "nodeId"> &
       Partial<Pick<ToolCallInDoubtError, "declaration" | "reverts">> & {
-        /** The code that settles the call, up to the last argument. Defaults to the code for an agent. */
+        /** The code that settles the call, without its last argument. Defaults to `settleToolCall` of the agent. */
         readonly settling?: string;
       },
     options?: ErrorCause,
@@ -85,14 +85,14 @@ export class ToolFailedError extends AgentPersistenceError {
   override readonly code = "tool_failed";
 
   /**
-   * The ids of the calls whose failures caused this failure. Set only for a failure from a log, where `cause` does not
-   * contain them.
+   * The ids of the calls whose failures caused this failure. Set only if the failure was read from a log, because its
+   * `cause` is not stored.
    */
   readonly failedCalls?: readonly string[];
 
   /**
-   * The name of the error that the tool threw. Set only if the failure was read from a log and the name is not `Error`.
-   * Empty if the tool threw a value that is not an error.
+   * The name of the error that the tool threw. Empty if the thrown value is not an `Error`. Omitted if the name is
+   * `Error`, or if the failure was not read from a log.
    */
   readonly errorName?: string;
 
@@ -156,7 +156,6 @@ export class ToolRejectedError extends AgentPersistenceError {
   constructor(
     readonly toolName: string,
     readonly toolCallId: string,
-    /** The reason for the rejection. */
     readonly reason: string,
     /** The `by` value of the `reject` or `answer` call. Omitted if the caller gave none or the approval expired. */
     readonly by?: string,
@@ -175,7 +174,6 @@ export class UnansweredToolCallError extends AgentPersistenceError {
   constructor(
     /** The path of the node that returned the response. */
     readonly nodeId: string,
-    /** The names of the called tools. */
     readonly toolNames: readonly string[],
   ) {
     super(

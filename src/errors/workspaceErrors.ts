@@ -15,7 +15,7 @@ export class FileAccessError extends AgentPersistenceError {
   }
 }
 
-/** A file that changed since the agent wrote it, or that cannot be reached. `options` lists the possible decisions. */
+/** A file that changed since the agent wrote it, or that cannot be reached. */
 export interface ConflictingFile {
   readonly kind: "file_modified_externally" | "file_deleted" | "file_unreachable" | "git_state_changed";
   /** Relative to the root of the workspace. `.git/HEAD` and `.git/index` refer to the repository. */
@@ -26,13 +26,13 @@ export interface ConflictingFile {
   readonly interrupted?: true;
   /** The values that `onConflict` may return. */
   readonly options: readonly string[];
-  /** Why the result of `onConflict` could not be applied. Omitted without `onConflict`, or after "abort". */
+  /** Why the result of `onConflict` could not be applied. Omitted if `onConflict` is not set or returned "abort". */
   readonly refused?: string;
 }
 
 /**
- * Files to restore were changed outside the agent, or cannot be reached. All files are unchanged. A conflict found
- * during planning leaves the stored state unchanged. A rollback that has already started stays open.
+ * Files to restore were changed outside the agent, or cannot be reached. All files are unchanged. If the rollback has
+ * not started, the stored state is unchanged too. A started rollback stays unfinished.
  */
 export class FileConflictError extends AgentPersistenceError {
   override readonly code = "file_conflict";
@@ -41,7 +41,6 @@ export class FileConflictError extends AgentPersistenceError {
     readonly agentId: string,
     /** The checkpoint to restore the files to. */
     readonly checkpointId: string,
-    /** All conflicts, at least one. */
     readonly conflicts: readonly ConflictingFile[],
   ) {
     super(
@@ -79,7 +78,6 @@ export class FileReservedError extends AgentPersistenceError {
   constructor(
     /** Relative to the root of the workspace. */
     readonly path: string,
-    /** The requested kind of access. */
     readonly operation: "read" | "write",
     /** The owners that hold the file. Empty if only earlier requests for the file are waiting. */
     readonly holders: readonly FileHolder[],
@@ -120,7 +118,6 @@ export class PathNotAllowedError extends AgentPersistenceError {
 
   constructor(
     readonly path: string,
-    /** The reason. */
     readonly reason: string,
   ) {
     super(

@@ -2,7 +2,7 @@ import type { TornTail } from "../checkpoint/records/Entry.ts";
 import type { WaitingFor } from "../checkpoint/status/TaskStatus.ts";
 import type { ModelUsage } from "../checkpoint/status/ModelUsage.ts";
 
-/** The facts about a checkpoint in events. */
+/** The data of a checkpoint in an event. */
 export interface EventCheckpoint {
   readonly checkpointId: string;
   readonly version: number;
@@ -15,18 +15,18 @@ export interface EventCheckpoint {
   readonly progressSummary?: string;
 }
 
-/** The steps of a recovery, in order. */
+/** The steps of a recovery, in their order of execution. */
 export type RecoveryStepName = "find_checkpoint" | "verify_environment" | "restore_state" | "resume_execution";
 
-/** The line of a run that an event is about. */
+/** The part of a run that an event is about: the run itself, a branch of a parallel node, or a sub-agent. */
 export interface EventLine {
-  /** The branch of a parallel node, such as `both#facts`. Omitted outside of branches. */
+  /** The path of the parallel node and the key of its branch, such as `both#facts`. Omitted outside of branches. */
   readonly branch?: string;
-  /** The path of the sub-agent: the names of the agents' tools, outermost first. Omitted for the agent itself. */
+  /** The names of the tools that call the sub-agent, outermost first. Omitted for the agent itself. */
   readonly agentPath?: readonly string[];
 }
 
-/** The events about a line of a run, by type. Each also has the fields of {@link EventLine}. */
+/** The events about the run, a branch or a sub-agent, by type. Each event has the fields of {@link EventLine}. */
 interface LineEvents {
   /** A checkpoint is durable. */
   readonly checkpoint_saved: EventCheckpoint & {
@@ -45,26 +45,28 @@ interface LineEvents {
     readonly trigger: string;
   };
   /**
-   * A trigger was due, but no checkpoint was made for this trigger. `merged`: another trigger made a checkpoint at the
-   * same time. `unchanged`: the state has not changed. `superseded`: the node has saved a later state with
-   * `createCheckpoint`. `replaying`: the run repeats recorded nodes, and the trigger is evaluated again after each of
-   * these nodes.
+   * A trigger was due but made no checkpoint. `merged`: another trigger made a checkpoint at the same time.
+   * `unchanged`: the state has not changed. `superseded`: the node has saved a later state with `createCheckpoint`.
+   * `replaying`: the run repeats recorded nodes, and evaluates the trigger again after each of these nodes.
    */
   readonly checkpoint_skipped: {
     readonly nodeId: string;
     readonly trigger: string;
     readonly reason: "merged" | "unchanged" | "superseded" | "replaying";
   };
-  /** A trigger threw. The checkpoint is made anyway. Without a listener, the error is a process warning. */
+  /** A trigger threw an error. The checkpoint is made anyway. Without a listener, the error is a process warning. */
   readonly trigger_failed: { readonly nodeId: string; readonly trigger: string; readonly reason: string };
-  /** An agent continues from a stored checkpoint: after an interruption, on a branch, or after a rollback. */
+  /**
+   * An agent continues from a stored checkpoint: after an interruption, on a new branch of history, or after a
+   * rollback.
+   */
   readonly checkpoint_restored: EventCheckpoint & { readonly by: "resume" | "branch" | "rollback" };
-  /** The strategy or the tools changed, but not the code that the line can still run. The line continues. */
+  /** The strategy or the tools changed, but not the code that the unfinished run still needs. The run continues. */
   readonly strategy_adapted: {
     /** One text for each difference, such as `node "check" is new`. */
     readonly differences: readonly string[];
   };
-  /** A line was migrated from its version of the strategy to the current version. */
+  /** A run, branch or sub-agent was migrated to the current version of its strategy. */
   readonly run_migrated: { readonly from: number; readonly to: number };
   /** A request for input or approval is durable and waits for an answer. Not emitted when the request is repeated. */
   readonly request_opened: { readonly nodeId: string; readonly requestId: string; readonly waitingFor: WaitingFor };
@@ -107,18 +109,17 @@ interface RunEvents {
     /** The data of the new status, as in summaries. */
     readonly data: unknown;
   };
-  /**
-   * A recovery is about to resume the agent. `task` is the name of the task. For an agent without a task, it is the
-   * agent id.
-   */
+  /** A recovery is about to resume the agent. `task` is the name of its task, or the agent id if it has no task. */
   readonly recovery_notice: EventCheckpoint & { readonly task: string };
 }
 
 /** The events about an agent as a whole, by type, with their fields. */
 interface AgentEvents {
-  /** Opening the agent skipped an incomplete append at the end of the log, from a crash or damage. */
+  /** When the agent was opened, an incomplete append at the end of its log was skipped. A crash or damage caused it. */
   readonly log_torn_tail: { readonly tornTail: TornTail };
-  /** The summary of an opened agent was damaged, or belonged to another agent. `file` was rebuilt from the log. */
+  /**
+   * When the agent was opened, its summary was damaged or belonged to another agent. `file` was rebuilt from the log.
+   */
   readonly summary_rebuilt: { readonly file: string };
   /** Checkpoints of an agent or the whole agent were deleted. */
   readonly checkpoint_pruned: {
@@ -130,14 +131,14 @@ interface AgentEvents {
     readonly bytes: number;
   };
   /**
-   * Pruning at the end of a run or by a schedule failed, or could not remove the bytes yet. The next pruning of the
-   * agent removes these bytes. The run is not affected. `agentId` is the agent id of the definition if a schedule could
-   * not list the agents.
+   * Pruning at the end of a run or by a schedule failed. If it only failed to remove bytes, the next pruning of the
+   * agent removes them. The run is not affected. If a schedule could not list the agents, `agentId` is the agent id of
+   * the definition.
    */
   readonly pruning_failed: { readonly error: unknown };
   /**
-   * A stream store failed, or did not answer within `storeTimeoutMs`. Clients receive the missing chunks with the
-   * complete response. The run is not affected. Emitted once for each outage.
+   * A stream store failed, or did not answer within `storeTimeoutMs`. Emitted once for each outage. Clients receive the
+   * missing chunks with the complete response. The run is not affected.
    */
   readonly stream_store_failed: { readonly operation: "append" | "remove"; readonly error: unknown };
   /** A step of a recovery has finished. */
@@ -167,10 +168,7 @@ export type PersistenceEvent =
   | { [Type in keyof RunEvents]: EventOrigin<Type> & { readonly runId: string } & RunEvents[Type] }[keyof RunEvents]
   | { [Type in keyof AgentEvents]: EventOrigin<Type> & AgentEvents[Type] }[keyof AgentEvents];
 
-/**
- * Receives every event. Its result is not awaited. If it throws, `onListenerError` gets the error, and nothing else
- * happens.
- */
+/** Receives every event. The result is not awaited. `onListenerError` receives an error that the listener throws. */
 export type PersistenceListener = (event: PersistenceEvent) => unknown;
 
 /** Receives the error of a listener and the event. */

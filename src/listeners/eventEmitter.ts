@@ -37,7 +37,7 @@ export function eventEmitter(
     }
   };
   return (event) => {
-    // The compiler cannot combine the two types for each kind of event.
+    // TypeScript cannot infer that each event type stays valid when `at` is added.
     const timed = { ...event, at: new Date(clock.now()).toISOString() } as PersistenceEvent;
     // If the error handler fails as well, the error is dropped.
     notify(timed).catch(() => {});
@@ -68,7 +68,7 @@ export function emitAppended(agentId: string, emit: EmitEvent): NonNullable<Jour
   };
 }
 
-/** Tracks to which run and line appended records belong, because not every record names its run and its line. */
+/** Determines the run and the branch or sub-agent of appended records, which not every record names itself. */
 class AppendedRecords {
   readonly #agentId: string;
   readonly #generation: number;
@@ -76,7 +76,9 @@ class AppendedRecords {
   #state: StatusState;
   #told: string | undefined;
   #runId: string;
-  /** The runs and lines whose first record is appended, but whose first checkpoint is not. */
+  /**
+   * Maps the run, or the number of a branch or sub-agent, to the reason of its first checkpoint, until it is appended.
+   */
   readonly #starting = new Map<number | "run", string>();
 
   constructor(agentId: string, generation: number, index: LogProjection) {
@@ -89,7 +91,7 @@ class AppendedRecords {
     if (index.unfinished && index.latest?.runId !== this.#runId) this.#starting.set("run", "run_started");
   }
 
-  /** Returns the status change of a record, unless it was already emitted. */
+  /** Returns the events for a status change that a record causes. Omits a status that was already emitted. */
   statusAfter(record: AgentRecord, next: AgentRecord | undefined): readonly StatusChange[] {
     this.#state = statusAfter(this.#state, record, this.#generation);
     const changes = isQueued(record, next) ? [] : statusChange(this.#agentId, this.#told, this.#state);
@@ -136,7 +138,7 @@ function statusChange(agentId: string, previous: string | undefined, state: Stat
   return [previous === undefined ? change : { ...change, previous }];
 }
 
-/** Returns whether a run is only queued. The record after its run record shows this. */
+/** Returns whether a run is queued and has not started. The next record then sets the status `queued`. */
 function isQueued(record: AgentRecord, next: AgentRecord | undefined): boolean {
   return record.kind === "run" && next?.kind === "status" && next.status === "queued";
 }
@@ -169,7 +171,10 @@ export function eventCheckpoint(
   };
 }
 
-/** Returns the reason for a checkpoint. @param started The run or line that starts with this checkpoint, if any. */
+/**
+ * Returns the reason for a checkpoint. @param started - `run_started` or `line_started` for the first checkpoint of a
+ * run or line.
+ */
 export function triggerOf(
   { trigger, move, status, ended, joined, unresolved }: CheckpointRecord,
   started: string | undefined,
