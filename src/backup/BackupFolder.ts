@@ -107,7 +107,9 @@ export class BackupFolder {
     return new InvalidInputError("options of a backup", [{ path: "directory", expected }]);
   }
 
-  /** Returns the archives by the id of their log, and the files whose first line is damaged or cannot be read. */
+  /**
+   * Returns the readable archives by the id of their log, and the files whose first line is damaged or cannot be read.
+   */
   async read(): Promise<{
     readonly archives: ReadonlyMap<string, BackedUpLog>;
     readonly damaged: readonly { readonly file: string; readonly error: unknown }[];
@@ -181,7 +183,9 @@ function nameOf(logId: string): string {
   return `${nodeSha256.hex(logId).slice(0, 40)}.archive`;
 }
 
-/** A backup that has lost its lock then fails to rename its file, even if it was suspended after its last check. */
+/**
+ * Removes unfinished files of earlier backups. If such a backup was only suspended, it then fails to rename its file.
+ */
 async function removeUnfinished(path: string): Promise<void> {
   for (const name of (await names(path)).filter((each) => unfinishedName.test(each)))
     await onDisk("rm", path, () => rm(join(path, name), { force: true }));
@@ -228,7 +232,7 @@ async function onDisk<Result>(operation: string, path: string, work: () => Promi
   }
 }
 
-/** The copied storage throws other errors. */
+/** Wraps an error of Node in a `StorageError`. Other errors, such as errors of the copied storage, stay unchanged. */
 function typed(operation: string, path: string, error: unknown): unknown {
   const isOfNode = error instanceof Error && "syscall" in error && systemCode(error) !== "";
   return isOfNode ? new StorageError(storageFailure(error), operation, path, { cause: error }) : error;

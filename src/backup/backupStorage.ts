@@ -53,7 +53,7 @@ export interface FailedLog {
   readonly error: unknown;
 }
 
-/** The result of {@link backupStorage}. Each log except the omitted ones is in one of the lists. */
+/** The result of {@link backupStorage}. Each log is in one of the lists, except for logs that a backup omits. */
 export interface BackupReport {
   /** The logs that were written, because they are new, changed, or were encrypted with another key. */
   readonly written: readonly string[];
@@ -130,7 +130,7 @@ async function copyAll(copied: CopiedStorage, { onProgress, signal, keys }: Back
     failed: [],
   };
   const { archives, damaged } = await copied.folder.read();
-  // An archive that cannot be read may be encrypted, and must not become plain.
+  // An archive that cannot be read is possibly encrypted, and must not be replaced by a plain archive.
   for (const { error } of damaged) if (!(error instanceof InvalidArchiveError)) throw error;
   if (!copied.keys && keys !== false) assertPlain(archives);
   let finished = 0;
@@ -138,7 +138,7 @@ async function copyAll(copied: CopiedStorage, { onProgress, signal, keys }: Back
     signal?.throwIfAborted();
     try {
       const outcome = await copyLog(copied, log).catch((error: unknown) => {
-        // A pruning can remove values of the log during the copy.
+        // If a pruning removed values of the log during the copy, the log is copied again.
         if (error instanceof UnreadableValueError) return copyLog(copied, log);
         throw error;
       });
@@ -163,7 +163,7 @@ type Outcome = "written" | "unchanged" | "deleted";
 
 interface FoundLog {
   readonly logId: string;
-  /** The status in the list. `undefined` if the log is only in the last backup. */
+  /** The status in the list of the storage. `undefined` if only the last backup has the log. */
   readonly status: string | undefined;
   readonly earlier: BackedUpLog | undefined;
 }
@@ -205,7 +205,7 @@ async function finishDeleted({ folder, keys, removeDeleted }: CopiedStorage, ear
   else if (keys && earlier.keyId !== keys.current) await encryptAgain(folder, earlier, keys);
 }
 
-/** Returns whether an archive of the log would still end with the same append. */
+/** Returns whether a new archive of the log would end with the same append as the earlier archive. */
 async function endsWith(
   { log }: TransferStorage<"encodedAppends">,
   { logId, position, checksum }: BackedUpLog,
@@ -218,14 +218,17 @@ async function endsWith(
   return isSame;
 }
 
-/** An archive omits custody records at its end. A moved agent has no archive. */
+/**
+ * Whether an entry after the archived entries changes the archive. Most records about copies and moves do not. After a
+ * completed move, the agent has no archive.
+ */
 function changesArchive({ records }: Entry): boolean {
   const isMoved = records.some((record) => (record as Partial<CustodyRecord>).state === "moved");
   return isMoved || records.length === 0 || (records as readonly CustodyRecord[]).some(isAboutMore);
 }
 
 /**
- * Whether a backup omits the log. The program makes rate limits and schedules again when it starts. A data key in a
+ * Whether the backup omits the log. Programs create rate limits and schedules again when they start. A data key in a
  * backup would survive `destroyKey`.
  */
 function isOmitted(logId: string, status: string): boolean {
@@ -236,10 +239,10 @@ function isOmitted(logId: string, status: string): boolean {
 const omitted: readonly LogShapeName[] = ["rate", "schedule"];
 
 /**
- * Encrypts an archive with the current key, without its log.
+ * Encrypts an archive again with the current key, without reading its log.
  *
- * @throws KeyMissingError, AuthenticationFailedError, InvalidArchiveError for a plain archive, which anyone could have
- * written
+ * @throws KeyMissingError, AuthenticationFailedError
+ * @throws InvalidArchiveError for a plain archive, because anyone could have written it
  */
 async function encryptAgain(folder: BackupFolder, archive: BackedUpLog, keys: KeySource): Promise<void> {
   const stored = folder.bytesOf(archive.file);

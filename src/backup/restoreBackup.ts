@@ -19,8 +19,8 @@ export interface RestoreOptions extends Pick<BackupOptions, "onProgress" | "sign
   /** The largest line or value that an archive may contain, in bytes. Defaults to no limit. */
   readonly maxPartBytes?: number | undefined;
   /**
-   * The keys of an encrypted backup. Plain archives are then refused. Defaults to the keys of an encrypted target,
-   * which also accepts plain archives.
+   * The keys of an encrypted backup. With this option, plain archives are rejected. Defaults to the keys of an
+   * encrypted target, which also accepts plain archives.
    */
   readonly keys?: KeySource | undefined;
 }
@@ -99,7 +99,7 @@ export async function restoreBackup(
 
 /** The result of {@link markRestored}. */
 export interface MarkReport {
-  /** The agents that are `copied` now. */
+  /** The agents that now have the status `copied`. */
   readonly marked: readonly string[];
   /** The agents that could not be marked, for example because a process runs them. */
   readonly failed: readonly FailedLog[];

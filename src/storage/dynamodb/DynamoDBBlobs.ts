@@ -11,8 +11,8 @@ import {
 import { blobKey, type ItemKey } from "./items/itemKeys.ts";
 
 /**
- * Stores blobs as items, split into parts if they exceed one item. Each put writes separate parts and then replaces the
- * blob in one step, so concurrent readers always find a complete blob.
+ * Stores blobs as items, split into parts if they exceed one item. A put writes new parts and then replaces the blob in
+ * one step, so concurrent readers always find a complete blob.
  */
 export class DynamoDBBlobs implements TableBlobs {
   readonly #connection: DynamoDBConnection;
@@ -38,7 +38,8 @@ export class DynamoDBBlobs implements TableBlobs {
     for (let before: unknown; ;) {
       const item = await this.#connection.get(key);
       const bytes = item && (await itemBytes(this.#connection, partsOf(agentId, item), item));
-      // Missing parts may mean that a concurrent put replaced the blob. If the item has a new id, read it again.
+      // If parts are missing, a concurrent put possibly replaced the blob. Then the item has a new id and is read
+      // again.
       if (bytes || item?.["id"] === before) return bytes;
       before = item?.["id"];
     }
@@ -56,7 +57,7 @@ export class DynamoDBBlobs implements TableBlobs {
   }
 }
 
-/** Deletes a blob if it is unchanged and its owner has at most this generation. */
+/** Deletes a blob if it is unchanged and was written in this or an earlier generation. */
 export async function removeBlob(
   connection: DynamoDBConnection,
   agentId: string,

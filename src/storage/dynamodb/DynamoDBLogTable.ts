@@ -128,7 +128,7 @@ export class DynamoDBLogTable implements LogTable {
     return (await this.#of(agentId, generation)?.drop()) ?? false;
   }
 
-  /** A failed import may have changed the generation that its owner claimed. */
+  /** Accepts the claimed and the current generation, because a failed import possibly raised the generation. */
   ended(agentId: string, generation: number): void {
     const owned = this.#owned.get(agentId);
     if (owned && owned.claim <= generation && generation <= owned.generation) this.#owned.delete(agentId);
@@ -155,8 +155,8 @@ export class DynamoDBLogTable implements LogTable {
 const maxAttempts = 100;
 
 /**
- * Takes ownership of an agent. First raises the generation, then stores a claim after the last append. The claim takes
- * the slot in which the previous owner would append next. Returns `undefined` if the agent has another owner.
+ * Takes ownership of an agent. First raises the generation, then stores a claim in the slot in which the previous owner
+ * would append next. Returns `undefined` if the agent has another owner.
  */
 async function takeOver(
   backend: DynamoDBBackend,
@@ -186,8 +186,8 @@ async function claimSlot(
     if (attempt > 0 && last.isClaim && last.generation === generation)
       return finishDrop(backend, { agentId, generation, owner }, last);
     if (last.generation >= generation) {
-      // This generation, or a higher one, in the slots means that another owner took over, or that the generation item
-      // was lost or has expired. Then raising the generation succeeds.
+      // The last slot has this generation or a higher one. Either another owner took over, or the item with the
+      // generation was lost or has expired. Only in the second case, `raise` succeeds.
       if (!(await backend.heads.raise(agentId, owner, generation, last.generation + 1))) return undefined;
       generation = last.generation + 1;
     } else await backend.slots.claim(agentId, generation, last);

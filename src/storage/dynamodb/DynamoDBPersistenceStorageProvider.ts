@@ -18,9 +18,9 @@ export interface DynamoDBProviderOptions extends TableRecordLogOptions, LogProvi
   /** The name of a table that was created from `dynamoDBTable`. */
   readonly tableName: string;
   /**
-   * The number of days after which the remaining items of a dropped agent expire. These items record the last owner and
-   * the start of the log. The table must use the attribute `expires` for its time to live. No write may be delayed for
-   * longer than this. Defaults to keeping the items.
+   * The number of days after which the last items of a dropped agent expire, which record its last owner and the start
+   * of its log. Set the time to live of the table to the attribute `expires`. No write may be delayed for longer than
+   * this time. By default, the items are kept.
    */
   readonly expireDroppedAfterDays?: number | undefined;
 }

@@ -44,12 +44,12 @@ interface SlotOwner {
 }
 
 /**
- * An agent that this process owns. The owner keeps the state of the log in memory, because each append stores that
- * state again. A retried append is identical to the first attempt. An append with an unknown outcome counts as stored
- * when a later append succeeds.
+ * An agent that this process owns. Each append also stores the state of the log, so the owner keeps this state in
+ * memory. A retry stores the same append. An append with a lost response counts as stored when the caller requests the
+ * append after it.
  */
 export class OwnedAgent {
-  /** The generation of the claim. */
+  /** The generation of the claim in the log. An import raises only {@link OwnedAgent.generation}. */
   readonly claim: number;
   readonly #backend: DynamoDBBackend;
   readonly #agentId: string;
@@ -86,7 +86,7 @@ export class OwnedAgent {
     return this.#store(append, before);
   }
 
-  /** Deletes appends. A stored record already names them as removed, so later owners cannot restore them. */
+  /** Deletes appends. A stored record already names them as removed, so readers do not miss them. */
   async remove(ranges: readonly TableGap[]): Promise<boolean> {
     if (!(await this.#isOwner())) return false;
     const { summaries, reader, connection } = this.#backend;
@@ -106,8 +106,8 @@ export class OwnedAgent {
   }
 
   /**
-   * Claims the next slot, at which the log restarts without earlier entries. If a crash leaves data, later owners
-   * remove it.
+   * Drops the agent. A claim in the next slot restarts the log there. If a crash leaves older items, later owners
+   * remove them.
    */
   async drop(): Promise<boolean> {
     if (!(await this.#isOwner())) return false;
@@ -149,7 +149,7 @@ export class OwnedAgent {
     return true;
   }
 
-  /** Publishes the staged appends. For this, replaces the claim by one more append. */
+  /** Publishes the staged appends, with one more append that replaces the claim. */
   async publish({ generation, start, append }: TablePublication): Promise<boolean> {
     const { heads, slots } = this.#backend;
     if (!(await heads.raise(this.#agentId, this.#owner, this.#generation, generation))) return false;
@@ -177,14 +177,14 @@ export class OwnedAgent {
       append.encoded,
     );
     const isNew = await slots.append(agentId, this.claim, before, { ...item, ...content });
-    // An earlier attempt, or a retry of the client, possibly stored this append. Then its mark is settled here.
+    // If an earlier attempt stored the append, its summary is settled now.
     if (!isNew && !(marked && (await slots.get(agentId, slot))?.["gen"] === generation)) return false;
-    // The append is already stored, so a failure here is ignored. Lists resolve an unsettled entry by reading the log.
+    // The append is already stored, so a failure is ignored. Lists then read the log to find the valid summary.
     if (marked) this.#pictures = await summaries.settle(agentId, marked).catch(() => undefined);
     return isNew;
   }
 
-  /** Marks the summary of the next append, unless an earlier attempt of this append has marked it. */
+  /** Stores the summary of the next append as a mark, unless an earlier attempt of this append has stored it. */
   async #mark(summary: TableSummary, slot: number): Promise<Settling | false> {
     if (this.#marked?.next.slot === slot) return this.#marked;
     const at = { slot, generation: this.#generation };

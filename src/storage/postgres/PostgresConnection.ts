@@ -49,7 +49,7 @@ export class PostgresConnection {
     try {
       await this.#use.client.query(migrationStatement(this.#use.schema));
     } catch (error) {
-      // The snapshot of this statement may be older than the lock. Then another process may have migrated already.
+      // Another process possibly migrated the schema while this statement waited for the lock.
       if ((await this.#version()) < postgresVersion) throw error;
     }
   }

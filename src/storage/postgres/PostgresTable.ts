@@ -45,7 +45,7 @@ export class PostgresTable implements LogTable {
   readonly #connection: PostgresConnection;
   readonly #writes: PostgresWrites;
 
-  /** `undefined` without a listener. The log then reports only releases in this process. */
+  /** `undefined` without the option `listen`. The log then reports only releases in this process. */
   readonly watch?: NonNullable<LogTable["watch"]>;
 
   constructor(connection: PostgresConnection, listen: PostgresListen | undefined) {
@@ -70,8 +70,8 @@ export class PostgresTable implements LogTable {
   }
 
   /**
-   * Claims an agent. Omits the end if the newest line does not match the row: after a wait for an append, the row is
-   * newer.
+   * Claims an agent. A statement that waited for a concurrent append does not see this append. Then the result omits
+   * the end of the log.
    */
   async claim(agentId: string, { owner }: TableClaim, replaced?: TableSighting): ReturnType<LogTable["claim"]> {
     const { agents, appends } = this.#connection.names;
@@ -91,7 +91,7 @@ export class PostgresTable implements LogTable {
     return row && claimedOf(row);
   }
 
-  /** Sets the renewal to the server time, which decides about leases. */
+  /** Stores the time of the server, by which leases expire. */
   async renew(agentId: string, generation: number): Promise<TableRenewal | undefined> {
     const sql = `${this.#writes.head("renewed = now()")} RETURNING stop`;
     type Renewed = { readonly stop: string | null };
@@ -192,7 +192,7 @@ export class PostgresTable implements LogTable {
     return { agents, more: agents.length === Number(rows[0]?.size) };
   }
 
-  /** Executes a write statement with agent, owner and values. Returns whether the owner still owned the agent. */
+  /** Executes a write statement. Returns whether this generation still owned the agent. */
   #write(
     sql: string,
     agentId: string,
@@ -203,7 +203,7 @@ export class PostgresTable implements LogTable {
   }
 }
 
-/** Calls `onChange` after a lost connection, because notifications may be lost. */
+/** Calls `onChange` for each notification, and after a reconnect, because notifications were possibly lost. */
 async function watchChannel(listen: PostgresListen, channel: string, onChange: () => void): Promise<LogWatch> {
   const wake = () => onChange();
   const listening = await listen(channel, wake, wake);
@@ -229,7 +229,7 @@ interface NoHead {
   readonly generation: null;
 }
 
-/** One append. `line` is null in the list of appends with `pruned` records. */
+/** One append. `line` is null if the row only names the position of an append with a record of removed appends. */
 interface AppendRow {
   readonly start: Numeric;
   readonly position: Numeric | null;
@@ -257,7 +257,7 @@ function headOf({ generation, owner, beat, idle, stop = null }: HeadRow): TableH
 function claimedOf(row: ClaimedRow): number | TableClaimed {
   const [generation, start, end] = [Number(row.generation), Number(row.start), Number(row.position)];
   const isEnd = Number(row.newest ?? start) === end;
-  // The statement still sees the lines of an agent whose deletion it waited for.
+  // A statement that waited for the deletion of the agent still sees the deleted appends.
   const rows = end > start ? rowOf(row) : [];
   return isEnd ? { generation, last: { start, rows, end, more: false } } : generation;
 }

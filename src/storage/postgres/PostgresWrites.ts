@@ -4,7 +4,10 @@ import type { PostgresValue } from "./PostgresConnection.ts";
 import { type PostgresNames, behindAll } from "./postgresNames.ts";
 import { claimable, putSummary } from "./postgresMigrations.ts";
 
-/** The statements of owners, with agent id `$1` and generation `$2`. They return a row if the owner owns the agent. */
+/**
+ * The SQL statements of an owner. `$1` is the agent id and `$2` the generation. A statement returns a row only if this
+ * generation still owns the agent.
+ */
 export class PostgresWrites {
   readonly #names: PostgresNames;
 
@@ -25,8 +28,8 @@ export class PostgresWrites {
   }
 
   /**
-   * Inserts one row, updates the summary, and renews the lease or releases the agent. Uses a function of the schema,
-   * because a connection plans a function only once.
+   * Adds an append and its summary, and renews the lease or releases the agent. Calls an SQL function, because a
+   * connection plans a function only once.
    */
   append(append: TableAppend, releases: boolean): PostgresStatement {
     const { values, given } = valueList(2);
@@ -34,10 +37,7 @@ export class PostgresWrites {
     return { sql: `SELECT WHERE ${this.#names.append}($1::bytea, $2::bigint, ${rest.join(", ")})`, values };
   }
 
-  /**
-   * Returns the ids of the created agents. The agents are sorted, so that concurrent statements wait for each other in
-   * one order.
-   */
+  /** Returns the ids of the created agents. Concurrent statements cannot deadlock, because the agents are sorted. */
   create(creations: readonly TableCreation[]): PostgresStatement {
     const { agents, appends, summaries, channel } = this.#names;
     const { values, given } = valueList(0);
@@ -70,7 +70,7 @@ export class PostgresWrites {
       ) SELECT key FROM head`;
   }
 
-  /** `$3` is the id of the staged lines of another log. */
+  /** `$3` is the id of the staged appends. */
   drop(): string {
     const { agents, appends, summaries, blobs } = this.#names;
     return `WITH head AS (${this.head("start = a.position, owner = NULL, stop = NULL")} RETURNING key),
@@ -81,7 +81,7 @@ export class PostgresWrites {
       SELECT key FROM head`;
   }
 
-  /** `$3` is the id of the staged lines of another log. */
+  /** `$3` is the id of the staged appends. */
   discardStaged(): string {
     const { agents, appends } = this.#names;
     return `WITH head AS (${this.head("renewed = now()")} RETURNING key),
@@ -90,7 +90,7 @@ export class PostgresWrites {
       SELECT key FROM head`;
   }
 
-  /** `$3` is the id of the staged lines of another log. */
+  /** `$3` is the id of the staged appends. */
   stage(appends: readonly TableAppend[]): PostgresStatement {
     if (appends.length === 0)
       return { sql: `${this.head("renewed = now()")} AND $3::bytea IS NOT NULL RETURNING key`, values: [] };
@@ -110,7 +110,7 @@ export class PostgresWrites {
     return { sql, values };
   }
 
-  /** Keeps the staged rows in place and gives their key to the agent. `$3` is their staging id. */
+  /** Does not move the staged rows, but gives their key to the agent. `$3` is the id of the staged appends. */
   publish({ generation, start, append }: TablePublication): PostgresStatement {
     const { agents, blobs } = this.#names;
     const { values, given } = valueList(3);
@@ -168,7 +168,7 @@ function markOf({ snapshot, pruned }: TableAppend): number | null {
 export const headColumns = `a.generation, a.owner, ${beatOf("a")} AS beat,
   (extract(epoch FROM clock_timestamp()) - extract(epoch FROM a.renewed)) * 1000 AS idle`;
 
-/** The time of the last renewal in microseconds. Limits damaged times, which would fail the lists of all agents. */
+/** The time of the last renewal in microseconds. Limits damaged times, which would otherwise make every list fail. */
 export function beatOf(agent: string): string {
   const limit = "9000000000000000000";
   return `least(greatest(extract(epoch FROM ${agent}.renewed) * 1000000, -${limit}), ${limit})::bigint::text`;
@@ -187,7 +187,7 @@ export function selectAgents(names: PostgresNames, selection: TableSelection): P
   const lists = selectLists(names, selection, given);
   const first = (columns: string, most: string) => {
     const pages = lists.map((list) => `(${list} ORDER BY place, name LIMIT ${most})`);
-    // A summary whose name was changed has no agent. It counts, because a short page ends the list.
+    // A summary with a changed name matches no agent. It stays in the page, because a short page would end the list.
     return `SELECT ${columns} FROM (${pages.join(" UNION ALL ")}) AS s LEFT JOIN ${names.agents} AS a ON a.id = s.name
       ORDER BY s.place, s.name LIMIT ${most}`;
   };

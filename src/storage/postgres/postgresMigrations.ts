@@ -9,7 +9,7 @@ export interface PostgresMigration {
   readonly statements: readonly string[];
 }
 
-/** The newest version. */
+/** The newest version of the tables. */
 export const postgresVersion = 5;
 
 /** The key of the advisory lock during a migration, which is the text `agent_pe` as a number. */
@@ -149,9 +149,9 @@ END`;
 }
 
 /**
- * Returns the SQL function that adds an owner's next append and its summary, and removes the owner if `releases`. An
- * older function with the same name does not have this parameter. Processes of earlier versions still call the older
- * function. An `UPDATE` before an `INSERT` writes less than `ON CONFLICT`, which locks the row first.
+ * Returns the SQL function that adds an owner's next append and its summary, and removes the owner if `releases`. The
+ * function without this parameter stays, because processes of earlier versions call it. An `UPDATE` before an `INSERT`
+ * writes less than `ON CONFLICT`, which locks the row first.
  */
 function turnFunction(names: PostgresNames): string {
   const { agents, appends, summaries, channel } = names;
@@ -193,7 +193,7 @@ export function putSummary({ summaries }: PostgresNames, row: string): string {
       due = excluded.due, updated = excluded.updated, summary = excluded.summary`;
 }
 
-/** Finds the agents that are due among many that are not. */
+/** The index that finds due agents. */
 function dueIndex({ summaries }: PostgresNames): string {
   return `CREATE INDEX agent_persistence_dues ON ${summaries} (due) WHERE due IS NOT NULL`;
 }

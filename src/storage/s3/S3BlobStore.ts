@@ -154,7 +154,7 @@ function isMissing(error: unknown): boolean {
   return name === "NoSuchKey" || name === "NotFound";
 }
 
-/** Keys have at most 1,024 bytes. */
+/** An S3 key has at most 1,024 bytes. */
 function isPrefix(value: unknown): boolean {
   return typeof value === "string" && !/\p{Surrogate}/u.test(value) && utf8(value).length <= 512;
 }

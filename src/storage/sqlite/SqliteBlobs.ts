@@ -18,7 +18,7 @@ export class SqliteBlobs implements TableBlobs {
         ON CONFLICT (agent, reference) DO UPDATE SET bytes = excluded.bytes`;
       if (db.run(sql, reference, bytes, id) > 0) return;
       db.transaction(() => {
-        // Without a row the agent was never claimed, so the row is created first.
+        // The agent never had an owner, so its row is missing.
         ensureAgent(db, id);
         db.run(sql, reference, bytes, id);
       });

@@ -4,9 +4,9 @@ import { utf8 } from "../../internal/bytes.ts";
 import type { TableSelection } from "../table/LogTable.ts";
 
 /**
- * A connection to an SQLite database, compatible with `node:sqlite`, better-sqlite3 and libsql. The storage uses it
- * exclusively. It throws if the application leaves a transaction open on the connection, because that transaction would
- * include the writes of the storage.
+ * A connection to an SQLite database, compatible with `node:sqlite`, better-sqlite3 and libsql. Only the storage may
+ * use it. If the application leaves a transaction open on the connection, the storage throws, because the transaction
+ * would include its writes.
  */
 export interface SqliteDatabase {
   exec(sql: string): unknown;
@@ -27,7 +27,7 @@ export interface SqliteStatement {
 /** A value of a statement. */
 export type SqliteValue = string | number | bigint | Uint8Array;
 
-/** A bytes value. Some drivers pass empty bytes as NULL. */
+/** The SQL of a parameter for bytes. Some drivers pass empty bytes as NULL. */
 export const bytesParameter = "coalesce(?, x'')";
 
 /** Sorts after every id, because UTF-8 never contains this byte. */
@@ -41,8 +41,8 @@ export const positionBits = 30;
 export const highestPosition = 2 ** positionBits - 1;
 
 /**
- * The tables. The row number of an append encodes the agent and the position, so an append writes a single tree without
- * a separate index. `mark` is 1 for a snapshot, 2 for a record of removed appends, and 3 for both.
+ * The SQL that creates the tables. The row number of an append contains the agent and the position, so an append needs
+ * no separate index. `mark` is 1 for a snapshot, 2 for a record of removed appends, and 3 for both.
  *
  * Ids are stored as JSON, because a driver truncates texts at NUL. Sort keys are stored as bytes, because JSON would
  * sort differently.
@@ -98,7 +98,7 @@ function pageOf(
   const place = utf8(after?.order ?? "");
   // An omitted id starts after all agents with this order.
   const name = after && (after.agentId === undefined ? behindAll : utf8(after.agentId));
-  // The plus keeps SQLite from using another index than the index of due times.
+  // With a plus, SQLite cannot use the index of this column, so it uses the index of due times.
   const own = dueBefore === undefined ? "" : "+";
   const conditions: readonly (readonly [sql: string, ...values: (SqliteValue | undefined)[]])[] = [
     [`(${own}place, ${own}name) > (${bytesParameter}, ${bytesParameter})`, place, name ?? new Uint8Array()],
@@ -115,7 +115,7 @@ function pageOf(
 
 /** The milliseconds that a statement waits for a lock, unless the user configured another time. */
 const busyTimeoutMs = 5_000;
-/** Takes a third less space than pages of 4 KB, for rows of about 2 KB. */
+/** In bytes. With rows of about 2 KB, the file is a third smaller than with pages of 4 KB. */
 const pageSize = 8_192;
 
 /** A connection with prepared statements and transactions. Prepares the database on first use. */
@@ -139,7 +139,7 @@ export class SqliteConnection {
     return Number(this.#statement(sql).run(...values).changes);
   }
 
-  /** Returns the first row. The driver's `get` may leave a write uncommitted and does not report a failed commit. */
+  /** Returns the first row. `get` of a driver may leave a write uncommitted and does not report a failed commit. */
   get<Row>(sql: string, ...values: SqliteValue[]): Row | undefined {
     return this.all<Row>(sql, ...values)[0];
   }
@@ -161,7 +161,7 @@ export class SqliteConnection {
     }
   }
 
-  /** Throws inside a foreign transaction, because writes would not be durable after their statement. */
+  /** Throws if the application has an open transaction, because writes in it are not durable before its commit. */
   assertOwn(): void {
     if (this.#isInTransaction())
       throw new Error("a transaction is open on this connection, so open a separate connection for the storage");
@@ -172,7 +172,7 @@ export class SqliteConnection {
     this.assertOwn();
     if (Object.values(this.#pragma("busy_timeout"))[0] === 0) this.#pragma(`busy_timeout = ${busyTimeoutMs}`);
     if (this.#pragma("page_count")["page_count"] === 0) this.#database.exec(`PRAGMA page_size = ${pageSize}`);
-    // Reads the mode first, because only setting it waits for a lock.
+    // Setting the mode waits for a lock, but reading it does not.
     if (this.#pragma("journal_mode")["journal_mode"] !== "wal") this.#pragma("journal_mode = WAL");
     // In WAL mode, some builds default to a lower level, with which a commit would not survive power loss.
     this.#database.exec("PRAGMA synchronous = FULL");
@@ -209,7 +209,7 @@ export class SqliteConnection {
 
   #rollback(): void {
     try {
-      // Some failures already ended the transaction.
+      // Some failures have already rolled back the transaction.
       this.#database.exec("ROLLBACK");
     } catch {}
   }
@@ -235,7 +235,10 @@ const numbers: Readonly<Record<string, number>> = {
   SQLITE_AUTH: 23,
 };
 
-/** Classifies an error of a driver. Only a lock of another process is retryable. */
+/**
+ * Classifies an error of a driver. Only a database that another process has locked is `unavailable`, so only then the
+ * call is retried.
+ */
 export function sqliteFailure(error: unknown): StorageFailure {
   const { code, errcode } = Object(error) as { readonly code?: unknown; readonly errcode?: unknown };
   // Extended codes add details in the higher bytes, or after another underscore.

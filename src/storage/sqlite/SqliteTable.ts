@@ -46,8 +46,8 @@ interface Agent {
 }
 
 /**
- * The rows of agents in an SQLite database. Every method is one atomic statement or transaction. A driver may abort the
- * process if bytes are the only value of a statement, so every statement has another value.
+ * The rows of agents in an SQLite database. Every method is one atomic statement or transaction. Every statement has a
+ * value other than bytes, because a driver may otherwise abort the process.
  */
 export class SqliteTable implements LogTable {
   readonly name = "SQLite";
@@ -138,7 +138,7 @@ export class SqliteTable implements LogTable {
   rows(agentId: string, { after, upTo = highestPosition, sinceSnapshot, last }: TableRange): Promise<TablePage> {
     return this.#at((db) => {
       const [from, to] = [Math.min(after, highestPosition), Math.min(upTo, highestPosition)];
-      // A single lower bound, because an index search uses only one. With two, it would start at the lower one.
+      // Uses one lower bound. With two bounds, an index search would start at the lower one.
       const start = sinceSnapshot ? `max(${base} | ?, coalesce((${snapshotNumber}) - 1, 0))` : `(${base} | ?)`;
       const sql = `SELECT a.start, p.number & ${highestPosition} AS position, p.line
         FROM agent_persistence_agents AS a LEFT JOIN agent_persistence_appends AS p
@@ -189,7 +189,7 @@ export class SqliteTable implements LogTable {
     });
   }
 
-  /** Keeps the staged rows in place. Their staging id becomes the row number of the agent. */
+  /** Does not move the staged rows. The row of the staging id becomes the row of the agent. */
   publish(agentId: string, generation: number, published: TablePublication): Promise<boolean> {
     const { start, append } = published;
     return this.#own(agentId, generation, (db, { key, owner, beat }) => {
@@ -210,7 +210,8 @@ export class SqliteTable implements LogTable {
       const agents = db.all<HeadRow & ListedRow>(sql, ...values).map((row) => ({
         agentId: fromUtf8(row.name),
         order: fromUtf8(row.place),
-        // Ignores a summary with the id of another agent, or with bytes in place of a text.
+        // If the summary has the id of another agent, an empty text reports it as damaged. SQLite can store bytes as a
+        // text.
         text: row.id === JSON.stringify(fromUtf8(row.name)) ? String(row.summary) : "",
         head: headOf(row),
       }));
@@ -285,7 +286,7 @@ function insertInto(db: SqliteConnection, key: number, { position, encoded, snap
   db.run(sql, key, position, Number(snapshot) + 2 * Number(pruned), encoded);
 }
 
-/** A higher position would be stored among the rows of another agent. An imported log states its positions itself. */
+/** A higher position would be stored as a row of another agent. An imported log can contain such positions. */
 function assertPosition(position: number): void {
   if (position <= highestPosition) return;
   const advice = `SQLite stores no position above ${highestPosition}. Use another storage for this log.`;

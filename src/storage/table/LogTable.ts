@@ -2,8 +2,9 @@ import type { StorageFailure } from "../../errors/storageErrors.ts";
 import type { LogCapabilities, LogWatch } from "../RecordLog.ts";
 
 /**
- * The database interface of a `TableRecordLog`, with rows and conditional writes. The log handles encoding, checksums,
- * leases and retries. Texts may contain any characters. Agent ids are well-formed texts of up to 1,024 bytes.
+ * The database interface of a `TableRecordLog`, with rows and conditional writes. The log encodes appends, which are
+ * the records of one write, and handles checksums, leases and retries. Texts may contain any characters. Agent ids are
+ * well-formed texts of up to 1,024 bytes.
  *
  * Each write is atomic. It resolves when it is as durable as `capabilities.durable` declares. A method rejects with any
  * error if the database fails.
@@ -13,38 +14,33 @@ export interface LogTable {
   readonly name: string;
   readonly capabilities: LogCapabilities;
   /**
-   * Classifies an error of the database. `unavailable` means that the call may have been executed. In this case, the
-   * log retries an append. Any other failure ends the ownership immediately. If the method is missing, all errors are
-   * `unavailable`.
+   * Classifies an error of the database. `unavailable` means that the call was possibly executed, so the log retries an
+   * append. After any other failure, the ownership ends. If the method is missing, all errors are `unavailable`.
    */
   reasonOf?(error: unknown): StorageFailure;
   /**
-   * Returns advice for an error of the database, as a sentence. If the method returns `undefined` or is missing, the
-   * message has the advice for the category of the failure.
+   * Returns advice for an error, as a sentence. By default, the message has the advice for the category of the failure.
    */
   adviceOn?(error: unknown): string | undefined;
   /** Stores the blobs of agents, and removes them together with their agent. If it is missing, pass a `BlobStore`. */
   readonly blobs?: TableBlobs;
-  /** Returns the row of an agent. `undefined` for an agent that was never claimed. */
+  /** Returns the row of an agent. `undefined` for an agent that never had an owner. */
   head(agentId: string): Promise<TableHead | undefined>;
   /**
-   * Creates a new owner and resolves to its generation. Generations start at 1 and increase by one. Succeeds only if
-   * the agent has no owner. With `replaced`, succeeds only if that owner is still current and has not renewed its lease
-   * since. If it does not succeed, resolves to `undefined`. May resolve to a {@link TableClaimed}, so that the log need
-   * not read its own end.
+   * Makes a new owner and resolves to its generation, which starts at 1 and increases by one. If the agent has an
+   * owner, succeeds only if `replaced` is this owner and the owner has not renewed its lease since. Otherwise resolves
+   * to `undefined`. A {@link TableClaimed} includes the end of the log, which the log then need not read.
    */
   claim(agentId: string, claim: TableClaim, replaced?: TableSighting): Promise<number | TableClaimed | undefined>;
   /** Renews the owner's lease. Resolves to `undefined` if the agent has another owner or no owner. */
   renew(agentId: string, generation: number, beat: string): Promise<TableRenewal | undefined>;
   /** Removes the owner if this generation still owns the agent. */
   release(agentId: string, generation: number): Promise<void>;
-  /**
-   * Stores a stop reason for the owner of this generation. `renew` returns this reason. Later owners never receive it.
-   */
+  /** Stores a stop reason, which `renew` returns to the owner of this generation, but never to a later owner. */
   requestStop(agentId: string, generation: number, reason: string): Promise<void>;
   /**
-   * Stores an append and its summary if this generation still owns the agent and the append directly follows the last
-   * one. Otherwise stores no data and resolves to `false`.
+   * Stores an append and its summary. Resolves to `false` without a change if this generation no longer owns the agent,
+   * or if the append does not directly follow the last one.
    */
   append(agentId: string, generation: number, append: TableAppend): Promise<boolean>;
   /** Appends and removes the owner in one atomic write. Without this method, the log calls `append` and `release`. */
@@ -57,33 +53,36 @@ export interface LogTable {
    * @param agents - at most 100 distinct agents.
    */
   create?(agents: readonly TableCreation[]): Promise<readonly string[]>;
-  /** Returns some of the appends in a range, in ascending order. Gaps occur only at removed appends. */
+  /**
+   * Returns a page of the appends in a range, in ascending order. Positions are missing only if their appends were
+   * removed.
+   */
   rows(agentId: string, range: TableRange): Promise<TablePage>;
   /** Returns the positions of all appends with `pruned: true`, in ascending order. */
   pruned(agentId: string): Promise<TablePruned>;
   /** Removes appends if this generation still owns the agent. Otherwise resolves to `false`. */
   remove(agentId: string, generation: number, ranges: readonly TableGap[]): Promise<boolean>;
   /**
-   * Removes the owner and all data of the agent, including staged appends and blobs, if this generation still owns the
-   * agent. Otherwise resolves to `false`. Keeps the generation, and the position of the last append becomes the `start`
-   * of the next log.
+   * Removes the owner and all data of the agent, including staged appends and blobs. Resolves to `false` without a
+   * change if this generation no longer owns the agent. Keeps the generation. The position of the last append becomes
+   * the `start` of the next log.
    */
   drop(agentId: string, generation: number): Promise<boolean>;
   /**
-   * Called when this process ends an ownership, also after a failure without `release` or `drop`. The table can then
-   * forget data that it keeps in memory for this owner.
+   * Called when this process ends an ownership, even without `release` or `drop`. The table can then forget data that
+   * it keeps in memory for this owner.
    */
   ended?(agentId: string, generation: number): void;
   /**
-   * If this generation still owns the agent, stores appends of another log for the empty agent. No other method returns
-   * these appends. Otherwise resolves to `false`. If the method is missing, the log cannot receive lines.
+   * Stores appends of another log for the empty agent, but no other method returns them before `publish`. Resolves to
+   * `false` if this generation no longer owns the agent. If the method is missing, the log cannot import agents.
    *
    * @param first - `true` for the first of several calls, which discards earlier staged appends.
    */
   stage?(agentId: string, generation: number, appends: readonly TableAppend[], first: boolean): Promise<boolean>;
   /**
-   * Atomically turns the staged appends into the log of the agent, adds one more append with its summary, and changes
-   * the generation of the owner. Requires that this generation still owns the agent. Otherwise resolves to `false`.
+   * Makes the staged appends the log of the agent, adds one more append with its summary, and changes the generation of
+   * the owner, in one atomic write. Resolves to `false` if `generation` no longer owns the agent.
    */
   publish?(agentId: string, generation: number, published: TablePublication): Promise<boolean>;
   /** Lists agents with a summary, sorted by the UTF-8 bytes of their `order`, then of their id. */
@@ -101,10 +100,10 @@ export interface TableBlobs {
   copy(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean>;
 }
 
-/** An observed state of an owner. */
+/** The owner of an agent, as a process last read it. */
 export interface TableSighting {
   readonly generation: number;
-  /** The value of the last `claim` or `renew`. */
+  /** The `beat` of the last `claim` or `renew`, which changes with each renewal of the lease. */
   readonly beat: string;
 }
 
@@ -118,7 +117,7 @@ export interface TableClaim {
 /** The result of a claim that includes the end of the log. */
 export interface TableClaimed {
   readonly generation: number;
-  /** The result of {@link LogTable.rows} with `last` after the claim. */
+  /** The result of {@link LogTable.rows} with `last: true`, read after the claim. */
   readonly last: TablePage;
 }
 
@@ -127,9 +126,8 @@ export interface TableHead extends TableSighting {
   /** The value from `claim`. `undefined` if the agent has no owner. */
   readonly owner?: string | undefined;
   /**
-   * The milliseconds since the last `claim` or `renew`, by the clock of the database. Each process also measures the
-   * time itself, because this clock may be set back. If omitted, a process waits a full lease for an owner that it sees
-   * for the first time.
+   * Milliseconds since the last `claim` or `renew`, by the clock of the database. Processes also measure this time, in
+   * case the clock is set back. If omitted, a process waits a full lease for an owner that it sees for the first time.
    */
   readonly idleMs?: number | undefined;
   /** The reason of `requestStop` for this owner. `undefined` without a request, or if only `renew` returns it. */
@@ -153,7 +151,7 @@ export interface TableRow {
 export interface TableAppend extends TableRow {
   /** Whether the append contains a snapshot, so that a reader may start here. */
   readonly snapshot: boolean;
-  /** Whether the append names removed appends. */
+  /** Whether the append has a record that names removed appends. */
   readonly pruned: boolean;
   /** Replaces the previous summary. If omitted, the previous summary stays. */
   readonly summary?: TableSummary | undefined;
@@ -166,7 +164,7 @@ export interface TableCreation {
   readonly append: TableAppend;
 }
 
-/** The result of receiving another log. */
+/** The data that {@link LogTable.publish} stores with the staged appends. */
 export interface TablePublication {
   /** The new generation of the owner. */
   readonly generation: number;
@@ -176,7 +174,7 @@ export interface TablePublication {
   readonly append: TableAppend;
 }
 
-/** The list columns of an agent and its summary. */
+/** The summary of an agent, with the columns that select and sort agents in lists. */
 export interface TableSummary {
   readonly status: string;
   readonly order: string;
@@ -200,7 +198,7 @@ export interface TableRange {
   readonly last?: boolean | undefined;
 }
 
-/** A part of a range, sized by the table: at least one append, and at most a few megabytes. */
+/** A page of appends. The table chooses its size: at least one append, and at most a few megabytes. */
 export interface TablePage {
   /** The position of the last append before the agent was dropped, or 0. */
   readonly start: number;
@@ -212,11 +210,14 @@ export interface TablePage {
    * damaged.
    */
   readonly end?: number | undefined;
-  /** The result of {@link LogTable.pruned} at the same time. If omitted, the log calls that method. */
+  /**
+   * The positions that {@link LogTable.pruned} returns, read together with the rows. If omitted, the log calls
+   * `pruned`.
+   */
   readonly pruned?: readonly number[] | undefined;
 }
 
-/** The positions of appends that name removed ones. */
+/** The positions of the appends that name removed appends. */
 export interface TablePruned {
   /** See {@link TablePage.start}. */
   readonly start: number;
@@ -234,18 +235,15 @@ export interface TableSelection {
   readonly dueBefore?: number | undefined;
   /** Selects agents whose summary is from this time or earlier, in milliseconds since 1970. */
   readonly updatedBefore?: number | undefined;
-  /** Selects agents after this position. Without an id, selects agents after all agents with this `order`. */
+  /** Selects agents after this entry of the list. Without an id, selects agents after all agents with this `order`. */
   readonly after?: { readonly order: string; readonly agentId?: string | undefined } | undefined;
   /** The maximum number of agents. */
   readonly limit: number;
-  /**
-   * For lists that skip agents with an owner: the limit to use if most of the next agents have an owner. Defaults to
-   * `limit`.
-   */
+  /** Replaces `limit` if most of the next agents have an owner. Set for lists of agents without an owner. */
   readonly passingLimit?: number | undefined;
 }
 
-/** A part of a list. The table chooses its size. */
+/** A page of a list. The table chooses its size. */
 export interface TableList {
   readonly agents: readonly TableListed[];
   /** Whether the list may contain more agents. */

@@ -23,7 +23,7 @@ export interface TableBackend {
   readonly leaseMs: number;
   readonly retryMs: number;
   readonly sha256: Sha256;
-  /** Notified when an agent is released. Empty if the table has `watch`. */
+  /** Called when an agent is released. Empty if the table has `watch`. */
   readonly watchers: Watchers;
 }
 
@@ -31,7 +31,7 @@ interface ClaimedLog extends TableLogEnd {
   readonly agentId: string;
   readonly generation: number;
   readonly session: string;
-  /** The monotonic time just before the claim. The lease of the owner begins at this time. */
+  /** The monotonic time right before the claim, when the lease begins. */
   readonly since: number;
 }
 
@@ -43,18 +43,19 @@ interface TableEncoded {
 }
 
 /**
- * A log in a table that this process owns. Retries an append if its response is lost. The table accepts an append only
- * directly after the previous one, so retries never store it twice.
+ * A log in a table that this process owns. If the response of an append is lost, the log retries the append. The table
+ * accepts only the next position, so a retry never stores an append twice.
  */
 export class TableOwnedLog extends LeasedOwnedLog<TableEncoded> {
   readonly #backend: TableBackend;
   readonly #session: string;
   readonly #reader: TableReader;
   #generation: number;
-  /** Whether the last summary of this owner belongs to a run that has ended, so that no worker waits for a release. */
+  /** Whether the last stored status is `completed`. Then no worker waits for the release. */
   #isOver = false;
   /**
-   * Set while the generation changes or the owner is released, because a renewal finds another state during this time.
+   * True while the owner is released or its generation changes. A renewal that finds no owner at this time does not end
+   * the ownership.
    */
   #moving = false;
 
@@ -100,9 +101,9 @@ export class TableOwnedLog extends LeasedOwnedLog<TableEncoded> {
 
   protected async store({ row, releases }: TableEncoded): Promise<void> {
     const { table } = this.#backend;
-    // The caller may cause effects after this append resolves, so the lease must be fresh.
+    // The caller may call tools after this append, so the lease must be fresh.
     await this.renewal.refresh();
-    // Once the last append of this owner is possibly stored, a renewal finds no owner.
+    // The append releases the agent, so a renewal may now find no owner.
     if (releases) this.#moving = true;
     const append = async () =>
       releases
@@ -110,7 +111,7 @@ export class TableOwnedLog extends LeasedOwnedLog<TableEncoded> {
         : table.append(this.agentId, this.generation, row);
     if (!(await askAgain(this.#backend, () => this.#storeOnce(row, append))))
       throw await this.#refusal(row.position - 1);
-    // Refreshes again if retries took most of the lease.
+    // Retries possibly used up most of the lease.
     if (!releases) await this.renewal.refresh();
   }
 
@@ -152,7 +153,7 @@ export class TableOwnedLog extends LeasedOwnedLog<TableEncoded> {
   protected async giveBack(): Promise<void> {
     await this.finish();
     const release = () => this.#backend.table.release(this.agentId, this.generation);
-    // If the release fails, other processes see a silent owner, and this process treats it as finished.
+    // After a failed release, this process treats the owner as gone. Other processes wait until its lease expires.
     await this.#askOnce("release", release).catch(() => this.abandon());
     this.#tellReleased();
   }
@@ -170,7 +171,10 @@ export class TableOwnedLog extends LeasedOwnedLog<TableEncoded> {
     if (!this.#isOver) this.#backend.watchers.tell();
   }
 
-  /** Stores an append once. A rejected append counts as stored if an earlier attempt already stored the same row. */
+  /**
+   * Makes one attempt to store an append. If the table rejects it, returns whether an earlier attempt stored the same
+   * row.
+   */
   async #storeOnce(row: TableAppend, store: () => Promise<boolean>): Promise<boolean> {
     if (await this.#askOnce("append", store)) return true;
     const found = await this.#reader.at(row.position);
@@ -206,16 +210,16 @@ export class TableOwnedLog extends LeasedOwnedLog<TableEncoded> {
     if (renewed?.stop !== undefined) this.requestStop(renewed.stop);
   }
 
-  /** Publishes the received appends. After an unknown outcome, checks whether the publication was stored. */
+  /** Publishes the received appends. If the call fails, checks whether the appends were published anyway. */
   async #publish(published: TablePublication): Promise<void> {
     const { table, owners } = this.#backend;
     try {
       await this.#owning("publish", () => table.publish?.(this.agentId, this.generation, published));
     } catch (error) {
-      // Equal lines do not prove the write, because another owner can also write them. So the owner is compared.
+      // Another owner can store the same append, so the owner is compared as well.
       const head = await this.#ask("read", () => table.head(this.agentId)).catch(() => undefined);
       if (head?.generation !== published.generation || !owners.isOf(head, this.#session)) throw error;
-      // The owner does not prove the write, because a table can store the generation first.
+      // A table can store the generation before the append, so the append is compared too.
       const { position, encoded } = published.append;
       const row = await this.#reader.at(position).catch(() => undefined);
       if (row === undefined || !isSameBytes(row.encoded, encoded)) throw error;
@@ -236,10 +240,10 @@ export class TableOwnedLog extends LeasedOwnedLog<TableEncoded> {
 }
 
 const appendsAtOnce = 100;
-/** The last append can exceed this size. */
+/** A batch of appends ends when it reaches this size. */
 const bytesAtOnce = 4 * 1024 * 1024;
 
-/** Checks and stages the appends of another log in batches. Returns their start and end. */
+/** Checks the appends of another log and stages them in batches. Returns the start and the end of that log. */
 async function stageAppends(
   { appends, generation }: StoredAppends,
   agentId: string,
@@ -270,9 +274,8 @@ async function stageAppends(
 }
 
 /**
- * Encodes the next append of a log. A table stores the summary next to the append, in the same write. If the log does
- * not belong to an agent, such as a session, the append also contains the summary, because archives have no other place
- * for it.
+ * Encodes the next append of a log. The table stores the summary in separate columns. If the log does not belong to an
+ * agent, such as a session, the append contains the summary as well, so that archives include it.
  */
 export function encodeRow(
   agentId: string,

@@ -7,7 +7,7 @@ import { addFinished, longestLeaseMs, Sightings } from "../lease/Sightings.ts";
 import { parsedJson } from "../../internal/parsedJson.ts";
 
 export interface StoredOwner extends LogOwner {
-  /** Identifies one ownership. The value changes each time the same owner takes a log. */
+  /** A random id of the claim. It differs each time the same owner claims a log. */
   readonly session: string;
   readonly leaseMs: number;
 }
@@ -21,16 +21,13 @@ const storedOwner: z.ZodType<StoredOwner> = z.object({
   leaseMs: z.number().min(1),
 }) as z.ZodType<StoredOwner>;
 
-/**
- * Stands for an owner that cannot be read. Only its renewals show whether it is alive, as for an owner on another
- * machine.
- */
+/** Replaces an owner whose stored text cannot be read. Only renewals show whether this owner is alive. */
 const unknownOwner: Omit<StoredOwner, "leaseMs"> = { host: "unknown", processId: 0, nonce: "unknown", session: "" };
 
 export interface TableJudgement {
   readonly owner: StoredOwner;
   readonly state: OwnerState;
-  /** The delay in milliseconds until an owner that does not renew counts as silent. */
+  /** Milliseconds until the owner counts as silent if it does not renew its lease. */
   readonly retryAfterMs: number;
 }
 
@@ -42,8 +39,8 @@ interface Surroundings {
 }
 
 /**
- * Owners that were not released because the storage failed. This process still runs, so other processes notice only
- * that these owners are silent.
+ * The sessions of owners that this process could not release, because the storage failed. Only this process knows that
+ * these owners are gone.
  */
 const finished = new Set<string>();
 
@@ -56,7 +53,7 @@ export class TableOwners {
     this.#surroundings = surroundings;
   }
 
-  /** Returns the data of a new owner. An owner in this process may omit its process identity. */
+  /** Returns the data of a new owner. Adds the identity of this process if this process is the owner. */
   claim(given: LogOwner): TableClaim & { readonly session: string } {
     const { identity, leaseMs } = this.#surroundings;
     const session = crypto.randomUUID();
@@ -69,10 +66,7 @@ export class TableOwners {
     return { owner: JSON.stringify(owner), beat: this.beat(0), session };
   }
 
-  /**
-   * Returns the value of a renewal: the number of the renewal, and the time of the clock that all processes of this
-   * boot share.
-   */
+  /** Returns the text of a renewal: its number and, if known, the milliseconds since the machine was started. */
   beat(number: number): string {
     const atMs = this.#surroundings.identity?.sinceBootMs?.();
     return atMs === undefined ? String(number) : `${number} ${Math.floor(atMs)}`;

@@ -11,7 +11,7 @@ import { quoted } from "../../errors/AgentPersistenceError.ts";
 
 const maxAttempts = 8;
 
-/** The rows of a range. Includes `pruned` if all were read at the same time. */
+/** The rows of a range. `pruned` is set if it was read together with the rows. */
 type Read = Pick<TablePage, "start" | "rows" | "pruned">;
 
 interface Collected {
@@ -42,7 +42,7 @@ export class TableReader {
   /**
    * Yields entries, oldest first, after checking each entry and its link to the previous one.
    *
-   * @param whole - the first and only append of the log, if it is known.
+   * @param whole - the whole log, if it has a single append that is already known.
    */
   async *read(
     { after = 0, upTo = Infinity, sinceSnapshot }: ReadOptions,
@@ -138,7 +138,7 @@ export class TableReader {
       const read = await this.#rows(asked);
       const collected = read && (await this.#withPruned(asked, read));
       if (collected !== undefined) return collected;
-      // A crash may have left the newest snapshot in a partly removed gap. In this case, reads from before the gap.
+      // A crash can leave the newest snapshot in a partly removed range. Then earlier rows are read as well.
       if (attempt > 0) asked = { ...range, sinceSnapshot: false };
     }
     const of = `agent ${quoted(this.#agentId)} in ${this.#table.name}`;
@@ -153,7 +153,7 @@ export class TableReader {
       if (pruned.start !== start) return undefined;
       const last = rows.at(-1)?.position ?? range.after;
       const isBehind = (position: number) => position > last && position <= (range.upTo ?? Infinity);
-      // A `pruned` append precedes the removal, so all required rows are still stored.
+      // The append that names a removal is stored before the removal, so all required rows are still stored.
       const more = pruned.positions.some(isBehind)
         ? await this.#rows({ after: last, upTo: range.upTo })
         : { start, rows: [] };
@@ -241,8 +241,7 @@ export class TableReader {
 }
 
 /**
- * If rows of a range are missing, removes the remaining rows of the range. The range is being removed, or a crash
- * interrupted its removal.
+ * Removes the remaining rows of each range that lacks some rows, because its removal is not finished.
  *
  * @param ranges - sorted and disjoint, like the rows.
  */

@@ -35,7 +35,7 @@ import type { z } from "zod";
 import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
 import { formatBlobReference, parseBlobReference } from "../blobs.ts";
 
-/** Options of a storage with tables. Some exist only for tests. */
+/** Options of a storage that keeps logs in database tables. */
 export interface TableRecordLogOptions {
   /**
    * The lease in milliseconds. An owner renews it every third of this time and can be replaced after it expires. Values
@@ -43,9 +43,9 @@ export interface TableRecordLogOptions {
    */
   readonly leaseMs?: number | undefined;
   /**
-   * The time in milliseconds to retry a call if the database is unreachable or its response is lost. Applies to
-   * appends, renewals, reads, lists, opening, and blobs in the table. Deletions and received logs are not retried. 0
-   * disables retries. Defaults to 30,000.
+   * How long to retry a call, in milliseconds, if the database cannot be reached or a response is lost. Applies to
+   * appends, renewals, reads, lists, opening, and blobs in the table, but not to deletions and imports. 0 disables
+   * retries. Defaults to 30,000.
    */
   readonly retryMs?: number | undefined;
   /** The store for blobs. Defaults to the table. Required if the table does not store blobs. */
@@ -75,7 +75,7 @@ interface Claimed extends Omit<TableClaimed, "last">, Partial<Pick<TableClaimed,
   readonly since: number;
 }
 
-/** The maximum number of attempts when other owners are faster. */
+/** The maximum number of attempts to claim an agent while other processes claim it too. */
 const maxAttempts = 8;
 
 /**
@@ -93,7 +93,7 @@ const maxAttempts = 8;
 export class TableRecordLog implements RecordLog {
   readonly version = "v1";
   readonly blobs: BlobStore;
-  /** `undefined` if the table cannot stage appends. */
+  /** `undefined` if the table cannot import logs. */
   readonly receive?: NonNullable<RecordLog["receive"]>;
   /** `undefined` if the table cannot create several agents. */
   readonly createMany?: NonNullable<RecordLog["createMany"]>;
@@ -103,9 +103,9 @@ export class TableRecordLog implements RecordLog {
   readonly #retried: Omit<TableBackend, "sha256"> & RetriedTable;
   readonly #sha256: () => Promise<Sha256>;
   readonly #owned: OwnedLogs<TableOwnedLog>;
-  /** Functions that end the open subscriptions. */
+  /** Functions that close the subscriptions of `watch`. */
   readonly #watches = new Set<() => Promise<void>>();
-  /** Logs with a single append. It was read when the log was opened, and is kept until the first read. */
+  /** Owned logs with a single append, which opening the log has read. Kept until the first `read`. */
   readonly #whole = new Map<string, { readonly owned: TableOwnedLog; readonly page: TablePage }>();
 
   constructor(table: LogTable, options: TableRecordLogOptions = {}) {
@@ -200,7 +200,7 @@ export class TableRecordLog implements RecordLog {
 
   async close(): Promise<void> {
     await this.#owned.close();
-    // The connection of a subscription is possibly lost.
+    // Closing a subscription fails if its connection is lost.
     await Promise.allSettled([...this.#watches].map((close) => close()));
   }
 
@@ -218,7 +218,7 @@ export class TableRecordLog implements RecordLog {
   async #open(agentId: string, owner: LogOwner): Promise<TableOwnedLog> {
     this.#owned.assertOpenable(agentId, owner);
     const backend = { ...this.#settings, sha256: await this.#sha256() };
-    // A claim with a lost response is possibly stored. Its session counts as finished, so the next claim replaces it.
+    // A claim whose response is lost is possibly stored. Its session counts as finished, so the retry replaces it.
     const claimed = await askAgain(this.#retried, () => this.#claim(agentId, { ...owner }));
     const { generation, session, since } = claimed;
     const end = await this.#endOf(agentId, claimed, backend.sha256);
@@ -230,9 +230,7 @@ export class TableRecordLog implements RecordLog {
     return this.#owned.add(owned);
   }
 
-  /**
-   * Returns the log of an owned agent if the whole log was read when it was opened. Nobody else can append to this log.
-   */
+  /** Returns the whole log of an owned agent if opening the log has read it. Only the owner could append since then. */
   #takeWhole(agentId: string, { after = 0, upTo }: ReadOptions): TablePage | undefined {
     const { owned, page } = this.#whole.get(agentId) ?? {};
     if (!page || owned?.position !== page.end || after > page.start || upTo !== undefined) return undefined;
@@ -240,7 +238,7 @@ export class TableRecordLog implements RecordLog {
     return page;
   }
 
-  /** Claims an agent if it is free. If it has an owner, checks whether the owner is alive. */
+  /** Claims an agent that has no owner, or whose owner is no longer alive. */
   async #claim(agentId: string, owner: LogOwner): Promise<Claimed> {
     const { owners, clock, leaseMs } = this.#settings;
     const { session, ...claim } = owners.claim(owner);
@@ -266,7 +264,7 @@ export class TableRecordLog implements RecordLog {
 
   /** Reads the end of the log after the claim, because the previous owner could append until the claim. */
   async #endOf(agentId: string, { generation, session, last }: Claimed, sha256: Sha256): Promise<TableLogEnd> {
-    // The agent was never owned, so its log is empty.
+    // Generation 1 means that the agent never had an owner, so its log is empty.
     if (generation === 1) return { end: { position: 0, checksum: "" } };
     const reader = new TableReader(this.#retried, agentId, sha256);
     try {
@@ -317,7 +315,7 @@ class TableBlobStore implements BlobStore {
   }
 
   async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
-    // Copies the bytes, because a slice of a Node Buffer shares its memory.
+    // Copies the bytes, because a slice of a Node Buffer shares its memory with a larger buffer.
     const copy = new Uint8Array(bytes);
     const reference = formatBlobReference({ hash: (await this.#sha256()).hex(copy), generation, encoding });
     await this.putNamed(agentId, reference, copy);

@@ -7,8 +7,8 @@ import { type Clock, pause } from "../../internal/Clock.ts";
 const [shortestPauseMs, longestPauseMs] = [50, 5_000];
 
 /**
- * Calls a table and resolves in a later turn of the event loop. Without this, a synchronous driver would let no timer
- * run between the appends of a run, and leases would expire.
+ * Calls a table and resolves in a later turn of the event loop. Otherwise a synchronous driver would block the timers
+ * that renew leases.
  *
  * @throws StorageError in place of an error of the driver.
  */
@@ -35,7 +35,7 @@ function reach(name: string): string {
   return `Check that ${name} can be reached, and open the agent again.`;
 }
 
-/** Whether a failed call was possibly executed and may be retried. */
+/** Whether the call was possibly executed, so that it may be retried. */
 function isUncertain(error: unknown): boolean {
   return error instanceof StorageError && error.reason === "unavailable";
 }
@@ -50,7 +50,7 @@ export interface RetriedTable extends AskingAgain {
   readonly table: Pick<LogTable, "name" | "reasonOf" | "adviceOn">;
 }
 
-/** Retries a call for `retryMs` while the table is out of reach. Only for calls that may run twice. */
+/** Repeats a failed call until `retryMs` has passed. The call may be executed twice. */
 export async function askAgain<Result>(
   { clock, retryMs, signal }: AskingAgain,
   ask: () => Promise<Result>,
@@ -62,7 +62,7 @@ export async function askAgain<Result>(
       return await ask();
     } catch (error) {
       if (!isUncertain(error) || clock.monotonic() >= giveUpAt) throw error;
-      // Node warns if many calls listen to one signal.
+      // Each call has a separate signal, because Node warns about many listeners on one signal.
       stop ??= signal && AbortSignal.any([signal]);
       await pause(clock, pauseMs, stop);
       if (signal?.aborted) throw error;

@@ -8,9 +8,9 @@ import { TableReader } from "./TableReader.ts";
 const [firstGeneration, noEnd] = [1, { position: 0, checksum: "" }];
 
 /**
- * Creates agents with one append each, and returns which of them this call created. If the response of an attempt was
- * lost, an agent that has the same append counts as created. For an agent that was deleted, or that another owner is
- * creating, returns the error of that attempt.
+ * Creates agents with one append each. Returns for each agent whether this call created it. If a response was lost, an
+ * agent with the same append counts as created. For an empty log, returns the error of the lost response, because the
+ * agent was possibly deleted since.
  */
 export async function createAgents(
   retried: RetriedTable & { readonly table: LogTable },
@@ -40,7 +40,8 @@ export async function createAgents(
     const reader = new TableReader(retried, agentId, sha256);
     const found = await reader.at(position);
     if (found !== undefined) return isSameBytes(found.encoded, encoded);
-    // An empty log possibly had this append before a deletion. Another attempt would run the task again.
+    // This append was possibly stored and then deleted. If the caller created the agent again, its task would run
+    // twice.
     const { end, damage } = await reader.end();
     return end.checksum === "" && damage === undefined && lost;
   };

@@ -11,12 +11,12 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 const checksumLength = 43;
 
 const listedAtOnce = 100;
-/** The page size for a list of free agents after the first page, because a poll skips all running agents. */
+/** The page size after the first page, for lists of agents without an owner. They skip all running agents. */
 const passedAtOnce = 2_500;
 
 type Selection = Omit<ListOptions, "limit">;
 
-/** Lists the agents of a table page by page. May yield more agents than requested. */
+/** Lists the agents of a table page by page. May yield more agents than requested, because the caller filters them. */
 export async function* listTable(
   retried: RetriedTable & { readonly table: LogTable },
   selection: Selection,
@@ -35,7 +35,8 @@ export async function* listTable(
     const last = agents.at(-1);
     if (last === undefined || !more) return;
     const next = { order: last.order, agentId: last.agentId };
-    // The place of a damaged row can differ from its texts, so the next page repeats the row. A longer page passes it.
+    // A damaged row can be sorted by another value than its `order`, so the next page repeats it. A longer page does
+    // not.
     if (before !== undefined && compareSummaries(next, before) <= 0) limit *= 2;
     else if (free) limit = passedAtOnce;
     before = next;
@@ -45,7 +46,7 @@ export async function* listTable(
 function narrowingOf({ status, dueBefore, updatedBefore }: Selection): Omit<TableSelection, "limit"> {
   const statuses = status === undefined ? undefined : [...new Set(typeof status === "string" ? [status] : status)];
   return {
-    // An unreadable agent may have any stored status.
+    // A damaged agent is listed as `unreadable`, but can have any stored status.
     ...(statuses !== undefined && !statuses.includes(unreadable) && { statuses }),
     dueBefore: timeOf(dueBefore),
     updatedBefore: timeOf(updatedBefore),
@@ -58,8 +59,8 @@ export function fits(summary: AgentSummary, { after: _after, free: _free, ...sel
 }
 
 /**
- * Returns a summary in table form, which is a checksum followed by JSON, and the list columns. The JSON omits the id and
- * the order, which are separate columns, but the checksum covers them.
+ * Returns the columns of a summary. `text` is a checksum followed by JSON. The JSON omits the id and the order, which
+ * are separate columns, but the checksum covers them.
  */
 export function tableSummary(summary: AgentSummary, sha256: Sha256): TableSummary {
   const { agentId, status, order, dueAt, updatedAt, ...rest } = summary;
@@ -82,7 +83,7 @@ export function listedSummary(
   const summary = verifiedJson(text, { agentId, order }, sha256);
   if (isSummary(summary) && summary.agentId === agentId) return summary;
   const error = new CorruptLogError(agentId, { file: name }, "the summary or the id of the agent was changed");
-  // Keeps the stored position, so that the next page starts after it.
+  // Keeps the stored `order`, so that the next page starts after this agent.
   return { ...unreadableSummary(agentId, error), order };
 }
 
@@ -97,7 +98,7 @@ function verifiedJson(
     // V8 reads an object faster than its copy by spread.
     return object(rest) ? Object.assign(rest as object, { agentId, order }) : undefined;
   }
-  // Earlier versions stored the whole summary.
+  // Earlier versions stored the whole summary as JSON.
   return sha256.base64url(json) === checksum ? parsedJson(json) : undefined;
 }
 

@@ -125,7 +125,7 @@ export function dueEntryKey({ status, order, dueAt, agentId }: DuePlace, sha256:
   return { pk: duePartition(status), sk: keyOf(dueKind, numberBytes(Math.floor(dueAt)), name) };
 }
 
-/** Returns the key of the mark that a list of due times is complete. This key sorts before all agents. */
+/** Returns the key of the item that marks a list of due times as complete. This key sorts before all agents. */
 export function dueMarkKey(status: string): ItemKey {
   return { pk: duePartition(status), sk: Uint8Array.of(dueMarkKind) };
 }
@@ -134,20 +134,20 @@ export function isDueMark({ sk }: ItemKey): boolean {
   return sk[0] === dueMarkKind;
 }
 
-/** Returns the range of the mark and of all agents that are due. */
+/** Returns the range of the mark (see {@link dueMarkKey}) and of all agents that are due. */
 export function dueRange(status: string, dueBefore: number): KeyRange {
   const to = keyOf(dueKind, numberBytes(Math.floor(dueBefore)), behindAll);
   return { pk: duePartition(status), from: Uint8Array.of(dueMarkKind), to };
 }
 
-/** Returns the prefix of a key that is always stored unhashed and therefore sorts correctly. */
+/** Returns the prefix of a key that is never hashed and therefore sorts correctly. */
 export function sortedPart(place: Uint8Array): Uint8Array {
   return place.subarray(0, maxKeyBytes - 1 - hashBytes);
 }
 
 /**
- * Encodes `order` and id in bytes that can be compared. The UTF-8 bytes are shifted by one, so that the byte 0 is free
- * as a separator.
+ * Encodes `order` and id as bytes that sort like them. Each UTF-8 byte is raised by one, so that the byte 0 can
+ * separate them.
  */
 export function placeBytes(order: string, agentId: string | undefined): Uint8Array {
   const raised = (text: string) => utf8(text).map((byte) => byte + 1);

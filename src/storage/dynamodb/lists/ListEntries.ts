@@ -29,9 +29,8 @@ export type EntrySelection = Pick<TableSelection, "after" | "dueBefore" | "updat
 const lastPlace = new Uint8Array(1024).fill(0xff);
 
 /**
- * The lists of agents, one per status and one for all agents. An entry means that the agent may be at this place of the
- * list. Whether it is there, the agent's summary decides. A list may contain outdated entries, but it never misses an
- * agent.
+ * The lists of agents, one per status and one for all agents. Each listed agent has an entry. An entry can be outdated,
+ * so the summary of its agent decides whether it is valid.
  */
 export class ListEntries {
   readonly #connection: DynamoDBConnection;
@@ -45,8 +44,8 @@ export class ListEntries {
   }
 
   /**
-   * Adds the entries for the next state of an agent. Until that state is stored, these entries also match the current
-   * state.
+   * Adds the list entries for the next summary of an agent. Their times also match the current summary, which stays
+   * valid until the next one is stored.
    */
   async put(agentId: string, next: Picture, step: number, current: Picture | undefined): Promise<void> {
     const { generation, status, order } = next;
@@ -63,7 +62,7 @@ export class ListEntries {
     );
   }
 
-  /** Removes the entries of one picture. Entries of the other picture and of later steps stay. */
+  /** Removes the list entries of a summary, except for entries that `kept` shares and entries of later steps. */
   async remove(
     agentId: string,
     picture: Picture,
@@ -89,7 +88,7 @@ export class ListEntries {
           behind,
         ),
       );
-    // Sorts entries whose keys share the hashed prefix.
+    // Keys with an equal prefix end with a hash, so their entries are sorted here.
     let alike: ListEntry[] = [];
     for await (const items of this.#connection.pages(rangeBehind(status, behind), queryOf(status, selection))) {
       for (const item of items) {
@@ -119,7 +118,7 @@ function inOrder(entries: readonly ListEntry[], behind: Uint8Array | undefined):
   return left.length < 2 ? left : left.toSorted((one, other) => compareBytes(one.place, other.place));
 }
 
-/** An agent has two entries while its due time changes. */
+/** Removes the second entry of an agent, which exists while its due time changes. */
 function distinct(entries: readonly ListEntry[]): readonly ListEntry[] {
   return entries.filter(({ place }, at) => at === 0 || compareBytes((entries[at - 1] as ListEntry).place, place) !== 0);
 }
@@ -130,14 +129,14 @@ function rangeBehind(status: string | undefined, behind: Uint8Array | undefined)
 }
 
 function queryOf(status: string | undefined, { dueBefore, updatedBefore, limit }: EntrySelection) {
-  // One entry more shows that no other entry shares the hashed prefix of the last one.
+  // One more entry shows whether the next entry shares the prefix of the last one.
   const page = { limit: limit + 1 };
   if (status === undefined) return page;
   const asked = [
     ...(dueBefore === undefined ? [] : ["#due <= :due"]),
     ...(updatedBefore === undefined ? [] : ["#updated <= :updated"]),
   ];
-  // A limit counts the entries before the filter, so that many pages could be empty.
+  // DynamoDB applies a limit before the filter, so many pages would be empty.
   if (asked.length === 0) return page;
   const filter: Condition = { if: asked.join(" AND "), values: { ":due": dueBefore, ":updated": updatedBefore } };
   return { filter };
@@ -169,7 +168,7 @@ class DueEntries {
     this.#sha256 = sha256;
   }
 
-  /** @param inStatus - all entries of the status, which have their due times. */
+  /** @param inStatus - the range of all entries with this status, which contain the due times. */
   async put(
     agentId: string,
     { status, order, dueAt }: DuePlace,
@@ -189,7 +188,7 @@ class DueEntries {
       await this.#connection.delete(dueEntryKey({ status, order, dueAt, agentId }, await this.#sha256()), condition);
   }
 
-  /** Returns the entries that are due, or `undefined` if the list can lack agents. */
+  /** Returns the entries that are due, or `undefined` if the list is possibly incomplete. */
   async read(status: string, dueBefore: number): Promise<readonly FoundItem[] | undefined> {
     const found: FoundItem[] = [];
     for await (const items of this.#connection.pages(dueRange(status, dueBefore))) {
@@ -226,7 +225,7 @@ class DueEntries {
   }
 }
 
-/** Whether two summaries have the same entry in the same list. */
+/** Whether two summaries have the same entry in the list of due times. */
 function isSameDue(one: DuePlace, other: DuePlace | undefined): boolean {
   return one.dueAt === other?.dueAt && one.status === other?.status && one.order === other.order;
 }

@@ -2,7 +2,7 @@ import { count, fraction, like, object, optional, text } from "../../../checkpoi
 import type { TableSummary } from "../../table/LogTable.ts";
 import type { Attributes, Content, PartsOwner } from "../items/DynamoDBConnection.ts";
 
-/** The summary of an append, without its text. */
+/** A summary that DynamoDB stores. `slot` and `generation` name its append, and `content` holds its text. */
 export interface Picture {
   readonly slot: number;
   readonly generation: number;
@@ -15,7 +15,7 @@ export interface Picture {
 
 export type ListMark = Picture | Removal;
 
-/** A drop, which stores a claim that restarts the log. */
+/** The deletion of an agent. A claim in `slot` restarts the log. */
 export interface Removal {
   readonly slot: number;
   readonly generation: number;
@@ -24,14 +24,12 @@ export interface Removal {
 }
 
 /**
- * The list state of an agent. `next` is stored before an append and settled after the append. If the process crashes
- * before `next` is settled, the log shows whether the append was stored.
+ * The stored summaries of an agent. `next` is stored before its append and replaces `current` after the append. If the
+ * process crashes in between, the log shows whether the append was stored.
  */
 export interface Pictures {
   readonly generation: number;
-  /**
-   * Grows with each write of an owner. A mark has twice the number of its slot. When the mark is settled, one is added.
-   */
+  /** Grows with each write of an owner: twice the slot of `next`, and one more when `next` has become `current`. */
   readonly step: number;
   readonly current?: Picture | undefined;
   readonly next?: ListMark | undefined;

@@ -18,19 +18,19 @@ import {
 } from "./Picture.ts";
 import type { SlotChain } from "../slots/SlotState.ts";
 
-/** The maximum size of an inline text. Two texts must fit into one item. */
+/** The maximum size of a summary text within its item, in bytes. The item can contain two texts. */
 const inlineText = 150 * 1024;
 
 interface Resolved {
   readonly pictures: Pictures | undefined;
   readonly current: Picture | undefined;
-  /** Pictures that are outdated or were never stored. */
+  /** Summaries that are outdated, or whose append was not stored. */
   readonly obsolete: readonly Picture[];
 }
 
 /**
- * Maintains the summaries of agents. A change is marked before its append and settled after the append, so an agent is
- * listed no later than its append. While a mark is not settled, the log shows which summary is valid.
+ * Stores the summaries of agents. Before each append, its summary is stored as a mark. After the append, the mark is
+ * settled, which makes it the current summary. Until then, the log shows whether the append of the mark was stored.
  */
 export class Summaries {
   readonly #connection: DynamoDBConnection;
@@ -51,12 +51,12 @@ export class Summaries {
     if (next === undefined) return { pictures, current, obsolete: [] };
     const picture = isRemoval(next) ? undefined : next;
     if (await this.#isStored(agentId, next)) return { pictures, current: picture, obsolete: listOf(current) };
-    // Another process may have settled the mark and removed its append in the meantime.
+    // Meanwhile another process possibly settled the mark and removed its append.
     const now = await this.#read(agentId);
     return isSameStep(now, pictures) ? { pictures, current, obsolete: listOf(picture) } : this.resolve(agentId, now);
   }
 
-  /** Marks the next append. Returns `false` if another owner took over. */
+  /** Stores a mark for the next append. Returns `false` if another owner took over. */
   async mark(
     agentId: string,
     summary: TableSummary,
@@ -76,7 +76,7 @@ export class Summaries {
     return written && { pictures, next, obsolete: [...obsolete, ...listOf(current)] };
   }
 
-  /** Marks a deletion. Returns `false` if another owner took over. */
+  /** Stores a mark for a deletion. Returns `false` if another owner took over. */
   async markRemoval(agentId: string, removal: Removal): Promise<boolean> {
     const { current, obsolete } = await this.resolve(agentId);
     if (current === undefined) return true;
@@ -90,22 +90,25 @@ export class Summaries {
   async settle(agentId: string, { pictures, next, obsolete }: Settling): Promise<Pictures | undefined> {
     const settled = { generation: pictures.generation, step: pictures.step + 1, current: next };
     const old = obsolete.filter(({ slot, generation }) => slot !== next.slot || generation !== next.generation);
-    // Until it is settled, a mark names the entries that remain after a crash.
+    // Old entries are removed first. If the process crashes here, the unsettled mark still names them.
     await this.#forget(agentId, old, settled, next);
     return (await this.#write(agentId, settled)) ? settled : undefined;
   }
 
-  /** Settles marks of earlier owners and marks with an unknown outcome. After that, their appends may be removed. */
+  /** Settles the mark of an earlier owner or of an unknown outcome, so that its append may be removed. */
   async repair(agentId: string, { generation, slot }: Pick<Picture, "generation" | "slot">): Promise<void> {
     const { pictures, current, obsolete } = await this.resolve(agentId);
     if (pictures?.next === undefined) return;
-    // The step of a settled mark is lower than the step of the owner's next mark.
+    // This step is lower than the step of the owner's next mark.
     const settled = { generation, step: 2 * slot + 1, current };
     await this.#forget(agentId, obsolete, settled, current);
     await this.#write(agentId, settled);
   }
 
-  /** Deletes the items of a dropped agent up to this generation. The remaining item rejects late marks. */
+  /**
+   * Deletes the summaries and list entries of a dropped agent, up to this generation. The remaining item rejects late
+   * marks.
+   */
   async remove(agentId: string, generation: number, expires: number | undefined): Promise<void> {
     const pictures = await this.#read(agentId);
     if (pictures === undefined || pictures.generation > generation) return;
@@ -132,7 +135,7 @@ export class Summaries {
 
   async #isStored(agentId: string, mark: ListMark): Promise<boolean> {
     const item = await this.#slots.get(agentId, mark.slot);
-    // The next owner keeps the start that a drop stored, so the start proves the drop.
+    // Later claims keep the `start` that a drop stored, so a `start` at or after this position proves the drop.
     if (isRemoval(mark)) return Number(item?.["start"] ?? 0) >= mark.start;
     return item?.["gen"] === mark.generation;
   }
@@ -154,7 +157,7 @@ function listOf(picture: Picture | undefined): readonly Picture[] {
   return picture ? [picture] : [];
 }
 
-/** A mark whose append follows. */
+/** A stored mark, and the summaries to remove when it is settled. */
 export interface Settling {
   readonly pictures: Pictures;
   readonly next: Picture;

@@ -62,7 +62,7 @@ async function show(
     const bytes = await itemBytes(connection, pictureParts(agentId, current), current.content);
     if (bytes) return { agentId, order, text: new TextDecoder().decode(bytes), head: headOf(head) };
     if (attempt > 0 && isSameStep(pictures, known)) return damaged;
-    // The parts were possibly removed because a newer summary was settled.
+    // The parts were possibly removed, because a newer summary was stored.
     known = pictures;
   }
   throw new Error(`the summary of an agent kept changing while it was read`);

@@ -72,7 +72,7 @@ export class AgentHeads {
   }
 }
 
-/** Whether this version can read the owner of an agent. */
+/** Whether this version of the library can read the item. */
 export function isReadable(item: Attributes): boolean {
   return !(Number(item["format"] ?? format) > format);
 }

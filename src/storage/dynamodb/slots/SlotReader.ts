@@ -19,7 +19,7 @@ interface Segment {
   partsOf(item: FoundItem): PartsOwner;
 }
 
-/** Reads appends. The first part of a log may be a copy from another log and has separate keys. */
+/** Reads appends. An imported log begins with imported appends, which have separate keys. */
 export class SlotReader {
   readonly #connection: DynamoDBConnection;
   readonly #slots: SlotChain;

@@ -2,18 +2,17 @@ import type { Attributes, DynamoDBConnection, FoundItem } from "../items/DynamoD
 import { slotKey, slotOf, slotRange } from "../items/itemKeys.ts";
 
 /**
- * The state of a log, as the last item of the log records it. Slot numbers of an agent never restart. Positions equal
- * slots minus `offset`, except in the part of a log that was copied from another log.
+ * The state of a log, which its last item contains. Items are numbered by slots, which never restart for an agent. The
+ * position of an append is its slot minus `offset`, except for imported appends.
  */
 export interface SlotState {
   readonly slot: number;
-  /** The difference between the slot and the position of an append. */
   readonly offset: number;
   /** The position of the last append before the agent was dropped. */
   readonly start: number;
   readonly snapshot: number;
   readonly pruned: readonly number[];
-  /** `by` is the generation that copied appends from another log, or 0. `end` is the last copied position. */
+  /** The imported appends: the generation that imported them, or 0, and the last imported position. */
   readonly taken: { readonly by: number; readonly end: number };
 }
 
@@ -68,10 +67,10 @@ export interface LastSlot {
 }
 
 /**
- * The slots of an agent. Each slot contains an append, or the claim of an owner without appends. An append needs an
- * empty slot or its owner's claim. A claim needs an empty slot or the older claim that was read. Therefore a late or
- * repeated write, or a write after a takeover, finds its slot occupied. Of an owner's first append, only the bytes are
- * removed, never the item, because otherwise an earlier owner would find the slot empty.
+ * The numbered slots of an agent. A slot contains an append, or the claim of an owner that has not appended yet. An
+ * append needs an empty slot or its owner's claim. A claim needs an empty slot or the older claim that was read.
+ * Therefore a late or repeated write, or a write after a takeover, finds its slot occupied. The item of an owner's
+ * first append is never removed, only its bytes, because otherwise an earlier owner would find the slot empty.
  */
 export class SlotChain {
   readonly #connection: DynamoDBConnection;
@@ -103,7 +102,9 @@ export class SlotChain {
     await this.#connection.put(slotKey(agentId, state.slot + 1), attributes, condition);
   }
 
-  /** Stores an item after the given state, over the claim of this generation. `false` if the slot is occupied. */
+  /**
+   * Stores an item in the next slot, which must be empty or contain the owner's claim. Otherwise resolves to `false`.
+   */
   append(agentId: string, claim: number, { slot }: SlotState, attributes: Attributes): Promise<boolean> {
     const condition = { if: "attribute_not_exists(#pk) OR #claim = :g", values: { ":g": claim } };
     return this.#connection.put(slotKey(agentId, slot + 1), attributes, condition);
@@ -115,8 +116,9 @@ export class SlotChain {
 }
 
 /**
- * Returns the state in an item. The state in a claim describes the slot before the claim. An item that expires belongs
- * to a dropped log. It is the last one if the service has removed the later items first, so the log restarts after it.
+ * Returns the state in an item. The state in a claim describes the slot before the claim. An item with an expiry
+ * belongs to a dropped log. It can be the last item, because DynamoDB removes expired items in any order. The log
+ * restarts after it.
  */
 function slotState(item: FoundItem): SlotState {
   const state = slotStateOf(slotOf(item.sk) - (item["claim"] === undefined ? 0 : 1), item);
