@@ -3,7 +3,7 @@ import type { FileChanges } from "./FileChange.ts";
 import type { Message } from "../messages/Message.ts";
 import type { RequirementsRecord } from "../records/lineRecords.ts";
 
-/** A tool call that settled between a checkpoint's parent and the checkpoint. */
+/** A tool call that finished after the parent checkpoint and before this checkpoint. */
 export interface CheckpointToolCall {
   readonly toolCallId: string;
   readonly toolName: string;
@@ -31,22 +31,20 @@ export interface CheckpointDecision {
   readonly decidedAt: string;
 }
 
-/** A branch or sub-agent that started on the line of a checkpoint and is not joined yet. */
+/** A branch or sub-agent that has started and whose result the node of the checkpoint has not received yet. */
 export interface CheckpointBranch {
   /**
-   * For a branch, the path of the branch, like `branch` of {@link AgentCheckpointData}. For a sub-agent, the name of
-   * its tool.
+   * The path of a branch, like `branch` of {@link AgentCheckpointData}, or the name of the tool that calls the
+   * sub-agent.
    */
   readonly path: string;
-  /** The node that runs next. `finish` if the line has finished. */
+  /** The node that runs next. `finish` if the branch or sub-agent has finished. */
   readonly nodeId: string;
-  /** The input of `nodeId`. If the line has finished, the output of the line. */
+  /** The input of `nodeId`, or the output of a finished branch or sub-agent. */
   readonly lastInput: unknown;
   /** The message history at the start of `nodeId`. */
   readonly messageHistory: readonly Message[];
-  /**
-   * `waiting`: all work of the line waits for answers. `completed`: the line has finished, but other branches have not.
-   */
+  /** `waiting`: all its work waits for answers. `completed`: it has finished, but other branches have not. */
   readonly status: "in_progress" | "waiting" | "completed";
   readonly output?: unknown;
 }
@@ -72,19 +70,18 @@ export interface AgentCheckpointData {
   readonly lastInput: unknown;
   /** The type of `lastInput` as JSON Schema text, if known. */
   readonly lastInputType?: string;
-  /** True if `lastInput` is the output of `nodeId`. The run then evaluates only the edges of the node. */
+  /** True if no edge matched the output of `nodeId`, which is `lastInput`. The run evaluates only the edges again. */
   readonly unresolved?: boolean;
   /** The branch of a parallel node, such as `both#facts` or `both#shout/inner#x`. `undefined` outside branches. */
   readonly branch?: string;
-  /** The tool names on the path to the sub-agent of this checkpoint, outermost first. Empty for the agent itself. */
+  /** The names of the tools that call the sub-agent of this checkpoint, outermost first. Empty for the agent itself. */
   readonly agentPath: readonly string[];
   /**
-   * The branches and sub-agents that started on the line of this checkpoint and are not joined, in start order, even if
-   * they have finished. The newest checkpoint of a line shows the current state of each. `undefined` without branches
-   * and sub-agents.
+   * The branches and sub-agents whose results the node has not received yet, in start order, even if they have
+   * finished. The newest checkpoint contains their current state. `undefined` without branches and sub-agents.
    */
   readonly branches?: readonly CheckpointBranch[];
-  /** The id of the checkpoint at which the joined branches started. Set if `merge` of `nodeId` runs next. */
+  /** The id of the checkpoint at which the finished branches started. Set if `merge` of `nodeId` runs next. */
   readonly joined?: string;
   /** The history at the start of the next node. A message that is the input of the node is only in `lastInput`. */
   readonly messageHistory: readonly Message[];
@@ -94,35 +91,34 @@ export interface AgentCheckpointData {
   /** The names of the tools that the model can call. */
   readonly tools: readonly string[];
   readonly iteration: number;
-  /** The tokens of all model requests of the run so far, including abandoned lanes. `undefined` if unknown. */
+  /** The tokens of all model requests of the run so far, even of abandoned branches. `undefined` if unknown. */
   readonly usage?: ModelUsage;
-  /** `completed` or `cancelled` at the end of a run, `completed` at the end of a line, otherwise `in_progress`. */
+  /** `completed` or `cancelled` at the end of a run, `completed` at the end of a branch or sub-agent. */
   readonly status: "in_progress" | "completed" | "cancelled";
   /** 0 to 100. `undefined` if not set. */
   readonly progress?: number;
   /** One line for people, from `context.setProgress`. `undefined` if not set. */
   readonly progressSummary?: string;
-  /** The calls that settled since the parent checkpoint, in the order of their ends. */
+  /** The calls that finished since the parent checkpoint, in the order of their ends. */
   readonly toolCalls: readonly CheckpointToolCall[];
-  /** The ids of calls that the move to this checkpoint reverted. */
+  /** The ids of the calls that the rollback to this checkpoint reverted. */
   readonly revertedToolCallIds?: readonly string[];
-  /** The move that created the checkpoint. `undefined` if a step of the run created it. */
+  /** The operation that created the checkpoint. `undefined` if the run itself created it. */
   readonly move?: "rollback" | "execution_point" | "branch" | "fork" | "edit" | "migration";
   /** The author of an edit, as stated by the caller and not verified. */
   readonly by?: string;
   readonly reason?: string;
   /**
-   * The visit of a node that this checkpoint continues. The tool calls of the visit keep their ids. `version` is the
-   * version of the checkpoint before the visit, and `ordinal` counts the visits since that checkpoint. `undefined` if a
-   * new visit starts here.
+   * The execution of a node that continues here. Its tool calls keep their ids. `version` is the version of the
+   * checkpoint before this execution, and `ordinal` counts node executions since then. `undefined` if a new one starts.
    */
   readonly visit?: readonly [version: number, ordinal: number];
   /**
-   * Why the checkpoint was made: `asked_for`, or the name of a trigger other than `afterNode()`. `undefined` at the
-   * start or end of a run, after a node, or for a move.
+   * Why the checkpoint was made: `asked_for`, or the name of a trigger other than `afterNode()`. `undefined` for the
+   * start or end of a run, the end of a node, or a `move`.
    */
   readonly trigger?: string;
-  /** Set for an execution point: the ids of the calls since the previous checkpoint whose effects remain. */
+  /** The ids of the calls since the previous checkpoint whose effects remain. Set after `setExecutionPoint`. */
   readonly standingToolCallIds?: readonly string[];
   readonly decisions: readonly CheckpointDecision[];
   /** The file changes that a workspace recorded between the parent and this checkpoint. */
@@ -141,7 +137,7 @@ export interface AgentCheckpointData {
   readonly strategyFingerprint?: string;
   readonly formatVersion: number;
   /**
-   * The checksum of the stored append. It covers all earlier appends through `prev`. Empty in the result of
+   * The checksum of the stored append, which also covers all earlier appends. Empty in the result of
    * `createCheckpoint`, and if the storage keeps no checksums.
    */
   readonly checksum: string;

@@ -45,7 +45,7 @@ export function isSameFile(a: FileState | undefined, b: FileState | undefined): 
   return b.kind === "file" && a.hash === b.hash && a.mode === b.mode;
 }
 
-/** Adds changes, oldest first, to a map by path. The map keeps the first and the last state of each file. */
+/** Adds changes, oldest first, to a map by path. The map keeps the first `before` and the last `after` of each file. */
 export function mergeFileChanges(
   changes: readonly FileChange[],
   byPath: Map<string, FileChange> = new Map(),
@@ -57,7 +57,7 @@ export function mergeFileChanges(
   return byPath;
 }
 
-/** Combines changes, oldest first. Files whose last state equals the first one are omitted. */
+/** Combines changes, oldest first. Omits files whose last state equals their first state. */
 export function summarizeFileChanges(changes: readonly FileChange[]): FileChanges {
   const changed = [...mergeFileChanges(changes).values()].filter(({ before, after }) => !isSameFile(before, after));
   return {

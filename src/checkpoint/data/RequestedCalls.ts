@@ -15,7 +15,7 @@ interface RequestedCall {
   readonly order: number;
 }
 
-/** The inputs of the tool calls of a log. Those of a model are read on demand from its responses, newest first. */
+/** Finds the inputs of the tool calls of a log. Reads inputs that a model chose from its responses, newest first. */
 export class RequestedCalls {
   readonly #reader: Pick<ValueReader, "read" | "message">;
   readonly #unread: PlacedAnswer[];
@@ -67,7 +67,7 @@ interface CallPart {
   readonly input?: unknown;
 }
 
-/** Stored responses are untrusted. */
+/** Checks the types, because stored responses are untrusted. */
 function callPartsOf(message: unknown): readonly CallPart[] {
   const { content } = Object(message) as { readonly content?: unknown };
   return Array.isArray(content) ? content.filter(isCallPart) : [];

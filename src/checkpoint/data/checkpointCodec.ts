@@ -4,7 +4,7 @@ import { formatVersion } from "../records/Entry.ts";
 import type { Message } from "../messages/Message.ts";
 import { decodeValue, encodeValue } from "../values/valueCodec.ts";
 
-/** Encodes the values of users in a checkpoint, for a storage of whole checkpoints. @throws NotSerializableError */
+/** Encodes a checkpoint for a storage that stores whole checkpoints. @throws NotSerializableError */
 export function encodeCheckpoint(data: AgentCheckpointData): AgentCheckpointData {
   return JSON.parse(JSON.stringify(mapValues(data, encodeValue))) as AgentCheckpointData;
 }
@@ -20,11 +20,11 @@ export function decodeCheckpoint(data: AgentCheckpointData): AgentCheckpointData
     );
   }
   const decoded = mapValues(structuredClone(data), decodeValue);
-  // Format 1 stored the enclosing subgraphs in this field.
+  // In format 1, `agentPath` contains subgraphs.
   return data.formatVersion === 1 ? { ...decoded, agentPath: [] } : decoded;
 }
 
-/** Stored data is untrusted, so all fields that other code relies on are checked. */
+/** Checks the fields that other code relies on, because stored data is untrusted. */
 function isCheckpoint(data: unknown): boolean {
   if (typeof data !== "object" || data === null) return false;
   const { checkpointId, runId, nodeId, version, messageHistory, storage, toolCalls, decisions, tools, recoveryInfo } =

@@ -19,7 +19,7 @@ interface CheckpointLog {
   checksumOf(point: CheckpointPoint): string;
 }
 
-/** Builds the data of a checkpoint, large parts on first read. The index must contain the whole lane. */
+/** Builds the data of a checkpoint. Large fields are built when they are first read. */
 export function checkpointData(log: CheckpointLog, point: CheckpointPoint): AgentCheckpointData {
   const { agentId, index, blobs } = log;
   const { record } = point;
@@ -57,7 +57,7 @@ export function checkpointData(log: CheckpointLog, point: CheckpointPoint): Agen
     ...(nested.length > 0 && { branches: () => Object.freeze(nested.map((line) => branchData(index, line, blobs))) }),
     messageHistory: () => historyOf(opened()),
     storage: () => Object.freeze(Object.fromEntries(opened().reader.storage())),
-    // An imported checkpoint without a model is stored with an empty name.
+    // A checkpoint without a model was imported and has an empty name.
     model: () => opened().state.settings?.model || undefined,
     modelParameters: () => opened().reader.read(opened().state.settings?.parameters),
     tools: () => opened().state.settings?.tools ?? [],
@@ -153,7 +153,7 @@ interface NestedLineAt extends Pick<CheckpointBranch, "path" | "nodeId" | "statu
   readonly point: CheckpointPoint;
 }
 
-/** Returns the nested lines that were open at a checkpoint, in start order. At a head, each has its current state. */
+/** Returns the branches and sub-agents that were open at a checkpoint, in start order. */
 function nestedLinesAt(index: LogProjection, point: CheckpointPoint): readonly NestedLineAt[] {
   const { lane } = point.record;
   return nestedAt(index, lane, index.latestOf(lane)?.version === point.version ? Infinity : point.order);
@@ -168,7 +168,7 @@ function nestedAt(index: LogProjection, lane: number, upTo: number): readonly Ne
   });
 }
 
-/** Returns the newest checkpoint of a lane at or before a given order in the log. */
+/** Returns the newest checkpoint of a lane up to an order, which is the number of a record in the log. */
 export function latestAt(index: LogProjection, lane: number, upTo: number): CheckpointPoint | undefined {
   const { laneRecords, checkpoints, base } = index;
   if (upTo === Infinity) return index.latestOf(lane);

@@ -9,14 +9,14 @@ export interface NamedRecord {
   readonly record: AgentRecord;
 }
 
-/** Returns whether records fit, by a cheap, cautious estimate. @param uploads Whether blobs need to be stored. */
+/** Returns whether records surely fit, by a quick estimate. @param uploads - whether their blobs are not stored yet. */
 export function surelyFits(records: readonly AgentRecord[], uploads: boolean, maxBytes: number): boolean {
   return 3 * estimateBytes(records) + (uploads ? newBlobBytes(records, new Set()) : 0) <= maxBytes;
 }
 
 export const defaultMaxCheckpointBytes: number = 5 * 1024 * 1024;
 
-/** Returns the size of each record, largest first. Each blob counts once. Blobs of the log do not count. */
+/** Returns the size of each record, largest first. Counts each blob once, and only if it is not stored yet. */
 export function checkpointParts(records: readonly NamedRecord[]): readonly LargePart[] {
   const counted = new Set<BlobCell>();
   const encoder = new TextEncoder();
@@ -51,7 +51,7 @@ export function partName(record: AgentRecord): string {
   }
 }
 
-/** A blob without a reference is not stored yet. */
+/** Returns the size of the blobs that are not stored yet, which have no reference. */
 function newBlobBytes(records: readonly AgentRecord[], counted: Set<BlobCell>): number {
   let sum = 0;
   for (const record of records) {

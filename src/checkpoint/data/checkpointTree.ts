@@ -21,12 +21,12 @@ export interface CheckpointTreeNode extends Pick<
   | "branch"
   | "agentPath"
 > {
-  /** True for the newest checkpoint of an open line. The agent continues here. */
+  /** True for the newest checkpoint of the agent and of each running branch or sub-agent, from which they continue. */
   readonly isHead: boolean;
   /** The last checkpoints of the branches and sub-agents that were joined here, in addition to the parent. */
   readonly otherParentIds?: readonly string[];
   /**
-   * The next checkpoints, oldest first: the next one of the same line, and the first one of each line or move that
+   * The following checkpoints, oldest first: the next one, and the first one of each branch, sub-agent or move that
    * starts here.
    */
   readonly children: readonly CheckpointTreeNode[];
@@ -34,7 +34,7 @@ export interface CheckpointTreeNode extends Pick<
 
 type GrowingNode = CheckpointTreeNode & { readonly children: GrowingNode[] };
 
-/** Returns the checkpoint trees of a log, oldest first. Pruning can split the tree into several. */
+/** Returns the checkpoint trees of a log, oldest first. After a pruning, there can be several trees. */
 export function checkpointTree(index: LogProjection): readonly CheckpointTreeNode[] {
   const nodes = new Map<number, GrowingNode>();
   const roots: GrowingNode[] = [];
@@ -51,8 +51,8 @@ export function checkpointTree(index: LogProjection): readonly CheckpointTreeNod
 }
 
 /**
- * Returns the newest checkpoint of the lines that contain a lane. For a sub-agent, this is the checkpoint of its
- * caller. For a branch whose fork was pruned, it is the closest remaining checkpoint.
+ * Returns the newest checkpoint around a branch or sub-agent. For a sub-agent, this is the checkpoint of its caller.
+ * For a branch whose start was pruned, it is the closest remaining checkpoint.
  */
 function versionAround(
   { lanes, lines, checkpoints }: LogProjection,

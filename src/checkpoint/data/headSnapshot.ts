@@ -17,10 +17,10 @@ import {
 } from "./lineSnapshot.ts";
 
 /**
- * Returns a snapshot of the head with every open line, which must become the next record. The index must contain all
- * records since the newest snapshot.
+ * Returns a snapshot of the head with all open branches and sub-agents. Append it as the next record. The index must
+ * contain all records since the newest snapshot.
  *
- * @returns `undefined` during a rollback or a merge of branches, or without a run in progress.
+ * @returns `undefined` during a rollback, during a merge of branches, or if no run is in progress.
  */
 export function headSnapshot(index: LogProjection): SnapshotRecord | undefined {
   const { lines, statusState } = index;

@@ -18,7 +18,7 @@ import { ValueReader, type BlobTexts } from "../state/ValueReader.ts";
 /**
  * Returns the records that add a whole checkpoint to a log: the changes since its parent, then the checkpoint.
  *
- * @throws AlreadyExistsError if the id exists, or the version is not above the newest one.
+ * @throws AlreadyExistsError if its id exists, or its version is not higher than all stored versions.
  */
 export function importCheckpoint(
   data: AgentCheckpointData,
@@ -76,7 +76,7 @@ class CheckpointImport {
     ];
   }
 
-  /** Moves, branches and runs that continue after their end start a new lane. */
+  /** Returns `false` after a move, or after the end of a run. Then the checkpoint starts a new lane. */
   #continuesLane(parent: CheckpointPoint): boolean {
     const { runId, move } = this.#data;
     const isHead = parent.runId === runId && this.#headOfLine(parent.record.lane) === parent;
@@ -232,14 +232,14 @@ class CheckpointImport {
   }
 }
 
-/** @throws UnreadableValueError for a checkpoint of a sub-agent, which can continue only in a log with its call. */
+/** @throws UnreadableValueError for a checkpoint of a sub-agent, which can be stored only in the log of its caller. */
 function assertOwn({ checkpointId, agentPath = [] }: Partial<AgentCheckpointData>): void {
   if (agentPath.length === 0) return;
   const name = `checkpoint ${JSON.stringify(checkpointId)} of sub-agent ${JSON.stringify(agentPath.at(-1))}`;
   throw new UnreadableValueError(`${name} can be stored only in the log of its caller`);
 }
 
-/** Returns the place of a branch. A branch that starts here gets a new place. @throws UnreadableValueError */
+/** Returns where a branch belongs, which can start with this checkpoint. @throws UnreadableValueError */
 function placeOf(index: LogProjection, parent: CheckpointPoint | undefined, branch: string): LanePlace {
   const lane = parent?.record.lane ?? 0;
   const line = index.lines.nestedLine(lane);
@@ -256,7 +256,7 @@ function assertNew({ agentId, checkpointId, version }: AgentCheckpointData, inde
   if (index.byId(checkpointId)) throw exists("the agent already has a checkpoint with this id. Choose another id");
   if (version < index.nextVersion)
     throw exists(`its version ${version} is not above the newest, ${index.nextVersion - 1}. Choose a higher version`);
-  // Later checkpoints get higher versions.
+  // Keeps room for later versions, which must be safe integers.
   if (version > 2 ** 52)
     throw new InvalidInputError("checkpoint to record", [{ path: "version", expected: "expected at most 2^52" }]);
 }

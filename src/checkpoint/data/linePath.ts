@@ -4,9 +4,9 @@ import { contentsOn } from "../state/lineValue.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
 export interface LinePath {
-  /** The enclosing branches, such as `both#facts` or `both#shout/inner#x`. `undefined` outside branches. */
+  /** The path of the branch, such as `both#facts` or `both#shout/inner#x`. `undefined` outside branches. */
   readonly branch?: string;
-  /** The tool names of the enclosing sub-agents, outermost first. */
+  /** The names of the tools that call the sub-agent, outermost first. */
   readonly agentPath: readonly string[];
 }
 
@@ -16,7 +16,7 @@ interface Way extends LinePath {
 
 const mainLine: Way = { agentPath: [], depth: 0 };
 
-/** Returns the path of the line of a lane. If the intent of a call is missing, the name of its tool is `""`. */
+/** Returns the branch and the sub-agent that a lane belongs to. The name of a tool without a recorded call is `""`. */
 export function linePath(index: LogProjection, lane: number): LinePath {
   return pathOf(wayTo(index, lane));
 }
@@ -74,7 +74,7 @@ function within(around: Way, place: LanePlace, nameOf: (place: LanePlace) => str
   return { branch: forkPath(around, names) + place.branch, agentPath, depth: names.length };
 }
 
-/** Skips the first `depth` names, because the path of the enclosing line already contains them. */
+/** Omits the first `depth` names, which the path of the enclosing branch already contains. */
 function forkPath({ branch, depth }: Way, names: readonly string[]): string {
   return `${[branch, ...names.slice(depth)].filter((name) => name !== undefined).join("/")}#`;
 }

@@ -16,7 +16,7 @@ import { envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
 import type { StoredMessage } from "../messages/LinkedHistory.ts";
 
 /**
- * Returns the checkpoint at which the visit of a lane starts: the first one of the lane if it repeats an earlier visit.
+ * Returns the checkpoint at which the current execution of a node starts, or the first one of a lane that repeats it.
  */
 export function visitStart(index: LogProjection, lane: number): CheckpointPoint | undefined {
   const latest = index.latestOf(lane);
@@ -39,7 +39,7 @@ export function lanesOfVisit(index: LogProjection, lane: number): readonly Earli
   return lanesTo(index, lane).filter((each) => each.lane !== lane && lanes.has(each.lane));
 }
 
-/** Returns the records of a lane since its visit started, without references to earlier records. */
+/** Returns the records of a lane since the execution of its node started, without references to earlier records. */
 export function visitRecords(
   index: LogProjection,
   start: CheckpointPoint,
@@ -69,7 +69,7 @@ interface Work {
   readonly records: readonly (AnswerRecord | IntentRecord | OutcomeRecord | ReplyRecord)[];
 }
 
-/** Returns the records that a repeated visit made before the first checkpoint of the lane. */
+/** Returns the records of a repeated node execution from before the first checkpoint of the lane. */
 export function repeatedRecords(
   index: LogProjection,
   { record: { lane, visit }, position, order }: CheckpointPoint,
@@ -78,7 +78,7 @@ export function repeatedRecords(
   if (visit === undefined) return [];
   const isOfVisit = (record: { readonly visit: Visit }): boolean => record.visit[0] === visit[0];
   const made = [...calls.values()].filter((call) => isOfVisit(call) && index.counts(call));
-  // Requests from before a rollback are made again under new ids.
+  // After a rollback, the node makes its open requests again, with new ids.
   const asked = [...requests.values()].filter(
     ({ record, reply }) => isOfVisit(record) && (reply !== undefined || record.lane === lane),
   );
@@ -100,8 +100,8 @@ export function checkpointByValue(index: LogProjection, { record, order }: Check
 }
 
 /**
- * Returns the records that repeat an open nested line on one lane: its start, its changes to the state of the fork, and
- * its current visit.
+ * Returns the records that repeat an open branch or sub-agent: its start, its changes to the state, and the current
+ * execution of its node.
  *
  * @returns `undefined` if the index lacks some of these records.
  */
@@ -232,8 +232,8 @@ function ownValue(index: LogProjection, lane: number, slot: StoredValue, order: 
 }
 
 /**
- * Returns the records that turn one history into another. Common messages must have the same order. All numbers of
- * `before` must be lower than those that only `after` contains.
+ * Returns the records that turn one history into another. Messages in both must have the same order. New messages must
+ * have higher numbers than all messages of `before`.
  */
 export function historyDelta(
   lane: number,

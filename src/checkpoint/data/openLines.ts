@@ -17,7 +17,7 @@ export function openLineStates(index: LogProjection): LineStates {
   return states;
 }
 
-/** Returns the lane of an open line, or of a finished branch with a needed result, that starts before the index. */
+/** Returns the lane of an open branch or sub-agent, or of a branch with a needed result, that precedes the index. */
 export function unreachedLine(index: LogProjection): number | undefined {
   const isUnreached = (lane: number) => !reachesLine(index, lane);
   const ended = [...neededResults(index)].map(({ line }) => line.lane);
@@ -46,7 +46,7 @@ export function lineReferences(index: LogProjection, states: LineStates): BlobCe
   return references;
 }
 
-/** Yields the results of branches that will be joined or merged. A finished sub-agent has an outcome. */
+/** Yields the results of branches that are not joined or merged yet. The result of a sub-agent is in its tool call. */
 function* neededResults(index: LogProjection): Generator<BranchChanges> {
   for (const lane of index.lines.openLanes) {
     const line = index.lines.nestedLine(lane);

@@ -3,7 +3,7 @@ import { type BlobCell, type Pack, textHashOf } from "../values/BlobCell.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";
 import { encodeValue, type StoredValue } from "../values/valueCodec.ts";
 
-/** A large value or pack that must be stored as a blob. Call `place` to complete the records that refer to it. */
+/** A large value that must be stored as a blob. `place` completes the records that refer to it. */
 export interface BlobUpload {
   readonly content: string | Uint8Array;
   readonly place: (reference: string, compressed: boolean) => void;
@@ -40,7 +40,7 @@ export class BlobWriter {
     return this.externalise(encodeValue(value, subject));
   }
 
-  /** Withdraws pending uploads of values that will not be stored. @param first The number of uploads to keep. */
+  /** Withdraws the uploads of values that will not be stored. @param first - the number of uploads to keep. */
   withdrawUploads(first: number): void {
     for (const { hash = "" } of this.#uploads.splice(first)) this.#blobs.delete(hash);
   }

@@ -6,20 +6,20 @@ export interface ChainLink {
   readonly checksum: string;
 }
 
-/** Verifies the chain of appends by position and `prev`. A gap needs a `pruned` record that declares it. */
+/** Verifies that each append refers to the previous one. Positions may be missing only if a record names them. */
 export class EntryChain {
   readonly #gaps: ReadonlyMap<number, readonly PrunedGap[]>;
   readonly #pruned: readonly (readonly [first: number, last: number])[];
   #end: ChainLink | undefined;
 
-  /** @param start The link before the first append. `undefined` if reading starts in the middle of a log. */
+  /** @param start - the link before the first append. `undefined` if reading starts in the middle of a log. */
   constructor(gaps: readonly PrunedGap[], start?: ChainLink) {
     this.#gaps = byFirst(gaps);
     this.#pruned = positionsOf(gaps);
     this.#end = start;
   }
 
-  /** Accepts the next append. Returns the defect, or `undefined` if the append is valid. */
+  /** Accepts the next append. Returns a description of its defect, or `undefined` if it is valid. */
   accept(next: ChainLink & { readonly prev: string }): string | undefined {
     const end = this.#end;
     const reached = end === undefined ? undefined : this.#across(end, next.position);
@@ -30,7 +30,7 @@ export class EntryChain {
     return reached.checksum === next.prev ? undefined : `position ${next.position} does not match the append before it`;
   }
 
-  /** Returns whether a `pruned` record declares this position, even if its bytes still exist. */
+  /** Returns whether a `pruned` record names this position, even if the append is still stored. */
   isPruned(position: number): boolean {
     let [low, high] = [0, this.#pruned.length];
     while (low < high) {

@@ -12,7 +12,7 @@ const prunedKind = new TextEncoder().encode(':"pruned"');
 
 export const highestReceivedGeneration = 2 ** 40;
 
-/** Verifies the chain and the generations of received appends. A gap is allowed only if an append declares it. */
+/** Verifies the appends of an imported log: their chain, their generations, and that missing positions are declared. */
 export class ReceivedAppends {
   readonly #agentId: string;
   readonly #sha256: Sha256;
@@ -23,7 +23,7 @@ export class ReceivedAppends {
   #generation = 0;
   #count = 0;
 
-  /** @param generation The highest valid generation of an append. @throws CorruptLogError if it is too high. */
+  /** @param generation - the highest valid generation of an append. @throws CorruptLogError if it is too high. */
   constructor(agentId: string, generation: number, sha256: Sha256) {
     this.#agentId = agentId;
     this.#sha256 = sha256;
@@ -54,7 +54,7 @@ export class ReceivedAppends {
     return link;
   }
 
-  /** Returns the last link. @throws CorruptLogError without appends, or if undeclared positions are missing */
+  /** Returns the link of the last append. @throws CorruptLogError without appends, or if positions are missing */
   end(): ChainLink {
     const chain = new EntryChain(this.#gaps);
     for (const [from, to] of this.#jumps) {

@@ -1,26 +1,26 @@
 import type { LogRecord } from "../records/Entry.ts";
 
-/** Declares the kind of a log: its first record, repeated where an append repeats the content. Agents have none. */
+/** The first record of a log that does not belong to an agent. Names the kind of the log, such as `thread`. */
 export interface ShapeRecord extends LogRecord {
   readonly kind: "shape";
   readonly shape: string;
   readonly version: number;
   /** The creation time of the log in milliseconds since 1970. */
   readonly at: number;
-  /** Set if the following records repeat the whole state of the log. `undefined` at the start of a log. */
+  /** True if the following records repeat the whole state of the log. Omitted at the start of a log. */
   readonly restates?: true;
-  /** The number of following records that repeat a part of the state. Other readers skip these records. */
+  /** The number of following records that repeat a part of the state. Readers from the start skip these records. */
   readonly part?: number;
 }
 
-/** Marks earlier appends as removed. The same append repeats all remaining content. */
+/** Names earlier appends as removed. The append with this record repeats all content that remains. */
 export interface ShapePrunedRecord extends LogRecord {
   readonly kind: "pruned";
   readonly gaps: readonly object[];
   readonly blobs: readonly string[];
 }
 
-/** Other fields of the record are not validated. */
+/** Checks only the kind, not the other fields. */
 export function isShapeRecord(record: LogRecord): record is ShapeRecord {
   return record.kind === "shape";
 }

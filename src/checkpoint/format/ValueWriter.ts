@@ -18,13 +18,13 @@ interface NotedAnswer {
   readonly lane: number;
 }
 
-/** The tool outputs of the last two visits of a lane. Messages refer only to these. Older outputs are stored again. */
+/** Tool outputs on a lane, from the last two executions of nodes. Messages refer to these and repeat older ones. */
 interface VisitOutputs {
   readonly latest: Map<string, unknown>;
   readonly older: ReadonlyMap<string, unknown>;
 }
 
-/** Encodes the values of one log. Each value is encoded once, then referred to. Large values become blobs. */
+/** Encodes the values of one log. Stores each value once, and then refers to it. Large values become blobs. */
 export class ValueWriter extends BlobWriter {
   readonly #contents: Set<string>;
   #answers = new WeakMap<object, NotedAnswer>();
@@ -37,7 +37,7 @@ export class ValueWriter extends BlobWriter {
     this.#contents = new Set(options.contents);
   }
 
-  /** @param lane The lane of the record that contains the message. @throws NotSerializableError */
+  /** @param lane - the lane of the record with the message. @throws NotSerializableError */
   message(message: Message, subject: string, lane: number): StoredValue {
     const reference = this.#referenceTo(message, lane);
     if (reference) return reference;
@@ -45,7 +45,7 @@ export class ValueWriter extends BlobWriter {
     return results ? { $outcomes: results } : this.byValue(message, subject);
   }
 
-  /** Encodes a message with references only to blobs. Does not store a blob again. @throws NotSerializableError */
+  /** Encodes a message that refers only to blobs. @throws NotSerializableError */
   byValue(message: Message, subject: string): StoredValue {
     const slot = encodeValue(message, subject);
     const isLargeResult = message.role === "tool" && isToolMessage(message) && this.largeText(slot) !== undefined;
@@ -58,7 +58,7 @@ export class ValueWriter extends BlobWriter {
     };
   }
 
-  /** Encodes a value that can be a message. @param lane The lane of its record. @throws NotSerializableError */
+  /** Encodes a value that can be a message. @param lane - the lane of its record. @throws NotSerializableError */
   input(
     value: unknown,
     subject: string,
@@ -109,10 +109,7 @@ export class ValueWriter extends BlobWriter {
     else if (latest) this.#outputs.set(lane, { latest: new Map(), older: latest });
   }
 
-  /**
-   * Allows later records of the parent line to refer to the joined branch: to its lanes and to its added messages,
-   * which are then written as the same objects.
-   */
+  /** Allows later records of the caller's lane to refer to the lanes and the added messages of a joined branch. */
   noteJoined(
     lanes: readonly number[],
     messages: readonly { readonly number: number; readonly message: Message }[],
@@ -133,18 +130,18 @@ export class ValueWriter extends BlobWriter {
     this.#outputs = new Map();
   }
 
-  /** Marks all contents except `kept` as not stored, so that a later record stores them again. */
+  /** Marks all contents except `kept` as not stored, so that they are stored again when a record needs them. */
   forgetContents(kept: ReadonlySet<string>): void {
     for (const hash of this.#contents) if (!kept.has(hash)) this.#contents.delete(hash);
   }
 
-  /** Returns the blobs to store before these records. Values of other records stay pending, or are never stored. */
+  /** Returns the blobs to store before these records. The blobs of other records stay pending. */
   takeUploads(records: readonly AgentRecord[]): readonly BlobUpload[] {
     if (this.uploads === 0) return [];
     return this.take(new Set<object>(records.flatMap((record) => [...blobCellsIn(record), ...packsIn(record)])));
   }
 
-  /** Refers to messages of the same lane or of a joined branch. Messages of other lines are written again. */
+  /** Returns a reference to a message of the same lane or of a joined branch. `undefined` for all other messages. */
   #referenceTo(message: Message, lane: number): object | undefined {
     const joined = this.#joined.get(message);
     if (joined && joined[1] !== lane) return { $message: joined };
@@ -167,7 +164,7 @@ export class ValueWriter extends BlobWriter {
       const { output } = content;
       const known = outputs.latest.has(content.toolCallId) ? outputs.latest : outputs.older;
       const part = storedPart(content, subject);
-      // Readers find the output by the call id. They cannot read the id from a part that is encoded as a rich value.
+      // A reader finds the output by the call id, so this id must be plain JSON in the stored part.
       const isReadable = part["toolCallId"] === content.toolCallId && known.has(content.toolCallId);
       const stored = isReadable && Object.is(known.get(content.toolCallId), output);
       refers ||= stored;
@@ -177,9 +174,7 @@ export class ValueWriter extends BlobWriter {
   }
 }
 
-/**
- * Returns whether the value can be stored without its outputs: `role` is the first field, `content` the only other one.
- */
+/** Returns whether the outputs of a tool message can be omitted: it has only the fields `role` and `content`. */
 function isToolMessage(value: object): boolean {
   const { role, content } = value as { readonly role?: unknown; readonly content?: unknown };
   const [first, second, ...others] = Object.keys(value);
@@ -187,7 +182,7 @@ function isToolMessage(value: object): boolean {
   return role === "tool" && Array.isArray(content) && content.every(isToolResult);
 }
 
-/** Returns a tool result without its output. `null` replaces an output before other fields, to keep their order. */
+/** Returns a tool result without its output. `null` replaces an output that is not last, to keep the order. */
 function storedPart(result: ToolResultPart, subject: string): StoredResult["part"] {
   const { output: _, ...others } = result;
   const isLast = Object.keys(result).at(-1) === "output";
@@ -199,10 +194,10 @@ function isToolResult(part: unknown): boolean {
   return "type" in part && part.type === "tool-result" && "output" in part;
 }
 
-/** The maximum size of a pack. To read one content, at most this many bytes must be read. */
+/** The maximum size of a pack in bytes. Reading one content can require reading the whole pack. */
 const packBytes = 4 * 1024 * 1024;
 
-/** Packs contents into as few blobs as the size limit allows, because each blob needs a sync. */
+/** Packs contents into as few blobs as possible, because each blob must be written to the device separately. */
 function packsOf(
   contents: readonly (readonly [hash: string, bytes: Uint8Array])[],
 ): readonly { readonly bytes: Uint8Array; readonly contents: readonly (readonly [hash: string, bytes: number])[] }[] {
@@ -233,7 +228,7 @@ export function historyRecords(changes: readonly HistoryChange[], lane: number, 
   });
 }
 
-/** `undefined` marks a deleted key. @throws NotSerializableError */
+/** Returns the records for changes of the storage. `undefined` deletes a key. @throws NotSerializableError */
 export function storageRecords(
   changes: ReadonlyMap<string, { readonly value: unknown } | undefined>,
   lane: number,

@@ -5,7 +5,7 @@ import { maximumDepth } from "../../internal/frozenCopy.ts";
 import { parsedJson } from "../../internal/parsedJson.ts";
 import type { Entry } from "../records/Entry.ts";
 
-/** The first bytes of an encoded append with a snapshot. Every other append starts with a bracket. */
+/** The first bytes of an encoded append with a snapshot. Other appends start with a bracket. */
 export const snapshotMark = '{"snapshot":';
 
 const plainStart = '["';
@@ -16,19 +16,19 @@ const longestPlace = 160;
 const impliedGeneration =
   /^(?:\{"snapshot":)?\["[A-Za-z0-9_-]{43}","[A-Za-z0-9_-]*",[0-9]{1,16},"([1-9][0-9]{0,14})-[0-9]{1,16}",/;
 const generatedId = /^([1-9][0-9]{0,14})-[0-9]+$/;
-/** One level of a rich value takes several levels in its stored form. */
+/** In its stored form, a rich value such as a `Map` has several levels for each of its levels. */
 const deepestRecords = 4 * maximumDepth;
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const encoder = new TextEncoder();
-/** The texts that JSON with a key "generation" contains. The second one begins an escaped letter. */
+/** Texts without which encoded JSON has no key "generation". `\u` can start an escaped letter of that key. */
 const statedGeneration = ['"generation"', "\\u"].map((text) => encoder.encode(text));
 const unknownChecksum = "-".repeat(checksumLength);
-/** A buffer for all encodings, which only grows. Allocating a buffer costs more than encoding an append. */
+/** A buffer for all encodings. It only grows, because allocating a buffer costs more than encoding an append. */
 let scratch = new Uint8Array(64 * 1024);
 
 export interface EncodableEntry extends Omit<Entry, "checksum"> {
   readonly snapshot?: boolean;
-  /** A summary in plain JSON. Set by backends that cannot update a separate summary in the same write. */
+  /** A summary in plain JSON, if the storage keeps summaries in the log. */
   readonly summary?: object;
 }
 
@@ -65,7 +65,7 @@ export function encodeEntry(
     JSON.stringify(entry.records),
     `${extrasOf(entry)}${entry.snapshot === true ? "]}\n" : "]\n"}`,
   ]);
-  // The text is encoded once. The checksum of its bytes then overwrites the placeholder.
+  // The text is encoded only once. Then the checksum of its bytes replaces the placeholder.
   const checksum = sha256.base64url(scratch.subarray(bodyAt, length - 1));
   for (let at = 0; at < checksumLength; at++) scratch[start.length + at] = checksum.charCodeAt(at);
   return { encoded: scratch.subarray(0, length), checksum };
@@ -77,7 +77,7 @@ export function decodeEntry(encoded: string | Uint8Array, sha256: Sha256): Decod
   if (!isEntry(text)) return { ok: false, defect: "malformed" };
   const at = text.startsWith(snapshotStart) ? snapshotStart.length : plainStart.length;
   const bodyAt = at + checksumLength + 2;
-  // Up to here, the text of `encodeEntry` is ASCII, so the offset is also valid in bytes.
+  // All characters before this offset are ASCII, so the offset counts characters as well as bytes.
   const body = typeof encoded === "string" ? encoded.slice(bodyAt) : encoded.subarray(bodyAt);
   if (text.slice(at, bodyAt) !== `${sha256.base64url(body)}",`) return { ok: false, defect: "checksum" };
   return parsedEntry(text);
@@ -94,7 +94,7 @@ function isEntry(text: string): boolean {
 
 function parsedEntry(text: string): DecodedEntry {
   const parsed = parsedJson(text);
-  // Only long appends can exceed the depth limit. The check lets other code walk values without a depth limit.
+  // Only long appends can be too deep. Other code relies on this check when it walks a value recursively.
   const deep = text.length > 2 * deepestRecords && isDeeper([parsed], deepestRecords + 1);
   return (deep ? undefined : entryOf(parsed, text.startsWith(snapshotStart))) ?? { ok: false, defect: "malformed" };
 }
@@ -103,14 +103,14 @@ export function hasSnapshot(encoded: Uint8Array): boolean {
   return encoded[0] === snapshotStart.charCodeAt(0);
 }
 
-/** Returns the link at the start of an encoded append, without verification. `undefined` for an unknown form. */
+/** Returns the position and checksums of an encoded append, without verification. `undefined` for an unknown form. */
 export function linkOf(encoded: Uint8Array): (ChainLink & { readonly prev: string }) | undefined {
   const [, checksum, prev, position] = place.exec(decoder.decode(encoded.subarray(0, longestPlace))) ?? [];
   if (checksum === undefined || prev === undefined) return undefined;
   return { checksum, prev, position: Number(position) };
 }
 
-/** Like {@link linkOf}, but returns `undefined` if the checksum is invalid. Copies an append without parsing it. */
+/** Like {@link linkOf}, but also returns `undefined` for an invalid checksum. Does not parse the append. */
 export function verifiedLinkOf(
   encoded: Uint8Array,
   sha256: Sha256,
@@ -120,7 +120,7 @@ export function verifiedLinkOf(
   return link?.checksum === sha256.base64url(encoded.subarray(start + checksumLength + 2)) ? link : undefined;
 }
 
-/** Returns the generation of an append, if valid. Parses only an append whose id may lack the generation. */
+/** Returns the generation of a valid append. Parses the append only if its id may lack the generation. */
 export function generationOfAppend(encoded: Uint8Array, sha256: Sha256): number | undefined {
   const isStated = statedGeneration.some((text) => includesText(encoded, text));
   const digits = isStated ? undefined : impliedGeneration.exec(decoder.decode(encoded.subarray(0, longestPlace)))?.[1];
@@ -134,7 +134,7 @@ function generationOfId(id: string): number | undefined {
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** Encodes pieces consecutively into the buffer without joining them. Returns their length in bytes. */
+/** Encodes texts one after another into the buffer. Returns their length in bytes. */
 function encode(pieces: readonly string[]): number {
   let needed = 0;
   for (const piece of pieces) needed += piece.length * 3;
@@ -201,7 +201,7 @@ type VerifiedLink = Omit<AppendLink, "generation"> & { readonly generation?: num
 
 const known = new WeakMap<Uint8Array, VerifiedLink>();
 
-/** Remembers that the checksum of an append is valid, so that it is not hashed again. Do not change the bytes. */
+/** Remembers that an append has a valid checksum, so that it is not hashed again. Do not change the bytes. */
 export function noteVerified(encoded: Uint8Array, { position, checksum, prev, generation }: VerifiedLink): void {
   known.set(encoded, { position, checksum, prev, generation });
 }
@@ -216,7 +216,7 @@ export function appendLinkOf(encoded: Uint8Array, sha256: Sha256): AppendLink | 
   return link && generation !== undefined ? { ...link, generation } : undefined;
 }
 
-/** Like `decodeEntry`, but hashes the bytes only if their checksum is not known to be valid. */
+/** Like `decodeEntry`, but does not hash an append whose checksum is known to be valid. */
 export function decodeAppend(encoded: Uint8Array, sha256: Sha256): DecodedEntry {
   const link = known.get(encoded);
   const decoded = link === undefined ? decodeEntry(encoded, sha256) : decodeVerifiedEntry(encoded);

@@ -2,10 +2,10 @@ import type { AgentRecord } from "../records/AgentRecord.ts";
 import { parallelStartOf, type LaneRecord, type CheckpointRecord } from "../records/lineRecords.ts";
 import type { LogRecord } from "../records/Entry.ts";
 
-/** Field values that the records of one append share, such as the time. They are stored once. */
+/** Fields with the same value in the records of one append, such as the time. The value is stored once. */
 type Implied = { readonly at?: number | undefined };
 
-/** Returns the records of an append in stored form, without implied fields. {@link wholeRecords} restores them. */
+/** Returns the records of an append without repeated fields. {@link wholeRecords} restores them. */
 export function leanRecords(records: readonly AgentRecord[]): readonly LogRecord[] {
   let last: Implied = {};
   return records.map((record) => {

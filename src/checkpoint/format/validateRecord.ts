@@ -39,7 +39,7 @@ const requirements = {
   files: listOf(text),
   environment: mapOf(text),
   directory: optional(text),
-  // A text if the path of a file is redacted.
+  // A text if the file path is redacted.
   hashes: optional((value) => text(value) || mapOf((hash) => hash === null || text(hash))(value)),
 };
 const decision = { at: time, node: text, decision: text, reason: optional(text) };
@@ -92,7 +92,7 @@ function validRecord(value: unknown): boolean {
   return like({ kind: text })(value) && invalidField(value as LogRecord) === undefined;
 }
 
-/** The fields that `LogProjection` and `foldTo` rely on, by kind of record. Readers validate stored values. */
+/** By kind of record: the fields that `LogProjection` and `foldTo` rely on. Other values are checked when read. */
 const shapes = {
   task: { name: text, priority: optional(whole) },
   run,
@@ -223,18 +223,18 @@ export function recordKinds(): readonly string[] {
   return Object.keys(shapes);
 }
 
-/** The lowest valid numbers in the next entry: the version of a checkpoint, and the number of a lane. */
+/** The lowest version of a checkpoint and the lowest lane that the next entry may use. */
 export interface NextNumbers {
   readonly nextVersion: number;
   readonly nextLane: number;
 }
 
 /**
- * Validates the records of an entry. A checksum proves nothing, because any writer can compute it.
+ * Validates the records of an entry, because its checksum does not prove who wrote it.
  *
- * @param next Versions and lanes must increase, and a lane must not start above the next version or inside a later
- * lane. A fork can be pruned, but its version is not used again. Omitted if earlier entries were not read.
- * @returns The first defect, or `undefined`.
+ * @param next - the lowest valid numbers. Omitted if earlier entries were not read. A lane must not start above the
+ * next version or inside a later lane. The version of a pruned checkpoint stays used.
+ * @returns a description of the first defect, or `undefined`.
  */
 export function validateRecord({ records, position }: Entry, next?: NextNumbers): string | undefined {
   let numbers = next;
@@ -268,7 +268,7 @@ function restatedBy(record: LogRecord): readonly LogRecord[] {
   return (since ?? []).flatMap(({ records }) => records);
 }
 
-/** Returns the first invalid field of a record, or `undefined`. The journal does not write invalid records. */
+/** Returns the name of the first invalid field of a record, or `undefined`. */
 export function invalidField(record: LogRecord): string | undefined {
   const fields = fieldsOf.get(record.kind);
   if (fields === undefined) return "kind";
@@ -277,7 +277,7 @@ export function invalidField(record: LogRecord): string | undefined {
   return field ?? (record.kind === "checkpoint" && ended && status !== undefined ? "ended" : undefined);
 }
 
-/** Rejects records that a reader would reject, because JavaScript and models can give wrong types. */
+/** @throws InvalidInputError for records that a reader would reject. JavaScript and models can pass wrong types. */
 export function assertReadable(records: readonly AgentRecord[]): void {
   for (const record of records) {
     const path = invalidField(record);

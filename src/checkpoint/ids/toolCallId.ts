@@ -1,18 +1,18 @@
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
-/** A lane of a run. Ids of tool calls are derived from it. */
+/** A lane of a run. The ids of its tool calls are derived from these fields. */
 export interface RunLine {
   readonly agentId: string;
   readonly runId: string;
-  /** The lane of the log. Rollbacks, branches and new runs start new lanes. */
+  /** Each rollback, branch of history and new run starts a new lane, which is a number in the records of the log. */
   readonly lane: number;
 }
 
 const half = 11;
 
 /**
- * Returns the id of a tool call: a digest of its place and line, which retries and replays keep. The second half is
- * derived from the first, so that {@link isToolCallIdOf} can verify an id without a list.
+ * Returns the id of a tool call: a digest of its lane and its place in the node. A repeated call has the same id. The
+ * second half of the id is derived from the first, so that {@link isToolCallIdOf} can verify an id without a list.
  */
 export function toolCallIdAt(line: RunLine, place: string, sha256: Sha256): string {
   const first = sha256.base64url(JSON.stringify([line.agentId, line.runId, line.lane, place])).slice(0, half);
@@ -23,12 +23,12 @@ export function isToolCallIdOf(line: RunLine, id: string, sha256: Sha256): boole
   return id.length === 2 * half && id.slice(half) === proof(line, id.slice(0, half), sha256);
 }
 
-/** Returns whether an id has the form of {@link toolCallIdAt}. Ids of model providers have other forms. */
+/** Returns whether an id has the length of {@link toolCallIdAt}. The ids of model providers have other lengths. */
 export function mayBeToolCallId(id: string): boolean {
   return id.length === 2 * half;
 }
 
-/** Returns the tool-call id of a call's inverse, which is the same for every attempt. */
+/** Returns the id of the call that reverts another call. It is the same for every attempt. */
 export function inverseIdOf(
   call: string,
   { agentId, sha256 }: Pick<RunLine, "agentId"> & { readonly sha256: Sha256 },
@@ -36,7 +36,7 @@ export function inverseIdOf(
   return toolCallIdAt({ agentId, runId: "", lane: 0 }, `inverse of ${call}`, sha256);
 }
 
-/** Returns the id of a request for input: a digest of its place and line, with 12 hex digits for typing. */
+/** Returns the id of a request for input: a digest of its lane and place. It has 12 hex digits for easy typing. */
 export function requestIdAt(line: RunLine, place: string, sha256: Sha256): string {
   return sha256.hex(JSON.stringify(["request", line.agentId, line.runId, line.lane, place])).slice(0, 12);
 }

@@ -8,7 +8,7 @@ export class CheckpointNames {
     return this.#versions.size;
   }
 
-  /** Replaces the previous name of the checkpoint and the previous checkpoint of the name. */
+  /** Gives a checkpoint a name. Removes its earlier name, and takes the name from another checkpoint. */
   add({ name, version }: Pick<NameRecord, "name" | "version">): void {
     this.#remove(name);
     if (version === undefined) return;

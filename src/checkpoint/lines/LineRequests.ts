@@ -8,17 +8,17 @@ export interface LineRequest {
 }
 
 interface OrderedRequest extends LineRequest {
-  /** The order of its last record in the whole log. */
+  /** The number of its newest record, counted over the whole log. */
   readonly order: number;
 }
 
-/** The requests of all lines. Adding a record takes time proportional to its changes. */
+/** The requests of a run with its branches and sub-agents. */
 export class LineRequests {
   readonly #byId = new Map<string, OrderedRequest>();
-  /** The number of replies since the last status record that lists open requests. */
+  /** The number of replies since the last status record, which lists the open requests. */
   repliesToStatus = 0;
   readonly #unanswered = new Set<string>();
-  /** By request id: the order from which records of the request and of its replies are valid. */
+  /** By request id: earlier records of the request and its replies, with a lower order, are invalid. */
   readonly #forgottenBefore = new Map<string, number>();
   asksAgain = false;
 
@@ -40,8 +40,8 @@ export class LineRequests {
   }
 
   /**
-   * Invalidates approvals, and if `isOpenToo` their open requests, because an approval starts a call only once and only
-   * in its agent. Rejections stay valid.
+   * Invalidates approvals, because an approval is valid only for one call of one agent. With `isOpenToo`, also removes
+   * open requests for approval. Rejections stay valid.
    */
   #forgetApprovals(order: number, isOpenToo: boolean): void {
     this.asksAgain = true;

@@ -6,7 +6,7 @@ export interface NestedLine {
   readonly lane: number;
   readonly lanes: readonly (readonly [lane: number, begun: number])[];
   readonly begun: number;
-  /** The order of the parent's checkpoint that closed this line. `undefined` while the line is open. */
+  /** The order of the checkpoint that ended this line. `undefined` while the line is open. */
   readonly closed?: number;
 }
 
@@ -18,12 +18,12 @@ export function isOpenAt({ begun, closed = Infinity }: NestedLine, order: number
   return begun <= order && (closed > order || closed === Infinity);
 }
 
-/** Returns the newest lane of a line that started at or before a given order in the log. */
+/** Returns the newest lane of a branch or sub-agent that started at or before an order, a record number of the log. */
 export function laneAt({ lanes }: NestedLine, order: number): number | undefined {
   return lanes.findLast(([, begun]) => begun <= order)?.[0];
 }
 
-/** The lines of a log, their nesting, and which are open. Adding a record costs as much as its changes. */
+/** The lines of a log: the run, its branches and its sub-agents. Adding a record costs as much as its changes. */
 export class Lines {
   mainLane = 0;
   readonly #byPlace = new Map<string, Mutable<NestedLine>>();
@@ -38,7 +38,7 @@ export class Lines {
     else this.#byLane.set(lane, this.#lineAt(place, lane, order));
   }
 
-  /** Closes the lines inside the lane, unless the checkpoint continues the visit in which they started. */
+  /** Closes the branches and sub-agents of a lane, unless the checkpoint continues the node that started them. */
   addCheckpoint({ lane, version, visit }: CheckpointRecord, order: number): void {
     const base = visit?.[0] ?? version;
     if (base === (this.#bases.get(lane) ?? -lane)) return;
@@ -51,10 +51,10 @@ export class Lines {
     return this.#byLane.get(lane);
   }
 
-  /** Yields the nested lines that contain a lane, innermost first. */
+  /** Yields the branches and sub-agents that contain a lane, innermost first. */
   *around(lane: number): Generator<NestedLine> {
     let at = lane;
-    // A valid line is nested in an earlier line. The check prevents an endless loop in a forged log.
+    // A valid branch has a higher lane than its parent. In a forged log, this check prevents an endless loop.
     for (let line = this.#byLane.get(at); line && line.place.parent < at; line = this.#byLane.get(at)) {
       yield line;
       at = line.place.parent;
@@ -73,7 +73,7 @@ export class Lines {
     return this.#byFork.get(parallelStart) ?? none;
   }
 
-  /** Returns the version of the fork with open branches on a lane. The newest checkpoint can be another one. */
+  /** Returns the version of the checkpoint at which the open branches of a lane started. */
   openForkOn(lane: number): number | undefined {
     for (const line of this.#unclosed.get(lane) ?? none) if ("fork" in line.place) return line.place.fork;
     return undefined;
@@ -83,7 +83,7 @@ export class Lines {
     let at = lane;
     for (let line = this.#byLane.get(at); line !== undefined; line = this.#byLane.get(at)) {
       const { parent } = line.place;
-      // A valid line is nested in an earlier line. The check prevents an endless loop in a forged log.
+      // A valid branch has a higher lane than its parent. In a forged log, this check prevents an endless loop.
       if (line.lane !== at || line.closed !== undefined || parent >= at) return false;
       at = parent;
     }
@@ -94,7 +94,7 @@ export class Lines {
     return (this.#unclosed.get(this.mainLane)?.size ?? 0) > 0;
   }
 
-  /** The lanes of open lines. Enclosing lines precede nested ones, and the main line is first. */
+  /** The lanes of the run and its open branches and sub-agents. Each lane follows the lane that contains it. */
   get openLanes(): readonly number[] {
     const open = this.mainLane === 0 ? [] : [this.mainLane];
     for (const parent of open)

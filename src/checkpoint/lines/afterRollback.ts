@@ -33,7 +33,7 @@ export function runsLeft(index: RolledBackLog, goal: Goal): readonly string[] {
   });
 }
 
-/** Returns the runs before the run of the target of a redo. They are finished after the redo. */
+/** Returns the runs that a redo finishes again. They precede the run of the redo's target. */
 export function runsRejoined(index: RolledBackLog, goal: Goal): readonly FinishedRun[] {
   const { target, base } = pointsOf(index, goal) ?? {};
   if (!target || !base) return [];

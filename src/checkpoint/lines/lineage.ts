@@ -18,9 +18,9 @@ export interface LaneTree {
 
 type PlaceTest = (lane: number, order: number) => boolean;
 
-/** Returns a test for the places after a checkpoint, on later lanes and, after a join, on enclosing lines. */
+/** Returns a test for the records that follow a checkpoint, on any lane. */
 export function placesBelow(tree: LaneTree, target: PlacedCheckpoint): PlaceTest {
-  /** By lane: an order. Later records of the lane follow the checkpoint. `Infinity` in a cycle of a forged log. */
+  /** By lane: later records of the lane follow the checkpoint. `Infinity` for a cycle in a forged log. */
   const after = new Map([[target.record.lane, target.order], ...joinsAround(tree, target.record.lane)]);
   const isBelow = ({ version, order, record }: PlacedCheckpoint): boolean =>
     version === target.version || order > (after.get(record.lane) ?? Infinity);
@@ -46,8 +46,8 @@ export function placesBelow(tree: LaneTree, target: PlacedCheckpoint): PlaceTest
 }
 
 /**
- * Returns a test for the records that a rollback abandons: those after the target. With `base`, the common ancestor
- * with a target on an abandoned branch, those after the base except on the path to the target.
+ * Returns a test for the records that a rollback abandons: all records after the target. In a redo, `base` is the
+ * common ancestor, and the records after it are abandoned unless they lead to the target.
  */
 export function placesLeft(tree: LaneTree, target: PlacedCheckpoint, base: PlacedCheckpoint | undefined): PlaceTest {
   if (!base) return placesBelow(tree, target);
@@ -63,13 +63,13 @@ export function placesRejoined(tree: LaneTree, target: PlacedCheckpoint, base: P
   return (lane, order) => isBelow(lane, order) && isOnWay(lane, order);
 }
 
-/** Returns a test for the records that lead to a checkpoint, inclusive, on its line and on enclosing lines. */
+/** Returns a test for the records up to a checkpoint, on its line and on the lines that contain it. */
 export function placesOnWay(tree: LaneTree, point: PlacedCheckpoint): PlaceTest {
   const ends = endsOnWay(tree, point);
   return (lane, order) => order <= (ends.get(lane) ?? -1);
 }
 
-/** Returns a test for the records before a checkpoint on its path, including the lines nested at that time. */
+/** Returns a test for the records up to a checkpoint, including the branches and sub-agents that ran then. */
 export function placesUpTo(tree: LaneTree, point: PlacedCheckpoint): PlaceTest {
   const ends = endsOnWay(tree, point);
   const endOf = (lane: number): number => {
@@ -153,7 +153,7 @@ function beginningOf(
   return { from: from === undefined ? undefined : tree.checkpoints.get(from), parent: parentOf(tree, lane) };
 }
 
-/** A valid line is nested in an earlier line. The check prevents an endless loop in a forged log. */
+/** A valid branch has a higher lane than its parent. In a forged log, this check prevents an endless loop. */
 function parentOf({ lines }: LaneTree, lane: number): number | undefined {
   const parent = lines.nestedLine(lane)?.place.parent;
   return parent !== undefined && parent < lane ? parent : undefined;
@@ -163,11 +163,11 @@ interface LaneOrigins {
   readonly lanes: ReadonlyMap<number, LaneStart>;
   readonly checkpoints: ReadonlyMap<number, { readonly record: { readonly lane: number } }>;
   readonly origins: readonly { readonly record: Pick<OriginRecord, "agentId" | "nextLane"> }[];
-  /** By lane: earlier lanes of the same line that the index does not contain, newest first. */
+  /** By lane: earlier lanes of the same run, branch or sub-agent that the index does not contain, newest first. */
   readonly earlierLanes: ReadonlyMap<number, readonly EarlierLane[]>;
 }
 
-/** Returns a lane and the earlier lanes of its line, newest first, with those of the original agents of a fork. */
+/** Returns a lane and the lanes that it continues, newest first. A fork also continues lanes of its original agent. */
 export function linesTo(log: LaneOrigins, agentId: string, lane: number): readonly RunLine[] {
   return lanesTo(log, lane).map(({ owner = agentId, runId, lane: at }) => ({ agentId: owner, runId, lane: at }));
 }
@@ -185,7 +185,7 @@ function lanesBefore({ lanes, checkpoints }: LaneOrigins, lane: number): readonl
   const start = lanes.get(lane);
   const from = start?.record.from;
   if (from !== undefined) return [checkpoints.get(from)?.record.lane ?? []].flat();
-  // A run without a checkpoint restarts on a lane that has no link to the first lane of the run.
+  // A run without a checkpoint restarts on a new lane, which does not refer to the first lane of the run.
   return start && isFirst(start)
     ? [...lanes].flatMap(([at, each]) => (at < lane && isFirst(each) && each.runId === start.runId ? at : []))
     : [];
@@ -195,7 +195,7 @@ function isFirst({ record }: LaneStart): boolean {
   return record.from === undefined && !record.place;
 }
 
-/** Returns the newest lane of a line, even if the line was restarted. `undefined` if the line is closed. */
+/** Returns the newest lane of the same run, branch or sub-agent. `undefined` if it has finished. */
 export function openLaneOf(index: LaneTree & { readonly lines: Lines }, lane: number): number | undefined {
   const { lines } = index;
   const newest = lines.nestedLine(lane)?.lane ?? lines.mainLane;
@@ -203,7 +203,7 @@ export function openLaneOf(index: LaneTree & { readonly lines: Lines }, lane: nu
   return lines.openLanes.find((open) => lanesOfLine(index, open).has(lane));
 }
 
-/** Returns a lane and the earlier lanes of its line. After a move, the earlier lanes can be nested in others. */
+/** Returns a lane and the lanes that it continues. After a move, these lanes can belong to another branch. */
 export function lanesOfLine({ lanes, checkpoints }: LaneTree, lane: number): ReadonlySet<number> {
   const found = new Set([lane]);
   for (const at of found) {

@@ -14,7 +14,7 @@ function copyOf(link: Link): Link {
 
 const end = undefined;
 
-/** A message history as a linked list. The cost of an edit does not depend on the length of the history. */
+/** A message history as a linked list, so that the cost of an edit does not depend on the length of the history. */
 export class LinkedHistory {
   #links = new LayeredMap<number | typeof end, Link>();
 
@@ -27,7 +27,7 @@ export class LinkedHistory {
     return this.#links.isCopied;
   }
 
-  /** Returns a history that shares the messages of this history, which must not change while the new one is in use. */
+  /** Returns a history that shares the messages of this one. Do not change this history while the new one is in use. */
   layered(): LinkedHistory {
     const next = new LinkedHistory();
     next.#links = this.#links.layered();
@@ -66,7 +66,7 @@ export class LinkedHistory {
     return this.#links.get(number)?.before;
   }
 
-  /** A range can contain many unused numbers, so the smaller set is searched. */
+  /** Finds the messages in a range by the range or by the history, whichever is smaller. */
   #numbersIn(from: number, to: number): readonly number[] {
     if (to - from >= this.size)
       return [...this.#links.entries().keys()].filter(
@@ -103,7 +103,7 @@ export class LinkedHistory {
   }
 }
 
-/** Builds the message history of a lane from its records. Most lanes only append and need no links between messages. */
+/** Builds the message history of a lane from its records. Links messages only after an edit, to save time. */
 export class HistoryFold {
   #entries: StoredMessage[];
   #linked: LinkedHistory | undefined;
@@ -132,14 +132,14 @@ export interface StoredMessage {
   readonly message: StoredValue;
 }
 
-/** Removes ranges of messages (both ends included), and inserts other messages before a kept message or at the end. */
+/** Removes ranges of messages, both ends included. Inserts other messages before a kept message or at the end. */
 export interface HistoryEdit<Entry> {
   readonly remove: readonly (readonly [from: number, to: number])[];
   readonly insert: readonly Entry[];
   readonly before?: number;
 }
 
-/** Returns ranges without gaps, because the original history can contain trimmed messages with the numbers of a gap. */
+/** Returns ranges of consecutive numbers. They skip unused numbers, which can belong to trimmed messages. */
 export function numberRanges(numbers: Iterable<number>): HistoryEdit<never>["remove"] {
   const ranges: [from: number, to: number][] = [];
   for (const number of [...numbers].sort((a, b) => a - b)) {

@@ -1,6 +1,6 @@
 /**
- * A message in the format of the AI SDK. The runtime keeps frozen copies. Maps, sets, dates and bytes cannot be frozen
- * and are shared, so do not change them. Replace the message.
+ * A message in the format of the AI SDK. The runtime keeps frozen copies. Maps, sets, dates and bytes are shared and
+ * cannot be frozen, so do not change them. Replace the message.
  */
 export type Message =
   | { readonly role: "system"; readonly content: string }
@@ -40,7 +40,7 @@ export type ContentPart =
       readonly providerOptions?: ProviderOptions;
     }
   | { readonly type: "custom"; readonly kind: string; readonly providerOptions?: ProviderOptions };
-/** Stored and sent back to the provider. */
+/** Data for a provider. The library stores it and sends it back to the provider. */
 export type ProviderOptions = Readonly<Record<string, unknown>>;
 
 /** A response of a model. */

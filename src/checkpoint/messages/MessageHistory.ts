@@ -24,7 +24,7 @@ interface LeftMessage {
 
 type HistoryEditChange = Extract<HistoryChange, { kind: "edit" }>;
 
-/** The message history of one line. The cost of a save does not depend on the length of the run. */
+/** The message history of a run, branch or sub-agent. The cost of a save does not depend on the length of the run. */
 export class MessageHistory {
   #entries: NumberedMessage[];
   #numbers: Map<unknown, number>;
@@ -76,7 +76,7 @@ export class MessageHistory {
     this.#view = undefined;
   }
 
-  /** Replaces the history. A message that stays keeps its number. Matches by identity, then by stored form. */
+  /** Replaces the history. Messages that are the same objects, or have an equal stored form, keep their numbers. */
   rewrite(change: (messages: readonly Message[]) => readonly Message[]): void {
     const wanted = change(this.messages);
     this.#noteAppended();
@@ -90,7 +90,7 @@ export class MessageHistory {
     if (before !== undefined && after !== undefined) this.#reissued.set(after, this.#reissued.get(before) ?? before);
   }
 
-  /** Replaces some messages by shorter messages. Readers of the original history skip this change. */
+  /** Replaces messages by shorter messages. Readers of the original history ignore this change. */
   trim(wanted: readonly Message[]): void {
     this.#noteAppended();
     const edits = this.#replace(wanted, matchLast(this.#entries, wanted));
@@ -107,7 +107,7 @@ export class MessageHistory {
     return editsBetween(before, this.#entries);
   }
 
-  /** Remembers the current messages for {@link messagesAtMark}. They are copied only if the history is rewritten. */
+  /** Remembers the current messages for {@link messagesAtMark}. Copies them only if the history is rewritten. */
   mark(): void {
     this.#mark = { length: this.#entries.length, next: this.#free.next };
     this.#reissued.clear();
@@ -123,7 +123,7 @@ export class MessageHistory {
     return number !== undefined && number < this.#mark.next ? number : undefined;
   }
 
-  /** The changes since the last mark: the new messages, after a rewrite the remaining ones, and the earlier number. */
+  /** The changes since the last mark: new messages, remaining messages after a rewrite, and the number at the mark. */
   get changedSinceMark(): {
     readonly fresh: readonly Message[];
     readonly left?: readonly LeftMessage[];
@@ -165,7 +165,7 @@ function numbersOf(entries: readonly NumberedMessage[]): Map<unknown, number> {
   return new Map(entries.map(({ number, message }) => [message, number]));
 }
 
-/** Matches messages by identity. Starts with the last message, because trimming removes messages at the start. */
+/** Matches messages by identity, from last to first, because trimming removes messages at the start. */
 function matchLast(before: readonly NumberedMessage[], wanted: readonly Message[]): (NumberedMessage | undefined)[] {
   const positions = positionsBy(before, (message) => message);
   return wanted
@@ -174,7 +174,7 @@ function matchLast(before: readonly NumberedMessage[], wanted: readonly Message[
     .toReversed();
 }
 
-/** Matches messages in their order. Encodes messages only if a wanted message has no identical message. */
+/** Matches messages in their order, by identity. Compares stored forms only if a message has no identical one. */
 function matchKept(before: readonly NumberedMessage[], wanted: readonly Message[]): (NumberedMessage | undefined)[] {
   const same = new Set(wanted);
   const identical = positionsBy(before, (message) => message);
@@ -211,7 +211,7 @@ function positionsBy(
   return positions;
 }
 
-/** Returns a key that is equal for values with equal stored forms, or `undefined` if the value cannot be stored. */
+/** Returns a text that is equal for values with equal stored forms. `undefined` if the value cannot be stored. */
 export function contentKey(value: unknown): string | undefined {
   try {
     return JSON.stringify(encodeValue(value, ""));

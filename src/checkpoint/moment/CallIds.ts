@@ -8,7 +8,7 @@ import type { ValueReader } from "../state/ValueReader.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import { requestIdAt, type RunLine, toolCallIdAt } from "../ids/toolCallId.ts";
 
-/** The place of a call: the visit, the kind, the numbers, and the enclosing call. */
+/** Where a node made a call: the execution of the node, the kind of the call, its numbers, and the call around it. */
 type CallPosition = readonly [
   visit: Visit,
   kind: "m" | "c" | "x",
@@ -17,7 +17,7 @@ type CallPosition = readonly [
   within: string | undefined,
 ];
 
-/** The number of ordinals that are tried to find the place of a call that code made and that has no record. */
+/** Code can make calls that have no record. This many of its calls are tried to find one of them. */
 const mostOrdinals = 1_000;
 
 export interface IdSource {
@@ -26,12 +26,12 @@ export interface IdSource {
   readonly before: readonly RunLine[];
   readonly state: AgentState;
   readonly reader: ValueReader;
-  /** Returns the visit of the new lane that repeats a visit. */
+  /** Returns the node execution on the new lane that repeats an execution of the earlier lane. */
   readonly visitOf: (visit: Visit) => Visit;
   readonly isMadeAnew: (call: string) => boolean;
 }
 
-/** The ids of calls and requests of a node that runs again on another lane, derived from the place of the call. */
+/** Computes the ids of calls and requests of a node that runs again on a new lane, from where each call is made. */
 export class CallIds {
   readonly #from: IdSource;
   readonly #ids = new Map<string, string>();
@@ -44,7 +44,7 @@ export class CallIds {
   of(call: string, visit: Visit): string {
     const known = this.#ids.get(call);
     if (known !== undefined) return known;
-    // Ends the recursion for a forged call that contains itself.
+    // In a forged log, a call can contain itself. This entry ends the recursion.
     this.#ids.set(call, call);
     const id = this.#isMadeAnew(call) ? this.#newId(call, visit) : call;
     this.#ids.set(call, id);
@@ -63,7 +63,7 @@ export class CallIds {
     return this.#partOf(call)?.input;
   }
 
-  /** A rejected call of a message keeps its id, because later messages contain it. A rejected call by code does not. */
+  /** Returns whether a call gets a new id. Rejected calls of a model keep their ids, which later messages contain. */
   #isMadeAnew(call: string): boolean {
     const { isMadeAnew, state } = this.#from;
     this.#refused ??= refusedCalls(state);
@@ -131,7 +131,7 @@ export class CallIds {
     return undefined;
   }
 
-  /** Returns the calls of a visit that can contain a waiting call: those with an intent record. */
+  /** Returns the calls of a node execution that can contain a waiting call. */
   #callsIn(of: Visit): ReadonlySet<string> {
     const { calls, answers, requests } = this.#from.state;
     const isIn = ({ visit }: { readonly visit: Visit }) => isSameVisit(visit, of);

@@ -12,13 +12,13 @@ type CheckpointFields = {
 
 export interface LineChange {
   readonly records: readonly AgentRecord[];
-  /** Fields of the checkpoint. `undefined` removes a field. Without `visit`, the node starts a new visit. */
+  /** Fields of the checkpoint. `undefined` removes a field. Without `visit`, the node is executed anew. */
   readonly checkpoint?: CheckpointFields | undefined;
 }
 
 interface LineStart {
   readonly lane: number;
-  /** The checkpoint from which the line continues. `undefined` if the line starts again on its first lane. */
+  /** The checkpoint to continue from. `undefined` if the run, branch or sub-agent starts again. */
   readonly point: CheckpointPoint | undefined;
   readonly first?: LaneRecord | undefined;
   readonly place: LanePlace | undefined;
@@ -31,7 +31,7 @@ interface CheckpointCounter {
   readonly usage: ModelUsage | undefined;
 }
 
-/** Returns the records that restart a line on a new lane. The last record is the new checkpoint, with the changes. */
+/** Returns the records that restart a run, branch or sub-agent on a new lane, with a changed checkpoint. */
 export function beginLine(
   counter: CheckpointCounter,
   { lane, point, first = { kind: "lane", lane, keep: "nothing" }, place, move }: LineStart,
@@ -49,7 +49,7 @@ export function beginLine(
   ];
 }
 
-/** Returns a checkpoint record with the current time and the next version. Keeps the given order of fields. */
+/** Returns a checkpoint record with the current time and the next version. */
 export function checkpointAt(
   counter: CheckpointCounter,
   lane: number,

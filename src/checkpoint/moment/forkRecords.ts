@@ -11,17 +11,15 @@ import { newLines, type NewLines, type NewLinesOptions } from "./newLines.ts";
 export interface ForkOptions extends Omit<NewLinesOptions, "move" | "runId" | "nextLane" | "nextVersion"> {
   readonly from: string;
   readonly end: { readonly position: number; readonly checksum: string };
-  /** A random lane number above all lanes of the log. */
+  /** A random lane number that is higher than all lanes of the log. */
   readonly nextLane: number;
-  /** The id of a new run, used if the run of the checkpoint has finished. */
+  /** The id of the new run if the run of the checkpoint has finished. */
   readonly newRunId: string;
   /** The current checkpoint names of the agent. Defaults to the names in the copied log. */
   readonly names?: CheckpointNames | undefined;
 }
 
-/**
- * Returns the records that turn a copied log into a fork at a checkpoint, by default the head: `origin`, and its lines.
- */
+/** Returns the records that turn a copied log into a fork at a checkpoint, by default at the head. */
 export function forkRecords(
   index: LogProjection,
   target: CheckpointPoint | undefined,
@@ -40,14 +38,14 @@ export function forkRecords(
   return [origin, ...endOfRollback(index), ...namesNow(index, options), ...linesOf(index, target, options)];
 }
 
-/** A fork treats an open rollback as finished. */
+/** Ends an open rollback, because a fork does not continue it. */
 function endOfRollback({ rollback }: LogProjection): readonly AgentRecord[] {
   if (!rollback) return [];
   const { target, base } = rollback;
   return [withoutUndefined({ kind: "rollback_end", target, base })];
 }
 
-/** Later changes of names apply to the fork, because people find checkpoints by name. */
+/** Gives the fork the current checkpoint names of the original agent, because people find checkpoints by name. */
 function namesNow(index: LogProjection, { names = index.names }: ForkOptions): readonly NameRecord[] {
   const gone = [...index.names.entries()].filter(([name, version]) => names.versionOf(name) !== version);
   const given = [...names.entries()].filter(
@@ -66,7 +64,7 @@ function linesOf(
 ): readonly AgentRecord[] {
   const isHead = target === undefined || target.position === index.position;
   if (index.lines.mainLane === 0 || (isHead && isEnded(index.statusState))) return [];
-  // An agent whose checkpoints were saved from outside has no run.
+  // The agent has no run if its checkpoints were imported.
   const run = isHead && index.run ? undefined : runAt(index, target ?? index.latest, options);
   const lines = newLines(index, linesAt(index, target), {
     ...options,
@@ -79,7 +77,7 @@ function linesOf(
   return [...records, ...statusOf(status, lines, options)];
 }
 
-/** Returns another run if a fork continues from a checkpoint of a finished run, which keeps its result. */
+/** Returns a new run if the fork continues from a checkpoint of a finished run, which keeps its result. */
 function runAt(
   index: LogProjection,
   target: CheckpointPoint | undefined,
@@ -94,7 +92,7 @@ function isEnded({ current }: StatusState): boolean {
   return current?.status === "completed" || current?.status === "cancelled";
 }
 
-/** Returns the status of the fork. A waiting agent gives a waiting fork, and a running agent a paused fork. */
+/** Returns the status of the fork: `waiting` if the original agent waits, and `paused` if the original runs. */
 function statusOf(
   state: StatusState,
   { requests }: NewLines,
@@ -112,6 +110,6 @@ function statusOf(
   if ((status !== "in_progress" && status !== "waiting") || !state.run) return [];
   if (open.length === 0)
     return statusRecords(state, { status: "paused", at, reason: `forked from agent ${JSON.stringify(from)}` });
-  // Some lines of the original agent continued after answers, so they can continue here.
+  // Some branches of the original agent continued after an answer, so they can continue in the fork.
   return statusRecords(state, { status: "waiting", at, requests: open, answered: true });
 }

@@ -6,7 +6,7 @@ import type { LogProjection } from "../state/LogProjection.ts";
 export interface LineAt {
   readonly lane: number;
   readonly point: CheckpointPoint | undefined;
-  /** The order of the last record of the line that counts. `Infinity` if all count. */
+  /** The order of the last record to include, which is its number in the log. `Infinity` includes all. */
   readonly upTo: number;
 }
 
@@ -16,14 +16,14 @@ export interface LinesAt {
 }
 
 /**
- * Returns the lines that were open when a checkpoint was made. The line of the checkpoint is positioned at the
- * checkpoint. Every other line is positioned at its newest checkpoint at that time, with the later records of its node.
- * Lines that have been joined or have finished since then are included.
+ * Returns the run, branches and sub-agents that were open when a checkpoint was made, each with its newest checkpoint
+ * at that time. Includes the later records of each node, except for the node of the given checkpoint. A branch that has
+ * finished since is included.
  *
- * If a rollback was open at that time, the position of its line ignores the rollback. At the head, this line is
- * positioned at the target of the rollback, because the rollback can only be completed.
+ * The result ignores a rollback that was open at that time. Without a checkpoint, the target of an open rollback is the
+ * current checkpoint, because the rollback can only be completed.
  *
- * @param target A checkpoint of any line. Defaults to the head, including the records after its checkpoints.
+ * @param target - the checkpoint. Defaults to the head.
  */
 export function linesAt(index: LogProjection, target?: CheckpointPoint): LinesAt {
   const goesBack = target ?? index.checkpoints.get(index.rollback?.target ?? -1);
@@ -52,7 +52,7 @@ function* linesFrom(index: LogProjection, lane: number, way: Way): Generator<Lin
   const { lines } = index;
   if (target && lines.nestedLine(lane) === lines.nestedLine(target.record.lane)) {
     yield { lane: target.record.lane, point: target, upTo: target.order };
-    // The target of an open rollback has no nested lines.
+    // At the target of an open rollback, no branch or sub-agent runs.
     if (upTo === Infinity) return;
   } else yield { lane, point: latestAt(index, lane, upTo), upTo };
   for (const line of lines.childrenOf(lane)) {
@@ -61,7 +61,7 @@ function* linesFrom(index: LogProjection, lane: number, way: Way): Generator<Lin
   }
 }
 
-/** Returns the checkpoint with this id or name. A given id that exists twice finds the later checkpoint. */
+/** Returns the checkpoint with this id or name. If two checkpoints have the same id, returns the later one. */
 export function findPoint(index: LogProjection, id: string): CheckpointPoint | undefined {
   const known = index.byId(id);
   if (known) return known;

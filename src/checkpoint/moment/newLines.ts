@@ -19,28 +19,28 @@ import { recordsSince } from "./recordsSince.ts";
 
 export interface NewLinesOptions {
   readonly move: "branch" | "fork" | "edit" | "migration";
-  /** The owner of the new lines. Ids of calls and requests are derived from these ids. */
+  /** The agent and run that the new ids of calls and requests are derived from. */
   readonly agentId: string;
   readonly runId: string;
   readonly from?: string | undefined;
   readonly nextLane: number;
   readonly nextVersion: number;
   readonly at: number;
-  /** Omits open approvals, so that the nodes request them again. Defaults to `false`. */
+  /** Whether to omit open approvals, so that the nodes request them again. Defaults to `false`. */
   readonly asksAgain?: boolean | undefined;
   readonly usage?: ModelUsage | undefined;
   readonly sha256: Sha256;
   readonly reader: (state: AgentState) => ValueReader;
-  /** Changes a line. The later records of its node, and its nested lines, are then omitted. */
+  /** Changes the run, a branch or a sub-agent. Its records after the checkpoint and its branches are then omitted. */
   readonly change?: ((line: LineAt, lane: number, state: AgentState) => LineChange | undefined) | undefined;
 }
 
 /**
- * Restarts the lines on new lanes, each with a new checkpoint and the later records of its node. A line without a
- * checkpoint gets a lane like its first one. Calls keep their ids and outcomes. A fork makes calls without an outcome
- * anew; other moves keep calls in doubt. Requests get new ids.
+ * Restarts a run with its branches and sub-agents on new lanes, each with a new checkpoint and the later records of its
+ * node. Calls keep their ids and outcomes. A fork repeats calls without an outcome, other moves leave them in doubt.
+ * Requests get new ids.
  *
- * @throws UnreadableValueError if the index lacks lanes of a line.
+ * @throws UnreadableValueError if the index lacks lanes of the run.
  */
 export function newLines(index: LogProjection, { lines }: LinesAt, options: NewLinesOptions): NewLines {
   const begun = new NewLines(index, options);
@@ -58,7 +58,7 @@ interface Begun {
 }
 
 export class NewLines {
-  /** Append all records together. */
+  /** The records to append. Append all of them together. */
   readonly records: AgentRecord[] = [];
   readonly lines = new Map<number, Begun>();
   readonly requests = new Map<string, string>();
@@ -79,8 +79,8 @@ export class NewLines {
   add(line: LineAt): void {
     const { place: before } = this.#index.lanes.get(line.lane)?.record ?? {};
     const place = before && this.#placeOf(before);
-    // The line starts again if its call has finished, its enclosing line has changed, or its first checkpoint was
-    // pruned.
+    // The branch or sub-agent starts again if its call has finished, the node around it has changed, or its first
+    // checkpoint was pruned.
     if (before && (!place || !line.point)) return;
     const state = foldUpTo(this.#index, line.lane, line.point, line.upTo);
     if (!state) throw new UnreadableValueError(`the start of lane ${line.lane} is not in the log`);
@@ -101,7 +101,7 @@ export class NewLines {
     const { lane: parent, version: fork = 0, state, ids } = around;
     if ("fork" in place) return { parent, fork, branch: place.branch };
     const call = state.calls.get(place.call);
-    // A failed call can be retried, and its line then continues.
+    // A failed call can be retried, and its sub-agent then continues.
     if (!call || (isOver(call.outcome) && !call.outcome.error)) return undefined;
     const id = ids.of(place.call, call.visit);
     this.#nameAgent(around, place.call, id);
@@ -130,7 +130,7 @@ export class NewLines {
     return { records, checkpoint: isFork && line.point ? ended : undefined };
   }
 
-  /** A fork retries a call whose failure ended the run. */
+  /** Whether the failure of this call ended the run. A fork makes such a call again. */
   #isTriedAgain(call: string): boolean {
     return this.#options.move === "fork" && this.#index.statusState.failedCalls?.includes(call) === true;
   }
@@ -149,7 +149,7 @@ export class NewLines {
   }
 }
 
-/** Keeps the numbers of visits. The first visit on a lane without a checkpoint has the number of the lane. */
+/** Returns the node executions of the new lane. Without a checkpoint, they are numbered by the lane. */
 function visitsOf({ point }: LineAt, lane: number): (visit: Visit) => Visit {
   return (visit) => (point ? visit : [firstVisitOf(lane)[0], visit[1]]);
 }

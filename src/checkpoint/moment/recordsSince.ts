@@ -28,7 +28,7 @@ interface NewLane {
   readonly isTriedAgain: (call: string) => boolean;
 }
 
-/** Returns the later records of a line for a new lane. If ids change, with earlier records of the visit. */
+/** Returns the records after a checkpoint for a new lane. If ids change, includes earlier records of the node. */
 export function recordsSince(index: LogProjection, line: LineAt, to: NewLane): Restating {
   return new Restating(index, line, to);
 }
@@ -53,14 +53,14 @@ class Restating {
     const { answers, calls, requests } = to.state;
     this.#addState(index);
     const isRenamed = this.#ordered.some(({ record }) => record.kind === "structure" && record.renames);
-    // A structure record with renames applies to the responses before it, so all responses precede it.
+    // A structure record with renames applies only to earlier responses, so all responses come before it.
     for (const [key, answer] of answers) if (isNow(answer)) this.#addAnswer(key, answer, isRenamed ? -1 : answer.order);
     for (const call of calls.values()) if (isNow(call)) this.#addCall(call);
     for (const request of requests.values()) if (isNow(request.record)) this.#addRequest(this.#askedAgain(request));
     this.#addNotes(index);
   }
 
-  /** Sorted in log order, because a replay delivers the recorded results in this order. */
+  /** The records in log order, because a replay delivers the results in this order. */
   get records(): readonly AgentRecord[] {
     return this.#ordered.toSorted((a, b) => a.order - b.order).map(({ record }) => record);
   }
@@ -97,17 +97,17 @@ class Restating {
     for (const record of [intent, outcome]) if (record) this.#add(call.order, this.#moved(record));
   }
 
-  /** The failure that ended the run is not replayed. */
+  /** Marks the failed call for a retry, so that the failure that ended the run is not replayed. */
   #tryAgain({ call, visit, order }: RecordedCall): void {
     this.#add(order, { kind: "outcome", lane: this.#to.lane, visit: this.#to.visitOf(visit), call, retry: true });
   }
 
-  /** Requests from before a rollback, and requests whose expiry ended the run, are made again under new ids. */
+  /** Returns whether the node makes the request again with a new id, after a rollback or an expiry that failed it. */
   #isDropped(request: RecordedRequest): boolean {
     return request.reply ? this.#isAskedAgain(request) : request.record.lane !== this.#line.lane;
   }
 
-  /** An approval is valid only for one call of the agent that requested it. A fork needs a new approval. */
+  /** Returns the request as the fork needs it. The fork needs a new approval for a call that it has yet to make. */
   #askedAgain(request: RecordedRequest): RecordedRequest | undefined {
     const { record, reply } = request;
     const { approval, expiresAt = Infinity } = record;
@@ -116,7 +116,7 @@ class Restating {
     if (!reply) return request;
     const call = this.#to.state.calls.get(approval.call);
     const isMade = isOver(call?.outcome) && !this.#to.isTriedAgain(approval.call);
-    // The node handles the expiry of a request.
+    // An expired request stays, because its node handles the expiry.
     return isMade || expiresAt <= this.#to.at ? undefined : { record };
   }
 

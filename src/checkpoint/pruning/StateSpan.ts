@@ -17,12 +17,12 @@ function keptAfter(first: Keep, second: Keep): Keep {
 
 type Latest = { [Kind in "settings" | "requirements"]?: Extract<AgentRecord, { kind: Kind }> };
 
-/** Follows a lane and its successors, and collects the changes since the last kept checkpoint, at a constant cost. */
+/** Collects the state changes on a lane since the last kept checkpoint. Each record is added at a constant cost. */
 export class StateSpan {
   keep: Keep = "all";
   #originals = new HistorySpan();
   #trimmed: HistorySpan | undefined;
-  /** The history that results from the kept records. `undefined` until these contain a trim. */
+  /** The history that the kept records produce. `undefined` until a record trims it. */
   #restated: LinkedHistory | undefined;
   #values = new LayeredMap<number, StoredValue>();
   #storage = new LayeredMap<string, StoredValue>();
@@ -38,7 +38,7 @@ export class StateSpan {
     return (history.isCopied ? history.size : 0) + (this.#storage.isCopied ? this.#storage.size : 0);
   }
 
-  /** Returns a span for one of several lanes that start here. Do not change this span while the new span is in use. */
+  /** Returns a copy for one of several lanes that start here. Do not change this span while the copy is in use. */
   fork(): StateSpan {
     const fork = new StateSpan();
     fork.keep = this.keep;
@@ -59,7 +59,7 @@ export class StateSpan {
   beginLane(keep: Keep): void {
     if (keep === "all") return;
     this.keep = keptAfter(this.keep, keep);
-    // References of messages were resolved when the messages were added.
+    // Messages that refer to these responses and calls were resolved when they were added.
     this.#answers = new LayeredMap();
     this.#calls = new LayeredMap();
     if (keep !== "state") this.#forgetRest();
@@ -111,7 +111,7 @@ export class StateSpan {
     );
   }
 
-  /** Returns a minimal set of records from the start to here, as records of a lane. Starts a new span. */
+  /** Returns the fewest records that make the collected changes on a lane, and starts to collect again. */
   takeDelta(lane: number): AgentRecord[] {
     const delta = [...this.#historyDelta(lane), ...this.#storageDelta(lane), ...this.#latestDelta(lane)];
     const decisions = this.#decisions;
@@ -162,7 +162,7 @@ export class StateSpan {
       this.#calls.set(record.call, withRecord(this.#calls.get(record.call), record, order));
   }
 
-  /** Changes of the original history precede trims, because readers of the original history skip trims. */
+  /** Puts changes of the original history before trims, because readers of the original history skip trims. */
   #historyDelta(lane: number): AgentRecord[] {
     const { edits, appended } = this.#originals.changes();
     const trims = this.#trims({ edits, appended });
@@ -180,7 +180,7 @@ export class StateSpan {
   #trims(changes: HistoryChanges): readonly HistoryEdit<StoredMessage>[] {
     const [originals, trimmed] = [this.#originals, this.#trimmed];
     if (!trimmed) return [];
-    // No trim is restated yet, so the restated records produce the original history.
+    // No trim was kept so far, so the kept records produce the original history.
     if (this.#restated) apply(changes, this.#restated);
     const restated = (this.#restated ??= new LinkedHistory(originals.history.from()));
     const touched = new Set([...originals.touched, ...trimmed.touched]);
@@ -190,7 +190,7 @@ export class StateSpan {
     return trims;
   }
 
-  /** A message must not refer to another lane, because that lane can be pruned. */
+  /** Replaces a reference to another lane by the message, because that lane can be pruned. */
   #onLane({ number, message }: StoredMessage, lane: number, span: HistorySpan): StoredMessage {
     return { number, message: span.laneOf(number) === lane ? message : (this.#values.get(number) ?? message) };
   }
@@ -222,7 +222,7 @@ interface HistoryChanges {
   readonly appended: readonly StoredMessage[];
 }
 
-/** A history with its changes since a start point. The cost of a change does not depend on the length. */
+/** A message history that tracks its changes. The cost of a change does not depend on the length of the history. */
 class HistorySpan {
   readonly history: LinkedHistory;
   #added = new Map<number, number>();
@@ -236,7 +236,7 @@ class HistorySpan {
     return this.#fork(new LinkedHistory(this.history.from()));
   }
 
-  /** Returns a new span with the same start and history. Do not change this span while the new span is in use. */
+  /** Returns a copy that shares the messages. Do not change this history while the copy is in use. */
   layered(): HistorySpan {
     return this.#fork(this.history.layered());
   }
@@ -278,7 +278,7 @@ class HistorySpan {
   }
 }
 
-/** Returns the changes between two histories. `touched` numbers all messages that can differ or have moved. */
+/** Returns the changes between two histories. `touched` contains all messages that can differ or have moved. */
 function differences(from: LinkedHistory, to: LinkedHistory, touched: ReadonlySet<number>): HistoryChanges {
   const inBoth = [...touched].filter((number) => from.has(number) && to.has(number));
   const isMoved = inBoth.some((number) => lastCommon(from, number, to) !== lastCommon(to, number, from));

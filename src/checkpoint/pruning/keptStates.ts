@@ -7,7 +7,7 @@ import type { LogProjection, OrderedRecord } from "../state/LogProjection.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import { StateSpan } from "./StateSpan.ts";
 
-/** Follows every lane once from its start. @throws UnreadableValueError if lanes start from each other in a cycle. */
+/** Computes the changes between kept checkpoints. @throws UnreadableValueError if a lane is missing or in a cycle */
 export async function keptStates(index: LogProjection, kept: ReadonlySet<number>, pace: Pace): Promise<KeptStates> {
   const walk = new KeptStates(index, kept);
   for (const passed of walk.steps()) await pace.after(passed);
@@ -26,9 +26,9 @@ interface Frame {
 }
 
 export class KeptStates {
-  /** The records from the previous kept checkpoint to each kept checkpoint, inclusive, by version. */
+  /** By version of a kept checkpoint: the records since the previous kept checkpoint, and the checkpoint itself. */
   readonly deltas = new Map<number, readonly AgentRecord[]>();
-  /** The state that a lane inherits for its first kept checkpoint, by lane. */
+  /** By lane: the part of the state that the lane inherits before its first kept checkpoint. */
   readonly keeps = new Map<number, LaneRecord["keep"]>();
   readonly outputs = new Map<number, StoredValue>();
   readonly #index: LogProjection;
@@ -44,7 +44,7 @@ export class KeptStates {
     for (const { record } of index.lanes.values()) this.#addLane(record);
     for (const { version, order, record } of index.checkpoints.values())
       if (kept.has(version) || record.status) this.#last.set(record.lane, order);
-    // Lanes follow the lanes from which they start.
+    // Runs from the last lane to the first, because each lane follows the lane from which it starts.
     for (const { record } of [...index.lanes.values()].reverse()) this.#addNeeded(record);
   }
 
@@ -60,7 +60,7 @@ export class KeptStates {
       const child = frame.children.pop();
       const next = frame.records[frame.at];
       const isOver = next === undefined || next.order > frame.last;
-      // The last lane that starts here takes over the state. Earlier lanes get copies.
+      // The last lane that starts here reuses the state. Each earlier lane gets a copy.
       const isLast = isOver && frame.children.length === 0;
       if (isLast) this.#frames.pop();
       if (child !== undefined) this.#enter(child, isLast ? frame.span : frame.span.fork());
@@ -110,5 +110,5 @@ export class KeptStates {
   }
 }
 
-/** The cost of a step: reading this number of bytes takes as long. */
+/** The cost of a step, as the number of bytes that could be read in the same time. */
 const bytesOfStep = 256;

@@ -9,7 +9,7 @@ export function pruningIn(entries: readonly Entry[]): PrunedRecord | undefined {
   return undefined;
 }
 
-/** Returns the entries that are valid after the newest pruning. `entries` must begin at the start of the log. */
+/** Returns the entries that remain valid after the newest pruning. `entries` must begin at the start of the log. */
 export function liveEntries(entries: readonly Entry[]): readonly Entry[] {
   const pruned = pruningIn(entries);
   if (!pruned) return entries;
@@ -22,8 +22,8 @@ function isPruned(record: AgentRecord): record is PrunedRecord {
 }
 
 /**
- * Returns the appends that can be removed when their valid content is stored again, with the checksums around each gap.
- * The first append of each owner stays, so that an owner detects the loss of its lease.
+ * Returns the ranges of appends that can be removed once their valid content is stored again. Keeps the first append of
+ * each owner, so that an earlier owner detects the loss of its lease.
  */
 export function prunedRanges(entries: readonly Entry[]): readonly PrunedGap[] {
   const gaps: PrunedGap[] = [];

@@ -9,14 +9,14 @@ import { callsOf } from "../state/foldTo.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import { callOfResult, resultsIn, type StoredValue } from "../values/valueCodec.ts";
 
-/** The cost of a record: reading this number of bytes takes as long. */
+/** The cost of a record, as the number of bytes that could be read in the same time. */
 const bytesOfRecord = 128;
 
 export type IsNeeded = (record: AnswerRecord | IntentRecord | OutcomeRecord) => boolean;
 
 /**
- * Returns the responses and calls that a pruned log keeps: those that a stored value refers to, that a repeated node
- * replays, or that rollbacks must revert. `kept` lists the kept versions, `restated` their records.
+ * Returns a test for the responses and calls that a pruned log keeps: a stored value refers to them, a repeated node
+ * replays them, or a rollback must revert them. `kept` are the versions and `restated` the records that stay.
  */
 export async function neededCalls(
   index: LogProjection,
@@ -49,7 +49,7 @@ export async function neededCalls(
   return (record) => (record.kind === "answer" ? needsAnswer(record) : calls.has(record.call));
 }
 
-/** The calls of the enclosing sub-agents determine to which agent a call or checkpoint belongs. */
+/** Returns the calls of the enclosing sub-agents, which show to which agent a call or checkpoint belongs. */
 function callersOf({ lines }: LogProjection, lanes: Iterable<number>): ReadonlySet<string> {
   const callers = new Set<string>();
   for (const lane of new Set(lanes))
@@ -59,7 +59,7 @@ function callersOf({ lines }: LogProjection, lanes: Iterable<number>): ReadonlyS
 
 type LaneCall = RecordedCall & { readonly lane: number };
 
-/** A reverted call counts only if a kept checkpoint follows it on its lane, because that checkpoint shows the call. */
+/** Returns whether a call had an effect that counts. A reverted call counts if a later kept checkpoint shows it. */
 function hasEffect(
   index: LogProjection,
   call: LaneCall,

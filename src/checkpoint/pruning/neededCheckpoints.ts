@@ -5,8 +5,8 @@ import { mergedAt } from "../state/BranchChanges.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
 /**
- * Returns the wanted versions with those they depend on: the fork and the start of the lane of a nested line, the
- * checkpoints at which a line started and was closed, and the ends of merged branches.
+ * Returns the wanted versions and the versions that they depend on, such as the checkpoints at which a branch or
+ * sub-agent started and ended.
  */
 export function neededCheckpoints(index: LogProjection, wanted: Iterable<number>): ReadonlySet<number> {
   return new Needed(index).with(wanted);
@@ -34,7 +34,7 @@ class Needed {
 
   with(wanted: Iterable<number>): ReadonlySet<number> {
     for (const version of wanted) this.#versions.add(version);
-    // The loop also visits versions added during iteration.
+    // A `Set` can grow while it is iterated, so this loop also visits the added versions.
     for (const version of this.#versions) {
       const point = this.#index.checkpoints.get(version);
       if (!point) this.#versions.delete(version);

@@ -10,11 +10,11 @@ import type { LogRecord } from "../records/Entry.ts";
 const hashes = /[0-9a-f]{64}/g;
 
 /**
- * Returns the hashes of all contents that a rollback or checkpoint could need. Rollbacks stop only at kept checkpoints,
- * so only the first and last state of a file between two of them are needed. Other notes need all their contents,
- * reverted notes none.
+ * Returns the SHA-256 of all file contents that a rollback or checkpoint can need. A rollback stops only at kept
+ * checkpoints, so only the first and the last state of a file between two of them count. Reverted notes need no
+ * contents. Other notes need all of theirs.
  *
- * @returns `undefined` if every content could be needed: a note cannot be read, or a command was interrupted.
+ * @returns `undefined` if every content can be needed, because a note cannot be read or a command was interrupted.
  */
 export function neededContents(
   index: LogProjection,
@@ -29,7 +29,7 @@ export function neededContents(
     const text = textOf(record.value, texts);
     if (text === undefined) return undefined;
     noteCapture(record, text, open);
-    // A run can replay the records after the last kept checkpoint, so all their contents are needed.
+    // After the last kept checkpoint, a run can replay each record, so all contents are needed.
     const changes = end === undefined ? undefined : changesIn(record, text);
     if (end !== undefined && changes) spans.set(end, mergeFileChanges(changes, spans.get(end)));
     else for (const hash of contentsOf(record, text)) needed.add(hash);
@@ -41,8 +41,8 @@ export function neededContents(
 }
 
 /**
- * Yields each valid note, oldest first, with the version of the next kept checkpoint on its lane. A note on a closed
- * line is reverted together with the enclosing line, so the next checkpoint of that line counts.
+ * Yields each valid note, oldest first, with the version of the next kept checkpoint. A note of a finished branch or
+ * sub-agent is reverted together with the node around it, so the next checkpoint of that node counts.
  */
 function* effectiveNotes(index: LogProjection, kept: ReadonlySet<number>): Generator<[NotePoint, number | undefined]> {
   const ahead = new Map<number, { readonly version: number; readonly order: number }[]>();
@@ -59,7 +59,7 @@ function* effectiveNotes(index: LogProjection, kept: ReadonlySet<number>): Gener
   }
 }
 
-/** Returns the innermost enclosing lane without a closing checkpoint. `undefined` if it can continue concurrently. */
+/** Returns the lane around the finished branches and sub-agents of a lane. `undefined` if one of them still runs. */
 function laneAround({ lines }: LogProjection, lane: number): number | undefined {
   let at = lane;
   for (const { closed, place } of lines.around(lane)) {
@@ -76,7 +76,7 @@ function noteCapture({ key }: NoteRecord, text: string, open: Set<string>): void
   if (typeof ended === "string") open.delete(ended);
 }
 
-/** A note of `null` only adds contents that other notes name. */
+/** Returns the contents that a note needs. The value `null` means that other notes name its contents. */
 function contentsOf({ key, packs = [] }: NoteRecord, text: string): readonly string[] {
   const own = key === fileNoteKey || text === "null" ? [] : packs.flatMap(({ contents }) => contents);
   return [...(text.match(hashes) ?? []), ...own.map(([hash]) => hash)];
@@ -103,8 +103,8 @@ function requiredHashes({ records }: RestatedEntry): readonly string[] {
 }
 
 /**
- * Adds the blobs that a record needs, with their lengths. Add records in order. If an append replaces earlier records,
- * only its own records count.
+ * Adds the blobs that a record needs, with their lengths. Call it for all records in order. A record that replaces
+ * earlier records also replaces their blobs.
  */
 export function addNeededBlobs(record: LogRecord, into: Map<string, number>): void {
   const { restated } = record as { readonly restated?: unknown };
@@ -117,7 +117,7 @@ export function addNeededBlobs(record: LogRecord, into: Map<string, number>): vo
 
 type RestatedEntries = readonly { readonly records: readonly AgentRecord[] }[];
 
-/** Threads and sessions store values in lists of items. Threads also store them in tool calls. */
+/** Returns the values in the records of threads and sessions: list items, and inputs and results of tool calls. */
 function valuesOfShapes(record: LogRecord): readonly StoredValue[] {
   const { items, input, end } = record as ValuesOfShapes;
   const { output, command } = Object(end) as NonNullable<ValuesOfShapes["end"]>;

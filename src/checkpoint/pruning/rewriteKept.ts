@@ -13,10 +13,10 @@ import { neededCalls, type IsNeeded } from "./neededCalls.ts";
 import type { Pack } from "../values/BlobCell.ts";
 
 /**
- * Rewrites a log so that it contains only the given checkpoints, with the calls that rollbacks to them revert, the
- * results of runs, and the records outside of states. Takes about as long as reading the log once.
+ * Rewrites a log so that it contains only the given checkpoints, the calls that rollbacks to them revert, the results
+ * of runs, and the records that belong to no checkpoint. Takes about as long as reading the log once.
  *
- * @param kept The versions with the heads, the starts of lanes, and all that they need (`neededCheckpoints`).
+ * @param kept - the versions that `neededCheckpoints` returns for the wanted versions and the heads.
  */
 export async function rewriteKept(
   entries: readonly Entry[],
@@ -87,7 +87,7 @@ class Rewriting {
     return { ...own, from, keep: this.#states.keeps.get(record.lane) ?? record.keep };
   }
 
-  /** A nested line does not start at a checkpoint of another line. */
+  /** Returns whether a lane can start at a checkpoint, which must not belong to another branch or sub-agent. */
   #isOfLine(lane: number, from: number): boolean {
     const { lines, checkpoints } = this.#index;
     const line = lines.nestedLine(lane);
@@ -99,12 +99,12 @@ class Rewriting {
     if (kind === "snapshot" || kind === "pruned") return false;
     if (kind === "answer" || kind === "intent" || kind === "outcome") return this.#isNeeded(record);
     if ("lane" in record && this.#isOver(record.lane)) return !isOfLaneOnly(record);
-    // A kept checkpoint restates all changes since the previous one. Records after a head are not restated.
+    // A kept checkpoint contains all changes since the previous one. Records after the head are kept as well.
     if (!isOfState(record)) return true;
     return "lane" in record && this.#order > (this.#heads.get(record.lane) ?? Infinity);
   }
 
-  /** Whether the record is the receipt of an event on a closed lane. Rollbacks make its event available again. */
+  /** Whether the record shows that a finished lane received an event. A rollback makes the event available again. */
   #isReceipt(record: AgentRecord): record is RequestRecord | ReplyRecord {
     if (record.kind !== "request" && record.kind !== "reply") return false;
     const isOfEvent = this.#index.requests.get(record.request)?.record.event !== undefined;
@@ -132,7 +132,7 @@ function isOfLaneOnly(record: AgentRecord): boolean {
   return isOfState(record) || kind === "request" || kind === "reply";
 }
 
-/** Removes nested lanes without content. The newest lane stays, so that no later lane gets the same number. */
+/** Removes branches and sub-agents without content. The newest lane stays, so that its number is not used again. */
 function withoutIdleLanes(
   restated: readonly RestatedEntry[],
   { lines, nextLane }: Pick<LogProjection, "lines" | "nextLane">,
@@ -154,7 +154,7 @@ function withoutIdleLanes(
   });
 }
 
-/** Removes packs without needed contents. A pack with one needed content stays whole. */
+/** Removes packs without needed contents. A pack is a blob with several contents, and stays or goes as a whole. */
 export function withoutPacks(
   restated: readonly RestatedEntry[],
   needed: ReadonlySet<string>,

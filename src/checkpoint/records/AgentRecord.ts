@@ -56,20 +56,20 @@ export type AgentRecord =
   | SnapshotRecord;
 
 /**
- * Prunes a log. `restated` replaces all records up to a position, even if their bytes still exist. Only the newest
- * `pruned` record is valid.
+ * Prunes a log. `restated` replaces all records up to `upTo`, even if their bytes are still stored. Only the newest
+ * record of this kind is valid.
  */
 export interface PrunedRecord {
   readonly kind: "pruned";
   readonly upTo: number;
-  /** The appends that can be removed, with the checksums around them. */
+  /** The appends that can be removed, with the checksums of the appends around them. */
   readonly gaps: readonly PrunedGap[];
   readonly restated: readonly RestatedEntry[];
   readonly nextNumber: number;
   readonly blobs: readonly string[];
 }
 
-/** The kept records of an append, with its original position, generation and checksum. */
+/** The remaining records of an append, with its original position, generation and checksum. */
 export interface RestatedEntry {
   readonly position: number;
   readonly generation: number;
@@ -77,7 +77,7 @@ export interface RestatedEntry {
   readonly records: readonly AgentRecord[];
 }
 
-/** Names a checkpoint and removes the name from any other checkpoint. Without `version`, only removes the name. */
+/** Gives a checkpoint a name, which any other checkpoint loses. Without `version`, only removes the name. */
 export interface NameRecord {
   readonly kind: "name";
   readonly name: string;
@@ -93,7 +93,7 @@ const kindsOfState: ReadonlySet<string> = new Set([
   "decision",
 ]);
 
-/** Returns whether a record changes the state: messages, storage, settings, requirements or decisions. */
+/** Returns whether a record changes messages, storage, settings, requirements or decisions. */
 export function isOfState({ kind }: AgentRecord): boolean {
   return kindsOfState.has(kind);
 }
@@ -104,8 +104,8 @@ export function isMerged(record: AgentRecord): boolean {
 }
 
 /**
- * Returns whether a later record still belongs to a finished rollback: it retries or resolves a failed step, or gives a
- * name. `closed` are the calls after the target.
+ * Returns whether a later record still belongs to a finished rollback, because it retries or settles a failed step or
+ * gives a name. `closed` contains the calls after the target.
  */
 export function isOfRollback(record: AgentRecord, { target }: RollbackEndRecord, closed: ReadonlySet<string>): boolean {
   switch (record.kind) {
@@ -119,7 +119,7 @@ export function isOfRollback(record: AgentRecord, { target }: RollbackEndRecord,
   }
 }
 
-/** A value that a feature stores on a lane, such as changed files. Kept while rollbacks can need it. */
+/** A value that a feature stores, such as the files that a tool changed. It is kept while a rollback can need it. */
 export interface NoteRecord {
   readonly kind: "note";
   readonly lane: number;

@@ -5,9 +5,9 @@ export interface LogRecord {
   readonly kind: string;
 }
 
-/** An append, the unit of storage. One checksum covers all its records. It is stored completely or not at all. */
+/** An append: records that are stored together, completely or not at all. One checksum covers all of them. */
 export interface Entry {
-  /** The number of the append, from 1, without gaps before pruning. */
+  /** The number of the append, from 1. Numbers are missing only after a pruning. */
   readonly position: number;
   readonly generation: number;
   readonly id: string;
@@ -19,7 +19,7 @@ export interface Entry {
 
 const envelopeBytes = 120;
 
-/** Returns the approximate size of an append. The kept records in a pruning count as separate appends. */
+/** Returns the approximate size of an append. Does not count records that a pruning repeats from earlier appends. */
 export function entryBytes(records: readonly LogRecord[]): number {
   return (
     envelopeBytes +
@@ -28,12 +28,12 @@ export function entryBytes(records: readonly LogRecord[]): number {
 }
 
 /**
- * The version of the stored format, for log lines and whole checkpoints. Newer versions are rejected. Older logs are
- * read and continued. Version 2 adds nested lines.
+ * The version of the stored format, for log lines and whole checkpoints. Newer versions are rejected, older logs are
+ * read and continued. Version 2 adds branches and sub-agents.
  */
 export const formatVersion = 2;
 
-/** An incomplete append at the end of a log. Readers skip it. It was never acknowledged, or the log is damaged. */
+/** An incomplete append at the end of a log, after a crash or damage. It was never confirmed. Readers skip it. */
 export interface TornTail {
   readonly file: string;
   /** Counted from 1. */
@@ -41,7 +41,7 @@ export interface TornTail {
   readonly bytes: number;
 }
 
-/** A range of removed appends. The checksums on both sides keep the chain verifiable without the bytes. */
+/** A range of removed appends. The checksums on both sides show that no other appends are missing. */
 export interface PrunedGap {
   readonly first: number;
   /** The last removed position, inclusive. */
@@ -52,7 +52,7 @@ export interface PrunedGap {
   readonly after: string;
 }
 
-/** Malformed `pruned` records are skipped. */
+/** Returns the removed ranges of `pruned` records. Skips malformed records. */
 export function prunedGapsOf(records: readonly { readonly kind: string }[]): readonly PrunedGap[] {
   return records.flatMap((record) => {
     const { kind, gaps } = record as { kind: string; gaps?: unknown };

@@ -10,7 +10,7 @@ import type {
 import type { LogRecord } from "./Entry.ts";
 import type { RunRecord, TaskRecord } from "./runRecords.ts";
 
-/** The state at the head without references, so that readers can start here. Without `since`, no other line is open. */
+/** The state at the head, complete enough to start reading here. `since` contains open branches and sub-agents. */
 export interface SnapshotRecord {
   readonly kind: "snapshot";
   readonly checkpoint: CheckpointRecord;
@@ -22,7 +22,7 @@ export interface SnapshotRecord {
   readonly run: RunRecord;
   /** When the first run of the agent was requested, in milliseconds since 1970. */
   readonly createdAt: number;
-  /** Status data outside of the run and the checkpoint. `undefined` for a run that started when it was requested. */
+  /** Data of the status that the run and the checkpoint lack. Omitted if the run started when it was requested. */
   readonly life?: {
     readonly task?: TaskRecord;
     readonly startedAt?: number;
@@ -46,19 +46,17 @@ export interface SnapshotRecord {
   readonly named: Readonly<Record<string, CheckpointPosition>>;
   readonly names?: Readonly<Record<string, number>>;
   readonly pruned?: LastPruning;
-  /**
-   * The later records of the state: those of the main line, and each open nested line on one lane without references.
-   */
+  /** The records after the checkpoint, and the records that repeat each open branch and sub-agent. */
   readonly since?: readonly SnapshotEntry[];
-  /** True if the main line repeats a visit. `since` starts with its records from before the checkpoint. */
+  /** True if the run repeats a node execution. `since` then starts with the records of the earlier attempt. */
   readonly repeats?: true;
-  /** The lanes on which repeated visits started, newest first. Call ids are derived from these lanes. */
+  /** The lanes of earlier attempts of repeated nodes, newest first. The ids of their calls derive from these lanes. */
   readonly earlier?: readonly { readonly lane: number; readonly lanes: readonly EarlierLane[] }[];
-  /** The first unused version. Defaults to the version after the checkpoint. */
+  /** The lowest unused version. Defaults to the version after the checkpoint. */
   readonly nextVersion?: number;
-  /** True if an earlier record invalidates previous approvals. */
+  /** True if an earlier record made all previous approvals invalid. */
   readonly asksAgain?: true;
-  /** The tokens of all model requests of the run so far. Defaults to the sum of the records. */
+  /** The tokens of all model requests of the run so far. Defaults to the sum over the records. */
   readonly usage?: ModelUsage;
 }
 

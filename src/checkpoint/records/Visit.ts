@@ -1,16 +1,14 @@
 import { type AnswerReference, envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
 
-/** Identifies a visit: the version of the preceding checkpoint, and the number of visits since then. */
+/** Identifies the execution of a node, by the version of the previous checkpoint and the number of executions since. */
 export type Visit = readonly [base: number, ordinal: number];
 
-/**
- * Returns the key of a model response in a state: the visit, the number of the request, and the enclosing tool call.
- */
+/** Returns the key of a model response: the node execution, the number of the request, and the tool call around it. */
 export function answerKey(visit: Visit, ordinal: number, within?: string | null): string {
   return `${visit[0]}.${visit[1]}.${ordinal}${within ? `.${within}` : ""}`;
 }
 
-/** Returns the key of a failed model request. @param place The key of the response to a later request. */
+/** Returns the key of a failed model request. @param place - the key of the next response to the node. */
 export function failureKey(place: string, number: number): string {
   return `${place} ${number}`;
 }
@@ -19,13 +17,13 @@ export function answerKeyOf([base, ordinal, request, within]: AnswerReference): 
   return answerKey([base, ordinal], request, within);
 }
 
-/** Returns the key of the model response that a value refers to. `undefined` for other values. */
+/** Returns the key of the model response that a value refers to. `undefined` for any other value. */
 export function answerIn(slot: StoredValue): string | undefined {
   if (envelopeKeyOf(slot) !== "$answer") return undefined;
   return answerKeyOf((slot as { readonly $answer: AnswerReference }).$answer);
 }
 
-/** Returns whether a visit is `from`, or a later visit with the same base. */
+/** Returns whether a node execution is `from`, or a later one with the same preceding checkpoint. */
 export function isSinceVisit([base, ordinal]: Visit, from: Visit): boolean {
   return base === from[0] && ordinal >= from[1];
 }

@@ -6,7 +6,7 @@ import { envelopeKeyOf, resultsIn, type StoredValue } from "../values/valueCodec
 
 const none: readonly BlobCell[] = [];
 
-/** Adds the blobs with values of a record to a map, by reference. Text that only looks like a reference is ignored. */
+/** Adds the blobs of a record's values to a map, by reference. Ignores text that only looks like a reference. */
 export function addValueReferences(record: AgentRecord, into: Map<string, BlobCell>): void {
   for (const cell of blobCellsIn(record)) into.set(cell[0], cell);
 }
@@ -40,7 +40,7 @@ export function blobCellsOf(slot: StoredValue): readonly BlobCell[] {
   return key === "$outcomes" ? resultsIn(slot).flatMap(({ output }) => blobCellsOf(output)) : none;
 }
 
-/** Adds every blob that a record needs, including packs, to a map from reference to length in bytes. */
+/** Adds the length in bytes of each blob that a record needs, with its packs, to a map by reference. */
 export function addAllBlobs(record: AgentRecord, into: Map<string, number>): void {
   for (const [reference, bytes] of blobCellsIn(record)) into.set(reference, bytes);
   for (const { blob, contents } of packsIn(record)) {
@@ -49,7 +49,7 @@ export function addAllBlobs(record: AgentRecord, into: Map<string, number>): voi
   }
 }
 
-/** Returns the approximate size of records and their blobs. @param own The size of the records alone, in bytes. */
+/** Returns the approximate size of records with their blobs. @param own - the size of the records alone, in bytes. */
 export function valueBytes(records: readonly AgentRecord[], own = estimateBytes(records)): number {
   let sum = own;
   for (const record of records) for (const [, bytes] of blobCellsIn(record)) sum += bytes;

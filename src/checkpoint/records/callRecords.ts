@@ -8,7 +8,7 @@ export interface AnswerRecord {
   readonly visit: Visit;
   readonly ordinal: number;
   readonly within?: string;
-  /** Digest of the request: model, parameters, tools, and the history changes of the visit. */
+  /** A digest of the request: the model, its parameters, the tools, and the changes of the message history. */
   readonly asked?: string;
   readonly node: string;
   readonly message: StoredValue;
@@ -26,7 +26,7 @@ export interface ModelFailure {
 
 export interface FailedRequest {
   readonly asked: string;
-  /** The key of the last recorded result before the failure. Omitted if no result was recorded before. */
+  /** The key of the last result before the failure. Omitted if there is none. */
   readonly after?: string;
   readonly error: ModelFailure;
 }
@@ -37,10 +37,10 @@ interface CallFacts {
   readonly node: string;
   /** The input of the call. `undefined` if the model response that requested the call contains the input. */
   readonly input?: StoredValue;
-  /** The number in the visit, for a call by code. */
+  /** The number of the call in the node execution, for a call that code made. */
   readonly ordinal?: number;
   readonly within?: string;
-  /** True if the tool was registered with an inverse. A rollback without the inverse is incomplete. */
+  /** True if an inverse was registered. If it is not registered any more, a rollback stops at this call. */
   readonly inverse?: true;
 }
 
@@ -53,8 +53,8 @@ export interface IntentRecord extends CallFacts {
 }
 
 /**
- * A tool call has settled: with an output, an error, a `lost` output, or a move. Says how a doubt was resolved.
- * Contains the fields of the intent for a call without side effects.
+ * The end of a tool call: an output, an error, a lost output, or a move. Also records how a call in doubt was settled.
+ * For a call without effects, which has no intent record, contains the fields of the intent.
  */
 export interface OutcomeRecord extends Partial<CallFacts> {
   readonly kind: "outcome";
@@ -65,19 +65,19 @@ export interface OutcomeRecord extends Partial<CallFacts> {
   /** `name` is omitted for `Error`, and empty if the thrown value is not an error. */
   readonly error?: { readonly message: string; readonly name?: string };
   readonly failedCalls?: readonly string[];
-  /** The call failed at its time limit, so it could have taken effect, or can still take effect. */
+  /** The call failed at its time limit. It possibly took effect, or can still take effect. */
   readonly late?: true;
   readonly lost?: { readonly path: string; readonly reason: string };
   readonly moved?: true;
-  /** The call waits for an answer to its request, and is repeated with the same id after the answer. */
+  /** The call waits for an answer, and is then repeated with the same id. */
   readonly suspended?: true;
   /** The call was aborted before its tool started. It can be repeated with the same id. */
   readonly unstarted?: true;
   /** Who resolved the call in doubt. `undefined` if the call was not in doubt. */
   readonly settled?: "probe" | "handler" | "outside";
-  /** The call was resolved as unknown: it could have taken effect, and the run continues. */
+  /** The call was settled as `unknown`: it possibly took effect, and the run continues. */
   readonly unknown?: true;
-  /** The call was resolved for a retry with the same id, whether or not it took effect. */
+  /** The call was settled as `"retry"`. It is repeated with the same id, whether or not it took effect. */
   readonly retry?: true;
 }
 
@@ -86,12 +86,12 @@ export function isSuccess({ error, suspended, unstarted, unknown, retry }: Outco
   return error === undefined && !suspended && !unstarted && !unknown && !retry;
 }
 
-/** Returns whether a call has an outcome that can be replayed. False for calls that wait or must be repeated. */
+/** Returns whether a call has an outcome that a replay can return. False for calls that wait or must be repeated. */
 export function isOver(outcome: OutcomeRecord | undefined): outcome is OutcomeRecord {
   return outcome !== undefined && !(outcome.suspended || outcome.unstarted || outcome.moved || outcome.retry);
 }
 
-/** Returns whether a model response can request one of these calls. Always true for a message in a blob. */
+/** Returns whether a model response can contain one of these calls. Always true if the response is in a blob. */
 export function asksFor({ message }: AnswerRecord, calls: ReadonlySet<string>): boolean {
   if (calls.size === 0) return false;
   if (envelopeKeyOf(message) !== undefined) return true;

@@ -3,9 +3,9 @@ import type { ModelUsage } from "../status/ModelUsage.ts";
 import type { Visit } from "./Visit.ts";
 
 /**
- * A lane starts. A lane is a consecutive part of a line, and moves start new lanes. `from` is the parent of its first
- * checkpoint, if any. `keep` selects the inherited state: all, only messages, all except messages (`state`), or
- * nothing. The first lane of a branch inherits the state at its fork.
+ * Starts a lane, which is a numbered sequence of records. The run, each branch and each sub-agent has a lane. A
+ * rollback, a new run or another move continues on a new lane. `from` is the parent of the first checkpoint, if any.
+ * `keep` names the state that the lane inherits. The first lane of a branch inherits the state at the parallel node.
  */
 export interface LaneRecord {
   readonly kind: "lane";
@@ -21,8 +21,8 @@ export interface LaneStart {
 }
 
 /**
- * The place of a nested line in lane `parent`: a branch (checkpoint of the parallel node, and key) or a sub-agent (its
- * tool call).
+ * Where a branch or sub-agent belongs in the lane `parent`. A branch has the version of the checkpoint of its parallel
+ * node and a key. A sub-agent has the tool call that runs it.
  */
 export type LanePlace =
   | { readonly parent: number; readonly fork: number; readonly branch: string }
@@ -43,7 +43,7 @@ export interface MessageRecord {
   readonly message: StoredValue;
 }
 
-/** Removes messages by number, and inserts other messages before the number `before` or at the end. */
+/** Removes messages by number. Inserts other messages before the number `before`, or at the end. */
 export interface EditRecord {
   readonly kind: "edit";
   readonly lane: number;
@@ -90,16 +90,16 @@ export interface DecisionRecord {
   readonly reason?: string;
 }
 
-/** The structure of the code from here on. The log contains each structure completely once. */
+/** The structure of the code from this record on. The log contains each structure once in full. */
 export interface StructureRecord {
   readonly kind: "structure";
   readonly lane: number;
   readonly fingerprint: string;
-  /** The digest of the whole `structure`, including schemas, tools and called agents. Earlier versions omit it. */
+  /** The digest of the whole `structure`, with schemas, tools and called agents. Earlier versions omit it. */
   readonly code?: string;
   readonly version?: number;
   readonly structure?: StoredValue;
-  /** Renames by migrations, in order. Earlier records of the line are read with the new names. */
+  /** The renames by migrations, in order. Earlier records of the same run or branch are read with the new names. */
   readonly renames?: readonly Renames[];
 }
 
@@ -114,7 +114,7 @@ export function structureKey({ code, fingerprint }: Pick<StructureRecord, "code"
 
 /**
  * A point from which a run can continue, with the next node and its input. `id` is omitted if it is
- * `<generation>-<version>`, `visit` if a new visit starts here.
+ * `<generation>-<version>`. `visit` is omitted if a new execution of the node starts here.
  */
 export interface CheckpointRecord {
   readonly kind: "checkpoint";
@@ -125,11 +125,11 @@ export interface CheckpointRecord {
   readonly node: string;
   readonly input: StoredValue;
   readonly inputType?: string;
-  /** `input` is the output of `node`, whose edges threw or did not match. Only the edges are evaluated again. */
+  /** True if `input` is the output of `node` and no edge accepted it. Then only the edges are evaluated again. */
   readonly unresolved?: true;
   readonly visit?: Visit;
   readonly iteration: number;
-  /** The tokens of all model requests of the run so far, on any lane. `undefined` if unknown. */
+  /** The tokens of all model requests of the run so far. `undefined` if unknown. */
   readonly usage?: ModelUsage;
   readonly progress?: number;
   readonly summary?: string;
@@ -146,14 +146,14 @@ export interface CheckpointRecord {
   readonly trigger?: string;
   /** For an execution point: the calls whose effects remain. */
   readonly standing?: readonly string[];
-  /** Marks the end of a nested line, with its output as `input`. */
+  /** True at the end of a branch or sub-agent. `input` is its output. */
   readonly ended?: true;
-  /** The version of the checkpoint whose branches were joined. Their node merges them next. */
+  /** The version of the checkpoint at which the branches started. Their results are merged next. */
   readonly joined?: number;
 }
 
 export interface CheckpointPoint {
-  /** The given id. `<generation>-<version>` if no id was given, or if a later checkpoint was given the same id. */
+  /** The given id. `<generation>-<version>` if no id was given, or if a later checkpoint has the same id. */
   readonly id: string;
   readonly generation: number;
   readonly version: number;

@@ -2,16 +2,16 @@ import type { WaitingFor } from "../status/TaskStatus.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import type { Visit } from "./Visit.ts";
 
-/** A request for input from outside, written at each wait. It makes earlier replies to the request invalid. */
+/** A request for input from outside. Written each time a node waits. Makes earlier replies to it invalid. */
 export interface RequestRecord {
   readonly kind: "request";
   readonly lane: number;
   readonly visit: Visit;
   readonly request: string;
   readonly node: string;
-  /** The digest of the question. Earlier versions omit it and count requests of all questions in `ordinal`. */
+  /** The digest of the question. Earlier versions omit it, and their `ordinal` counts requests of all questions. */
   readonly question?: string;
-  /** The place in the visit: the given id, or the number among equal questions of the node or tool call. */
+  /** The id that the node gave. Otherwise `ordinal` counts equal questions of the node or tool call. */
   readonly id?: string;
   readonly ordinal?: number;
   readonly within?: string;
@@ -26,9 +26,9 @@ export interface RequestRecord {
   readonly prompt: StoredValue;
   readonly schema: StoredValue;
   readonly waitingFor: WaitingFor;
-  /** The name of the event that the node receives. The answer is `{ event, payload }`, with the number of the event. */
+  /** The name of the event that the node waits for. The answer is `{ event, payload }` with the number of the event. */
   readonly event?: string;
-  /** The number of earlier receipts, so that opening the log need not search them. Earlier versions omit it. */
+  /** The number of events received before, so that opening the log need not count them. Earlier versions omit it. */
   readonly receipts?: number;
   /** Milliseconds since 1970. */
   readonly expiresAt?: number;
@@ -49,7 +49,7 @@ export interface ReplyRecord {
   readonly by?: string;
 }
 
-/** Returns whether a reply prevents a call: it was rejected, not approved, or has expired. */
+/** Returns whether a reply prevents a call, because it rejects the call, does not approve it, or has expired. */
 export function isRefusal({ expired, rejected, refused, answer }: ReplyRecord): boolean {
   if (expired || rejected !== undefined || refused) return true;
   return (Object(answer) as { readonly approved?: unknown }).approved === false;

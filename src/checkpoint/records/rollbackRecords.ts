@@ -1,27 +1,27 @@
 import type { Pack } from "../values/BlobCell.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 
-/** A rollback starts. `calls` are reverted in this order. `closed` are all calls after the target. */
+/** Starts a rollback. `calls` are reverted in this order. `closed` contains all calls after the target. */
 export interface RollbackRecord {
   readonly kind: "rollback";
   readonly target: number;
-  /** The version of the common ancestor in a redo. `undefined` if the target is an ancestor of the head. */
+  /** The common ancestor of the head and the target of a redo. Omitted if the target is an ancestor of the head. */
   readonly base?: number;
   readonly calls: readonly string[];
   readonly closed: readonly string[];
   readonly participants?: readonly PlannedSteps[];
 }
 
-/** Steps are planned before anything is reverted. */
+/** The steps of a participant, which are planned before the rollback reverts anything. */
 export interface PlannedSteps {
   readonly key: string;
   readonly steps: StoredValue;
-  /** Whether a redo repeats reverted changes. `undefined` if there are no reverted changes on its way. */
+  /** Whether a redo repeats changes that an earlier rollback reverted. Omitted if there are no such changes. */
   readonly redone?: boolean;
   readonly packs?: readonly Pack[];
 }
 
-/** A participant has applied a planned step, counted from 0. With `error`, the caller left the step unapplied. */
+/** A participant has taken a planned step, counted from 0. With `error`, the caller skipped the step. */
 export interface RollbackStepRecord {
   readonly kind: "rollback_step";
   readonly key: string;
@@ -35,21 +35,21 @@ export interface InverseRecord {
   readonly call: string;
 }
 
-/** An inverse has settled. With `error`, the call is not reverted, and the next rollback retries it. */
+/** A call was reverted. With `error`, its inverse failed, and the next rollback retries the inverse. */
 export interface RevertedRecord {
   readonly kind: "reverted";
   readonly call: string;
   readonly error?: { readonly message: string };
-  /** Who resolved an inverse that was in doubt or had failed. `undefined` if the inverse settled normally. */
+  /** Who settled the inverse after it was in doubt or failed. Omitted if the inverse ended normally. */
   readonly settled?: "probe" | "handler" | "outside";
   readonly left?: true;
 }
 
-/** A rollback has finished. The run continues here, and runs that finished after `target` are unfinished. */
+/** Ends a rollback. The run continues at `target`, and runs that finished after `target` are unfinished again. */
 export interface RollbackEndRecord {
   readonly kind: "rollback_end";
   readonly target: number;
   readonly base?: number;
-  /** The result of the rollback for repeated requests. Earlier versions omit it. */
+  /** The result of the rollback, for callers that repeat it. Earlier versions omit it. */
   readonly report?: StoredValue;
 }

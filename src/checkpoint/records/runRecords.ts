@@ -4,7 +4,7 @@ import type { StoredValue } from "../values/valueCodec.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 
-/** The agent was created as a task. The same append contains its queued run. */
+/** Marks the agent as a task. The same append contains its queued run. */
 export interface TaskRecord {
   readonly kind: "task";
   readonly name: string;
@@ -17,18 +17,18 @@ export interface TaskRecord {
   readonly order?: string;
 }
 
-/** A run starts with its input, or a finished run continues after a rollback to a point before its end. */
+/** Starts a run with its input. Also continues a finished run after a rollback to a point before its end. */
 export interface RunRecord {
   readonly kind: "run";
   readonly run: string;
   readonly input: StoredValue;
   readonly at: number;
   readonly digest?: string;
-  /** True if the input is unknown and was copied from the first checkpoint of the run. */
+  /** True if the input is unknown, so that it was copied from the first checkpoint of the run. */
   readonly assumed?: true;
-  /** The trace of the start, as the `traceparent` of W3C Trace Context. */
+  /** The trace in which the run was started, in the format of `traceparent` in W3C Trace Context. */
   readonly trace?: string;
-  /** A redacted value if the agent has a vault. Empty for readers with the vault. Other records can have this field. */
+  /** A redacted value if the agent has a vault, or "" for readers with the vault. Other records can have it too. */
   readonly vault?: string;
 }
 
@@ -44,7 +44,7 @@ export interface EndedRecord {
   readonly digest?: string;
 }
 
-/** The status changed without a checkpoint. A run is in progress unless its append marks it as `queued`. */
+/** Changes the status without a checkpoint. A new run is `in_progress` unless the same append sets `queued`. */
 export interface StatusRecord {
   readonly kind: "status";
   readonly run: string;
@@ -53,7 +53,7 @@ export interface StatusRecord {
   readonly reason?: string;
   readonly instructions?: string;
   readonly requests?: readonly string[];
-  /** True if another request of the waiting run has an answer, so that the run can continue. */
+  /** True if another branch of the waiting run has an answer, so that the run can continue. */
   readonly answered?: true;
   readonly waitingFor?: WaitingFor;
   readonly prompt?: string;
@@ -69,7 +69,7 @@ export interface StatusRecord {
   readonly attempt?: number;
 }
 
-/** The agent is a fork. All earlier records, with their calls, notes and requests, belong to another agent. */
+/** Marks the agent as a fork. All earlier records, with their calls, notes and requests, belong to another agent. */
 export interface OriginRecord {
   readonly kind: "origin";
   readonly agentId: string;
@@ -77,13 +77,13 @@ export interface OriginRecord {
   readonly version: number;
   readonly position: number;
   readonly checksum: string;
-  /** The first lane that the fork can use. A deleted fork with the same id had another number. */
+  /** The first lane that the fork may use. It differs from the number in a deleted fork with the same id. */
   readonly nextLane: number;
   /** True if all approvals must be requested again, because the archive is untrusted. */
   readonly asksAgain?: true;
 }
 
-/** Whether the agent can run in this storage. The newest record counts. Without one, the agent can run. */
+/** Whether the agent may run in this storage. The newest record counts. Without one, the agent may run. */
 export interface CustodyRecord {
   readonly kind: "custody";
   /** `moving`: exported for a move. `moved`: runs elsewhere. `copied`: imported, and the original can still run. */
@@ -132,7 +132,7 @@ export function describeError(error: unknown): StatusRecord["error"] & object {
   };
 }
 
-/** Ignores fields of other types and getters that throw, because thrown values can have any form. */
+/** Ignores fields with other types and getters that throw, because any value can be thrown. */
 export function shownOf(error: unknown): { readonly name?: string; readonly stack?: string } {
   try {
     if (!(error instanceof Error)) return {};

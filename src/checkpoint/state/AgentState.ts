@@ -19,7 +19,7 @@ import type { SnapshotRecord } from "../records/SnapshotRecord.ts";
 export interface RecordedCall {
   readonly call: string;
   readonly visit: Visit;
-  /** The order of its newest record in the whole log. */
+  /** The number of its newest record, counted over the whole log. */
   readonly order: number;
   readonly intent?: IntentRecord;
   readonly outcome?: OutcomeRecord;
@@ -41,7 +41,7 @@ export function answerRecord({ order: _order, ...record }: RecordedAnswer): Answ
   return record;
 }
 
-/** The state of an agent at a point of its log, on the lane that leads there. Values are in stored form. */
+/** The state of an agent at a point of its log, on one lane. Values are in stored form. */
 export interface AgentState {
   readonly lane: number;
   readonly runId: string;
@@ -57,7 +57,7 @@ export interface AgentState {
   readonly answers: ReadonlyMap<string, RecordedAnswer>;
   readonly requests: ReadonlyMap<string, RecordedRequest>;
   readonly calls: ReadonlyMap<string, RecordedCall>;
-  /** The notes, oldest first. If the log was read from a snapshot, earlier notes are missing. */
+  /** The notes, oldest first. Notes from before a snapshot are missing if the log was read from the snapshot. */
   readonly notes: readonly NoteRecord[];
 }
 
@@ -82,7 +82,7 @@ export function visitAt(checkpoint: Pick<CheckpointPoint, "version" | "record">)
   return checkpoint.record.visit ?? [checkpoint.version, 0];
 }
 
-/** Returns the first visit of a lane without a checkpoint, which differs from the visits of earlier lanes. */
+/** Returns the first node execution on a lane without a checkpoint. Its negative number differs from all versions. */
 export function firstVisitOf(lane: number): Visit {
   return [-lane, 0];
 }
@@ -91,7 +91,7 @@ export function nextVisitOf({ checkpoint, lane }: Pick<AgentState, "checkpoint" 
   return checkpoint ? visitAt(checkpoint) : firstVisitOf(lane);
 }
 
-/** Returns the rejected calls. Such a call is never made, and messages to the model refer to its id. */
+/** Returns the calls that were rejected. They are never made, but messages to the model contain their ids. */
 export function refusedCalls({ requests }: AgentState): ReadonlySet<string> {
   const refused = [...requests.values()].flatMap(({ record: { approval }, reply }) =>
     approval && (reply?.expired || reply?.rejected !== undefined) ? [approval.call] : [],
@@ -100,15 +100,15 @@ export function refusedCalls({ requests }: AgentState): ReadonlySet<string> {
 }
 
 /**
- * Returns a test for the requests that a run makes again because an expired request ended the run. The node did not get
- * later expiries. After the expiry of an approval, a timer or an event, a node continues.
+ * Returns a test for the requests that a run makes again, because one of them expired and ended the run. An expired
+ * approval, timer or event does not end a run.
  */
 export function askedAgain(
   { requests }: AgentState,
   { failedCalls, current }: StatusState,
 ): (request: RecordedRequest) => boolean {
   const expired = (failedCalls ?? []).flatMap((id) => requests.get(id)?.repliedAt ?? []);
-  // Logs of 0.1.0 do not name the request that ended the run.
+  // Logs of version 0.1.0 do not name the request that ended the run.
   const isUnnamed = expired.length === 0 && current?.record?.error?.code === "request_expired";
   const failedAt = isUnnamed ? 0 : Math.min(...expired);
   return ({ record: { approval, waitingFor }, reply, repliedAt = 0 }) =>
@@ -120,14 +120,14 @@ export interface ProjectionBase {
   readonly order: number;
   readonly parentId: string | undefined;
   readonly first: boolean;
-  /** Whether the log has records after the checkpoint of the snapshot and before the snapshot. */
+  /** Whether other records come between the checkpoint of the snapshot and the snapshot. */
   readonly isPassed: boolean;
 }
 
 export function baseOfSnapshot(snapshot: SnapshotRecord, checkpoint: CheckpointPoint): ProjectionBase {
   const { parentId, first = false } = snapshot;
   const { nextVersion = checkpoint.version + 1, since } = snapshot;
-  // A finished sub-agent is not in `since`, but has a checkpoint.
+  // A finished sub-agent has a checkpoint, but is not in `since`.
   const isPassed = since !== undefined || nextVersion > checkpoint.version + 1;
   return { state: stateOfSnapshot(snapshot, checkpoint), order: checkpoint.order, parentId, first, isPassed };
 }

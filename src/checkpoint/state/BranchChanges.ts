@@ -17,12 +17,12 @@ import { lineValue } from "./lineValue.ts";
 import type { LogProjection, OrderedRecord } from "./LogProjection.ts";
 
 interface LineChanges {
-  /** The added messages in order, by value. Messages that were removed again are omitted. */
+  /** The messages that the branch added and did not remove again, in order. */
   readonly messages: readonly StoredMessage[];
   readonly storage: ReadonlyMap<string, { readonly value: StoredValue } | undefined>;
 }
 
-/** The changes of a branch since its fork. Each is computed when it is first read, without a copy of the history. */
+/** The changes of a branch since it started. Each one is computed when it is first read. */
 export class BranchChanges {
   readonly #index: LogProjection;
   #records: readonly OrderedRecord[] | undefined;
@@ -69,7 +69,7 @@ export class BranchChanges {
     return this.#last("settings");
   }
 
-  /** The whole history by value. `undefined` if the history is that of the fork followed by {@link messages}. */
+  /** The whole history of the branch. `undefined` if it only adds {@link messages} to the history at its start. */
   get history(): readonly StoredMessage[] | undefined {
     const [first] = this.#own;
     const isFresh = first?.record.kind === "lane" && first.record.keep !== "all";
@@ -121,7 +121,7 @@ export class BranchChanges {
     return { messages: history.entries(), storage };
   }
 
-  /** If messages were removed or moved, the order can only be determined from the whole history. */
+  /** After an edit, the order of the messages follows only from the whole history. */
   #folded(): LineChanges {
     const { place, lane } = this.line;
     const parallelStart = "fork" in place ? this.#index.checkpoints.get(place.fork) : undefined;
@@ -141,7 +141,7 @@ function changesWhatWasThere({ record }: OrderedRecord): boolean {
   return record.kind === "edit" || (record.kind === "lane" && record.from !== undefined && record.keep !== "all");
 }
 
-/** Returns the fork whose branches a checkpoint joined, or the visit around the checkpoint. */
+/** Returns the version of the checkpoint whose branches are joined at a point, or in its node execution. */
 export function mergedAt(
   { checkpoints }: Pick<LogProjection, "checkpoints">,
   point: Pick<CheckpointPoint, "version" | "record">,
@@ -149,7 +149,7 @@ export function mergedAt(
   return point.record.joined ?? checkpoints.get(visitAt(point)[0])?.record.joined;
 }
 
-/** Returns the branches that joined in the visit of a checkpoint, by key in start order. */
+/** Returns the branches that are joined in the node execution of a checkpoint, by key in start order. */
 export function joinedBranches(
   index: LogProjection,
   point: CheckpointPoint,

@@ -42,29 +42,29 @@ export class LogFacts {
   readonly named = new Map<string, CheckpointPosition>();
   readonly names = new CheckpointNames();
   readonly structures = new Set<string>();
-  /** Calls after the target of a rollback. They no longer belong to any lane. */
+  /** Calls after the target of a rollback. They do not belong to the run any more. */
   readonly closed = new Set<string>();
-  /** Calls whose inverse started but did not settle. Such an inverse could have taken effect. */
+  /** Calls whose inverse started but did not end, so that the inverse possibly took effect. */
   readonly inverting = new Set<string>();
   readonly reverted = new Set<string>();
   /** Calls that a probe, a handler or the user decided not to revert, with the reason. */
   readonly left = new Map<string, string>();
   readonly ended = new Set<string>();
   readonly unsuccessful = new Set<string>();
-  /** The calls from before this agent was forked, with the ids of the agents that made them. */
+  /** By call from before the agent was forked: the id of the agent that made the call. */
   readonly owners = new Map<string, string>();
   readonly stepsTaken = new Map<string, Map<number, RollbackStepRecord>>();
-  /** The forks that led to this agent, the newest last, with the positions of their appends. */
+  /** The records of the forks that led to this agent, the newest last, with their positions. */
   readonly origins: { readonly record: OriginRecord; readonly position: number }[] = [];
   readonly notes: NotePoint[] = [];
-  /** The notes that finished rollbacks reverted, and the notes of the original of this fork. */
+  /** The notes that finished rollbacks reverted, and the notes of the agent from which this agent was forked. */
   readonly revertedNotes = new Set<NotePoint>();
   /** The notes of the agent from which this agent was forked. A redo never repeats their changes. */
   readonly #notesOfOthers = new Set<NotePoint>();
   readonly contents = new Map<string, ContentPlace>();
   readonly valueBlobs = new Map<string, BlobCell>();
 
-  /** @param shared An object whose facts the new object shares from now on. */
+  /** @param shared - an object whose facts the new object shares from now on. */
   constructor(shared?: LogFacts) {
     if (shared) Object.assign(this, Object.fromEntries(sharedFacts.map((name) => [name, shared[name]])));
   }
@@ -77,7 +77,7 @@ export class LogFacts {
     for (const fingerprint of structures) this.structures.add(fingerprint);
   }
 
-  /** All earlier records belong to another agent. */
+  /** Marks the calls and notes of all earlier records as belonging to another agent. */
   protected addOrigin(record: OriginRecord, position: number, lanes: Iterable<readonly Recorded[]>): void {
     this.origins.push({ record, position });
     for (const note of this.notes) this.#addOfOther(note);
@@ -89,7 +89,7 @@ export class LogFacts {
 
   protected addNote(note: NotePoint, position: number): void {
     this.notes.push(note);
-    // The append that starts a fork restates notes of the original agent.
+    // An append that starts a fork repeats notes of the original agent.
     if (this.origins.at(-1)?.position === position) this.#addOfOther(note);
     this.addContents(note.record);
   }
@@ -131,7 +131,7 @@ export class LogFacts {
     }
   }
 
-  /** Returns whether an earlier rollback reverted a note of this agent, so that a redo can repeat its changes. */
+  /** Returns whether a redo can repeat the changes of a note: an earlier rollback of this agent reverted them. */
   isRedoable(note: NotePoint | undefined): boolean {
     return note !== undefined && this.revertedNotes.has(note) && !this.#notesOfOthers.has(note);
   }

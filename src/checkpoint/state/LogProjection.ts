@@ -29,35 +29,35 @@ export interface OrderedRecord {
   readonly order: number;
 }
 
-/** An index of a log. Add the entries oldest first. Start at the first entry of the log or at a snapshot. */
+/** An index of the records of a log. Add entries oldest first, from the first entry of the log or from a snapshot. */
 export class LogProjection extends LogFacts {
   readonly checkpoints = new Map<number, CheckpointPoint>();
   readonly lanes = new Map<number, LaneStart>();
   readonly lines = new Lines();
   readonly laneRecords = new Map<number, OrderedRecord[]>();
   readonly runRecords = new Map<string, RunRecord>();
-  /** The calls that a rollback reverted, by the version of the checkpoint at its end. */
+  /** By version of a rollback's last checkpoint: the calls that the rollback reverted. */
   readonly closedBy = new Map<number, readonly string[]>();
-  /** The state at the entry where reading started. `undefined` if that is the start of the log. */
+  /** The state at the snapshot where reading started. `undefined` if reading started at the first entry. */
   base: ProjectionBase | undefined;
   statusState: StatusState = initialStatus;
   latest: CheckpointPoint | undefined;
-  /** The last finished rollback. `undefined` after the log contains a record other than a retry of that rollback. */
+  /** The rollback that the log ends with. `undefined` once other records follow than retries of its failed steps. */
   lastRollback: RollbackEndRecord | undefined;
   rollback: RollbackRecord | undefined;
-  /** The common ancestors of redos, which are needed to determine the abandoned records. */
+  /** The common ancestors of redos. They show which records are abandoned. */
   readonly redoneFrom = new Set<number>();
-  /** Whether a redo abandoned records before the read part. Only the whole log then shows which runs have finished. */
+  /** True if a redo abandoned earlier records than the index has. Only the whole log then shows which runs finished. */
   needsWhole = false;
   pruned: LastPruning | undefined;
-  /** By lane: earlier lanes that the index does not contain, newest first. Call ids can be derived from these lanes. */
+  /** By lane: earlier lanes that the index lacks, newest first. Ids of calls can be derived from these lanes. */
   readonly earlierLanes = new Map<number, readonly EarlierLane[]>();
   prunedAt = 0;
   readonly merged: OrderedRecord[] = [];
   readonly requests = new LineRequests();
   position = 0;
   entries = 0;
-  /** The approximate size of the records that the next opening reads: since the newest snapshot. */
+  /** The approximate size of the records since the newest snapshot, which the next opening reads. */
   bytes = 0;
   nextVersion = 1;
   nextNumber = 1;
@@ -70,8 +70,8 @@ export class LogProjection extends LogFacts {
   #usage: ModelUsage | undefined;
 
   /**
-   * Returns a projection from this head on, with the state at the head. The two share the facts about the whole log,
-   * including later facts.
+   * Returns a projection that continues from this head with a given state. Both share the facts about the whole log,
+   * and facts that either adds later.
    */
   continued(state: AgentState): LogProjection {
     const next = new LogProjection(this);
@@ -105,7 +105,7 @@ export class LogProjection extends LogFacts {
     return this.run !== undefined && !this.runs.has(this.run.run);
   }
 
-  /** @param bytes The size that `entryBytes` computes. @returns This size. */
+  /** Adds an entry and returns its size, which `entryBytes` computes unless `bytes` is given. */
   add(entry: Entry, bytes = entryBytes(entry.records)): number {
     const first = this.position === 0;
     this.position = entry.position;
@@ -114,14 +114,14 @@ export class LogProjection extends LogFacts {
     const snapshot = records.find((record) => record.kind === "snapshot");
     this.bytes = snapshot ? bytes : this.bytes + bytes;
     if (first && snapshot) this.#beginWith(snapshot, entry);
-    // Records before a snapshot in the same append are part of the snapshot. Later records can belong to other lines.
+    // Earlier records in the append of a snapshot are part of the snapshot. Later records are not.
     const added = first && snapshot ? records.slice(records.indexOf(snapshot) + 1) : records;
     for (const record of added) this.#addRecord(record, entry);
     return bytes;
   }
 
   /**
-   * Returns whether a call is valid on its lane: not reverted, and with an outcome there if it settled elsewhere, was
+   * Returns whether a call still counts: it was not reverted, and its outcome is on the lane if it ended elsewhere, was
    * closed by a rollback, or belongs to the original agent of a fork.
    */
   counts({ call, outcome }: { readonly call: string; readonly outcome?: OutcomeRecord }): boolean {
@@ -133,7 +133,7 @@ export class LogProjection extends LogFacts {
     return this.ended.has(call) && !this.unsuccessful.has(call);
   }
 
-  /** Returns the tokens of a run, up to the last checkpoint of an earlier run. `undefined` if unknown. */
+  /** Returns the tokens of the current run, or of an earlier run at its last checkpoint. `undefined` if unknown. */
   usageOf(run: string): ModelUsage | undefined {
     if (run === this.run?.run) return this.#usage;
     if (!this.runRecords.has(run)) return undefined;
@@ -144,7 +144,7 @@ export class LogProjection extends LogFacts {
     return this.checkpoints.get(this.#lastOfLane.get(lane) ?? -1);
   }
 
-  /** Returns whether a lane belongs to a finished sub-agent. The caller could already have used its output. */
+  /** Returns whether a lane belongs to a finished sub-agent, whose output its caller possibly used already. */
   isEndedAgent(lane: number): boolean {
     const place = this.lines.nestedLine(lane)?.place;
     return place !== undefined && "call" in place && this.latestOf(lane)?.record.ended === true;
@@ -230,7 +230,7 @@ export class LogProjection extends LogFacts {
     }
   }
 
-  /** A rollback that is repeated after a crash keeps the steps of its first plan. */
+  /** A rollback that is repeated after a crash continues the steps of its first plan. */
   #beginRollback(record: RollbackRecord): void {
     const isSame = this.rollback?.target === record.target && this.rollback.base === record.base;
     const open = isSame ? this.rollback?.participants : undefined;
@@ -256,7 +256,7 @@ export class LogProjection extends LogFacts {
   #addLane(start: LaneStart, order: number): void {
     this.lanes.set(start.record.lane, start);
     this.lines.addLane(start.record, order);
-    // The checkpoint of a fork can be pruned.
+    // The checkpoint of the parallel node can be pruned, but its version stays used.
     this.nextVersion = Math.max(this.nextVersion, (parallelStartOf(start.record) ?? 0) + 1);
   }
 
@@ -283,7 +283,7 @@ export class LogProjection extends LogFacts {
     this.#closeCalls(version, parent);
   }
 
-  /** Other lines can add checkpoints during a rollback. Only its last checkpoint has its target as parent. */
+  /** Branches can add checkpoints during a rollback. Only its last checkpoint has the target as parent. */
   #closeCalls(version: number, parent = 0): void {
     if (this.rollback?.target !== parent) return;
     const reverted = this.rollback.calls.filter((call) => this.reverted.has(call));
@@ -306,7 +306,7 @@ export class LogProjection extends LogFacts {
     this.nextVersion = version + 1;
   }
 
-  /** If two checkpoints on different lanes have the same given id, the later one keeps it. */
+  /** If two checkpoints have the same given id, the later one keeps it. */
   #takeId(id: string): void {
     const before = this.#ids.get(id);
     if (!before) return;
@@ -320,7 +320,7 @@ export class LogProjection extends LogFacts {
     for (const each of records as readonly AgentRecord[]) this.#addRecord(each, { ...entry, ...from });
   }
 
-  /** Starts reading at a snapshot. The other records of its entry are part of it. */
+  /** Starts reading at a snapshot. Earlier records in the same append are part of the snapshot. */
   #beginWith(record: SnapshotRecord, entry: Entry): void {
     const { checkpoint, checkpointId: id, parent, run } = record;
     const { lane, version } = checkpoint;

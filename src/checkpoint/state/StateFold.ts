@@ -20,12 +20,12 @@ type Mutable<Value> =
       : Value;
 type Folded = { -readonly [Key in Exclude<keyof AgentState, "history">]: Mutable<AgentState[Key]> };
 
-/** Builds the state of an agent from its records. Adding a record takes time proportional to its changes. */
+/** Builds the state of an agent by adding its records one after another. */
 export class StateFold {
   #history = new HistoryFold();
   #rest = copyOf(emptyState);
 
-  /** The current state. Records that are added later do not change the returned object. */
+  /** The current state. The object does not change when records are added later. */
   get state(): AgentState {
     return { ...this.#rest, history: this.#history.entries() };
   }
@@ -90,7 +90,7 @@ const appliers: { readonly [Kind in AgentRecord["kind"]]?: Apply<Kind> } = {
 
 const applierOf = new Map(Object.entries(appliers)) as ReadonlyMap<string, Apply<AgentRecord["kind"]>>;
 
-/** A second response to the same request discards the replay. Calls of the first response do not count then. */
+/** A second response to a request means that the replay was discarded. Calls of the first response are removed. */
 function addAnswer({ answers, calls }: Folded, record: AnswerRecord, order: number): void {
   const key = answerKey(record.visit, record.ordinal, record.within);
   if (answers.has(key))
@@ -136,7 +136,7 @@ function renamedAnswer(answer: RecordedAnswer, { nodes, tools }: Names): Recorde
 
 function renamedCall(call: RecordedCall, { nodes, tools }: Names): RecordedCall {
   const { intent, outcome } = call;
-  // An outcome contains these fields only without an intent.
+  // An outcome contains these fields only if the call has no intent record.
   const { node, tool } = outcome ?? {};
   return {
     ...call,

@@ -5,11 +5,11 @@ import type { SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { CustodyRecord, RunRecord, StatusRecord, TaskRecord } from "../records/runRecords.ts";
 import { type TaskStatus, STATE_TRANSITIONS } from "../status/TaskStatus.ts";
 
-/** Every change creates a new object. */
+/** A status and its start. Each change creates a new object. */
 export interface StatusEntry {
   readonly status: TaskStatus;
   readonly at: number;
-  /** The record that set the status. `undefined` if the start or the end of a run set it. */
+  /** The record that set the status. Omitted if the start or the end of a run set it. */
   readonly record?: StatusRecord;
 }
 
@@ -22,13 +22,13 @@ export interface StatusState {
   readonly retries: number;
   /** The number of attempts of the task since it last made progress. 0 without a task. */
   readonly attempts: number;
-  /** The calls and requests whose failures ended the run and that have not settled since then. They are retried. */
+  /** The calls and requests whose failures ended the run and that a resume still has to retry. */
   readonly failedCalls?: readonly string[] | undefined;
   readonly custody?: CustodyRecord;
   readonly checkpoint?: { readonly id: string; readonly record: CheckpointRecord };
-  /** When the newest checkpoint of a nested line was made, in milliseconds since 1970. */
+  /** When the newest checkpoint of a branch or sub-agent was made, in milliseconds since 1970. */
   readonly activeAt?: number;
-  /** The lanes of nested lines. Earlier states share this set and see later additions. */
+  /** The lanes of branches and sub-agents. Later states add lanes to the same set. */
   readonly nestedLanes?: ReadonlySet<number>;
 }
 
@@ -36,7 +36,7 @@ export const initialStatus: StatusState = { retries: 0, attempts: 0 };
 
 export function statusAfter(state: StatusState, record: AgentRecord, generation: number): StatusState {
   const next = changedBy(state, record, generation);
-  // Any record can have the mark of its run.
+  // Any record can name the vault of its run.
   const { vault } = record as Partial<RunRecord>;
   return vault && next.run ? { ...next, run: { ...next.run, vault } } : next;
 }
@@ -68,7 +68,7 @@ function changedBy(state: StatusState, record: AgentRecord, generation: number):
   }
 }
 
-/** Returns the status at a snapshot. Snapshots are written only while the run is in progress, or at its end. */
+/** Returns the status at a snapshot, which is written only during a run or at its end. */
 export function statusAtSnapshot({ run, createdAt, checkpoint, checkpointId, life }: SnapshotRecord): StatusState {
   const { status, at } = checkpoint;
   return {
@@ -110,7 +110,7 @@ export function statusInSnapshot({
   return Object.keys(rest).length > 0 ? rest : undefined;
 }
 
-/** A fork can run even if the original agent cannot. */
+/** Removes the custody record of a fork, which may run even if the original agent may not. */
 function withCustody(state: StatusState, record: AgentRecord): StatusState {
   if (record.kind === "custody") return { ...state, custody: record };
   if (record.kind !== "origin" || !state.custody) return state;
@@ -133,14 +133,14 @@ function begun(state: StatusState, run: RunRecord): StatusState {
   };
 }
 
-/** A failed call that has settled again is not retried. A replay returns its newest outcome. */
+/** Removes a failed call that has ended again. A resume does not retry it. */
 function endedAnew(state: StatusState, call: string): StatusState {
   if (state.failedCalls?.includes(call) !== true) return state;
   const left = state.failedCalls.filter((failed) => failed !== call);
   return { ...state, failedCalls: left.length > 0 ? left : undefined };
 }
 
-/** Adds the lane to the shared set, because a copy of the set for each lane would take too long. */
+/** Adds the lane to the shared set, because copying the set for each lane would take too long. */
 function withNestedLane(state: StatusState, lane: number): StatusState {
   const known = state.nestedLanes as Set<number> | undefined;
   return known?.add(lane) ? state : { ...state, nestedLanes: new Set([lane]) };
@@ -154,7 +154,7 @@ function further(state: StatusState): StatusState {
 function moved({ startedAt, ...state }: StatusState, record: StatusRecord): StatusState {
   const { status, at, retry, attempt = 0 } = record;
   const started = status === "in_progress" ? (startedAt ?? at) : startedAt;
-  // A newly queued run has not started, although its run record precedes this record.
+  // A newly queued run has not started, although its run record comes first.
   const waits = status === "queued" && retry === undefined;
   return {
     ...state,
@@ -172,7 +172,7 @@ function atCheckpoint(state: StatusState, record: CheckpointRecord, generation: 
   return { ...state, checkpoint, current: { status: record.status, at: record.at } };
 }
 
-/** Returns the records for a new status, one for each transition of `STATE_TRANSITIONS` on the way. */
+/** Returns a record for each status on the way to a new status, because `STATE_TRANSITIONS` limits each transition. */
 export function statusRecords(state: StatusState, change: Omit<StatusRecord, "kind" | "run">): readonly StatusRecord[] {
   const { run } = state;
   if (!run) throw new TypeError(`The agent has no run that could become ${change.status}. Run it first.`);

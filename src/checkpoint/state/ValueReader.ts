@@ -13,13 +13,13 @@ import {
   type StoredValue,
 } from "../values/valueCodec.ts";
 
-/** The prefetched texts of blobs by reference. A damaged blob maps to its error. */
+/** The texts of blobs by reference, read in advance. A damaged blob has an error as its value. */
 export type BlobTexts = ReadonlyMap<string, string | AgentPersistenceError>;
 
-/** Decoded values that are the same in every state of an agent, and that users do not change. */
+/** Decoded values that all states of an agent share, because users do not change them. */
 export type DecodedValues = WeakMap<object, unknown>;
 
-/** Reads the stored values of one state. Values are frozen. Reading a slot again returns the same object. */
+/** Reads the stored values of one state, and freezes them. Reading a stored value again returns the same object. */
 export class ValueReader {
   readonly #state: AgentState;
   readonly #blobs: BlobTexts;
@@ -28,7 +28,7 @@ export class ValueReader {
   /** The slots being read, to detect values that contain themselves. */
   readonly #open = new Set<StoredValue>();
   #numbers: Map<number, StoredValue> | undefined;
-  /** Whether the value being read has a part of this state, or a part that its user can change. */
+  /** Whether the value that is being read depends on this state, or its user can change a part of it. */
   #isOwn = false;
 
   constructor(state: AgentState, blobs: BlobTexts, values: DecodedValues = new WeakMap()) {
@@ -39,14 +39,14 @@ export class ValueReader {
 
   read(slot: StoredValue): unknown {
     if (typeof slot !== "object" || slot === null) return slot;
-    // Plain JSON is stored unchanged.
+    // Plain JSON is stored without a wrapper.
     if (envelopeKeyOf(slot) === undefined) return freezeInPlace(slot);
     const shared = this.#values.get(slot);
     if (shared !== undefined) return shared;
     const outer = this.#isOwn;
     this.#isOwn = this.#read.has(slot);
     const value = this.#read.get(slot) ?? this.#readOnce(slot);
-    // Nodes must not change messages, so large messages are decoded only once.
+    // Messages can be shared, because nodes must not change them. So a large message is decoded only once.
     this.#isOwn ||= !frozen.has(value as object) && !isMessage(value);
     (this.#isOwn ? this.#read : this.#values).set(slot, value);
     this.#isOwn ||= outer;
@@ -60,7 +60,7 @@ export class ValueReader {
       return freezeInPlace(this.#decode(slot));
     } catch (error) {
       if (AgentPersistenceError.isInstance(error)) throw error;
-      // The cause is omitted, because it quotes the invalid text.
+      // Omits the cause, because it quotes the invalid text.
       throw new UnreadableValueError("its stored form is unknown");
     } finally {
       this.#open.delete(slot);
@@ -80,7 +80,7 @@ export class ValueReader {
     for (const [key, slot] of this.#state.storage) {
       const value = this.read(slot);
       values.set(key, value);
-      // Users get copies, so the states of an agent share the original.
+      // Users get copies of this value, so the states of an agent can share the original.
       if (this.#read.has(slot) && isCopyable(value)) this.#values.set(slot as object, value);
     }
     return values;

@@ -9,14 +9,14 @@ import { refersToLane } from "../values/valueCodec.ts";
 import type { LogProjection, OrderedRecord } from "./LogProjection.ts";
 
 export interface FoldOptions {
-  /** Ignores all trims of the history. The index must contain the log from its start. */
+  /** Returns the original history, without its trims. The index must then contain the log from its start. */
   readonly originals?: boolean;
 }
 
 /**
- * Returns the state at a checkpoint, by default at the head with all records of its lane.
+ * Returns the state at a checkpoint, by default at the head with all later records.
  *
- * @returns `undefined` if the lane starts before the index.
+ * @returns `undefined` if the lane of the checkpoint starts before the index.
  */
 export function foldTo(index: LogProjection, point?: CheckpointPoint, options?: FoldOptions): AgentState | undefined {
   const lane = point?.record.lane ?? index.lines.mainLane;
@@ -34,7 +34,7 @@ export function foldLine(index: LogProjection, lane: number): AgentState | undef
   return foldUpTo(index, lane, index.latestOf(lane));
 }
 
-/** Like {@link foldTo}, for the newest checkpoint of a line before an order, with the later records up to the order. */
+/** Like {@link foldTo}, for a lane and its newest checkpoint, with all records up to the order `upTo`. */
 export function foldUpTo(
   index: LogProjection,
   lane: number,
@@ -61,7 +61,7 @@ function withPlace(
   return { ...folded.state, lane, runId, run, checkpoint: checkpoint && pointByValue(index, checkpoint) };
 }
 
-/** After a join, records refer to lanes of joined branches. The references are replaced by their values. */
+/** After branches are joined, records refer to messages on their lanes. Replaces such references by the messages. */
 function pointByValue(index: LogProjection, point: CheckpointPoint): CheckpointPoint {
   const record = recordByValue(index, point);
   return record === point.record || record.kind !== "checkpoint" ? point : { ...point, record };
@@ -84,13 +84,13 @@ interface LanePart {
   readonly base: AgentState | undefined;
 }
 
-/** Returns the parts of lanes on the path to a point, oldest first. The first part is a lane that inherits nothing. */
+/** Returns the parts of lanes that lead to a point, oldest first. The first part inherits no state. */
 function partsTo(index: LogProjection, lane: number, upTo: number): readonly LanePart[] | undefined {
   if (lane === 0 && upTo === Infinity && index.lanes.size === 0) return [];
   const parts: LanePart[] = [];
   for (let at: CheckpointPoint | undefined, end = { lane, upTo }; ; end = { lane: at.record.lane, upTo: at.order }) {
     const part = partAt(index, end);
-    // In a valid log, each lane occurs once. More parts mean that a forged log contains a cycle.
+    // In a valid log, no lane occurs twice. More parts than lanes mean that a forged log contains a cycle.
     if (part === undefined || parts.length > index.lanes.size) return undefined;
     parts.push(part);
     const { keep } = part.start.record;
@@ -123,7 +123,7 @@ function parallelStartIn(part: LanePart | undefined): number | undefined {
 
 const forkStates = new WeakMap<LogProjection, Map<number, AgentState>>();
 
-/** Returns the initial state of the branches of a fork, which is computed only once. */
+/** Returns the state in which the branches of a parallel node start. Computes it only once. */
 function stateAtParallelStart(index: LogProjection, parallelStart: number, parts: readonly LanePart[]): AgentState {
   const known = forkStates.get(index) ?? new Map<number, AgentState>();
   forkStates.set(index, known);

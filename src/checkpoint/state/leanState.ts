@@ -5,8 +5,8 @@ import type { BlobCell, BlobCells } from "../values/BlobCell.ts";
 import { addBlobReference } from "../records/blobReferences.ts";
 
 /**
- * Returns a state without references to records that can be discarded. Messages are by value. Of responses and calls,
- * those stay that the next visit or its input needs, and the later calls. The messages of `known` are already by value.
+ * Returns a state that needs no earlier records: messages contain their values, and only the responses and calls remain
+ * that the next node needs. The messages of `known` already contain their values.
  */
 export function leanState(state: AgentState, known?: AgentState): AgentState {
   const [base] = nextVisitOf(state);
@@ -30,28 +30,28 @@ export function leanState(state: AgentState, known?: AgentState): AgentState {
   };
 }
 
-/** Returns the keys of the recorded responses that the input of the next node is or refers to. */
+/** Returns the keys of the recorded responses that are, or are in, the input of the next node. */
 export function answersOfInput({ answers, checkpoint, history }: AgentState): ReadonlySet<string> {
   const input = checkpoint?.record.input;
   const number = envelopeKeyOf(input) === "$message" ? (input as { readonly $message: unknown }).$message : undefined;
   const slot = number === undefined ? input : history.findLast((entry) => entry.number === number)?.message;
   const named = answerIn(slot);
   if (named !== undefined) return new Set(answers.has(named) ? [named] : []);
-  // In a lean state, the message is the value of the response.
+  // The message is the same object as in the response, if references were already replaced.
   const isSame = typeof slot === "object" && slot !== null;
   return new Set(isSame ? [...answers].flatMap(([key, { message }]) => (message === slot ? key : [])) : []);
 }
 
 type References = { readonly [Name in "answers" | "calls"]: Pick<AgentState[Name], "get"> };
 
-/** Replaces references to responses and outcomes by their values. The history contains referenced messages. */
+/** Replaces references to responses and outcomes by their values. */
 export function byValue(slot: StoredValue, { answers, calls }: References): StoredValue {
   const answer = answerIn(slot);
   if (answer !== undefined) return answers.get(answer)?.message ?? slot;
   return withOutputs(slot, (call) => calls.get(call)?.outcome);
 }
 
-/** Returns the blobs that a run needs to continue from a state, without those of the messages of `known`. */
+/** Returns the blobs that a run needs to continue from a state. Omits blobs of messages in `known`. */
 export function stateReferences(state: AgentState, known?: AgentState): BlobCells {
   const references = new Map<string, BlobCell>();
   const { history, storage, settings, structure, checkpoint, run } = state;

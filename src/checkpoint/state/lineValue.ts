@@ -20,10 +20,10 @@ interface Found extends LinePlace {
   readonly value: StoredValue;
 }
 
-/** The maximum number of consecutive references. In a forged log, a reference can lead back to itself. */
+/** The maximum number of consecutive references. In a forged log, references can form a cycle. */
 const mostReferences = 1_000;
 
-/** Returns a value that refers only to blobs, without building the state. Its reader reports dangling references. */
+/** Returns a value without references, except to blobs. Keeps a reference to a missing record. Its reader throws. */
 export function lineValue(index: LogProjection, lane: number, slot: StoredValue, upTo = Infinity): StoredValue {
   return resolved(index, { value: slot, lane, upTo }, mostReferences);
 }
@@ -85,13 +85,13 @@ interface Content {
   readonly order: number;
 }
 
-/** The key of a message (number), a response (key), an outcome or the tool of an intent (call id). */
+/** What a reference names: a message by number, a response by its key, or an outcome or a tool by its call id. */
 interface ContentKey {
   readonly kind: "message" | "answer" | "outcome" | "tool";
   readonly key: number | string;
 }
 
-/** The values on one lane that records refer to. Each record is read once, when it is first needed. */
+/** The values of one lane that references can name. Each record is read once, when a value is first needed. */
 class LaneContents {
   readonly #records: readonly OrderedRecord[];
   readonly #contents = new Map<string, Content[]>();

@@ -3,7 +3,7 @@ import type { LineRequest } from "../lines/LineRequests.ts";
 import { type AgentState, nextVisitOf } from "./AgentState.ts";
 import type { LogProjection } from "./LogProjection.ts";
 
-/** Returns the request with this id on an open line, or `undefined`. @param state The head of the main line. */
+/** Returns an open request by its id, or `undefined`. @param state - the state at the head. */
 export function requestOf(index: LogProjection, state: AgentState, id: string): LineRequest | undefined {
   const own = state.requests.get(id);
   if (own) return { ...own, lane: state.lane };
@@ -18,7 +18,7 @@ export function isOpenRequest(index: LogProjection, state: AgentState, request: 
   return (status === "in_progress" || status === "paused") && isAskedNow(index, state, request);
 }
 
-/** Returns the unanswered requests, even while lines run or the agent is paused. @param state The main line's head. */
+/** Returns the unanswered requests, even of a running or paused agent. @param state - the state at the head. */
 export function openRequests(index: LogProjection, state: AgentState): readonly LineRequest[] {
   const { status, record } = index.statusState.current ?? {};
   const find = (id: string): LineRequest | undefined => requestOf(index, state, id);
@@ -36,13 +36,13 @@ function isGoingBack(index: LogProjection, lane: number): boolean {
   return [...lines.around(lane)].includes(line);
 }
 
-/** Returns whether a line made the request in its current visit. A rollback makes requests anew, with new ids. */
+/** Returns whether the current node execution made the request. After a rollback, nodes make requests with new ids. */
 function isAskedNow(index: LogProjection, state: AgentState, { record, lane }: LineRequest): boolean {
   const place = lane === state.lane ? state : { lane, checkpoint: index.latestOf(lane) };
   return record.lane === lane && record.visit[0] === nextVisitOf(place)[0];
 }
 
-/** Returns whether all requests of an agent from its last run are still unanswered. */
+/** Returns whether the agent waits for answers and none of its requests has an answer yet. */
 export function waits({ statusState }: LogProjection): boolean {
   const { status, record } = statusState.current ?? {};
   return status === "waiting" && (record?.requests ?? []).length > 0 && !record?.answered;

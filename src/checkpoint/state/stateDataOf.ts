@@ -2,15 +2,15 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { TaskStatus, StateData } from "../status/TaskStatus.ts";
 import type { StatusState } from "./StatusState.ts";
 
-/** Returns the status data of an agent for its summary. {@link inProgressData} has the changing fields. */
+/** Returns the status data in the summary of an agent. {@link inProgressData} has more of a running agent. */
 export function stateDataOf(agentId: string, state: StatusState): unknown {
   const status = state.current?.status;
   return status === undefined ? {} : dataOf[status](state, agentId);
 }
 
 /**
- * Returns all data of an agent in progress. While branches run, `currentStep` is the parallel node. `agentName` is the
- * agent outside of subgraphs and tasks.
+ * Returns the status data of a running agent. While branches run, `currentStep` is the parallel node. `agentName` is
+ * the value of `currentAgent` outside of subgraphs and tasks.
  */
 export function inProgressData(state: StatusState, agentName: string): StateData["in_progress"] {
   const { current, checkpoint, startedAt = 0, activeAt = 0 } = state;

@@ -15,7 +15,7 @@ export const TaskStatus = {
 
 export type TaskStatus = (typeof TaskStatus)[keyof typeof TaskStatus];
 
-/** What a waiting run needs. `timer` if it continues by itself at a time, `event` if it waits for `send()`. */
+/** What a waiting run needs. `timer`: it continues by itself at a given time. `event`: it waits for `send()`. */
 export type WaitingFor = "user_input" | "external_api" | "human_approval" | "timer" | "event";
 
 /** The possible next statuses of a task. A failed task is queued again only if it is recoverable. */
@@ -41,13 +41,13 @@ export interface StateData {
     reserves?: readonly FileReservation[];
   };
   in_progress: {
-    /** The path of the running sub-agent, or the name of the task if no sub-agent runs. */
+    /** The path of the running subgraph, or the name of the task outside of subgraphs. */
     currentAgent: string;
     currentStep: string;
     iterationCount: number;
     startedAt: string;
     lastActivityAt: string;
-    /** The id of the checkpoint with the context. Empty without a checkpoint. */
+    /** The id of the latest checkpoint. Empty without a checkpoint. */
     accumulatedContext: string;
   };
   paused: {

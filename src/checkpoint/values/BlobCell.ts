@@ -1,4 +1,4 @@
-/** A value in a blob: its reference (empty until stored), its bytes of UTF-8, and its SHA-256 if compressed. */
+/** A reference to a blob (empty until it is stored), its length in bytes, and the SHA-256 of its text if compressed. */
 export type BlobCell = [reference: string, bytes: number, hash?: string];
 
 export type BlobCells = ReadonlyMap<string, BlobCell>;
@@ -8,7 +8,7 @@ export function textHashOf([reference, , hash]: BlobCell): string {
   return hash ?? reference.slice("blob://".length).split("-")[0] ?? "";
 }
 
-/** Stored data is untrusted. */
+/** Checks the types, because stored data is untrusted. */
 export function isBlobCell(value: unknown): value is BlobCell {
   if (!Array.isArray(value)) return false;
   const [reference, bytes, hash] = value as readonly unknown[];
@@ -16,7 +16,7 @@ export function isBlobCell(value: unknown): value is BlobCell {
   return typeof reference === "string" && Number.isSafeInteger(bytes) && (bytes as number) >= 0 && hashed;
 }
 
-/** A blob with several contents in a row. For each content: the SHA-256 in hex and the length in bytes. */
+/** A blob that contains several contents one after another, each with its SHA-256 in hex and its length in bytes. */
 export interface Pack {
   readonly blob: string;
   readonly contents: readonly (readonly [hash: string, bytes: number])[];

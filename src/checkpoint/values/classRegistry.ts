@@ -2,7 +2,7 @@ import { z } from "zod";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
 
-/** A class with storable instances. Enumerable own fields are stored. Reading does not call the constructor. */
+/** A class whose instances can be stored. Stores enumerable fields. Reading does not call the constructor. */
 // Any arguments are allowed, because the constructor is never called.
 export type StorableClass = new (...args: never) => object;
 
@@ -11,7 +11,7 @@ const argumentsSchema = strictOptions(() => ({
   class: customSchema("a class that extends no built-in class", isStorable),
 }));
 
-/** The data of built-in classes is not in fields, so it would be lost. */
+/** Returns `false` for a class that extends a built-in class, whose data is not in fields and would be lost. */
 function isStorable(value: unknown): boolean {
   let at = Object(value).prototype as object | null | undefined;
   // A prototype without a constructor inherits `Object`.

@@ -1,7 +1,7 @@
-/** Estimates the length of a JSON value in UTF-16 units: at least a third of its UTF-8 bytes. */
+/** Estimates the length of a value as JSON text, which is at least a third of its bytes in UTF-8. */
 export function estimateBytes(value: unknown): number {
   let sum = 0;
-  // A list instead of recursion, because stored values can be nested deeper than the stack allows.
+  // Uses a list and no recursion, because stored values can be nested deeper than the stack allows.
   const open: object[] = [];
   const add = (item: unknown): void => {
     if (typeof item === "string") sum += item.length + 2;

@@ -2,7 +2,7 @@ import { NotSerializableError } from "../../errors/storedDataErrors.ts";
 import { encodeValue, type StoredValue } from "./valueCodec.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
-/** Long enough to prevent accidental collisions, and short in the log. */
+/** The length of a digest, in characters. It makes accidental collisions unlikely. */
 const digestLength = 11;
 
 /** Returns whether two values are equal after storage, apart from key order. False for values that cannot be stored. */
@@ -26,7 +26,7 @@ function sorted(part: StoredValue): StoredValue {
   return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Returns a digest that differs for values that are unequal after storage. Key order is ignored. */
+/** Returns a digest of a value. Values that differ after storage have different digests. Ignores the key order. */
 export function valueDigest(value: unknown, sha256: Sha256): string {
   return sha256.base64url(canonicalText(value) ?? "").slice(0, digestLength);
 }

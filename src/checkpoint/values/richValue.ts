@@ -6,8 +6,8 @@ import { classNamed, nameOfClass } from "./classRegistry.ts";
 import { bigintOf, keyPath, unsupportedBigint, unsupportedShape } from "./unsupportedShape.ts";
 
 /**
- * Converts rich values to JSON. Escapes the keys of plain objects, because superjson rejects some. Rejects other types
- * on write and on read: stored data never creates a regular expression, an error or an unregistered class.
+ * Converts values such as dates and maps to JSON. Escapes the keys of plain objects, because superjson rejects some.
+ * Rejects other types on write and on read, so stored data never creates a regular expression or an unregistered class.
  */
 const superjson = new SuperJSON();
 
@@ -29,7 +29,7 @@ superjson.registerCustom<Uint8Array, string>(
   "bytes",
 );
 
-/** Replaces the `bigint` reader of superjson to limit its length. Values are not stored under this name. */
+/** Limits the length of a `bigint` that superjson reads. Values are not stored under this name. */
 superjson.registerCustom<bigint, string>(
   { isApplicable: (_value): _value is bigint => false, serialize: String, deserialize: bigintOf },
   "digits",
@@ -152,8 +152,8 @@ function restoreFields(fields: object, target: object): object {
 const knownTypes: ReadonlySet<string> = new Set(["undefined", "bigint", "Date", "URL", "number", "map", "set"]);
 
 /**
- * Validates superjson annotations, because stored bytes are untrusted. Rejects unknown types, such as `regexp`, and
- * paths outside of the value, such as `__proto__`. A tree is `[type, children?]` or `children`.
+ * Validates the type annotations of superjson, because stored bytes are untrusted. Rejects unknown types, such as
+ * `regexp`, and paths outside of the value, such as `__proto__`. A tree is `[type, children?]` or `children`.
  */
 function checkAnnotations(tree: unknown): void {
   if (tree === undefined) return;

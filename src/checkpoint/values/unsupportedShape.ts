@@ -7,7 +7,7 @@ const tooLarge = 10n ** BigInt(mostDigits);
 /**
  * Returns why an object cannot be stored without loss, such as extra keys on an array, or `undefined`.
  *
- * @param walk Counts the objects of the value. A shared object counts once for each reference.
+ * @param walk - counts the objects of the value. A shared object counts once for each reference.
  */
 export function unsupportedShape(value: object, walk: { objects: number } = { objects: 0 }): string | undefined {
   return ++walk.objects > maximumObjects ? `is beyond ${maximumObjects} objects` : unsupportedParts(value);
@@ -31,7 +31,7 @@ function unsupportedKeys(keys: readonly string[], length: number): string | unde
   return isDense ? undefined : "is an array with holes or keys of its own";
 }
 
-/** Returns why a bigint cannot be stored, or `undefined`. Parsing a million digits takes seconds. */
+/** Returns why a bigint cannot be stored, or `undefined`. Parsing a very long one would take seconds. */
 export function unsupportedBigint(value: bigint): string | undefined {
   return value > -tooLarge && value < tooLarge ? undefined : `is a bigint with more than ${mostDigits} digits`;
 }

@@ -3,10 +3,10 @@ import { define, maximumDepth } from "../../internal/frozenCopy.ts";
 import { unsupportedShape, keyPath } from "./unsupportedShape.ts";
 import { richFromJson, richToJson } from "./richValue.ts";
 
-/** A stored value: plain JSON unchanged, any other value as an object with a single key that starts with `$`. */
+/** A stored value. Plain JSON stays unchanged. Any other value is an object with one key that starts with `$`. */
 export type StoredValue = unknown;
 
-/** Refers to a response by visit, numbers and enclosing call. `lane` is set for a joined branch. */
+/** Refers to a model response by node execution, numbers and the call around it. `lane` names a joined branch. */
 export type AnswerReference = readonly [
   base: number,
   ordinal: number,
@@ -15,24 +15,24 @@ export type AnswerReference = readonly [
   lane?: number,
 ];
 
-/** Refers to a message by its number in this history, or by the lane of a joined branch and its number there. */
+/** Refers to a message by its number in the history, or by its number and the lane of a joined branch. */
 export type MessageReference = number | readonly [number: number, lane: number];
 
 /**
- * An item of `$outcomes`. If `output` is omitted, the outcome record has the output. If the output comes before other
- * fields, `part` has `null` in its place.
+ * A tool result in a stored message. Without `output`, the outcome record of the call contains the output. If the
+ * output is not the last field, `part` contains `null` in its place.
  */
 export interface StoredResult {
   readonly part: Readonly<Record<string, unknown>>;
   readonly output?: StoredValue;
 }
 
-/** The keys of envelopes, valid only in an object without other keys. */
+/** The keys that mark a stored value. They are valid only in an object without other keys. */
 const envelopeKeys: ReadonlySet<string> = new Set(["$plain", "$rich", "$blob", "$message", "$answer", "$outcomes"]);
 
 /**
- * Encodes JSON values and the rich values of `richValue` as a detached copy. `subject` names the value in errors.
- * @throws NotSerializableError with the path of another value
+ * Encodes a value as a detached copy. `subject` names the value in errors.
+ * @throws NotSerializableError with the path of a value that cannot be stored
  */
 export function encodeValue(value: unknown, subject: string): StoredValue {
   const walk: Walk = { subject, rich: false, ancestors: new Set(), objects: 0, path: [] };
@@ -68,7 +68,7 @@ interface Walk {
   readonly path: (string | number)[];
 }
 
-/** Copies plain JSON. Marks the root as rich for `richToJson` if there is any other value. */
+/** Copies plain JSON. Sets `rich` if the value contains anything else, which `richToJson` then encodes. */
 function copyPlain(value: unknown, walk: Walk): unknown {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value !== "object") {
@@ -108,7 +108,7 @@ function refuse({ subject, path }: Walk, reason: string): never {
   throw new NotSerializableError(subject, place, reason);
 }
 
-/** Returns the results of a tool message. Empty for other values. */
+/** Returns the results in a stored tool message. Empty for any other value. */
 export function resultsIn(slot: StoredValue): readonly StoredResult[] {
   return envelopeKeyOf(slot) === "$outcomes" ? (slot as { readonly $outcomes: readonly StoredResult[] }).$outcomes : [];
 }
@@ -117,7 +117,7 @@ export function callOfResult({ part }: StoredResult): string {
   return String(part["toolCallId"]);
 }
 
-/** Returns a tool message with the outputs that it refers to, or `undefined` for a missing outcome. */
+/** Returns a stored tool message with the outputs that it refers to. Keeps a reference if its outcome is missing. */
 export function withOutputs(
   slot: StoredValue,
   outputOf: (call: string) => { readonly output?: StoredValue } | undefined,
