@@ -130,6 +130,7 @@ describe("the index of agents", () => {
 
   it("has one mark of an agent whose status changes after an owner that changed none", async () => {
     const { directory, index } = await indexed();
+    await change(testLog(directory), "a", "waiting");
     await (await testLog(directory).open("a", nextOwner())).release();
     await change(testLog(directory), "a", "completed");
     expect((await marksIn(index)).filter((name) => name.includes(".a-"))).toHaveLength(1);
