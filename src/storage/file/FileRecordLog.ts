@@ -237,7 +237,8 @@ export class FileRecordLog implements RecordLog {
 
   async #judge(folder: AgentFolder): Promise<(Judgement & { readonly generation: number }) | undefined> {
     const { disk } = this.#backend;
-    await assertNoLinks(disk, [folder.tasks, folder.path]);
+    const { tasks, path, checkpoints, owners, temporary } = folder;
+    await assertNoLinks(disk, [tasks, path, checkpoints, owners, temporary]);
     const [generation] = segmentGenerations((await disk.readdir(folder.checkpoints)) ?? []);
     const judgement = generation === undefined ? undefined : await this.#backend.judge.judge(folder, generation);
     return generation === undefined || judgement === undefined ? undefined : { ...judgement, generation };

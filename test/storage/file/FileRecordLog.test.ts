@@ -178,6 +178,22 @@ describe("a log in files", () => {
   });
 });
 
+describe.each(["owners", "tmp", "checkpoints"])("a directory `%s` of an agent that is a link", (name) => {
+  it("is not followed by requests to stop and looks at the owner", async () => {
+    const directory = await testDirectory();
+    const outside = await testDirectory();
+    await testLog(directory).open("a", nextOwner());
+    const linked = join(agentPath(directory, "a"), name);
+    await rename(linked, join(outside, name));
+    await symlink(join(outside, name), linked);
+    const before = await filesBelow(outside);
+    const log = testLog(directory, { processIdentity: { ...new TestMachine().start(), sinceBootMs: () => 1 } });
+    for (const use of [() => log.owner("a"), () => log.requestStop("a", "x")])
+      await expect(use()).rejects.toMatchObject({ code: "storage_failed", reason: "permission", path: linked });
+    expect(await filesBelow(outside)).toEqual(before);
+  });
+});
+
 describe("a `tasks` directory that is a link", () => {
   it("is not followed by opening, reading, listing or salvaging", async () => {
     const directory = await testDirectory();
