@@ -155,6 +155,6 @@ function real(path: string): Promise<string> {
   return realpath(path).catch(() => path);
 }
 
-function notWritten(reason: string): GitError {
+export function notWritten(reason: string): GitError {
   return new GitError("", `the library does not write into this repository: ${reason}`);
 }

@@ -1,7 +1,7 @@
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir, homedir } from "node:os";
 import { join } from "node:path";
-import { assertOwnFolders, assertOwnRef, type GitFolders, gitFoldersOf } from "./GitFolders.ts";
+import { assertOwnFolders, assertOwnRef, type GitFolders, gitFoldersOf, notWritten } from "./GitFolders.ts";
 import { type GitProgram, gitProgram, type GitAnswer, type GitCall, runGit } from "./runGit.ts";
 import { checkedId } from "./refName.ts";
 import { GitError } from "../../errors/workspaceErrors.ts";
@@ -84,8 +84,21 @@ export class GitRepository {
 
   /** Rejects writes if the repository does not belong to the work tree, or to a ref. @throws GitError */
   async assertWritable(ref?: string): Promise<void> {
-    await (this.#writable ??= assertOwnFolders(this.#folders));
+    await (this.#writable ??= this.#assertOwn());
     if (ref !== undefined) await assertOwnRef(this.#folders, ref);
+  }
+
+  async #assertOwn(): Promise<void> {
+    await assertOwnFolders(this.#folders);
+    const settings = await this.#settings();
+    // Since version 2.54, git can keep the refs in any directory.
+    if (settings.some(([key, value]) => key === "extensions.refstorage" && value.includes(":")))
+      throw notWritten("its setting extensions.refStorage names another directory");
+    withoutHooks(settings);
+  }
+
+  async #settings(): Promise<readonly Setting[]> {
+    return settingsIn((await this.names(["config", "--list", "-z"])).output);
   }
 
   /** Copies the index of the work tree for one use. Skips missing files. */
@@ -129,7 +142,13 @@ export class GitRepository {
     return found?.mtimeMs;
   }
 
-  /** Reads or sets refs in the repository itself. @throws GitError */
+  /** Sets a ref in the repository itself. Disables the hooks that its settings name. @throws GitError */
+  async setRef(args: readonly string[]): Promise<void> {
+    const hooks = withoutHooks(await this.#settings());
+    await runGit(this.#call(args, { GIT_DIR: this.#folders.git, ...hooks }));
+  }
+
+  /** Reads refs or settings in the repository itself. @throws GitError */
   names(args: readonly string[], expected?: readonly number[]): Promise<GitAnswer> {
     return runGit(this.#call(args, { GIT_DIR: this.#folders.git }), expected);
   }
@@ -243,8 +262,29 @@ export async function userSettings(repository: GitRepository): Promise<ReadonlyM
   return settings;
 }
 
+type Setting = readonly [key: string, value: string];
+
+/** Parses the output of `git config --list -z`. */
+export function settingsIn(output: Buffer): readonly Setting[] {
+  const entries = output.toString().split("\0");
+  return entries.filter((entry) => entry !== "").map(settingIn);
+}
+
+/** Returns variables that disable the hooks in these settings, which git has since version 2.54. @throws GitError */
+function withoutHooks(settings: readonly Setting[]): Readonly<Record<string, string>> {
+  const names = [...new Set(settings.flatMap(([key]) => /^hook\.(.+)\.[^.]+$/s.exec(key)?.[1] ?? []))];
+  const unnamed = names.find((name) => name.includes("\uFFFD"));
+  if (unnamed !== undefined)
+    throw notWritten(`its setting hook.${unnamed} has a name that is not UTF-8, so the hook cannot be disabled`);
+  const disabled = names.flatMap((name, at) => [
+    [`GIT_CONFIG_KEY_${at}`, `hook.${name}.enabled`],
+    [`GIT_CONFIG_VALUE_${at}`, "false"],
+  ]);
+  return { ...Object.fromEntries(disabled), GIT_CONFIG_COUNT: `${names.length}` };
+}
+
 /** Parses a setting in the format of `git config --list -z`. A setting without a value is `true`. */
-export function settingIn(text: string): readonly [key: string, value: string] {
+function settingIn(text: string): Setting {
   const end = text.indexOf("\n");
   return end < 0 ? [text, "true"] : [text.slice(0, end), text.slice(end + 1)];
 }

@@ -112,7 +112,7 @@ interface RefMove {
 export async function moveRef(repository: GitRepository, branch: string, { from, to, why }: RefMove): Promise<void> {
   await repository.assertWritable(branch === "" ? undefined : branch);
   const args = branch === "" ? ["--no-deref", "-m", why, "HEAD"] : ["-m", why, branch];
-  await repository.names(["update-ref", ...args, to, from === "" ? repository.nullId : from]);
+  await repository.setRef(["update-ref", ...args, to, from === "" ? repository.nullId : from]);
 }
 
 async function commitPaths(

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { together } from "../../internal/together.ts";
 import { GitError } from "../../errors/workspaceErrors.ts";
 import { lacksObjects } from "./history.ts";
-import { GitRepository, excludesFile, userSettings, settingIn } from "./GitRepository.ts";
+import { GitRepository, excludesFile, userSettings, settingsIn } from "./GitRepository.ts";
 import { indexEntries, submodule } from "./gitChanges.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 
@@ -147,6 +147,5 @@ async function modulesIn(repository: GitRepository, indexFile: string): Promise<
   const input = found.kind === "missing" ? staged.output : found.kind === "file" ? found.content : "";
   const args = ["config", "--file", "-", "--list", "-z"];
   const { exitCode, output } = await repository.objects(args, { input, expected: [0, 1, 128] });
-  const lines = output.toString().split("\0");
-  return new Map(exitCode === 0 ? lines.filter((line) => line !== "").map(settingIn) : []);
+  return new Map(exitCode === 0 ? settingsIn(output) : []);
 }

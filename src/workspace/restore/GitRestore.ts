@@ -201,7 +201,7 @@ async function commitAfter(repository: GitRepository, { after }: GitHeadPart): P
 async function setHead(repository: GitRepository, { before, after }: GitHeadPart): Promise<void> {
   if (isSameHead(before, after)) return;
   const { branch, commit = "" } = after;
-  await repository.names(
+  await repository.setRef(
     branch === undefined
       ? ["update-ref", "--no-deref", "-m", reflogMessage, "HEAD", commit]
       : ["symbolic-ref", "-m", reflogMessage, "HEAD", branch],

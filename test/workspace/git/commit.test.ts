@@ -1,4 +1,4 @@
-import fs, { chmodSync, rmSync, symlinkSync } from "node:fs";
+import fs, { appendFileSync, chmodSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import {
@@ -21,7 +21,8 @@ import {
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { commitInRun } from "../../../src/workspace/tools/commitTool.ts";
-import { abortedInCommand } from "./wrappedGit.ts";
+import { abortedInCommand, commandsOf } from "./wrappedGit.ts";
+import { temporaryFolder } from "../fixture.ts";
 import { hostileRepository } from "./hostileRepository.ts";
 import { lines, TestRepository } from "./repositories.ts";
 
@@ -182,6 +183,34 @@ describe("commitFiles", () => {
     expect(repository.git("rev-parse", `${made.commit}:a.txt`)).toBe(
       repository.git("hash-object", "--no-filters", "a.txt"),
     );
+  });
+
+  it("commitFiles disables the hooks that settings of the repository name", async () => {
+    const repository = TestRepository.create();
+    repository.commit({ "a.txt": "1" });
+    repository.git("config", "hook.a=b.c.event", "reference-transaction");
+    repository.git("config", "hook.a=b.c.command", "program");
+    repository.write("a.txt", "2");
+    const log = join(temporaryFolder(), "log");
+    // An older git runs no such hooks, but reads the settings in the same way.
+    const show = `case "$*" in *update-ref*) git config --type bool "hook.a=b.c.enabled" >> "${log}";; esac`;
+    await commandsOf(async () => {
+      const made = await commitFiles(repository.root, { message: "x", paths: ["a.txt"], author });
+      await revertCommit(repository.root, made);
+    }, show);
+    expect(readFileSync(log, "utf8")).toBe("false\nfalse\n");
+  });
+
+  it("commitFiles refuses to commit if a hook of the settings cannot be disabled", async () => {
+    const repository = TestRepository.create();
+    const before = repository.commit({ "a.txt": "1" });
+    const config = join(repository.root, ".git/config");
+    appendFileSync(config, Buffer.from('[hook "\xff"]\n\tevent = reference-transaction\n', "latin1"));
+    repository.write("a.txt", "2");
+    const committing = commitFiles(repository.root, { message: "x", paths: ["a.txt"], author });
+    await expect(committing).rejects.toMatchObject({ code: "git_failed", changed: "Nothing was changed." });
+    await expect(committing).rejects.toThrow("is not UTF-8");
+    expect(repository.git("rev-parse", "HEAD")).toBe(before);
   });
 
   it("commitFiles refuses files of a submodule and keeps the submodule in the commit", async () => {

@@ -1,4 +1,14 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { commitFiles } from "../../../src/workspace/git/commitFiles.ts";
@@ -45,6 +55,17 @@ const hostile: readonly (readonly [string, (own: TestRepository, other: TestRepo
       rmSync(join(own.root, ".git"), { recursive: true });
       own.write(".git", `gitdir: ${join(other.root, ".git")}\n`);
       return join(other.root, ".git");
+    },
+  ],
+  [
+    "a setting that keeps the refs elsewhere",
+    (own, other) => {
+      const folder = join(other.root, ".git");
+      // Older versions of git refuse a repository of format 1 with a setting that they do not know.
+      const isKnown = /^git version (?:2\.5[4-9]|2\.[6-9]\d|[3-9])/.test(own.git("version"));
+      const format = `[core]\n\trepositoryFormatVersion = ${isKnown ? 1 : 0}\n`;
+      appendFileSync(join(own.root, ".git/config"), `${format}[extensions]\n\trefStorage = files://${folder}\n`);
+      return folder;
     },
   ],
   [

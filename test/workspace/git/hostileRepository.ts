@@ -13,7 +13,8 @@ const programs = `core.fsmonitor core.pager core.editor core.sshCommand core.ask
   filter.canary.smudge filter.canary.process merge.canary.driver gpg.program gpg.ssh.program gpg.x509.program
   credential.helper sequence.editor interactive.diffFilter pager.log pager.diff remote.origin.uploadpack
   remote.origin.receivepack remote.origin.vcs uploadpack.packObjectsHook trailer.canary.command difftool.canary.cmd
-  mergetool.canary.cmd alias.rev-list alias.status alias.diff-files`.split(/\s+/);
+  mergetool.canary.cmd alias.rev-list alias.status alias.diff-files hook.canary.command
+  hook.a=b.c.command`.split(/\s+/);
 
 const settings: readonly (readonly [string, string])[] = [
   ["log.showSignature", "true"],
@@ -26,6 +27,10 @@ const settings: readonly (readonly [string, string])[] = [
   ["core.repositoryFormatVersion", "1"],
   ["diff.noprefix", "true"],
   ["color.ui", "always"],
+  ["hook.canary.event", "reference-transaction"],
+  ["hook.a=b.c.event", "reference-transaction"],
+  // With this command, git does not know the name as an event that could be disabled.
+  ["hook.reference-transaction.command", "true"],
 ];
 
 export interface HostileRepository {
