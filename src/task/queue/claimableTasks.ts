@@ -4,7 +4,7 @@ import { AgentBusyError, NotSupportedError, OwnershipLostError } from "../../err
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { mergeSorted } from "../../internal/mergeSorted.ts";
 import type { AgentSummary, ListOptions } from "../../storage/RecordLog.ts";
-import { isOwned, isAboutOneAgent } from "../../storage/summaries.ts";
+import { compareText, isOwned, isAboutOneAgent } from "../../storage/summaries.ts";
 import { openRequests } from "../../checkpoint/state/openRequests.ts";
 import { agentSummary } from "../../journal/agentSummary.ts";
 import { readHead } from "../../storage/readHead.ts";
@@ -77,15 +77,37 @@ async function* listTasks(summaries: AsyncIterable<AgentSummary>): AsyncGenerato
   }
 }
 
-/** Lists the waiting tasks with an event that they wait for. Reads only the tasks whose inbox has changed. */
+/** The sort keys of the waiting tasks that had an event at the last list, by id. */
+const wokenOrders = new WeakMap<TaskLogs, Map<string, string>>();
+
+/**
+ * Lists the waiting tasks with an event that they wait for. Reads only the tasks whose inbox has changed, and each known
+ * one when it is its turn, so that the cost of a claim does not grow with their number.
+ */
 async function* wokenTasks(logs: TaskLogs, queue: string | undefined): AsyncGenerator<ListedTask> {
-  const woken: ListedTask[] = [];
+  const known = wokenOrders.get(logs) ?? new Map<string, string>();
+  wokenOrders.set(logs, known);
+  const news = new Set<string>();
+  const read = new Map<string, ListedTask>();
   for await (const agentId of logs.inbox.news()) {
-    if (await isOwned(logs.log, agentId)) continue;
-    const task = await ifReadable(() => wokenTask(logs, agentId)).catch(ifInboxFree);
-    if (task && isInQueue(task.summary.order, queue)) woken.push(task);
+    news.add(agentId);
+    const task = known.has(agentId) ? undefined : await readWoken(logs, agentId);
+    if (!task) continue;
+    read.set(agentId, task);
+    known.set(agentId, task.summary.order);
   }
-  yield* woken.sort((a, b) => b.priority - a.priority);
+  for (const agentId of known.keys()) if (!news.has(agentId)) known.delete(agentId);
+  const due = [...known].filter(([, order]) => isInQueue(order, queue)).sort(([, a], [, b]) => compareText(a, b));
+  for (const [agentId] of due) {
+    const task = read.get(agentId) ?? (await readWoken(logs, agentId));
+    if (task && isInQueue(task.summary.order, queue)) yield task;
+    else known.delete(agentId);
+  }
+}
+
+async function readWoken(logs: TaskLogs, agentId: string): Promise<ListedTask | undefined> {
+  if (await isOwned(logs.log, agentId)) return undefined;
+  return ifReadable(() => wokenTask(logs, agentId)).catch(ifInboxFree);
 }
 
 /** Ignores an inbox that a sender owns. The worker finds the task at a later poll. */

@@ -31,9 +31,9 @@ function counted() {
   return { storage, tasks, calls, count };
 }
 
-async function queue(tasks: TaskManager, count: number): Promise<readonly string[]> {
+async function queue(tasks: TaskManager, count: number, taskName = "echo"): Promise<readonly string[]> {
   const ids = Array.from({ length: count }, (_, n) => `t${n}`);
-  for (const taskId of ids) await tasks.create({ taskId, taskName: "echo", inputRequest: taskId });
+  for (const taskId of ids) await tasks.create({ taskId, taskName, inputRequest: taskId });
   return ids;
 }
 
@@ -43,6 +43,14 @@ function echo(storage: LogPersistenceStorageProvider): AIAgent<string, string> {
     llmModel: "none",
     strategy: oneNode((input) => input),
   }).install(Persistence, { storage, retention: { maxCheckpoints: 20 } });
+}
+
+function receiver(storage: LogPersistenceStorageProvider): AIAgent<string, string> {
+  return new AIAgent({
+    promptExecutor: scriptedModel([]),
+    llmModel: "none",
+    strategy: oneNode((_input, context) => context.receive("paid", { schema: z.string() })),
+  }).install(Persistence, { storage, sleepInProcessMs: 0 });
 }
 
 describe("a storage with narrow lists", () => {
@@ -81,11 +89,7 @@ describe("a storage with narrow lists", () => {
         await appendText(owned, "x", { summary });
         await owned.release();
       }
-      const agent = new AIAgent({
-        promptExecutor: scriptedModel([]),
-        llmModel: "none",
-        strategy: oneNode((_input, context) => context.receive("paid", { schema: z.string() })),
-      }).install(Persistence, { storage, sleepInProcessMs: 0 });
+      const agent = receiver(storage);
       await tasks.create({ taskId: "woken", taskName: "receive", inputRequest: "go" });
       await new TaskWorker({ tasks, agents: { receive: agent } }).run();
       expect(await collect(tasks.claimable())).toEqual([]);
@@ -95,6 +99,21 @@ describe("a storage with narrow lists", () => {
       return calls.length;
     };
     expect(await callsAmong(2_000)).toBe(await callsAmong(10));
+  });
+
+  it("gets as many calls for each of 40 tasks with an event as for each of 10", async () => {
+    const callsPerTask = async (woken: number) => {
+      const { storage, tasks, calls } = counted();
+      const agent = receiver(storage);
+      const ids = await queue(tasks, woken, "receive");
+      await new TaskWorker({ tasks, agents: agent }).run();
+      for (const id of ids) await persistence(agent).agent(id).send("paid", "one");
+      calls.length = 0;
+      await new TaskWorker({ tasks, agents: agent }).run();
+      expect(await collect(tasks.list({ status: "completed" }))).toHaveLength(woken);
+      return calls.length / woken;
+    };
+    expect((await callsPerTask(40)) / (await callsPerTask(10))).toBeLessThan(1.2);
   });
 
   it("gets the same calls from a poll of a queue with 10 or 200 delayed tasks and tasks of a full key", async () => {
