@@ -127,6 +127,7 @@ export class RunRecorder {
   beginFork(run: AgentRun, node: string, input: unknown): void {
     if (!this.#namesNext) this.#saveNext(run, { node, input, boundary: true, trigger: "fork" });
     this.forks.begin(this.head?.version, this.#from);
+    this.#node = node;
   }
 
   join(run: AgentRun, node: string, input: unknown, results: ReadonlyMap<string, BranchResult>): void {

@@ -14,6 +14,7 @@ function stopping(world: World, fault: Fault) {
     world.nodes.push(name);
     context.llm.append({ role: "user", content: `in ${name}` });
     context.storage.set(found, name);
+    context.recordDecision({ decision: name });
     return name;
   };
   return strategy<string, string>("stopping", (graph) => {
@@ -146,11 +147,13 @@ describe.each(storages)("$name: a crashed run with branches", (storage) => {
     fault.repair();
     const endOf = async (agent: ReturnType<typeof durableAgent>) => {
       const end = await persistence(agent).agent("a").getLatestCheckpoint();
-      return [end?.nodeId, end?.storage, end?.messageHistory, end?.iteration];
+      const decided = end?.decisions.map(({ decision, nodeId }) => `${nodeId}: ${decision}`);
+      return [end?.nodeId, end?.storage, end?.messageHistory, end?.iteration, decided];
     };
     const undisturbed = durableAgent(stopping(new World(), fault), (await storage.open())());
     await undisturbed.run("go", { runId: "r" });
     const wanted = await endOf(undisturbed);
+    expect(wanted.at(-1)).toEqual(["first: go", "both: quick", "both: stops", "both: done", "last: quick, stops+done"]);
     for (let saves = 0, isOver = false; !isOver; saves++) {
       const opened = await storage.open();
       const world = new World();
