@@ -129,17 +129,22 @@ export class StatusIndex {
       await this.#building;
     } catch (error) {
       if (!(error instanceof StorageError)) throw error;
-      this.#failedAtMs = this.#clock.monotonic();
     }
-    return this.isComplete();
+    // Some file systems change the ids of files. An index on them is never complete.
+    const isComplete = await this.isComplete();
+    if (!isComplete) this.#failedAtMs = this.#clock.monotonic();
+    return isComplete;
   }
 
   async isComplete(): Promise<boolean> {
     if ((await this.#found()) !== "own" || !(await this.#isOwnStorage())) return false;
     const names = (await this.#disk.readdir(this.#path)) ?? [];
-    for (const name of names.filter((each) => completeName.test(each)))
-      if (name === (await this.#completeName(join(this.#path, name)))) return true;
+    for (const name of names) if (await this.#isComplete(name)) return true;
     return false;
+  }
+
+  async #isComplete(name: string): Promise<boolean> {
+    return completeName.test(name) && name === (await this.#completeName(join(this.#path, name)));
   }
 
   async #build(build: () => Promise<void>): Promise<void> {
@@ -182,7 +187,7 @@ export class StatusIndex {
   /** Invalidates the index. Lists read all agents, and the next list rebuilds the index. */
   async #revoke(): Promise<void> {
     for (const name of (await this.#disk.readdir(this.#path)) ?? [])
-      if (completeName.test(name) || name.startsWith(building)) await this.#disk.unlink(join(this.#path, name));
+      if (isNameOfBuild(name)) await this.#disk.unlink(join(this.#path, name));
   }
 
   async #found(): Promise<"none" | "own" | "another user's"> {
@@ -207,13 +212,13 @@ export class StatusIndex {
     return this.#user === undefined || owner === undefined || owner === this.#user;
   }
 
-  /** Removes indexes of earlier boots and incomplete builds. */
+  /** Removes indexes of earlier boots, incomplete builds, and names of copied indexes. */
   async #removeOthers(): Promise<void> {
     const names = (await this.#disk.readdir(this.#root)) ?? [];
     for (const path of names.map((name) => join(this.#root, name)).filter((path) => path !== this.#path))
       await this.#removeTree(path);
     for (const name of (await this.#disk.readdir(this.#path)) ?? [])
-      if (name.startsWith(building)) await this.#disk.unlink(join(this.#path, name));
+      if (isNameOfBuild(name) && !(await this.#isComplete(name))) await this.#disk.unlink(join(this.#path, name));
   }
 
   async #removeTree(path: string): Promise<void> {
@@ -227,6 +232,10 @@ export class StatusIndex {
     this.#folders.set(name, known);
     return known;
   }
+}
+
+function isNameOfBuild(name: string): boolean {
+  return completeName.test(name) || name.startsWith(building);
 }
 
 function isForbidden(error: unknown): boolean {

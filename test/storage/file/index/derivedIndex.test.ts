@@ -128,6 +128,22 @@ describe("the index of agents", () => {
     expect(await queued(directory, testLog(directory, { fileSystem }))).toEqual(["a", "c"]);
   });
 
+  it("is neither used nor built by every list on a file system that changes the ids of files", async () => {
+    const { directory, index } = await indexed();
+    let id = 0;
+    const created: string[] = [];
+    const fileSystem = delegating(nodeFileSystem, {
+      stat: async (path) => ({ ...(await nodeFileSystem.stat(path)), id: String(id++) }),
+      create: (path) => (created.push(path), nodeFileSystem.create(path)),
+    });
+    const log = testLog(directory, { fileSystem });
+    expect(await queued(directory, log)).toEqual(["a", "c"]);
+    created.length = 0;
+    expect(await queued(directory, log)).toEqual(["a", "c"]);
+    expect(created).toEqual([]);
+    expect((await readdir(index)).filter((name) => name.startsWith("+complete"))).toEqual([]);
+  });
+
   it("has one mark of an agent whose status changes after an owner that changed none", async () => {
     const { directory, index } = await indexed();
     await change(testLog(directory), "a", "waiting");
