@@ -19,7 +19,7 @@ import { pause, systemClock } from "../../internal/Clock.ts";
 import { AgentBusyError } from "../../errors/storageErrors.ts";
 import { RunStoppedError } from "../../errors/runErrors.ts";
 
-/** Any agent of the AI SDK, regardless of its version. */
+/** Any agent of the AI SDK, in any version of its interface. */
 export interface AnyAgent {
   readonly version: string;
   readonly id: string | undefined;
@@ -28,9 +28,7 @@ export interface AnyAgent {
   stream(options: never): PromiseLike<unknown>;
 }
 
-/**
- * The options of a call. Options that are not in {@link CallInput} are not stored and are valid only in this process.
- */
+/** The options of a call. {@link CallInput} is stored with the run. The other options apply only in this process. */
 export interface CallOptions extends CallInput {
   readonly abortSignal?: AbortSignal | undefined;
 }
@@ -42,7 +40,7 @@ interface GenerateResult {
 
 type Rest = Readonly<Record<string, unknown>>;
 
-/** The run that a caller starts or continues. The call may first finish another one. */
+/** The run that a caller requests. Before it starts, the call possibly finishes another run. */
 interface RequestedRun {
   readonly input: CallInput;
   readonly runId: string | undefined;
@@ -73,7 +71,7 @@ export class AgentRunner {
         : this.#hosted.run(input, { agentId, signal, ...options }, begun),
     );
     if (result.status === "completed") return result.value;
-    // If another caller started the run, `passes` is empty.
+    // `passes` is empty if another call executed the run.
     return "last" in passes
       ? passes.last
       : this.#replayedWait(agentId, passes, this.#generating(passes, {}, undefined));
@@ -120,12 +118,12 @@ export class AgentRunner {
   async attach(agentId: string, signal: AbortSignal | undefined): Promise<StreamResult | undefined> {
     for (let isFirst = true; ; isFirst = false) {
       const records = await this.#hosted.records(agentId);
-      // The run may have finished between the two reads.
+      // The run possibly finished between the two reads.
       const shown = await this.#shown(records, signal, !isFirst);
       if (shown) return shown;
       const beginning = this.#beginnings.get(agentId);
       if (!beginning && !(await isAbandoned(this.#hosted, records))) return undefined;
-      // No signal, because the run continues when the client disconnects.
+      // No signal is passed, because the run continues when the client disconnects.
       const resumed = beginning
         ? await beginning
         : await unlessBusy(() => this.resumeStream(agentId, undefined), signal);
@@ -133,7 +131,7 @@ export class AgentRunner {
     }
   }
 
-  /** Returns the stream of the run in progress, or starts a run and returns its stream. */
+  /** Returns the stream of the run in progress. If no run is in progress, starts a run. */
   async #joinedStream(agentId: string, call: CallOptions, options: BoundAgentOptions): Promise<StreamResult> {
     const { abortSignal: signal } = call;
     for (;;) {
@@ -149,7 +147,7 @@ export class AgentRunner {
   /**
    * Returns the stream of an unfinished run.
    *
-   * @param showsEnd whether to return the stream of a completed run as well
+   * @param showsEnd - whether to return the stream of a completed run as well.
    */
   async #shown(
     records: RunRecords,
@@ -167,7 +165,7 @@ export class AgentRunner {
     });
   }
 
-  /** @param ours the requested run. Results of other runs are not returned. Defaults to any run. */
+  /** @param ours - the requested run, whose results are returned. Defaults to any run. */
   #generating(passes: { last?: unknown }, rest: Rest, ours: RequestedRun | undefined): HostedBody<unknown> {
     return async (loop, stored) => {
       const { agent, tools, input } = this.#begun(loop, stored);
@@ -181,7 +179,7 @@ export class AgentRunner {
     };
   }
 
-  /** Starts a run and resolves with its stream. The run continues even if the stream is not read. */
+  /** Starts a run and resolves to its stream. The run continues even if the stream is not read. */
   async #streaming(
     agentId: string,
     {
@@ -192,7 +190,7 @@ export class AgentRunner {
     }: {
       readonly rest: Rest;
       readonly ours?: RequestedRun;
-      /** Call ids. Passes are shown as soon as one of these calls was decided. By default all passes are shown. */
+      /** The ids of decided calls. The stream starts once one is decided. By default, it starts with the run. */
       readonly decided?: readonly string[];
       readonly isFollowing?: boolean;
     },
@@ -210,7 +208,7 @@ export class AgentRunner {
         const all = new StreamLegs(loop.runId);
         const own = wanted ? new StreamLegs(loop.runId) : all;
         [whole, shown] = [all, own];
-        // `attach` shows the passes before the decision, which the caller has seen.
+        // A later `attach` also shows the part before the decision, which this caller has already seen.
         if (!isFollowing) this.#streams.set(agentId, all);
         const run = runLegs(loop, { tools: tools(), input }, async (next, { decided }) => {
           const call = { ...(isOurs && rest), ...next, abortSignal: loop.signal };
@@ -220,7 +218,7 @@ export class AgentRunner {
           if (joined && isShowing) resolve(own === all ? joined : own.add(result));
           return { result, messages: consumed(result, loop.signal) };
         });
-        // The caller's stream ends only after the run, so that the next call finds the agent free.
+        // Ends the caller's stream only after the run, so that the caller's next call finds the agent free.
         return isOurs ? run : run.finally(complete);
       };
       const carriedOut = isFollowing ? run(body) : this.#run(agentId, body, run);
@@ -229,7 +227,7 @@ export class AgentRunner {
           async (result) => {
             if (shown?.result) return;
             if (result.status === "waiting") resolve(await this.#stillWaiting(agentId));
-            // A rollback has replaced the calls.
+            // A rollback has removed the calls that were decided.
             else if (wanted)
               throw new RequestNotOpenError("request_not_found", agentId, String(wanted[0]), undefined, []);
           },
@@ -250,7 +248,7 @@ export class AgentRunner {
     return attached;
   }
 
-  /** Executes a run. `attach` waits on `#beginnings` until the run has started. */
+  /** Executes a run. While it starts, `attach` can wait for it in `#beginnings`. */
   #run(
     agentId: string,
     body: HostedBody<unknown>,
@@ -280,7 +278,7 @@ function isRequested(requested: RequestedRun | undefined, { runId }: HostedLoop,
   return (requested.runId ?? runId) === runId && isSameValue(input, requested.input);
 }
 
-/** Splits the options of a call into the stored input and the rest, such as callbacks and timeouts. */
+/** Splits the options of a call into the input, which is stored, and the rest, such as callbacks and timeouts. */
 function partsOf({ prompt, messages, options, abortSignal, ...rest }: CallOptions) {
   const input: CallInput = {
     ...(prompt !== undefined && { prompt }),
@@ -290,7 +288,7 @@ function partsOf({ prompt, messages, options, abortSignal, ...rest }: CallOption
   return { input, rest: rest as Rest, abortSignal };
 }
 
-/** Reads a stream to its end. @returns the messages that the stream added @throws the error that the stream reports */
+/** Reads a stream to its end and returns the messages that it added. @throws the error that the stream reports */
 async function consumed(result: StreamResult, signal: AbortSignal): Promise<readonly ProviderMessage[]> {
   let failure: { readonly error: unknown } | undefined;
   for await (const part of result.fullStream as unknown as AsyncIterable<ProviderPart>) {
@@ -305,8 +303,8 @@ async function consumed(result: StreamResult, signal: AbortSignal): Promise<read
 const everyMs = 100;
 
 /**
- * Returns a function that waits for new records of a run. The function rejects if the run finishes without new records
- * or loses its process.
+ * Returns a function that waits for new records of a run. The function rejects if the run ends without new records or
+ * its process dies.
  *
  * @returns `undefined` if the run is neither in progress nor waiting
  */
@@ -332,12 +330,12 @@ async function followed(
 /** Returns whether a run is unfinished because its process died. */
 async function isAbandoned(hosted: HostedAgents, records: RunRecords): Promise<boolean> {
   if (!records.exists || (await hosted.isRunning(records.agentId))) return false;
-  // The run may have finished before its owner released it.
+  // The run possibly finished before its owner released the agent.
   await records.read();
   return records.status === "in_progress";
 }
 
-/** Returns the result of `work`. Returns `undefined` after a pause if another process owns the agent. */
+/** Returns the result of `work`. If another process owns the agent, waits for a moment and returns `undefined`. */
 async function unlessBusy<Result>(
   work: () => Promise<Result>,
   signal: AbortSignal | undefined,

@@ -43,9 +43,9 @@ export type AiSdkToolsSettings<Tools> = {
 
 /** Wraps the models and tools of one run. */
 export interface Durable {
-  /** The id of the durable agent. Throws a TypeError in the call that `durableAgent` makes without a run. */
+  /** The id of the durable agent. Throws a TypeError while `durableAgent` creates the definition outside of a run. */
   readonly agentId: string;
-  /** `true` once the run has called a model or a tool. The AI SDK invokes callbacks in replays too. */
+  /** `true` once the run has called a model or a tool. `false` during a replay, when callbacks run as well. */
   readonly live: boolean;
   /** Aborts when the run is cancelled or aborted, or when another process takes over the agent. */
   readonly signal: AbortSignal;
@@ -69,7 +69,7 @@ export interface Durable {
 
 const modelSchema = objectWithMethods<ProviderModel>("doGenerate", "doStream");
 
-/** Creates the wrappers of {@link Durable}. Without a loop it only collects the tools of a definition. */
+/** Creates the wrappers of {@link Durable}. Without a loop, only collects the tools of a definition. */
 export class DurableDefinition {
   readonly #loop: HostedLoop | undefined;
   readonly #redact: Redactor | undefined;
@@ -77,7 +77,7 @@ export class DurableDefinition {
   readonly #recorded = new WeakSet<object>();
   #hasModel = false;
 
-  /** @param redact - redacts the fields that `secret()` marks in the schemas of the tools. */
+  /** @param redact - redacts the fields that `secret()` marks in the input schemas of tools. */
   constructor(loop?: HostedLoop, redact?: Redactor) {
     this.#loop = loop;
     this.#redact = redact;
@@ -101,7 +101,7 @@ export class DurableDefinition {
     return this.#loop;
   }
 
-  /** Users may destructure the handle. */
+  /** An object without `this`, because users may destructure it. */
   get handle(): Durable {
     const known = <Name extends "agentId" | "live" | "signal">(name: Name): HostedLoop[Name] => {
       if (this.#loop) return this.#loop[name];
@@ -128,7 +128,7 @@ export class DurableDefinition {
     this.#hasModel = true;
     if (typeof model !== "string") checkSchema(modelSchema, model, "model of durable.model()");
     const wrapped = typeof model === "string" ? globalModel(model) : (model as unknown as ProviderModel);
-    // DurableModel implements only the members that the AI SDK calls.
+    // `DurableModel` has only the members that the AI SDK calls.
     return new DurableModel(wrapped, this) as unknown as Model;
   }
 
@@ -136,7 +136,7 @@ export class DurableDefinition {
     const names = Object.keys(tools);
     const shape = Object.fromEntries(names.map((name) => [name, hostedToolSettingsSchema.optional()]));
     checkSchema(plainObject, settings, "settings of durable.tools()");
-    // Prevents a tool named `constructor` from matching the inherited property.
+    // Without a prototype, a tool named `constructor` does not match an inherited property.
     const own: AiSdkToolsSettings<Tools> = { __proto__: null, ...settings };
     checkSchema(
       strictOptions(() => shape),
@@ -161,7 +161,7 @@ export class DurableDefinition {
     this.#redact?.apply({}, { tools: new Map([[tool.name, declared]]) });
   }
 
-  /** Returns the tools whose calls would not be recorded. Tools without `execute` are called elsewhere. */
+  /** Returns the names of tools whose calls would not be recorded. A tool without `execute` runs elsewhere. */
   unrecorded(tools: object): readonly string[] {
     const isRecorded = (tool: unknown): boolean => {
       const execute = executeOf(tool);
@@ -192,7 +192,7 @@ function codeOf(name: string): ToolCode {
 }
 
 function isSame(a: HostedToolSettings, b: HostedToolSettings): boolean {
-  // Compares presence only, because a sub-agent that is created for each call has new functions each time.
+  // Compares only whether functions are given, because a sub-agent that is created for each call has new functions.
   return a.effect === b.effect && !a.rollback === !b.rollback && !a.probe === !b.probe;
 }
 
@@ -236,7 +236,7 @@ function settling(execute: Execute, tool: HostedTool, run: { readonly loop: Host
     });
 }
 
-/** Forwards preliminary results as they arrive. Only the last result is recorded. */
+/** Forwards preliminary results while the tool runs. Records only the last result. */
 function streaming(execute: Execute, tool: HostedTool, run: { readonly loop: HostedLoop }): Execute {
   return async function* preliminary(input, options) {
     const shown: unknown[] = [];
@@ -268,7 +268,7 @@ function streaming(execute: Execute, tool: HostedTool, run: { readonly loop: Hos
   };
 }
 
-/** Rethrows errors of the tool, which the AI SDK passes to the model. Any other error ends the run. */
+/** Rethrows errors of the tool, which the AI SDK sends to the model. Any other error ends the run. */
 async function called(loop: HostedLoop, { toolCallId }: ExecuteOptions, call: HostedCall): Promise<unknown> {
   try {
     return await loop.call(toolCallId, call);
@@ -296,7 +296,7 @@ async function lastOf(result: unknown): Promise<unknown> {
   return last;
 }
 
-/** The AI SDK must know before the call whether a tool yields preliminary results. */
+/** The AI SDK must know whether a tool yields preliminary results before it calls the tool. */
 function isGenerator(execute: Execute): boolean {
   return Object.prototype.toString.call(execute) === "[object AsyncGeneratorFunction]";
 }

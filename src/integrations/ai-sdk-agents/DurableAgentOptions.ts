@@ -5,9 +5,9 @@ import type { HostedConfig } from "../hosted/HostedAgents.ts";
 /** Options of `durableAgent`: the storage and the persistence settings. */
 export interface DurableAgentOptions extends HostedConfig {
   /**
-   * Stores the texts of a response while the model writes them, so that `attach` in another process shows the texts.
-   * Every server needs the same store, such as `PostgresStreamStore` of `agent-persistence/streams`. By default, other
-   * processes see complete responses only.
+   * Stores the texts of a response while the model writes them, so that `attach` in another process returns them. Pass
+   * the same store on every server, such as `PostgresStreamStore` of `agent-persistence/streams`. By default, other
+   * processes receive only complete responses.
    */
   readonly streams?: StreamStore | undefined;
 }

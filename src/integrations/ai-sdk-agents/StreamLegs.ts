@@ -19,7 +19,7 @@ interface UiOptions {
   readonly onError?: ((error: unknown) => string) | undefined;
 }
 
-/** Promises of the joined stream that resolve with the values of the last leg. */
+/** Promises of the joined stream that resolve to the values of the last pass. */
 const ofLast: ReadonlySet<PropertyKey> = new Set([
   "steps",
   "finishReason",
@@ -28,7 +28,7 @@ const ofLast: ReadonlySet<PropertyKey> = new Set([
   "responseMessages",
 ]);
 const streams: ReadonlySet<PropertyKey> = new Set(["fullStream", "stream"]);
-/** Streams that only the first leg provides. */
+/** Streams that are taken only from the first pass. */
 const ofFirst: ReadonlySet<PropertyKey> = new Set([
   "partialOutputStream",
   "experimental_partialOutputStream",
@@ -36,8 +36,8 @@ const ofFirst: ReadonlySet<PropertyKey> = new Set([
 ]);
 
 /**
- * Joins the legs of a run into one stream of the AI SDK, from the first shown leg to the last. Each stream that a start
- * or a continuation of the run returns is a leg.
+ * Joins the streams of a run into one stream of the AI SDK. The AI SDK returns a new stream for each pass of its loop,
+ * which is called a leg here: at the start, and after each wait for approvals.
  */
 export class StreamLegs {
   readonly #legs: StreamResult[] = [];
@@ -47,12 +47,12 @@ export class StreamLegs {
   readonly #messageId: string;
   #result: StreamResult | undefined;
 
-  /** @param messageId the default id of the UI message */
+  /** @param messageId - the default id of the UI message. */
   constructor(messageId: string) {
     this.#messageId = messageId;
   }
 
-  /** Adds a leg. Returns the joined stream, which is the same for all legs. */
+  /** Adds the stream of a pass. Returns the joined stream, which is always the same. */
   add(leg: StreamResult): StreamResult {
     this.#legs.push(leg);
     this.#wake();
@@ -84,7 +84,7 @@ export class StreamLegs {
     wake();
   }
 
-  /** Returns a leg by number, or `undefined` if the run finishes without it. */
+  /** Returns the stream of a pass by its number. `undefined` if the run ends before this pass. */
   async #leg(index: number): Promise<StreamResult | undefined> {
     while (index >= this.#legs.length && !this.#isComplete) await this.#change;
     return this.#legs[index];
@@ -118,7 +118,7 @@ export class StreamLegs {
     return whole;
   }
 
-  /** Forwards the stream of a leg. Delays an error until the run is over, so that a retry finds the agent free. */
+  /** Forwards a stream. Delays its error until the run has ended, so that a retry finds the agent free. */
   async *#failingAtTheEnd<Part>(stream: unknown): AsyncGenerator<Part> {
     try {
       yield* stream as AsyncIterable<Part>;
@@ -128,13 +128,13 @@ export class StreamLegs {
     }
   }
 
-  /** Forwards the stream of a leg. The forwarded stream ends only after the run. */
+  /** Forwards a stream, but ends only after the run. */
   async *#endingAtTheEnd(stream: unknown): AsyncGenerator<unknown> {
     yield* this.#failingAtTheEnd(stream);
     await this.#last();
   }
 
-  /** Yields the parts of all legs, with one `start` and one `finish`. Ends with `abort` if the signal aborts. */
+  /** Yields the parts of all passes, with one `start` and one `finish`. Ends with `abort` if the signal aborts. */
   async *#parts(signal?: AbortSignal): AsyncGenerator<ProviderPart> {
     const isAborted = yield* untilAborted(this.#allParts(), signal);
     if (isAborted) yield { type: "abort", reason: reasonOf(signal?.reason) };
@@ -154,7 +154,7 @@ export class StreamLegs {
   }
 }
 
-/** Yields items until the signal aborts. Returns whether it has aborted. */
+/** Yields items until the signal aborts. Returns whether the signal has aborted. */
 async function* untilAborted<Item>(
   items: AsyncGenerator<Item>,
   signal: AbortSignal | undefined,
@@ -169,12 +169,12 @@ async function* untilAborted<Item>(
     if (!signal?.aborted) throw error;
     return true;
   } finally {
-    // The next item may arrive much later.
+    // Does not wait for the next item, which can arrive much later.
     items.return(undefined).catch(() => undefined);
   }
 }
 
-/** Reports a failure as a part. A response that only breaks off looks complete to a client. */
+/** Ends a failed stream with an error part. Without that part, a client would treat the response as complete. */
 async function* endingWithError(
   stream: ReadableStream<ProviderPart>,
   onError: (error: unknown) => string,

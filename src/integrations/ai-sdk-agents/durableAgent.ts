@@ -19,14 +19,13 @@ import type { BoundAgentOptions, DurableAgentOptions } from "./DurableAgentOptio
 
 /** Durable agents that share one definition. */
 export interface DurableAgents<Agent extends AnyAgent> {
-  /** Returns an agent of the AI SDK for one durable agent. @throws InvalidAgentIdError, InvalidInputError */
+  /** Returns an AI SDK agent that runs as this durable agent. @throws InvalidAgentIdError, InvalidInputError */
   for(agentId: string, options?: BoundAgentOptions): BoundAgentOf<Agent>;
-  /** Returns a durable agent for use outside its runs: answers, rollbacks, checkpoints, forks, `cancel`. */
+  /** Returns the durable agent for work outside of runs: answers, rollbacks, checkpoints, forks and `cancel`. */
   agent(agentId: string): DurableAgent;
   /**
-   * Runs the agent on the records of a stored run: with the recorded responses of models, outcomes of tools and
-   * approvals. Calls no wrapped model or tool, and does not write. Prompts are not recorded, so a changed prompt is not
-   * a difference.
+   * Runs the agent on the records of a stored run: the recorded responses of models, outcomes of tools, and approvals.
+   * Calls no wrapped model or tool, and writes nothing. Prompts are not recorded, so a changed prompt is no difference.
    *
    * @throws RunNotFoundError, RecordingPrunedError, InvalidAgentIdError, InvalidInputError
    */
@@ -51,8 +50,8 @@ const boundOptionsSchema = strictOptions(() => ({
 }));
 
 /**
- * Makes agents of the AI SDK 6 or 7 durable. After a crash, a run continues from its records: recorded model responses
- * and finished tool calls are reused.
+ * Makes agents of the AI SDK 6 or 7 durable. After a crash, a run continues with its recorded model responses and
+ * finished tool calls.
  *
  * @example
  * ```ts
@@ -66,8 +65,7 @@ const boundOptionsSchema = strictOptions(() => ({
  * ```
  *
  * @param options the storage and the options of `install(Persistence)`
- * @param define creates the agent from models and tools that `durable` wraps. Called once at the start and once for
- * each run.
+ * @param define creates the agent from models and tools that `durable` wraps. Called at the start and for each run.
  * @throws InvalidInputError for a wrong or unknown option, if `define` returns no agent, or if a tool of the agent with
  * `execute` is not one of `durable.tools()`
  */
@@ -114,7 +112,7 @@ export function durableAgent<Agent extends AnyAgent>(
   };
 }
 
-/** A call that is not recorded would be repeated after a crash. */
+/** Throws if a model or tool of the agent is not wrapped. Its calls would be repeated after a crash. */
 function assertRecorded(template: DurableDefinition, agent: AnyAgent): void {
   const issues = template.unrecorded(Object(agent.tools) as object).map((name) => ({
     path: `tools.${name}`,
@@ -128,7 +126,7 @@ function assertRecorded(template: DurableDefinition, agent: AnyAgent): void {
   if (issues.length > 0) throw new InvalidInputError("definition of a durable agent", issues);
 }
 
-/** Whether an agent has a model at its definition, and no callback that can replace the model in a run. */
+/** Whether the definition of an agent has a model, and no callback that can replace the model during a run. */
 function needsModel(agent: object): boolean {
   const { settings } = agent as { readonly settings?: unknown };
   const { model, prepareCall, prepareStep } = Object(settings) as Readonly<Record<string, unknown>>;
@@ -144,12 +142,12 @@ export type BoundAgentOf<Agent extends AnyAgent> = Pick<Agent, "version" | "id" 
    * @throws ToolCallInDoubtError and the other errors of `AIAgent.run`
    */
   resume(options?: ResumeAgentOptions): ReturnType<Agent["generate"]>;
-  /** Streams like {@link resume}, from the beginning of the run. The message keeps the id of the first stream. */
+  /** Streams like {@link resume}, from the start of the run. The UI message keeps the id of the first stream. */
   resumeStream(options?: ResumeAgentOptions): ReturnType<Agent["stream"]>;
   /**
-   * Returns the stream of the run in progress from its beginning, even if another process executes the run. The stream
-   * of a waiting run ends at its open requests. If the process of the run has died, this method resumes the run, as
-   * {@link resumeStream} does. Clients can therefore reconnect after a restart before your server calls `resume`.
+   * Returns the stream of the run in progress from its start, even if another process executes the run. The stream of a
+   * waiting run ends at its open requests. If the process of the run has died, resumes the run like
+   * {@link resumeStream}. So clients can reconnect after a restart, even before your server calls `resume`.
    *
    * @returns `undefined` if no run is in progress or waiting
    */

@@ -10,7 +10,7 @@ import type { BoundAgentOptions } from "./DurableAgentOptions.ts";
 export interface DurableRunOptions extends HostedConfig, Omit<BoundAgentOptions, "whenBusy"> {
   /** The id of the durable agent. */
   readonly agentId: string;
-  /** The input of the run, any serializable value. Another input starts another run. Defaults to `null`. */
+  /** The input of the run: any serializable value. A different input starts another run. Defaults to `null`. */
   readonly input?: unknown;
   /** Interrupts the run when aborted. The run can be continued later. */
   readonly abortSignal?: AbortSignal | undefined;
@@ -56,8 +56,8 @@ export async function durableRun<Result>(
 }
 
 /**
- * Refuses tools that need approval, because the response of a run cannot wait for a person: code around the model
- * decides the next step. Refuses inverses, because no rollback would find them.
+ * Rejects tools that need an approval, because the code around the model cannot wait for a person. Rejects inverses,
+ * because a rollback would not find them.
  */
 class RunDefinition extends DurableDefinition {
   override tools<Tools extends AiSdkTools>(tools: Tools, settings?: AiSdkToolsSettings<NoInfer<Tools>>): Tools {

@@ -12,7 +12,7 @@ export interface CallInput {
   readonly options?: unknown;
 }
 
-/** One pass of the AI SDK loop, until its final response or until it needs approvals. */
+/** One pass of the AI SDK loop. It ends with a final response, or when calls need approvals. */
 interface Leg<Result> {
   readonly result: Result;
   /** Resolves at the end of the pass with the messages that it added. */
@@ -20,9 +20,9 @@ interface Leg<Result> {
 }
 
 /**
- * Runs the AI SDK loop. Each time the loop stops for approvals, waits until all are answered and runs the loop again.
+ * Runs the AI SDK loop. If the loop stops for approvals, waits until all are answered and starts the loop again.
  *
- * @param start starts a pass. `index` counts passes from 0. `decided` lists the calls decided before the pass.
+ * @param start - starts a pass. `index` counts passes from 0. `decided` contains the calls decided before the pass.
  * @returns the result of the last pass
  */
 export async function runLegs<Result>(
@@ -69,7 +69,7 @@ interface WantedApproval {
   readonly input: unknown;
 }
 
-/** Returns the calls that wait for an approval. Excludes calls that the provider executes. */
+/** Returns the calls that wait for an approval, except for calls that the provider executes. */
 function approvalsWanted(messages: readonly ProviderMessage[]): readonly WantedApproval[] {
   const parts = partsOf(messages);
   const isEnded = (id: unknown) => parts.some(({ type, toolCallId }) => type === "tool-result" && toolCallId === id);
@@ -89,7 +89,7 @@ function approvalsWanted(messages: readonly ProviderMessage[]): readonly WantedA
   });
 }
 
-/** Returns the approvals in the last message for calls that have no result in the messages. */
+/** Returns the approvals in the last message, for calls that have no result yet. */
 function approvalsGiven(
   messages: readonly ProviderMessage[],
 ): readonly { readonly toolCallId: string; readonly approved: boolean; readonly reason?: string | undefined }[] {
@@ -111,13 +111,13 @@ function partsOf(messages: readonly ProviderMessage[]) {
 interface GivenAnswers {
   /** The library's ids of the calls. */
   readonly ids: readonly string[];
-  /** The answers by request. Omitted if all approvals are recorded. */
+  /** The answers by request id. Omitted if all approvals were already recorded. */
   readonly answers?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Returns the approvals in a client's messages, and the answers to requests that are still open. All other approvals
- * must be recorded already. So a client may send its messages again. `undefined` without approvals.
+ * Returns the approvals in the messages of a client, and the answers to requests that are still open. A client may send
+ * recorded approvals again. `undefined` without approvals.
  *
  * @throws RequestNotOpenError if an approval has no request, or differs from the recorded decision
  */

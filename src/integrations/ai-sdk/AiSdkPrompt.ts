@@ -4,7 +4,7 @@ import { UnsupportedMessagePartError } from "../../errors/modelErrors.ts";
 
 const base64DataUrl = /^data:[^,]*;base64,/i;
 
-/** The messages of a request. `Data` is the content type of files in the specification version. */
+/** The messages of a request. `Data` is the type of file contents in a version of the specification. */
 export type AiSdkPrompt<Data> = AiSdkMessage<Data>[];
 
 export type AiSdkMessage<Data> =
@@ -33,7 +33,7 @@ interface FilePart<Data> extends WithOptions {
   filename?: string;
 }
 
-/** Content that only one provider understands. Only v4 supports it. */
+/** Content that only one provider understands. Only the specification v4 supports such parts. */
 type CustomPart<Data> = Data extends TaggedFileData
   ? { type: "custom"; kind: `${string}.${string}` } & WithOptions
   : never;
@@ -62,7 +62,7 @@ interface WithOptions {
   providerOptions?: Record<string, Record<string, JsonValue>>;
 }
 
-/** Converts provider options. Providers validate the nested records themselves. */
+/** Converts provider options. Does not check them, because providers do. */
 export function optionsOf(options: ProviderOptions | undefined): WithOptions {
   return options === undefined ? {} : { providerOptions: options as Record<string, Record<string, JsonValue>> };
 }
@@ -73,7 +73,7 @@ export type FileData = Uint8Array | string | URL;
 /** The content of a file in specification v4. */
 export type TaggedFileData = { type: "data"; data: Uint8Array | string } | { type: "url"; url: URL };
 
-/** Separates URLs from base64 text, because messages contain both as text. */
+/** Tells URLs from base64 text, because messages contain both as text. */
 export function fileDataOf(data: string | Uint8Array): FileData {
   if (typeof data !== "string") return data;
   const prefix = base64DataUrl.exec(data);
@@ -81,13 +81,13 @@ export function fileDataOf(data: string | Uint8Array): FileData {
   return URL.canParse(data) ? new URL(data) : data;
 }
 
-/** Returns the result of {@link fileDataOf} in the form of v4. */
+/** Returns the result of {@link fileDataOf} in the form of the specification v4. */
 export function taggedFileDataOf(data: string | Uint8Array): TaggedFileData {
   const content = fileDataOf(data);
   return content instanceof URL ? { type: "url", url: content } : { type: "data", data: content };
 }
 
-/** Converts a file that a model generated to the form of messages, from any specification version. */
+/** Converts a file that a model generated to the form that messages use. */
 export function messageDataOf(data: string | Uint8Array | TaggedFileData): string | Uint8Array {
   if (typeof data === "string" || data instanceof Uint8Array) return data;
   return data.type === "url" ? data.url.href : data.data;
@@ -100,7 +100,7 @@ export function messageDataOf(data: string | Uint8Array | TaggedFileData): strin
  */
 export function jsonValueOf(value: unknown): JsonValue {
   const text: string | undefined = JSON.stringify(value, function (this: Record<string, unknown>, key: string, after) {
-    // `after` is the result of toJSON, so bytes are detected from `before`.
+    // `after` is the result of `toJSON`. Only `before` shows that a value was bytes.
     const before = this[key];
     return before instanceof Uint8Array ? toBase64(before) : plainOf(after);
   });
@@ -117,8 +117,8 @@ function plainOf(value: unknown): unknown {
 }
 
 /**
- * Parses the tool input that a model wrote. Invalid JSON stays text, so that the tool's schema rejects it and the model
- * sees the error. Empty text, which some models write for a tool without parameters, becomes an empty object.
+ * Parses the tool input that a model wrote. Invalid JSON stays text, so that the schema of the tool rejects it and the
+ * model sees the error. Empty text becomes an empty object, because some models write it for a tool without parameters.
  */
 export function toolInputOf(written: string): unknown {
   if (written.trim() === "") return {};
@@ -130,8 +130,8 @@ export function toolInputOf(written: string): unknown {
 }
 
 /**
- * Converts a tool input for a later request. Providers accept only objects and would reject the whole request for a
- * malformed input. The result of that call already reports the mistake.
+ * Converts a tool input for a later request. Providers reject a whole request if one input is not an object. So any
+ * other input becomes an empty object. The result of that call already reports the mistake.
  */
 export function shownInputOf(input: unknown): JsonValue {
   const value = jsonValueOf(input);
@@ -183,8 +183,8 @@ function partsOf<Data, Type extends ContentPart["type"]>(
 }
 
 /**
- * Whether a part is sent. Providers reject empty texts. An empty text with options is sent, because it may mark a cache
- * point.
+ * Whether a part is sent. Providers reject empty texts. An empty text with options is sent, because the options can
+ * mark a cache point.
  */
 function isSaid(part: ContentPart): boolean {
   return part.type !== "text" || part.text !== "" || part.providerOptions !== undefined;
@@ -219,7 +219,7 @@ function toolOutputOf(output: unknown, isError: boolean): AiSdkToolOutput {
   return { type: isError ? "error-json" : "json", value: jsonValueOf(output) };
 }
 
-/** Maps the library's call ids to the provider's ids, because a tool result may not carry the provider's id. */
+/** Maps the library's call ids to the ids of the provider, because tool results can lack the provider's id. */
 function providerToolCallIds(messages: readonly Message[]): ReadonlyMap<string, string> {
   const ids = new Map<string, string>();
   for (const { role, content } of messages) {

@@ -1,6 +1,6 @@
 import type { ProviderGeneration, ProviderPart, ProviderResponse } from "./AiSdkLanguageModel.ts";
 
-/** The type of a placeholder for a call that started but was never made. */
+/** The type of a placeholder for a tool call whose input was streamed but that was never made. */
 export const leftOut = "left-out";
 
 const ignored: ReadonlySet<string> = new Set(["raw", "ping"]);
@@ -10,10 +10,10 @@ export function isOwnCall(part: ProviderPart): boolean {
   return part.type === "tool-call" && part["providerExecuted"] !== true;
 }
 
-/** Assembles the parts of a stream into a response. The first piece of a part determines the position of the part. */
+/** Assembles the parts of a stream into a response. A text or call has the position of its first part. */
 export class StreamedGeneration {
   readonly #content: ProviderPart[] = [];
-  /** The positions of parts by the type and id of their pieces. */
+  /** The position of each text, reasoning or call in the response, by the type and id of its parts. */
   readonly #places = new Map<string, number>();
   /** Whether the model reported an error. */
   hasFailed = false;
@@ -31,15 +31,15 @@ export class StreamedGeneration {
 
   /** The response so far. Its metadata has generated values for missing fields. */
   get generation(): ProviderGeneration {
-    // A call that started but was never made keeps its position.
+    // Keeps the position of a call whose input was streamed but that was never made.
     const content = this.#content.map((part) => (part.type === "tool-input-start" ? { type: leftOut } : part));
     const end = this.#end ?? { finishReason: "interrupted" };
     return { ...end, content, warnings: this.#warnings, response: this.#response };
   }
 
   /**
-   * Adds a part. Returns the index of the text, reasoning or call to which the part belongs. `undefined` for other
-   * parts.
+   * Adds a part of the stream. Returns the index of the text, reasoning or call that it belongs to. `undefined` for
+   * other parts.
    */
   add(part: ProviderPart): number | undefined {
     const [, kind = "", piece] = /^(text|reasoning|tool-input)-(start|delta|end)$/.exec(part.type) ?? [];
@@ -63,12 +63,12 @@ export class StreamedGeneration {
     this.#response = { id: id ?? ownId, timestamp: timestamp ?? ownTime, modelId: modelId ?? ownModel };
   }
 
-  /** Adds a piece to a part. Some providers use the id of a complete part again for a new part. */
+  /** Adds a piece of text. Some providers use the id of a finished text again for a new text. */
   #grow(kind: string, { id, type: _type, delta = "", ...fields }: ProviderPart, isNew: boolean): number {
     const known = isNew ? undefined : this.#placeOf(kind, id);
     const place = known ?? this.#begin(kind, id, { type: kind, text: "" });
     const before = this.#content[place];
-    // The last metadata wins, because signatures arrive at the end.
+    // The metadata of the last piece replaces earlier metadata, because signatures arrive at the end.
     const set = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
     this.#content[place] = { type: kind, ...before, ...set, text: String(before?.["text"]) + String(delta) };
     return place;

@@ -34,7 +34,7 @@ const modelsSchema = customSchema(
 );
 const optionsSchema = strictOptions(() => ({ onWarning: functionSchema().optional() }));
 
-/** A prompt executor that supports streaming and always reports a finish reason. */
+/** A prompt executor that can stream, and that always returns a finish reason. */
 export interface AiSdkExecutor extends PromptExecutor {
   execute(request: PromptRequest): Promise<AiSdkAnswer>;
   stream(request: PromptRequest, onDelta: (delta: ModelDelta) => void): Promise<AiSdkAnswer>;
@@ -43,15 +43,14 @@ export interface AiSdkExecutor extends PromptExecutor {
 /**
  * Creates a prompt executor for any language model of the AI SDK 5, 6 or 7.
  *
- * A single model serves agents whose `llmModel` equals its `modelId`. Any other name is rejected. To serve several
- * models, pass a function that maps names to models. A provider of the AI SDK is such a function.
+ * A single model serves agents whose `llmModel` equals its `modelId`, and other names are rejected. To serve several
+ * models, pass a function that maps names to models, such as a provider of the AI SDK.
  *
  * The model parameters of an agent are the call settings of the AI SDK (`temperature`, `maxOutputTokens`, `topP`,
  * `topK`, `seed`, `stopSequences`, `presencePenalty`, `frequencyPenalty`, `toolChoice`, `responseFormat`, `reasoning`,
- * `providerOptions`). They are stored with the agent, so do not pass headers and keys here. Configure them at the
- * provider.
+ * `providerOptions`). They are stored with the agent, so configure headers and keys at the provider.
  *
- * Each call sends one request. Errors carry `retryable` and `retryAfterMs`, and the agent retries according to its
+ * Each call sends one request. Errors have `retryable` and `retryAfterMs`, and the agent retries according to its
  * `modelRetry`. URLs of file parts are passed to the model and never downloaded.
  *
  * @example
@@ -62,8 +61,8 @@ export interface AiSdkExecutor extends PromptExecutor {
  *
  * @throws {@link ModelRequestError} if the request fails
  * @throws {@link UnusableModelAnswerError} if the response cannot be used
- * @throws {@link ModelNotAvailableError}, {@link InvalidModelParametersError}, {@link ToolSchemaError} or {@link
- * UnsupportedMessagePartError} before the request is sent
+ * @throws {@link ModelNotAvailableError}, {@link InvalidModelParametersError}, {@link ToolSchemaError} or
+ * {@link UnsupportedMessagePartError} before the request is sent
  * @throws the reason of the abort signal once it is aborted
  */
 export function aiSdkExecutor(models: AiSdkModels, options: AiSdkExecutorOptions = {}): AiSdkExecutor {
@@ -115,7 +114,7 @@ async function generated(
 ): Promise<AiSdkGeneration> {
   const callOptions = callOptionsOf(model.specificationVersion, request);
   try {
-    // callOptionsOf has built the options for the version of this model, which the types cannot express.
+    // The types cannot express that these options match the specification version of the model.
     return await generate(model, callOptions as never);
   } catch (cause) {
     request.abortSignal.throwIfAborted();
@@ -123,7 +122,7 @@ async function generated(
   }
 }
 
-/** The fields of AI SDK errors for failed calls, including errors of its gateway. */
+/** The fields of the errors with which the AI SDK and its gateway report a failed call. */
 interface CallFailure {
   readonly statusCode?: unknown;
   readonly isRetryable?: unknown;
@@ -137,7 +136,7 @@ function requestErrorOf(model: AiSdkLanguageModel, cause: unknown): ModelRequest
   return new ModelRequestError({
     model: model.modelId,
     provider: model.provider,
-    // A connection that breaks during the response does not throw an AI SDK error.
+    // If the connection breaks during the response, the error is not one of the AI SDK.
     retryable: failure.isRetryable === true || isNetworkError(cause),
     ...(typeof failure.statusCode === "number" && { statusCode: failure.statusCode }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
@@ -150,7 +149,7 @@ function retryAfterMsOf(headers: Readonly<Record<string, string | undefined>>): 
   if (ms >= 0) return ms;
   const after = headers["retry-after"] ?? "";
   if (/^\d+(\.\d+)?$/.test(after)) return Number(after) * 1000;
-  // Compares with the provider's clock, because the local clock may differ.
+  // Compares with the date of the response, because the local clock can differ.
   const wait = Date.parse(after) - Date.parse(headers["date"] ?? "");
   return Number.isNaN(wait) ? undefined : Math.max(0, wait);
 }
@@ -207,7 +206,7 @@ interface AiSdkFunctionTool {
   inputSchema: z.core.JSONSchema.BaseSchema;
 }
 
-/** Uses the input side of the tool's schema, where defaults are optional and transforms are not applied. */
+/** Describes the tool by the input of its schema, so defaults are optional and transforms are not applied. */
 export function functionToolOf({ name, description, inputSchema }: AnyTool): AiSdkFunctionTool {
   try {
     const schema = z.toJSONSchema(inputSchema, { io: "input", target: "draft-7" });
@@ -236,10 +235,10 @@ const responseFormat = z.union([
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null(), z.undefined()]);
 
-/** JSON in which members may be `undefined`, as in AI SDK settings. */
+/** JSON in which fields can be `undefined`, as in AI SDK settings. */
 const json: z.ZodType = z.lazy(() => z.union([scalar, z.array(json), z.record(z.string(), json)]));
 
-// Headers are excluded, because checkpoints store the parameters and headers contain keys.
+// Headers are not accepted, because checkpoints store the parameters and headers contain keys.
 const callParameters = z.strictObject({
   maxOutputTokens: z.int().positive().optional(),
   temperature: z.number().optional(),

@@ -30,7 +30,7 @@ export function aiSdkResponse({ modelId, provider }: AiSdkLanguageModel, generat
   return withoutUndefined({ message, finishReason: unified, rawFinishReason: raw, usage });
 }
 
-/** Part types that do not form a response on their own. */
+/** Part types that alone do not make a response. */
 const silent: ReadonlySet<string> = new Set(["reasoning", "custom"]);
 
 function saysSomething({ content }: AssistantMessage): boolean {
@@ -38,7 +38,7 @@ function saysSomething({ content }: AssistantMessage): boolean {
   return content.some((part) => !silent.has(part.type) && (part.type !== "text" || part.text.trim() !== ""));
 }
 
-/** The response parts that all specification versions share. */
+/** The parts of a response in any version of the specification. */
 type GeneratedPart = { readonly providerMetadata?: ProviderOptions } & (
   | { readonly type: "text" | "reasoning"; readonly text: string }
   | { readonly type: "file"; readonly mediaType: string; readonly data: string | Uint8Array | TaggedFileData }
@@ -56,11 +56,10 @@ interface ToolCall {
 }
 
 /**
- * Converts a response to a message. Provider metadata of a part, such as a signature of reasoning, becomes options of
- * the part, because the provider needs this metadata in the next request. Sources are dropped, because no provider
- * needs them.
+ * Converts a response to a message. The metadata of a part, such as a signature of reasoning, becomes its options,
+ * because the provider needs it in the next request. Sources are dropped.
  *
- * @param refuse throws an error for content that a message cannot hold
+ * @param refuse throws an error for content that a message cannot contain
  */
 function assistantMessageOf(
   content: readonly { readonly type: string }[],

@@ -1,6 +1,6 @@
 type Settled<Item> = IteratorResult<Item, undefined>;
 
-/** An asynchronous queue with one reader. Items are dropped after the reader leaves. */
+/** An asynchronous queue with one reader. Items are dropped after the reader stops reading. */
 export class EventQueue<Item> implements AsyncIterable<Item> {
   readonly #items: Item[] = [];
   #end: { readonly error?: { readonly reason: unknown } } | undefined;
@@ -8,7 +8,7 @@ export class EventQueue<Item> implements AsyncIterable<Item> {
   #isLeft = false;
   readonly #onLeave: () => void;
 
-  /** @param onLeave called when the reader leaves before the end */
+  /** @param onLeave - called when the reader stops reading before the end. */
   constructor(onLeave: () => void = () => {}) {
     this.#onLeave = onLeave;
   }

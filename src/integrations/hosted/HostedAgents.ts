@@ -29,7 +29,7 @@ import { RecordedLoop, LoopComparison } from "./RecordedLoop.ts";
 import { RunRecords } from "./RunRecords.ts";
 import { ScopedValue } from "./ScopedValue.ts";
 
-/** Runs the loop of another runtime from its start. `input` is the stored input of the run. */
+/** Runs the loop of another runtime, such as the AI SDK, from its start. `input` is the stored input of the run. */
 export type HostedBody<Result> = (loop: HostedLoop, input: unknown) => Promise<Result>;
 
 /** The result of a run. A failed or aborted run rejects instead. */
@@ -51,7 +51,7 @@ export type HostedConfig = Omit<
 
 const given = z.unknown().optional();
 
-/** Names the options of {@link HostedConfig}. `install(Persistence)` checks their values. */
+/** Lists the options of {@link HostedConfig}. `install(Persistence)` checks their values. */
 export const hostedShape = {
   storage: z.looseObject({}),
   participants: given,
@@ -70,12 +70,12 @@ export const hostedShape = {
   clock: given,
 } satisfies Record<keyof HostedConfig, z.ZodType>;
 
-/** The streams of responses, which a loop writes itself. */
+/** The streams of responses. The loop of the other runtime writes the chunks. */
 const hostedStreams: AgentFeature<StreamsConfig, StreamWriters> = {
   key: "HostedStreams",
   install(pipeline, config) {
     const writers = new StreamWriters(config, extendPersistence(pipeline));
-    // A body never ends if its run waits.
+    // Ends the stream together with the run, because the body of a waiting run never ends.
     pipeline.aroundRun((request, next) =>
       writers.during(request.agentId, request.start?.generation ?? 0, () => next(request)),
     );
@@ -83,14 +83,14 @@ const hostedStreams: AgentFeature<StreamsConfig, StreamWriters> = {
   },
 };
 
-/** A call of {@link HostedAgents.run} or `resume` in this process. */
+/** The loop that a call of {@link HostedAgents.run} or `resume` runs in this process. */
 interface RunningBody {
   readonly run: (context: AgentContext, input: unknown) => Promise<void>;
 }
 
 /**
- * Runs loops of other runtimes durably. Each run executes a strategy with one node, which runs the loop. Responses and
- * calls are records of that node, and each step of the loop is a checkpoint.
+ * Runs loops of other runtimes durably. Each run executes a strategy with one node, which runs the loop. Model
+ * responses and tool calls are recorded for this node, and each step of the loop makes a checkpoint.
  */
 export class HostedAgents {
   readonly #agent: AIAgent<unknown, null>;
@@ -101,8 +101,8 @@ export class HostedAgents {
 
   /**
    * @param name the name of the strategy. Only runs with the same name can be resumed.
-   * @param config.streams shows responses to other processes while models write them
-   * @param tools the tools that are known at the definition. A rollback from outside a run uses them.
+   * @param config.streams stores responses while models write them, so that other processes can show them
+   * @param tools the tools that the definition has. A rollback from outside of a run uses them.
    */
   constructor(
     name: string,
@@ -136,7 +136,7 @@ export class HostedAgents {
     return this.#settled(options.agentId, body, () => this.#agent.run(input, options));
   }
 
-  /** Continues a run. Replays a finished run by running its body on the records. */
+  /** Continues a run. For a finished run, runs the body on its records. */
   resume<Result>(options: ResumeOptions, body: HostedBody<Result>): Promise<HostedResult<Result>> {
     return this.#settled(options.agentId, body, () => this.#agent.resume(options));
   }
@@ -164,7 +164,7 @@ export class HostedAgents {
     return records;
   }
 
-  /** Runs a body only on the records of a run. `follow` waits for further records. Omit it for a finished run. */
+  /** Runs a body on the records of a run. `follow` waits for more records. Omit it for a finished run. */
   async replay<Result>(
     records: RunRecords,
     body: HostedBody<Result>,
@@ -177,7 +177,7 @@ export class HostedAgents {
     return settledBy(loop, () => body(loop, records.input));
   }
 
-  /** Runs a body on the records of a stored run, and compares it with them. Only reads the storage. */
+  /** Runs a body on the records of a stored run and compares its requests with them. Does not write. */
   async compare<Result>(
     agentId: string,
     { runId, signal }: HostedReplayOptions,
@@ -232,7 +232,7 @@ export class HostedAgents {
   }
 }
 
-/** Prefers the failure of the loop, because the other runtime may have caught or converted it. */
+/** Throws the failure of the loop if it has one, because the other runtime can catch or convert the error. */
 async function settledBy<Result>(loop: HostedLoop, run: () => Promise<Result>): Promise<Result> {
   let value: Result;
   try {

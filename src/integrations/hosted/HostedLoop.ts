@@ -4,37 +4,35 @@ import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import type { HostedPieces, ResponsePieces } from "./HostedPieces.ts";
 import type { HostedTool } from "./HostedTool.ts";
 
-/** The connection of another runtime's loop to its run. A resume repeats the loop and replays its records. */
+/** Connects the loop of another runtime to its run. A resume starts the loop again with the recorded results. */
 export interface HostedLoop {
   readonly agentId: string;
   readonly runId: string;
   /** Aborts when the run is cancelled or aborted, or when another process takes over the agent. */
   readonly signal: AbortSignal;
-  /** `false` until the loop requests something that is not recorded. */
+  /** `true` once the loop has requested a response or call that is not recorded. */
   readonly live: boolean;
   /**
-   * The error that ended the run, even if the other runtime converted the error. All later requests reject with this
-   * error.
+   * The error that ended the run, even if the other runtime converted it. All later requests reject with this error.
    */
   readonly failure: { readonly error: unknown } | undefined;
   /**
-   * Returns the next recorded response. If there is none, calls `perform` and records the result. Inside a tool call,
-   * the response belongs to that call. Errors of `perform` are not recorded.
+   * Returns the next recorded response. If all are returned, calls `perform` and records its response. A response
+   * inside a tool call belongs to that call. Errors of `perform` are not recorded.
    *
-   * @param asked the model, for telemetry
+   * @param asked - the model, for telemetry.
    */
   answer(perform: (place: HostedPlace) => Promise<HostedResponse>, asked?: HostedModel): Promise<GivenHostedResponse>;
-  /** The pieces of the next response while another process receives it. `undefined` if this loop does not follow one. */
+  /** The texts of the next response while another process receives it. `undefined` for a loop that runs itself. */
   nextPieces?(): HostedPieces | undefined;
   /**
-   * Makes a call that a response requests, or returns the recorded outcome of the call. Waits while the response is
-   * incomplete.
+   * Makes a tool call of a response, or returns its recorded outcome. Waits while the response is incomplete.
    *
    * @throws ToolFailedError, ToolOutcomeUnknownError for the model. Any other error ends the run.
    */
   call(toolCallId: string, call: HostedCall): Promise<unknown>;
   /**
-   * Makes a call that code requests, for example to read a value that a replay must return again. A replay matches
+   * Makes a call that code requests, for example to read a value that a replay must return again. A replay identifies
    * these calls by their order.
    *
    * @throws the error of `perform`, which ends the run and is not recorded
@@ -50,18 +48,17 @@ export interface HostedLoop {
 }
 
 /**
- * The place of a request. `pieces` shows the response to other processes. `pieces` is omitted if they do not see the
- * response.
+ * Where a response is requested. `pieces` shows the response to other processes, and is omitted if they cannot see it.
  */
 export interface HostedPlace extends RequestPlace {
   readonly pieces?: ResponsePieces | undefined;
 }
 
-/** A model response that the log can display and the other runtime can restore. */
+/** A model response in a form that the log can show and the other runtime can restore. */
 export interface HostedResponse {
   /** The parts in order, possibly with further fields. Tool calls have the provider's ids. */
   readonly message: AssistantMessage;
-  /** Further data of the other runtime, any serializable value. Never contains headers or bodies. */
+  /** More data of the other runtime: any serializable value. Never contains headers or bodies. */
   readonly opaque?: unknown;
   readonly usage?: ModelUsage | undefined;
   readonly finishReason?: string | undefined;

@@ -3,21 +3,21 @@ import type { StreamPlace, StreamStore } from "../../streams/store/StreamStore.t
 import { type StreamWriter, parseChunk, type StoredChunk } from "../../streams/write/StreamWriter.ts";
 import { pause, systemClock } from "../../internal/Clock.ts";
 
-/** A piece of one text in the content of a response. */
+/** A piece of a text in a response. */
 export interface HostedPiece {
   readonly kind: "text" | "reasoning";
-  /** The index of the text in the content. */
+  /** The index of the text in the response. */
   readonly index: number;
   readonly text: string;
 }
 
 interface RequestOfRun {
   readonly runId: string;
-  /** The number of the request. Only requests outside of tool calls are counted. */
+  /** The number of the request. Requests inside tool calls are not counted. */
   readonly ordinal: number;
 }
 
-/** Stores the pieces of a response while a model writes it. Each text has a separate request id in the stream. */
+/** Stores the texts of a response while a model writes them. Each text has a separate request id in the stream. */
 export class ResponsePieces {
   readonly #writer: StreamWriter;
   readonly #prefix: string;
@@ -34,12 +34,12 @@ export class ResponsePieces {
     this.#writer.add({ type: `${kind}-delta`, text, nodeId: "run", requestId });
   }
 
-  /** Notifies followers that the response was cut off. */
+  /** Tells readers in other processes that the response was cut off. */
   discard(): void {
     for (const requestId of this.#ids) this.#writer.discard({ nodeId: "run", requestId });
   }
 
-  /** Removes the pieces of a response that the log contains. */
+  /** Removes the pieces of a response once the log contains it. */
   remove(): Promise<void> {
     return this.#writer.remove([...this.#ids]);
   }
@@ -51,7 +51,7 @@ export interface PieceSource {
   readonly owner: () => Promise<number>;
 }
 
-/** Reads the pieces of a response that another process receives. */
+/** Reads the texts of a response that another process is receiving. */
 export class HostedPieces {
   readonly #store: StreamStore;
   readonly #agentId: string;
@@ -60,7 +60,7 @@ export class HostedPieces {
   readonly #owner: () => Promise<number>;
   #place: StreamPlace | undefined;
 
-  /** @param source.owner chunks that an earlier owner has left are skipped. */
+  /** @param source.owner - returns the current owner. Chunks of earlier owners are skipped. */
   constructor(source: PieceSource, agentId: string, request: RequestOfRun) {
     this.#store = source.store;
     this.#owner = source.owner;
@@ -69,8 +69,8 @@ export class HostedPieces {
   }
 
   /**
-   * Returns the pieces since the last call, or waits a moment. `undefined` if the response was cut off, so that its
-   * pieces are invalid.
+   * Returns the pieces since the last call, after a short wait if there are none. `undefined` if the response was cut
+   * off, so that its pieces are invalid.
    */
   async next(signal: AbortSignal): Promise<readonly HostedPiece[] | undefined> {
     let place = (this.#place ??= { writer: await this.#owner(), number: 0 });
@@ -108,14 +108,14 @@ export class HostedPieces {
     const { requestId, at } = chunk;
     const index = Number(requestId.slice(this.#prefix.length));
     const length = this.#lengths.get(index) ?? 0;
-    // After a lost chunk, the rest follows from the record of the response.
+    // If a chunk was lost, the record of the response contains the rest.
     if (at !== length) return undefined;
     this.#lengths.set(index, length + chunk.text.length);
     return { kind: chunk.type === "text-delta" ? "text" : "reasoning", index, text: chunk.text };
   }
 }
 
-/** The interval of requests to another process for pieces, in milliseconds. */
+/** How long to wait between two reads for new pieces, in milliseconds. */
 const pollMs = 50;
 
 function prefixOf({ runId, ordinal }: RequestOfRun): string {

@@ -12,16 +12,13 @@ import { strictOptions } from "../../internal/options/checkSchema.ts";
 
 /** Defines how crash recovery and rollbacks treat the calls of a tool. */
 export interface HostedToolSettings<in Input = never, in Output = never> {
-  /** How a call in doubt is handled. Defaults to `reversible` if `rollback` is given, otherwise `irreversible`. */
+  /** How a call in doubt is handled. Defaults to `reversible` with `rollback`, and to `irreversible` without. */
   readonly effect?: ToolEffect | undefined;
-  /**
-   * Undoes a call during a rollback. Receives the input and the recorded output of the call. By default, calls are not
-   * undone.
-   */
+  /** Undoes a call during a rollback, from its input and its recorded output. By default, calls are not undone. */
   readonly rollback?: ((input: Input, call: HostedRollback<Output>) => unknown) | undefined;
   /**
-   * Determines whether a call in doubt took effect. Not called if the effect is `none` or `idempotent`. An error counts
-   * as `unknown`, and so does a missing probe.
+   * Finds out whether a call in doubt took effect. Not called if the effect is `none` or `idempotent`. The outcome is
+   * `unknown` if the probe is missing or throws.
    */
   readonly probe?: ((input: Input, call: HostedProbe) => ToolProbeAnswer | PromiseLike<ToolProbeAnswer>) | undefined;
 }
@@ -42,9 +39,9 @@ export interface HostedProbe {
   readonly abortSignal: AbortSignal;
 }
 
-/** A tool of another runtime in the form of the log. */
+/** A tool of another runtime, in the form that the log needs. */
 export interface HostedTool {
-  /** The tool in the agent definition. It does not use `execute`, because each call provides the function to run. */
+  /** The tool in the definition of the agent. Each call provides the function to run, so `execute` is not used. */
   readonly tool: AnyTool;
   readonly settings: HostedToolSettings;
 }
@@ -55,15 +52,15 @@ export const hostedToolSettingsSchema: z.ZodType = strictOptions(() => ({
   probe: functionSchema().optional(),
 }));
 
-/** @param code - Omitted if no call can be in doubt. @throws InvalidInputError for a name that models reject */
+/** @param code - omitted if no call can be in doubt. @throws InvalidInputError for a name that models reject */
 export function hostedTool(name: string, settings: HostedToolSettings = {}, code?: ToolCode): HostedTool {
   const { effect, probe } = settings;
   const own = tool({
     name,
     description: "",
-    // The other runtime has validated the input.
+    // The other runtime validates the input.
     inputSchema: z.unknown(),
-    // The other runtime asks for approval. A recorded rejection counts even if its policy has changed since.
+    // The other runtime asks for approval. A recorded rejection stays valid even if the policy of the tool changes.
     needsApproval: () => false,
     ...(effect && { effect }),
     ...(probe && { probe: (input, options) => probe(input as never, options) }),

@@ -25,10 +25,10 @@ import type {
   HostedPlace,
 } from "./HostedLoop.ts";
 
-/** The loop of a running node. Records its requests or returns the records of an earlier attempt. */
+/** The loop of a running node. Records its requests, or returns the results that an earlier attempt recorded. */
 export class LiveLoop implements HostedLoop {
   readonly #context: AgentContext;
-  /** The contexts of the calls in progress. Requests inside a call belong to that call. */
+  /** The context of the tool call that the current code runs in. Requests in a call belong to it. */
   readonly #within = new ScopedValue<AgentContext>();
   readonly #calls = new ResponseCalls();
   readonly #writer: StreamWriter | undefined;
@@ -37,7 +37,7 @@ export class LiveLoop implements HostedLoop {
   #isUnsaved = false;
   #failure: { readonly error: unknown } | undefined;
 
-  /** @param writer shows responses to other processes while models write them */
+  /** @param writer - stores responses while models write them, so that other processes can show them. */
   constructor(context: AgentContext, writer?: StreamWriter) {
     this.#context = context;
     this.#writer = writer;
@@ -85,7 +85,7 @@ export class LiveLoop implements HostedLoop {
       this.#isUnsaved ||= !given.replayed;
       return hostedResponse(given, given);
     } catch (error) {
-      // Errors of the model are handled by the other runtime.
+      // The other runtime handles errors of the model.
       if ("error" in performed && performed.error === error) throw error;
       return this.#fail(error);
     }
@@ -139,7 +139,7 @@ export class LiveLoop implements HostedLoop {
     return this.#writer && new ResponsePieces(this.#writer, { runId: this.runId, ordinal });
   }
 
-  /** An unknown call ends the run, so that the model does not see the error. */
+  /** A call that no response contains ends the run, so that the model does not see the error. */
   #asked(toolCallId: string): Promise<ResponseCall> {
     return this.#calls.of(toolCallId).catch((error: unknown) => this.#fail(error));
   }
@@ -186,7 +186,7 @@ export class LiveLoop implements HostedLoop {
   }
 }
 
-/** Returns the input object of the response if both inputs are equal, so that the input is stored only once. */
+/** Returns the input of the response if it equals the given input, so that it is stored only once. */
 function inputOf({ part }: ResponseCall, input: unknown): unknown {
   return isSameValue(part.input, input) ? part.input : input;
 }

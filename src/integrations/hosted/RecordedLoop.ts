@@ -12,12 +12,10 @@ import type { RunRecords } from "./RunRecords.ts";
 import type { LineRecording, RecordedResponse, RecordedToolCall, Recording } from "../../replay/recording/Recording.ts";
 import { type Divergence, shownCall, shownError, ReplayStop, sameValue } from "../../replay/results/Divergence.ts";
 
-/**
- * Receives the requests of a loop before they get their recorded results. If a method throws, the error ends the loop.
- */
+/** Checks the requests of a loop before they get their recorded results. An error of a method ends the loop. */
 interface LoopObserver {
   requesting(ordinal: number): void;
-  /** @param ids the possible ids of the call, newest first */
+  /** @param ids - the possible ids of the call, newest first. */
   calling(ids: readonly string[], call: { readonly toolName: string; readonly input: unknown }): void;
   approving(call: ApprovableCall, isRecorded: boolean): void;
 }
@@ -26,7 +24,8 @@ interface LoopObserver {
 type Follow = () => Promise<void>;
 
 /**
- * A loop that only replays records, and can wait for new records. Requests inside a call are not replayed separately.
+ * A loop that returns only recorded results, and can wait for new ones. A call returns its recorded outcome, so the
+ * requests within it are not made.
  */
 export class RecordedLoop implements HostedLoop {
   readonly live = false;
@@ -34,21 +33,21 @@ export class RecordedLoop implements HostedLoop {
   readonly #records: RunRecords;
   readonly #sha256: Sha256;
   readonly #follow: Follow;
-  /** The pending call of {@link #follow}, which all requests of the loop share. */
+  /** The pending call of {@link #follow}, which concurrent requests of the loop share. */
   #following: Promise<void> | undefined;
   readonly #streams: PieceSource | undefined;
   readonly #observer: LoopObserver | undefined;
   readonly #calls = new ResponseCalls();
   #answers = 0;
   #steps = 0;
-  /** The possible ids of a call in the records, by its visible id. */
+  /** By the id of a call in the loop: its possible ids in the records. */
   readonly #ids = new Map<string, readonly string[]>();
   #failure: { readonly error: unknown } | undefined;
 
   /**
-   * @param options.follow waits for further records. Omit it for a finished run.
-   * @param options.streams holds the pieces of incomplete responses. Omit it to receive complete responses only.
-   * @param options.observer compares the requests of the loop with its records
+   * @param options.follow waits for more records. Omit it for a finished run.
+   * @param options.streams contains the texts of incomplete responses. Omit it to receive only complete responses.
+   * @param options.observer compares the requests of the loop with the records
    */
   constructor(
     records: RunRecords,
@@ -159,7 +158,7 @@ export class RecordedLoop implements HostedLoop {
     }
   }
 
-  /** Adjusts call ids, because a call that was repeated on a later line has another id than in the response. */
+  /** Replaces call ids. A call that a rollback or move repeated has another id than in the response. */
   #withIds(message: AssistantMessage, ordinal: number): AssistantMessage {
     if (typeof message.content === "string") return message;
     const content = message.content.map((part, index) => {
@@ -172,7 +171,7 @@ export class RecordedLoop implements HostedLoop {
     return { ...message, content };
   }
 
-  /** Returns the ids of a call on the lines of the run, newest first. */
+  /** Returns the ids that a call has on the lanes of the run, newest first. */
   #idsAt(kind: "m" | "c", ordinal: number, index: number): readonly string[] {
     const { visit = [0, 0], lines } = this.#records;
     const place = JSON.stringify([...visit, kind, ordinal, index]);
@@ -188,10 +187,10 @@ export class RecordedLoop implements HostedLoop {
 
 type Found = Pick<Divergence, "what" | "expected" | "actual">;
 
-/** How a replayed loop ended: with a value, with an error, or at the end of its records. */
+/** How a replayed loop ended. An end of the records counts as an error. */
 type LoopEnd = { readonly value: unknown } | { readonly error: unknown };
 
-/** Compares the requests and calls of a replayed loop with its recording, up to the first difference. */
+/** Compares the requests and calls of a replayed loop with a recording, up to the first difference. */
 export class LoopComparison implements LoopObserver {
   readonly #stop = new ReplayStop();
   readonly #recording: Recording;
@@ -230,13 +229,13 @@ export class LoopComparison implements LoopObserver {
     if (!isRecorded) this.#end({ what: "input", actual: shownCall({ toolName: tool.tool.name, input }) });
   }
 
-  /** Returns the first difference. `undefined` if the loop has made the recorded requests and calls. */
+  /** Returns the first difference. `undefined` if the loop has made exactly the recorded requests and calls. */
   divergence(end: LoopEnd): Divergence | undefined {
     const found = this.#found ?? this.#missing() ?? this.#difference(end);
     return found && { ...found, nodeId: "run", agentPath: [], messages: [] };
   }
 
-  /** Ends the replay. A loop that requests more than its records contain is at its end, so no result arrives. */
+  /** Ends the replay, because the records contain no result for the request. */
   #end(found: Found): never {
     this.#unrecorded ??= found;
     throw this.#stop;
@@ -274,7 +273,7 @@ function failure(recorded: RecordedError, error: unknown): Found {
   return { what: "failure", ...(expected && { expected }), actual: shownError(error) };
 }
 
-/** Returns the results of the loop itself from its last execution. Results of nested loops belong to the outer call. */
+/** Returns the results of the loop's last execution. Omits results in tool calls, which belong to the call. */
 function ownResults({ answers, calls }: LineRecording): Pick<LineRecording, "answers" | "calls"> {
   const { visit: [base, ordinal] = [0, 0] } = [...answers, ...calls].toSorted((a, b) => a.order - b.order).at(-1) ?? {};
   const isOwn = ({ visit, within }: RecordedResponse | RecordedToolCall) =>

@@ -26,7 +26,7 @@ interface AskedRequest {
   readonly reply?: ReplyRecord;
 }
 
-/** Reads the records of a single-node run from the log without owning the agent. */
+/** Reads the records of a run with one node from the log, without owning the agent. */
 export class RunRecords {
   readonly #log: RecordLog;
   readonly #runId: string | undefined;
@@ -34,7 +34,7 @@ export class RunRecords {
   #state: AgentState | undefined;
   #requests: ReadonlyMap<string, AskedRequest> | undefined;
 
-  /** @param runId defaults to the last run */
+  /** @param runId - defaults to the newest run. */
   constructor(
     log: RecordLog,
     readonly agentId: string,
@@ -67,20 +67,20 @@ export class RunRecords {
     return this.#status?.record?.error;
   }
 
-  /** The node visit of the newest response, or `undefined` without responses. */
+  /** The node execution of the newest response. `undefined` without responses. */
   get visit(): Visit | undefined {
     return [...this.#line.answers.values()].toSorted((a, b) => a.order - b.order).at(-1)?.visit;
   }
 
-  /** The lines of the run, newest first. A call may belong to any of them. */
+  /** The lanes of the run, newest first. A rollback or move starts a new lane, and a call can belong to any of them. */
   get lines(): readonly RunLine[] {
     const { runId, agentId } = this;
     return this.#lanes.toReversed().map((lane) => ({ agentId, runId, lane }));
   }
 
   /**
-   * Reads the records that were appended since the last call. The first call starts at the newest snapshot if the run
-   * starts there or later.
+   * Reads the records that were appended since the last call. The first call starts at the newest snapshot if it
+   * contains the start of the run.
    *
    * @throws CorruptLogError, UnreadableValueError
    */
@@ -105,7 +105,7 @@ export class RunRecords {
     for (const entry of entries) this.#index.add(entry);
     if (blobs.size > 0)
       this.#values = new AgentLog(this.agentId, this.#index, new Map([...this.#values.blobs, ...blobs]));
-    // A rollback may have returned to an earlier run.
+    // A rollback possibly returned to an earlier run.
     if (!this.#hasWholeRun(this.#index))
       this.#values = await AgentLog.read(this.#log, this.agentId, {}, hasNeededValues);
   }
@@ -130,20 +130,20 @@ export class RunRecords {
     return visit && this.#line.answers.get(answerKey(visit, ordinal));
   }
 
-  /** Returns the outcome of a call under the first id that has one. */
+  /** Returns the recorded outcome of a call, which has one of these ids. */
   outcome(ids: readonly string[]): OutcomeRecord | undefined {
     return ids.map((id) => this.#line.calls.get(id)?.outcome).find((outcome) => outcome !== undefined);
   }
 
-  /** The calls that the responses of the run request. */
+  /** The tool calls in the responses of the run. */
   get calls(): readonly ToolCallPart[] {
     const messages = [...this.#line.answers.values()].map(({ message }) => this.readValue(message));
     return messages.flatMap((message) => toolCallsIn(message as AssistantMessage).map(({ part }) => part));
   }
 
   /**
-   * Returns the newest request for the approval of one of these calls. It is also returned if a rollback has dropped
-   * the request, or if its reply does not count in an imported agent.
+   * Returns the newest request for the approval of one of these calls, even if a rollback dropped it or its answer does
+   * not count in an imported agent.
    */
   request(...calls: readonly string[]): AskedRequest | undefined {
     this.#requests ??= this.#readRequests();
@@ -152,12 +152,12 @@ export class RunRecords {
     );
   }
 
-  /** Returns the library's id of the call that a response of the run requests under an id of the provider. */
+  /** Returns the library's id of a call that has this id of the provider. */
   callOfProvider(id: string): string | undefined {
     return this.calls.find(({ providerToolCallId }) => providerToolCallId === id)?.toolCallId;
   }
 
-  /** Returns whether a response of the run requests a call, by the library's id. */
+  /** Returns whether the run has a call with this id of the library. */
   hasCall(id: string): boolean {
     const isRecorded = this.outcome([id]) !== undefined || this.request(id) !== undefined;
     return isRecorded || this.calls.some(({ toolCallId }) => toolCallId === id);
@@ -185,7 +185,7 @@ export class RunRecords {
     throw new UnreadableValueError(`the records of ${name} are not in the log of agent "${this.agentId}"`);
   }
 
-  /** The current status of the run. `undefined` for an earlier run, which has ended. */
+  /** The current status of the run. `undefined` for an earlier run, which has finished. */
   get #status(): StatusState["current"] {
     const { run, statusState } = this.#index;
     return this.runId === run?.run ? statusState.current : undefined;
@@ -205,19 +205,19 @@ export class RunRecords {
   }
 }
 
-/** Returns the lanes of the main line of a run, oldest first. */
+/** Returns the lanes of a run, oldest first. Omits the lanes of branches and sub-agents. */
 function lanesOf({ lanes }: LogProjection, runId: string): readonly number[] {
   return [...lanes.values()].flatMap(({ runId: of, record: { lane, place } }) => (of === runId && !place ? lane : []));
 }
 
 const neededKinds: ReadonlySet<string> = new Set(["run", "snapshot", "answer", "outcome", "reply"]);
 
-/** Returns whether values of a record may be read. The others can be large, such as the input of a call. */
+/** Returns whether values of a record are read. Other records can have large values, such as the input of a call. */
 function hasNeededValues({ kind }: AgentRecord): boolean {
   return neededKinds.has(kind);
 }
 
-/** @throws RequestNotOpenError unless the records contain the same decision */
+/** @throws RequestNotOpenError unless the request has this decision in the records */
 export function assertDecided(
   { request, approval, expiresAt }: RequestRecord,
   approved: boolean,

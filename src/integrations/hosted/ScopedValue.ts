@@ -7,18 +7,18 @@ interface Scope {
 }
 
 /**
- * Shared by all values, because Node 20 never releases an `AsyncLocalStorage`, and each storage slows down every
+ * One storage for all values, because Node 20 never releases an `AsyncLocalStorage`, and each one slows down every
  * promise.
  */
 const scopes = new AsyncLocalStorage<Scope>();
 
-/** A value that is visible to all code inside a call of {@link run}, including asynchronous code. */
+/** A value that all code inside a call of {@link run} can read, including asynchronous code. */
 export class ScopedValue<Value> {
   run<Result>(value: Value, code: () => Result): Result {
     return scopes.run({ owner: this, value, around: scopes.getStore() }, code);
   }
 
-  /** Returns the value of the innermost surrounding call, or `undefined` outside of calls. */
+  /** Returns the value of the innermost call of {@link run} around the current code. `undefined` outside of calls. */
   get(): Value | undefined {
     let scope = scopes.getStore();
     while (scope && scope.owner !== this) scope = scope.around;

@@ -3,7 +3,7 @@ import type { AssistantMessage, ContentPart } from "../../checkpoint/messages/Me
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { GivenHostedResponse, HostedResponse } from "./HostedLoop.ts";
 
-/** A response in the form of its record. Fields that only the other runtime understands are in `hosted`. */
+/** A response in the form of its record. `hosted` contains fields that only the other runtime understands. */
 type AnswerMessage = AssistantMessage & { readonly hosted?: unknown };
 
 export function storedResponse({ message, opaque, usage, finishReason }: HostedResponse): PromptAnswer {
@@ -34,10 +34,10 @@ export interface ResponseCall {
   readonly part: ToolCallPart;
 }
 
-/** The tool calls that responses of a loop request. A call may start before its response is complete. */
+/** The tool calls in the responses of a loop. A call can start before its response is complete. */
 export class ResponseCalls {
   readonly #calls = new Map<string, ResponseCall>();
-  /** Pending responses. Each promise resolves when the response is complete or has failed. */
+  /** Responses that are not complete yet. A promise resolves when its response is complete or has failed. */
   readonly #coming = new Set<Promise<unknown>>();
   #failure: { readonly error: unknown } | undefined;
 

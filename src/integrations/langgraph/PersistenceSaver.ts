@@ -62,8 +62,8 @@ interface GraphTask {
 export type ThreadSource = string | RunnableConfig;
 
 /**
- * A LangGraph checkpointer on any log storage of this library. Each thread is a log. A checkpoint is stored as the
- * difference to its parent, and each message only once. One process at a time can continue a thread.
+ * A LangGraph checkpointer on any storage of this library that has a log. Each thread is a log. A checkpoint is stored
+ * as the difference to its parent, and each message only once. Only one process at a time can continue a thread.
  *
  * @example
  * ```ts
@@ -108,7 +108,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     });
   }
 
-  /** Returns the checkpoint that the config names. If the config names none, returns the last stored checkpoint. */
+  /** Returns the checkpoint that the config names, and by default the last stored checkpoint of the thread. */
   override getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     return lettingThrough(async () => {
       const { threadId, namespace = "", checkpointId } = threadConfig(config);
@@ -125,8 +125,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   }
 
   /**
-   * Lists the checkpoints of a thread. Without a `thread_id`, lists those of all threads. The last stored checkpoint is
-   * first.
+   * Lists the checkpoints of a thread, or of all threads without a `thread_id`. The last stored checkpoint is first.
    */
   override async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
     const { namespace, ...wanted } = threadConfig(config);
@@ -177,7 +176,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     const write = (): Promise<void> =>
       this.#write(threadId, capture, (thread, captured) => {
         const { source } = captured;
-        // A copy of a checkpoint is complete, and the parent of the original may have been pruned.
+        // The parent of a copy is possibly pruned, but a copy needs no parent.
         if (source !== "fork" || !thread.state.namespaces.has(place.namespace))
           this.#seen.assertThere(threadId, thread.state, place);
         this.#refused.assertNone(threadId, place);
@@ -193,7 +192,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   }
 
   /**
-   * Stores the writes of a task after a checkpoint. Durable when the promise resolves.
+   * Stores the writes of a task, which follow a checkpoint. The writes are durable when the promise resolves.
    *
    * @throws the errors of {@link put}
    */
@@ -222,8 +221,8 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   }
 
   /**
-   * Deletes a thread, even if it is damaged or its key is missing. A graph that still runs on it can no longer store
-   * checkpoints.
+   * Deletes a thread, even if it is damaged or its key is missing. A graph that still runs on the thread can store no
+   * more checkpoints.
    *
    * @throws AgentBusyError while another process owns the thread
    */
@@ -233,7 +232,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     await this.#threads.drop(id);
   }
 
-  /** Returns the history of delta channels from the ancestors of a checkpoint. */
+  /** Returns the earlier values and writes of delta channels, from the ancestors of a checkpoint. */
   override async getDeltaChannelHistory(options: {
     config: RunnableConfig;
     channels: string[];
@@ -247,8 +246,8 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   }
 
   /**
-   * Holds a thread for this process while `work` runs, such as one `graph.invoke`. Other processes cannot continue the
-   * thread until `work` settles.
+   * Owns a thread while `work` runs, such as one `graph.invoke`. Other processes cannot continue the thread until
+   * `work` ends.
    *
    * @throws AgentBusyError while another process owns the thread
    */
@@ -258,8 +257,8 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   }
 
   /**
-   * Settles a call of a durable tool that is in doubt. The next run of the graph continues with this outcome. The
-   * settlement is durable when the promise resolves.
+   * Settles a call of a durable tool that is in doubt. The next run of the graph continues with this outcome, which is
+   * durable when the promise resolves.
    *
    * @param toolCallId the id from ToolCallInDoubtError
    * @throws ToolCallNotInDoubtError, InvalidInputError, NotSerializableError, AgentBusyError
@@ -269,8 +268,8 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   }
 
   /**
-   * Removes old checkpoints of a thread and frees their storage. The remaining checkpoints keep their values, and their
-   * delta channels can still be replayed.
+   * Removes old checkpoints of a thread and frees their storage. The values of the remaining checkpoints can still be
+   * read, including their delta channels.
    *
    * @returns the number of bytes freed
    * @throws AgentBusyError, InvalidInputError
@@ -290,8 +289,8 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   }
 
   /**
-   * Copies a thread, or the state that it had when an earlier checkpoint was stored. The copy is independent of the
-   * source.
+   * Copies a thread, by default with all its checkpoints, or up to an earlier checkpoint. The copy is independent of
+   * the source.
    *
    * @param source a thread id, or a config with `thread_id` and optionally the `checkpoint_id` to copy up to
    * @returns the config of the copy
@@ -333,7 +332,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     await this.#threads[Symbol.asyncDispose]();
   }
 
-  /** Captures values at once, and again if a deletion or a pruning has removed a blob that they share. */
+  /** Captures values at once. If a deletion or pruning has removed a blob that they reuse, captures them again. */
   async #write<Captured>(
     threadId: string,
     capture: (values: ValueCapture) => Captured,
@@ -361,7 +360,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     await this.#order.write(threadId, values.settled, () => this.#threads.use(threadId, write));
   }
 
-  /** Appends all records in one turn, so that they are stored atomically. */
+  /** Appends all records in one turn of the event loop, so that they are stored together. */
   async #create(threadId: string, append: (thread: OwnedThread) => void): Promise<void> {
     await this.#threads.use(checkedThreadId(threadId), async (thread) => {
       if (thread.state.namespaces.size > 0) throw new AlreadyExistsError("thread_exists", threadId);
@@ -380,15 +379,15 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     return id === undefined ? state.latest(namespace) : state.put(namespace, id);
   }
 
-  /** Returns `undefined` if the metadata differs from the filter. */
+  /** Returns `undefined` if the metadata does not match the filter. */
   async #listed(reader: ThreadReader, put: StoredPut, filter: object): Promise<CheckpointTuple | undefined> {
     if (!(await reader.fits(put, filter))) return undefined;
-    // LangGraph lists the checkpoints of a subgraph to continue from one. Lists of the root graph are only shown.
+    // LangGraph lists the checkpoints of a subgraph in order to continue from one of them.
     if (put.entry.namespace !== "") this.#seen.read(reader.thread.id, reader.thread.state, put);
     return this.#tuple(reader, put);
   }
 
-  /** Returns `undefined` if a pruning or a deletion removes the checkpoint meanwhile. */
+  /** Returns `undefined` if a pruning or deletion removes the checkpoint during the read. */
   async #tuple(reader: ThreadReader, put: StoredPut): Promise<CheckpointTuple | undefined> {
     try {
       return await reader.tuple(put);

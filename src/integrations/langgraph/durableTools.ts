@@ -31,10 +31,9 @@ const attempts = new TaskAttempts();
 
 /**
  * Wraps LangChain tools so that their calls are recorded in the thread of the graph. If a node runs again after a
- * crash, an interrupt or a failure, its calls return the recorded results, and the tools do not run again.
- * Compile the graph with the given checkpointer. Call the tools in its nodes, or pass them to its `ToolNode` or agent.
- * Each call receives an id
- * in `config.configurable.idempotency_key`. A repeated call receives the same id.
+ * crash, an interrupt or a failure, its calls return the recorded results, and the tools do not run again. Compile the
+ * graph with the given checkpointer. Call the tools in its nodes, or pass them to its `ToolNode` or agent. Each call
+ * receives an id in `config.configurable.idempotency_key`, which is the same if the call is repeated.
  *
  * @example
  * ```ts
@@ -106,7 +105,7 @@ function wrong(path: string, expected: string, found: unknown): InvalidInputErro
   ]);
 }
 
-/** A call, with the position that it got when the node made the call. */
+/** A call and its position, which is assigned when the node makes the call. */
 interface Ticket {
   readonly input: unknown;
   readonly where: { readonly task: TaskPlace; readonly place: CallPlace } | ToolOutsideThreadError["where"];
@@ -114,7 +113,7 @@ interface Ticket {
 
 type TicketConfig = ToolConfig & { readonly [ticketKey]?: Ticket };
 
-/** Returns a proxy of the tool. It records the calls. Everything else is unchanged. */
+/** Returns a proxy that records the calls of the tool. All other members stay unchanged. */
 function durableTool(tool: GraphTool, journal: CallJournal, settings: GraphToolSettings<unknown>): object {
   const members: Pick<GraphTool, "call" | "_call"> = {
     call(input, given, tags) {
@@ -166,7 +165,7 @@ function outside(name: string, where: ToolOutsideThreadError["where"]): ToolOuts
   return error;
 }
 
-/** Falls back to the config of the node if the caller passes no config. */
+/** Returns the config of the caller, or the config of the node if the caller passes none. */
 function configOf(given: unknown, input: unknown): ToolConfig {
   // Older LangChain versions passed callbacks in place of a config.
   const isConfig = typeof given === "object" && given !== null && !Array.isArray(given) && !("name" in given);
@@ -186,8 +185,8 @@ function isToolCall(input: unknown): input is { readonly id: string; readonly ar
 }
 
 /**
- * Builds the config of the tool. LangChain rejects a call as soon as its signal aborts, while the tool may still run
- * and take effect. So for calls with an effect, the tool can read the signal, but LangChain cannot.
+ * Builds the config that the tool receives. LangChain rejects a call as soon as its signal aborts, although the tool
+ * can still run and take effect. So for calls with an effect, only the tool gets the signal.
  */
 function configFor(tool: GraphTool, config: TicketConfig, id: string, effect: string): ToolConfig {
   const { [ticketKey]: _ticket, signal, ...rest } = config;
@@ -196,7 +195,7 @@ function configFor(tool: GraphTool, config: TicketConfig, id: string, effect: st
   return { ...rest, configurable, ...(signal && !isCutOff && { signal }) };
 }
 
-/** Returns the last value of a generator tool. LangChain's callbacks receive the values before. */
+/** Returns the last value of a generator tool. Passes the earlier values to the callbacks of LangChain. */
 async function lastOf(output: unknown, run: ToolRun | undefined): Promise<unknown> {
   if (!isGenerator(output)) return output;
   for (;;) {

@@ -11,20 +11,20 @@ import { ToolFailedError, ToolOutcomeUnknownError } from "../../errors/toolCallE
 /** The input of a tool of an MCP server. The server checks it. */
 export type McpToolInput = Record<string, unknown>;
 
-/** Settings of one tool of an MCP server. They override the server's annotations. */
+/** Settings of one tool of an MCP server. They replace the annotations of the server. */
 export interface McpToolSettings extends Partial<
   Pick<
     Tool<McpToolInput, unknown>,
     "effect" | "dangerous" | "externalApi" | "modifiesFiles" | "timeoutMs" | "needsApproval" | "probe"
   >
 > {
-  /** The name for the model. Defaults to the server's name with `prefix` and with `_` for unsupported characters. */
+  /** The name for the model. By default, the server's name with `prefix`, and with `_` for unsupported characters. */
   readonly name?: string;
 }
 
 /** Options of {@link mcpTools}. */
 export interface McpToolsOptions {
-  /** The prefix of each tool name, such as `github_`, for servers with equal names. Defaults to an empty prefix. */
+  /** The prefix of each tool name, such as `github_`, if servers have equal names. Defaults to an empty prefix. */
   readonly prefix?: string | undefined;
   /** Settings by the tool's name on the server. */
   readonly tools?: { readonly [name: string]: McpToolSettings } | undefined;
@@ -67,23 +67,22 @@ const listedSchema = z.object({
   nextCursor: z.string().optional(),
 });
 
-/** The maximum number of pages. Only a server that never ends its list exceeds it. */
+/** The maximum number of pages in a list of tools. Only a server that never ends its list has more. */
 const mostPages = 1000;
 
 /**
- * Returns the tools of a server of the Model Context Protocol as durable tools. The calls are recorded like other
+ * Returns the tools of a server of the Model Context Protocol as durable tools. Their calls are recorded like other
  * calls, so a resumed run never repeats a finished call.
  *
  * The server's annotations set the effect: `readOnlyHint` means `none`, `idempotentHint` means `idempotent`, and any
  * other tool is `irreversible`. `destructiveHint`, which the protocol defaults to `true`, sets `dangerous`. The server
- * does not guarantee its annotations. If you do not trust a server, override its annotations with `tools`. If the
+ * does not guarantee its annotations. If you do not trust a server, replace its annotations with `tools`. If the
  * connection is lost during a call that is not safe to repeat, the outcome of the call is recorded as unknown. The id
  * of the call is sent as `_meta["agent-persistence/toolCallId"]`.
  *
- * A call returns the structured content of the result. If there is none, it returns the text if the result contains
- * only text, otherwise all content. A result with `isError` is a failed call. The library's time limits replace the
- * limits of the client. Without a `timeoutMs` in `tools`, a call also counts as lost after 10 minutes without a
- * response or progress.
+ * A call returns the structured content of the result, or the text if the result contains only text, or all content. A
+ * result with `isError` is a failed call. The library's time limits replace the limits of the client. Without a
+ * `timeoutMs` in `tools`, a call also counts as lost after 10 minutes without a response or progress.
  *
  * @param client A connected client. The library does not close it.
  * @example
@@ -151,7 +150,7 @@ function effectOf({ readOnlyHint, idempotentHint }: McpToolAnnotations): ToolEff
   return idempotentHint ? "idempotent" : "irreversible";
 }
 
-/** Returns a schema that accepts every object. Models receive the schema of the server. */
+/** Returns a schema that accepts every object. The schema of the server is sent to models. */
 function schemaOf({ inputSchema }: McpTool): z.ZodType<McpToolInput, McpToolInput> {
   const schema = z.record(z.string(), z.unknown());
   schema._zod.toJSONSchema = () => inputSchema;
@@ -186,12 +185,12 @@ const toolCallIdKey = "agent-persistence/toolCallId";
 
 /** This is the longest time that JavaScript timers accept. */
 const noTimeoutMs = 2 ** 31 - 1;
-/** How long a server may send neither a response nor progress. */
+/** How long a server may send neither a response nor progress, in milliseconds. */
 const mostSilentMs = 600_000;
 
 /**
- * Returns the limits of the client. The agent enforces the time limits of the library. A client does not notice that an
- * HTTP server has lost the stream of a response, so a call without a limit of its tool ends if the server is silent.
+ * Returns the limits for the client. The agent enforces a `timeoutMs`. Without one, the call ends if the server is
+ * silent, because a client does not notice that an HTTP server has lost the stream of its response.
  */
 function limitsOf({ timeoutMs }: McpToolSettings): object {
   if (timeoutMs !== undefined) return { timeout: noTimeoutMs };
@@ -211,7 +210,7 @@ interface McpCall {
 /**
  * Calls a tool of an MCP server.
  *
- * @throws ToolOutcomeUnknownError if there is no response, but the call may have taken effect.
+ * @throws ToolOutcomeUnknownError if no response arrives and the call possibly took effect
  */
 async function callMcpTool(call: McpCall, input: unknown, options: ToolCallOptions): Promise<unknown> {
   const { toolCallId, abortSignal } = options;
@@ -227,8 +226,8 @@ async function callMcpTool(call: McpCall, input: unknown, options: ToolCallOptio
 }
 
 /**
- * The failure of a call that is safe to repeat. Because the call may have taken effect, a rollback repeats and reverts
- * it.
+ * Returns the error of a call without a response. A call that is safe to repeat has failed, but possibly took effect.
+ * So a rollback repeats and reverts it.
  */
 function lostFailure({ toolName, effect }: McpCall, toolCallId: string, cause: unknown): Error {
   if (!isRepeatable(effect)) return new ToolOutcomeUnknownError(toolName, toolCallId);
@@ -244,36 +243,33 @@ async function request(
 ): Promise<McpToolResult> {
   const params = { name, arguments: input as Record<string, unknown>, _meta: { [toolCallIdKey]: toolCallId } };
   const options = { signal: abortSignal, ...limits };
-  // Version 1 takes a result schema before the options. That parameter has a default, so `length` does not count it.
+  // Version 1 takes a result schema before the options. It has a default, so `length` does not count it.
   const rest = client.callTool.length < 2 ? [undefined, options] : [options];
   return client.callTool(params, ...(rest as never[]));
 }
 
-/** Texts of errors that the client throws after a response whose content does not match the tool's output schema. */
+/** Messages of errors that the client throws if a response does not match the output schema of the tool. */
 const textsAfterAnswer: readonly string[] = [
   "has an output schema but did not return structured content",
   "Structured content does not match the tool's output schema",
   "Failed to validate structured content",
 ];
-/**
- * Codes of errors without a response of the server. Version 1 of the client uses them for a closed connection and a
- * timeout.
- */
+/** Codes with which version 1 of the client reports a closed connection and a timeout. */
 const codesWithoutAnswer: readonly unknown[] = [-32_000, -32_001];
-/** Error codes of version 2 for failures before the request is sent. */
+/** Codes with which version 2 of the client reports failures before it sends the request. */
 const codesBeforeRequest: readonly unknown[] = ["NOT_CONNECTED", "CAPABILITY_NOT_SUPPORTED"];
-/** Codes of errors of Node's `fetch` if it reaches no server. */
+/** Codes with which Node's `fetch` reports that it cannot reach a server. */
 const codesWithoutServer: readonly unknown[] = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"];
 /**
- * HTTP statuses with which a server refuses a request without processing it. Version 1 of the client uses them as error
- * codes, version 2 as the status of an error.
+ * HTTP statuses with which a server rejects a request without processing it. In version 1 of the client, they are the
+ * `code` of the error, and in version 2 its `status`.
  */
 const refusingStatuses: readonly unknown[] = [400, 401, 403, 404, 405, 406, 411, 413, 415, 429];
-/** The first of the error codes that JSON-RPC reserves, for an error that a server reports. */
+/** The first error code that JSON-RPC reserves. Codes from here to {@link lastRpcCode} come from the server. */
 const firstRpcCode = -32_768;
 const lastRpcCode = -32_000;
 
-/** Returns whether the server answered with an error, or the request was not sent. */
+/** Returns whether the call surely had no effect: the server answered with an error, or the request was not sent. */
 function isWithoutEffect(error: unknown): boolean {
   const { code, message, status, cause } = Object(error) as { readonly [field: string]: unknown };
   if (codesWithoutServer.includes((Object(cause) as { readonly code?: unknown }).code)) return true;
@@ -284,10 +280,7 @@ function isWithoutEffect(error: unknown): boolean {
   return code >= firstRpcCode && code <= lastRpcCode && !codesWithoutAnswer.includes(code);
 }
 
-/**
- * Returns the structured content. If there is none, returns the text of a result with only texts, otherwise all
- * content.
- */
+/** Returns the structured content, or the text if a result contains only text, or all content. */
 function outputOf(result: McpToolResult): unknown {
   return result.structuredContent ?? textOf(result) ?? result.content ?? [];
 }
@@ -333,10 +326,7 @@ export interface McpClient {
     readonly tools: readonly McpTool[];
     readonly nextCursor?: string | undefined;
   }>;
-  /**
-   * Version 2 of the client expects the options as the second parameter. Version 1 expects a result schema and then the
-   * options.
-   */
+  /** Version 2 of the client takes the options second. Version 1 takes a result schema second and the options third. */
   callTool(
     params: { name: string; arguments?: Record<string, unknown>; _meta?: Record<string, unknown> },
     ...rest: never[]

@@ -50,8 +50,8 @@ import type { AnySdkAgent, AnyResult, AnyState, AnyStream } from "./wrapped/AnyA
 /** Options of a `DurableRunner`: the storage and the options of `install(Persistence)`. */
 export interface DurableRunnerOptions extends HostedConfig {
   /**
-   * The crash recovery and rollback settings of function tools, by name. The effect defaults to `irreversible`. Agents
-   * used as tools default to `none`, because their steps are recorded.
+   * The crash recovery and rollback settings of function tools, by name. The effect defaults to `irreversible`, and to
+   * `none` for agents used as tools, because their steps are recorded.
    */
   readonly tools?: Readonly<Record<string, HostedToolSettings>> | undefined;
   /** The options of the SDK's `new Runner(…)`. Defaults to an empty object. */
@@ -63,8 +63,8 @@ export interface DurableRunnerRunOptions extends Pick<RunOptions, "runId" | "unf
   /** The id of the durable agent. */
   readonly agentId: string;
   /**
-   * Handles a run that is in progress, as for `AIAgent.run`. With `"join"`, the call ignores its own input and returns
-   * the result of that run. If it streams, the stream starts when that run has ended. Defaults to `"reject"`.
+   * Handles a run that is in progress, as for `AIAgent.run`. With `"join"`, the call ignores its input and returns the
+   * result of that run. A stream then starts when that run has ended. Defaults to `"reject"`.
    */
   readonly whenBusy?: WhenBusy | undefined;
 }
@@ -74,7 +74,7 @@ export interface DurableResumeOptions extends Pick<RunOptions, "takeOver"> {
   /** The id of the durable agent. */
   readonly agentId: string;
   /**
-   * Answers to open requests by request id, recorded before the run continues. If one answer is refused, none is
+   * Answers to open requests by request id, recorded before the run continues. If one answer is invalid, none is
    * recorded.
    */
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
@@ -99,13 +99,13 @@ const runnerSchema = strictOptions(() => ({
 interface Asked {
   readonly agent: AnySdkAgent;
   readonly options: SdkOptions;
-  /** The requested input. The results of a run with another input are not returned. `undefined` accepts any input. */
+  /** The requested input. `undefined` accepts a run with any input. Results of other runs are not returned. */
   readonly input?: StoredInput;
-  /** The requested run id. The results of a run with another id are not returned. `undefined` accepts any id. */
+  /** The requested run id. `undefined` accepts a run with any id. Results of other runs are not returned. */
   readonly runId?: string | undefined;
-  /** The state whose decisions apply, even to later requests. */
+  /** The state whose decisions answer requests, even later ones. */
   readonly state?: AnyState;
-  /** Whether the run is only compared with its records. */
+  /** Whether the run is only compared with its records, so that no tool may run. */
   readonly executesNothing?: boolean;
 }
 
@@ -113,7 +113,7 @@ type Result = HostedResult<AnyResult | AnyStream>;
 type Body = HostedBody<AnyResult | AnyStream>;
 type Work = (run: DurableRun, request: LoopRequest) => Promise<AnyResult | AnyStream>;
 type Answers = DurableResumeOptions["answers"];
-/** Runs a body. `later` are answers to requests of an earlier attempt. */
+/** Runs a body. `later` contains answers to requests that an earlier call of this function left open. */
 type Begin = (signal: AbortSignal, body: Body, later?: Answers) => Promise<Result>;
 
 /**
@@ -133,7 +133,7 @@ type Begin = (signal: AbortSignal, body: Body, later?: Answers) => Promise<Resul
  * ```
  */
 export class DurableRunner {
-  /** The underlying runner of the SDK. Listen to its events here. */
+  /** The runner of the SDK that this class uses. Listen to its events here. */
   readonly runner: Runner;
   readonly #agents: HostedAgents;
   readonly #tools: KnownTools;
@@ -150,11 +150,12 @@ export class DurableRunner {
   }
 
   /**
-   * Runs an agent like the SDK's `run`, but durably. An unfinished run with the same input is continued. A finished run
-   * with the same `runId` is replayed without calling models or tools.
+   * Runs an agent like the SDK's `run`, but durably. Continues an unfinished run with the same input. A finished run
+   * with the same `runId` returns its result again, without calling models or tools.
    *
-   * Pass a `RunState` of a run to resume that run. The decisions made with `approve` and `reject` of the state answer
-   * the open requests. The items come from the records, not from the state, and `runId` and `unfinished` do not apply.
+   * Pass a `RunState` to resume its run. The decisions that you made with `approve` and `reject` of the state answer
+   * the open requests. The items come from the records and not from the state, and `runId` and `unfinished` do not
+   * apply.
    *
    * @returns the result of the SDK. While calls need approvals, it contains `interruptions`, and `agent(agentId)` lists
    * the requests.
@@ -188,8 +189,8 @@ export class DurableRunner {
   }
 
   /**
-   * Continues a run that was interrupted, has failed, or has answered requests. Replays a finished run. Pass the same
-   * options as to `run`, such as the session. The input is read from the records.
+   * Continues a run that was interrupted, has failed, or has answered requests. Returns the result of a finished run
+   * again. Pass the same options as to `run`, such as the session, but no input, which is recorded.
    *
    * @throws the errors of {@link run}
    * @throws RunNotOpenError (`nothing_to_resume`) if the agent has no run
@@ -212,8 +213,8 @@ export class DurableRunner {
   }
 
   /**
-   * Runs an agent on the records of a stored run: with the recorded responses of models, outcomes of function tools and
-   * approvals. Calls no model of the loop and no function tool, changes no session, and does not write. Prompts are not
+   * Runs an agent on the records of a stored run: the recorded responses of models, outcomes of function tools, and
+   * approvals. Calls no model of the loop and no function tool, changes no session, and writes nothing. Prompts are not
    * recorded, so changed instructions are no difference. Guardrails run again, including their model requests.
    *
    * @param options the options of the SDK for the run, and `runId`, which defaults to the newest run
@@ -234,7 +235,7 @@ export class DurableRunner {
     return replayed as HostedReplay<RunResult<Context, Given>>;
   }
 
-  /** Returns one durable agent for access from outside a run: requests, checkpoints, rollbacks and more. */
+  /** Returns the durable agent for work outside of runs: requests, checkpoints, rollbacks and more. */
   agent(agentId: string): DurableAgent {
     return this.#agents.agent(agentId);
   }
@@ -270,7 +271,7 @@ export class DurableRunner {
 
   async #start(asked: Asked, stream: boolean, begin: Begin): Promise<AnyResult | AnyStream> {
     const { options } = asked;
-    // Aborts a rejected resume instead of failing it, so that the state of the run is unchanged.
+    // If a resume is rejected, this signal aborts the run. A failure would change its state.
     const refusal = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, refusal.signal]) : refusal.signal;
     const attempt: Attempt = {};
@@ -326,7 +327,7 @@ export class DurableRunner {
   }
 }
 
-/** Starts a run, and continues it while the `RunState` decides the requests that it waits for. */
+/** Starts a run. While the `RunState` decides the requests that the run waits for, continues it. */
 async function decided(
   { state }: Asked,
   attempt: Attempt,

@@ -18,7 +18,7 @@ import { InvalidInputError } from "../../errors/agentErrors.ts";
 
 /** Options of a `PersistenceSession`. */
 export interface PersistenceSessionOptions {
-  /** Any storage of this library with a log. Providers with only the three basic methods are not supported. */
+  /** The storage. It needs a log, so a provider with only the three basic methods is not supported. */
   readonly storage: LogPersistenceStorageProvider;
   /** The name of the session. Agents and sessions have separate namespaces. */
   readonly sessionId: string;
@@ -40,9 +40,9 @@ const mutation = strictOptions(() => ({ type: z.literal("replace_function_call")
 const mutationsSchema = z.looseObject({ mutations: z.array(mutation) });
 
 /**
- * An OpenAI Agents session in a storage of this library. Each session is one log. Each change is one append, which is
- * durable when the promise of the call resolves. Several processes may share a session. An idle process releases the
- * session when another process needs it.
+ * An OpenAI Agents session in a storage of this library. Each session is one log. Each change is one append, and is
+ * durable when the promise of the call resolves. Several processes can share a session. An idle process releases it
+ * when another process needs it.
  *
  * @example
  * ```ts
@@ -90,13 +90,13 @@ export class PersistenceSession
     await this.#store.change({ type: "add", items: frozenCopy(added) });
   }
 
-  /** Removes and returns the last item. `undefined` for an empty session. @throws the errors of {@link addItems} */
+  /** Removes and returns the last item. `undefined` if the session is empty. @throws the errors of {@link addItems} */
   async popItem(): Promise<AgentInputItem | undefined> {
     return this.#store.pop();
   }
 
   /**
-   * Removes all items and the ids of applied transactions, also if the data key of an encrypted session was destroyed.
+   * Removes all items and the ids of applied transactions, even if the data key of an encrypted session was destroyed.
    *
    * @throws the errors of {@link addItems}
    */
@@ -141,8 +141,7 @@ export class PersistenceSession
 }
 
 /**
- * Returns a copy of a valid transaction. Validation uses the SDK's own session, so that both accept the same
- * transactions.
+ * Returns a copy of a valid transaction. A session of the SDK validates it, so that both accept the same transactions.
  *
  * @throws InvalidInputError, which contains no content of the transaction
  */
@@ -170,7 +169,7 @@ const silent = {
   dontLogToolData: true,
 };
 
-/** Reads each member once, because members may be getters. */
+/** Reads each field once, because it can be a getter that returns another value the next time. */
 function readOnce(args: SessionHistoryTransactionArgs): SessionHistoryTransactionArgs {
   try {
     const { operationId, transaction } = args;

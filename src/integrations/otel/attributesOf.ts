@@ -2,7 +2,7 @@ import type { Attributes, AttributeValue } from "@opentelemetry/api";
 import type { TelemetryFacts, TelemetryKind } from "../../telemetry/TelemetryOperation.ts";
 import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts";
 
-/** AI SDK providers whose names differ from the conventions, by prefix. */
+/** Prefixes of AI SDK providers whose names differ from the OpenTelemetry conventions. */
 const known: readonly (readonly [prefix: string, name: string])[] = [
   ["google.vertex", "gcp.vertex_ai"],
   ["google.generative-ai", "gcp.gemini"],
@@ -14,7 +14,7 @@ const known: readonly (readonly [prefix: string, name: string])[] = [
 
 const ours = "agent_persistence";
 
-/** The attribute names of facts that are exported unchanged. */
+/** By name of an exported fact: its attribute. The value is exported unchanged. */
 const names = {
   agentId: "gen_ai.conversation.id",
   agentName: "gen_ai.agent.name",
@@ -87,7 +87,7 @@ function usageAttributes(usage: NonNullable<TelemetryFacts["usage"]>): Attribute
   );
 }
 
-/** Renames values to attributes. Drops values of other types and empty lists. */
+/** Returns values under the names of their attributes. Drops empty lists and values of unsupported types. */
 function renamed(to: Readonly<Record<string, string>>, values: object): Attributes {
   const given = values as Readonly<Record<string, unknown>>;
   const attributes: Attributes = {};
@@ -103,13 +103,13 @@ function isAttribute(value: unknown): value is AttributeValue {
   return ["string", "number", "boolean"].includes(typeof value);
 }
 
-/** Returns messages, inputs and outputs as JSON attributes. Empty unless content is enabled. */
+/** Returns messages, inputs and outputs as JSON attributes. Empty unless the option `content` is set. */
 export function contentAttributes(kind: TelemetryKind, { content, finishReason }: TelemetryFacts): Attributes {
   if (!content) return {};
   const { messages, answer, input, output } = content;
   const isTool = kind === "execute_tool";
   return {
-    // The prompts of other runtimes are unknown.
+    // The messages are missing for other runtimes, whose prompts are not recorded.
     ...(messages?.length && { "gen_ai.input.messages": json(messages.map(shownMessage)) }),
     ...(answer && { "gen_ai.output.messages": json([{ ...shownMessage(answer), finish_reason: finishReason }]) }),
     ...("input" in content && { [isTool ? "gen_ai.tool.call.arguments" : "agent_persistence.input"]: json(input) }),
@@ -139,7 +139,7 @@ function shownPart(part: string | ContentPart) {
   }
 }
 
-/** Replaces values that JSON cannot express by a description instead of failing. */
+/** Returns JSON text. A description replaces a value that JSON cannot express, so this never throws. */
 function json(value: unknown): string {
   try {
     return JSON.stringify(value, shownValue) ?? "null";
@@ -149,14 +149,14 @@ function json(value: unknown): string {
 }
 
 function shownValue(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
-  // `value` is the result of toJSON, which lists the bytes of a Buffer.
+  // `value` is the result of `toJSON`, which lists the bytes of a Buffer. So the original value is checked.
   const before = this[key];
   if (before instanceof Uint8Array) return `[${before.length} bytes]`;
   if (value instanceof Map || value instanceof Set) return [...value];
   return typeof value === "bigint" ? value.toString() : value;
 }
 
-/** Returns the provider name of the conventions, such as `openai` for `openai.chat`. */
+/** Returns the name of a provider in the OpenTelemetry conventions, such as `openai` for `openai.chat`. */
 export function providerNameOf(provider: string): string {
   const found = known.find(([prefix]) => provider === prefix || provider.startsWith(`${prefix}.`));
   if (found) return found[1];

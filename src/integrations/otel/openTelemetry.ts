@@ -36,7 +36,7 @@ export interface OpenTelemetryOptions {
   readonly spans?: "all" | "persistence" | undefined;
   /** Whether spans contain messages, inputs and outputs, which may contain personal data. Defaults to `false`. */
   readonly content?: boolean | undefined;
-  /** The `gen_ai.provider.name`, such as `"openai"`, if the framework does not report it. Omitted by default. */
+  /** The `gen_ai.provider.name`, such as `"openai"`, if the framework reports none. By default, it is omitted. */
   readonly provider?: string | undefined;
 }
 
@@ -79,7 +79,7 @@ class OpenTelemetry extends Telemetry {
 
   override start(operation: TelemetryOperation): TelemetrySpan | undefined {
     const { tracer, spans = "all", provider } = this.#options;
-    // Frameworks may report these operations themselves.
+    // The framework reports these operations itself.
     if (spans === "persistence" && genAiOperations.has(operation.kind))
       return operation.kind === "invoke_agent" ? surroundingSpan() : undefined;
     const started = operation.provider === undefined ? { ...operation, provider } : operation;
@@ -119,20 +119,20 @@ function startedSpan(
   };
 }
 
-/** Returns `error.type`: the code of a library error, otherwise the name of the error. Never the message. */
+/** Returns the attribute `error.type`: the code of a library error, or the name of another error. Never its message. */
 function errorTypeOf(error: unknown): string {
-  // The error that the tool threw is more specific.
+  // The error that the tool threw says more.
   if (error instanceof ToolFailedError && error.cause instanceof Error) return errorTypeOf(error.cause);
   if (AgentPersistenceError.isInstance(error)) return error.code;
   return error instanceof Error ? error.name : "_OTHER";
 }
 
-/** Returns whether an operation ended only because the run moved or waits. */
+/** Returns whether an operation ended only because the run moved to another node or waits. */
 function isOnlyMoved(error: unknown): boolean {
   return AgentPersistenceError.isInstance(error) && ["run_moved", "run_suspended"].includes(error.code);
 }
 
-/** Builds a span name of low cardinality, which contains models, tools and agent names but never ids. */
+/** Returns a span name with the model, tool or agent name. It has no ids, because names should be few. */
 function spanNameOf({ kind, model, agentName, toolName }: TelemetryOperation): string {
   if (!genAiOperations.has(kind)) return `agent_persistence.${kind}`;
   const name = kind === "chat" ? model : kind === "invoke_agent" ? agentName : toolName;
@@ -155,7 +155,7 @@ function parseTraceparent(text: string | undefined): SpanContext | undefined {
   return isSpanContextValid(span) ? span : undefined;
 }
 
-/** Returns the span that is active around an operation that has no span of its own. A resumed run can link to it. */
+/** Returns a span that refers to the active span, for an operation without a new one. A resumed run can link to it. */
 function surroundingSpan(): TelemetrySpan {
   const active = trace.getActiveSpan()?.spanContext();
   return {
@@ -177,7 +177,7 @@ const tokens = Array.from({ length: 14 }, (_each, at) => 4 ** at);
 
 type RecordOutcome = (kind: TelemetryKind, facts: TelemetryFacts, outcome: Outcome) => void;
 
-/** Creates the metrics. To keep cardinality low, their attributes never identify an agent. */
+/** Creates the metrics. Their attributes never identify an agent, so that the number of time series stays low. */
 function instruments(meter: Meter): RecordOutcome {
   const ofTokens = meter.createHistogram("gen_ai.client.token.usage", {
     unit: "{token}",
@@ -203,7 +203,7 @@ function instruments(meter: Meter): RecordOutcome {
     if (!genAiOperations.has(kind))
       return ofOthers.record(duration, { "agent_persistence.operation": kind, ...failed });
     const attributes = genAiAttributes(kind, facts);
-    // Replayed operations consume no tokens or time of a model or tool.
+    // A replayed operation uses no tokens and no time of a model or tool.
     if (facts.replayed) return replayed.add(1, attributes);
     ofGenAi.record(duration, { ...attributes, ...failed });
     if (kind !== "chat") return;

@@ -20,12 +20,11 @@ export interface WebhookOptions {
   readonly maxBodyBytes?: number | undefined;
 }
 
-/** A webhook: an HTTP endpoint that sends an event to an agent for each request. */
+/** An HTTP endpoint that sends an event to an agent for each request. */
 export interface Webhook {
   /**
-   * Returns the token of an event of an agent. Use it as the last segment of the URL that you give to the caller.
-   * Everybody with the token can send this event to this agent. A token does not expire, and each call returns the same
-   * token.
+   * Returns the token for an event of an agent, which is always the same and does not expire. Use it as the last
+   * segment of the URL that you give to the caller. Everybody with the token can send this event to this agent.
    *
    * @throws InvalidInputError, InvalidAgentIdError
    */
@@ -118,10 +117,10 @@ function answer(status: number, headers: Readonly<Record<string, string>> = {}):
 }
 
 /**
- * Reads the text of a body. Reads no more of it if it has more than `maxBytes`. Returns `undefined` if the body ends with
- * an error, for example because the client is gone.
+ * Reads the text of a body, and stops if it has more than `maxBytes`. Returns `undefined` if reading fails, for example
+ * because the client is gone.
  *
- * @throws TypeError if another reader has the body.
+ * @throws TypeError if another reader has the body
  */
 async function readBody(
   { body }: Request,
@@ -167,7 +166,7 @@ async function verifyToken(key: CryptoKey, token: string): Promise<Target | unde
   return { agentId, eventName };
 }
 
-/** The types of WebCrypto accept no bytes that may be shared. */
+/** Copies bytes, because the types of WebCrypto do not accept bytes that can be shared between threads. */
 function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(bytes);
 }

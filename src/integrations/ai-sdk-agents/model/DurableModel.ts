@@ -53,7 +53,7 @@ export class DurableModel implements ProviderModel {
       return hostedResponseOf(asked);
     });
     const generation = generationOf(given);
-    // Fields that are not recorded, such as headers, are returned only after a live request.
+    // Only a new response has fields that are not recorded, such as headers.
     return asked ? { ...asked, content: withIds(asked.content, generation.content) } : generation;
   }
 
@@ -111,15 +111,15 @@ interface Recording {
   readonly whole: (answer: HostedResponse) => void;
   readonly cut: (error: unknown) => void;
   readonly recorded: () => Promise<void>;
-  /** The error of the run if the stream has no finish part. */
+  /** The error that ends the run if the stream has no finish part. */
   readonly incomplete: Error;
 }
 
 /**
- * Forwards a stream and records the response. The AI SDK starts the tools when it receives the last part. This part is
- * forwarded before the response is durable, so that the first records of the tools are stored together with the
- * response. The AI SDK ends a step when the stream of the step ends, so the stream ends only after the response is
- * durable. An incomplete response is not recorded.
+ * Forwards a stream and records the response. After the last part, the AI SDK starts the tools. This part is forwarded
+ * before the response is durable, so that the first records of the tools are stored together with the response. The AI
+ * SDK ends a step at the end of its stream, so the stream ends only after the response is durable. An incomplete
+ * response is not recorded.
  *
  * Reads the stream to its end even if the reader is slow or stops reading, because the run waits for the response.
  */
@@ -129,7 +129,7 @@ function recordedStream(
 ): ReadableStream<ProviderPart> {
   const reader = stream.getReader();
   const parts = new EventQueue<ProviderPart>();
-  /** Fails the request. Resolves when its number is free, so that a retry gets this number. */
+  /** Fails the request. Waits until the number of the request is free again, so that a retry gets this number. */
   const fail = async (error: unknown) => {
     cut(error);
     await recorded().catch(() => undefined);
@@ -151,14 +151,14 @@ function recordedStream(
       if (part.type === "finish") await end(part);
       else parts.push(part);
     }
-    // The AI SDK would treat the partial response as complete.
+    // An incomplete response is an error, because the AI SDK would treat it as complete.
     if (!streamed.hasEnded) {
       cut(incomplete);
       await recorded();
     }
     parts.end();
   };
-  // The request can fail earlier than its stream, for example if the run is canceled.
+  // If the request fails before its stream ends, for example because the run is cancelled, the stream is cancelled.
   recorded()
     .catch((error: unknown) => (streamed.hasFailed ? undefined : reader.cancel(error)))
     .catch(() => undefined);
@@ -167,7 +167,7 @@ function recordedStream(
   return streamOf(parts[Symbol.asyncIterator](), cancel);
 }
 
-/** Adds a part to the response and shows the text to other processes. The returned part has the library's call id. */
+/** Adds a part to the response and shows its text to other processes. Returns the part with the library's call id. */
 function ownPart(part: ProviderPart, streamed: StreamedGeneration, { pieces, toolCallId }: HostedPlace): ProviderPart {
   const index = streamed.add(part);
   if (part.type === "response-metadata") return { ...part, ...streamed.generation.response };
@@ -200,7 +200,7 @@ function streamOf(
 }
 
 /**
- * Yields a response that another process receives: the texts while the model writes them, and the rest when the
+ * Yields a response that another process receives: its texts while the model writes them, and the rest when the
  * response is recorded.
  *
  * @throws RunStoppedError if the response was cut off, or if another response was recorded
@@ -239,7 +239,7 @@ function* restOf(
   yield { type: "finish", finishReason, usage, ...(providerMetadata !== undefined && { providerMetadata }) };
 }
 
-/** Shows a piece only if all earlier parts of the content are shown, so that the parts keep their order. */
+/** Yields a piece only if all earlier parts of the response were yielded, so that the parts keep their order. */
 function* shown({ kind, index, text }: HostedPiece, texts: HostedPiece[]): Generator<ProviderPart> {
   const known = texts[index];
   if (text === "" || (known ? index !== texts.length - 1 : index !== texts.length)) return;
@@ -255,7 +255,7 @@ async function* replayedParts(generation: ProviderGeneration, agentId: string): 
   yield* restOf(generation, [], agentId);
 }
 
-/** Yields one part of the content. @param shown the start of the text, which was yielded before */
+/** Yields one part of a response. @param shown - the start of its text, which was already yielded. */
 function* piecesOf(part: ProviderPart, id: string, shown = ""): Generator<ProviderPart> {
   const { type, text, input, ...fields } = part;
   const metadata = fields["providerMetadata"] !== undefined && { providerMetadata: fields["providerMetadata"] };

@@ -5,17 +5,17 @@ import { usageOf } from "../../ai-sdk/aiSdkResponse.ts";
 import type { ProviderGeneration, ProviderPart, ProviderMessage } from "../../ai-sdk/AiSdkLanguageModel.ts";
 import { isOwnCall, leftOut } from "../../ai-sdk/StreamedGeneration.ts";
 
-/** The metadata key of the provider's call id, which later runs read from the messages. */
+/** The metadata key under which messages keep the provider's id of a call, so that later runs can read it. */
 const key = "agent-persistence";
 
-/** An empty text part. The options of this part carry a response part for which the log has no type. */
+/** An empty text part. It contains a part of the response whose type the log does not know. */
 interface CarriedPart {
   readonly type: "text";
   readonly text: "";
   readonly part: ProviderPart;
 }
 
-/** The other fields of a response. Never contains headers or bodies. */
+/** The fields of a response other than its message. They never include headers or bodies. */
 interface Opaque {
   readonly finishReason: unknown;
   readonly usage: unknown;
@@ -25,7 +25,7 @@ interface Opaque {
   readonly response: { readonly id: string; readonly at: string; readonly modelId: string };
 }
 
-/** Fills in the id, time and model, because otherwise the AI SDK would generate new values in each replay. */
+/** Adds a missing id, time and model, because the AI SDK would generate different ones in each replay. */
 export function identified(generation: ProviderGeneration, modelId: string): ProviderGeneration {
   const { id = crypto.randomUUID(), timestamp = new Date(), ...response } = generation.response ?? {};
   return { ...generation, response: { ...response, id, timestamp, modelId: response.modelId ?? modelId } };
@@ -80,7 +80,7 @@ function providerPart(part: ContentPart): ProviderPart {
   );
 }
 
-/** Parses the input, so that it is stored only once with the call. Text that is not a JSON object stays text. */
+/** Parses the input of a call, so that it is stored only once. Text that is not a JSON object or list stays text. */
 function parsedInput(text: unknown): unknown {
   if (typeof text !== "string") return text;
   const parsed = parsedJson(text);
@@ -113,13 +113,13 @@ export function withCallId(
   return { ...part, toolCallId: own, providerMetadata: metadata };
 }
 
-/** Returns the provider's call id of a prompt part, or `undefined` if the part carries no such id. */
+/** Returns the provider's call id of a prompt part. `undefined` if the part has none. */
 function providedId({ providerOptions }: ProviderPart): string | undefined {
   const { toolCallId } = Object((providerOptions as Metadata | undefined)?.[key]) as { readonly toolCallId?: unknown };
   return typeof toolCallId === "string" ? toolCallId : undefined;
 }
 
-/** Returns a prompt part without the provider's id in its options, because the model must not see it. */
+/** Removes the provider's call id from the options of a prompt part, because the model must not see it. */
 function withoutProvidedId(part: ProviderPart): ProviderPart {
   if (providedId(part) === undefined) return part;
   const { providerOptions, ...rest } = part;
@@ -127,7 +127,7 @@ function withoutProvidedId(part: ProviderPart): ProviderPart {
   return Object.keys(options).length > 0 ? { ...rest, providerOptions: options } : (rest as ProviderPart);
 }
 
-/** Returns a prompt with the provider's ids of calls, from this run and earlier runs. */
+/** Returns a prompt in which calls of this run and of earlier runs have the ids of the provider. */
 export function promptWithProviderIds(prompt: readonly ProviderMessage[]): readonly ProviderMessage[] {
   const ids = new Map(
     prompt.flatMap(({ content }) => (typeof content === "string" ? [] : content.flatMap((part) => idsOf(part)))),

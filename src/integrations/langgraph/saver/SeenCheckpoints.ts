@@ -4,14 +4,14 @@ import type { ThreadState } from "../thread/ThreadState.ts";
 import type { CheckpointPlace } from "../write/checkpointRecords.ts";
 
 interface Seen {
-  /** The number that the next put would have had when this process saw the checkpoint. */
+  /** The number of the next put at the time when this process saw the checkpoint. */
   readonly next: number;
   readonly own: boolean;
 }
 
 interface SeenThread {
   readonly checkpoints: Map<string, Seen>;
-  /** `true` after a deletion until the thread was read as empty. */
+  /** `true` after this process deleted the thread, until it reads the empty thread. */
   deleted: boolean;
 }
 
@@ -20,8 +20,8 @@ const mostCheckpoints = 1000;
 
 /**
  * The checkpoints that this process has read or stored. If another process deletes or continues a thread, a graph in
- * this process must not store checkpoints that are based on earlier reads. Such checkpoints would be lost, or would
- * hide checkpoints of the other process.
+ * this process must not store checkpoints that follow checkpoints it read before. They would be lost, or would hide the
+ * checkpoints of the other process.
  */
 export class SeenCheckpoints {
   readonly #threads = new Map<string, SeenThread>();
@@ -42,7 +42,7 @@ export class SeenCheckpoints {
     this.#of(thread).deleted = true;
   }
 
-  /** Records that the thread is empty, so that the next checkpoint starts the thread again. */
+  /** Notes that the thread is empty, so that the next checkpoint starts it again. */
   empty(thread: string): void {
     const seen = this.#threads.get(thread);
     if (seen) seen.deleted = false;

@@ -25,16 +25,16 @@ import type { ReadableThread } from "./ThreadReader.ts";
 
 export type OwnedThread = ShapedLog<GraphRecord, ThreadState>;
 
-/** A listed thread. */
+/** A thread in a list. */
 export interface ThreadSummary {
   readonly threadId: string;
   /** ISO 8601. */
   readonly createdAt: string;
-  /** The time of the last change in ISO 8601. May be up to one minute early. */
+  /** The time of the last change, in ISO 8601. The stored time can be up to one minute too early. */
   readonly updatedAt: string;
 }
 
-/** The number of threads whose state is cached for the next read. */
+/** The number of threads whose state is kept in memory for the next read. */
 const mostViews = 32;
 
 /** The threads of a storage. Each thread is a log. */
@@ -49,7 +49,7 @@ export class StoredThreads implements AsyncDisposable {
     this.#logs = new KeptLogs(threadShape, { storage });
   }
 
-  /** Owns a thread while `work` runs. Work of the same process shares the ownership. @throws AgentBusyError */
+  /** Owns a thread while `work` runs. Concurrent calls in this process share it. @throws AgentBusyError */
   use<Result>(threadId: string, work: (thread: OwnedThread) => Promise<Result>): Promise<Result> {
     this.#views.forget(threadId);
     return this.#logs.use(threadId, work);
@@ -60,15 +60,12 @@ export class StoredThreads implements AsyncDisposable {
     return this.#logs.hold(threadId);
   }
 
-  /** Returns whether this process has opened the thread and knows that it has no such graph. */
+  /** Returns whether this process knows that the thread has no checkpoint of the graph in this `namespace`. */
   lacks(threadId: string, namespace: string): boolean {
     return this.#logs.opened(threadId)?.state.namespaces.has(namespace) === false;
   }
 
-  /**
-   * Returns the state of a thread, without owning the thread. Uses the state in this process if there is one, otherwise
-   * reads the storage.
-   */
+  /** Returns the state of a thread without owning it, from the memory of this process or from the storage. */
   async view(threadId: string): Promise<ReadableThread> {
     const open = this.#logs.opened(threadId);
     if (open) {
@@ -79,7 +76,7 @@ export class StoredThreads implements AsyncDisposable {
     return { id: threadId, state: view.state, read: (values) => view.read(values) };
   }
 
-  /** Deletes a thread, even if it cannot be read, or finishes an interrupted deletion. @throws AgentBusyError */
+  /** Deletes a thread, even if it cannot be read or an earlier deletion was interrupted. @throws AgentBusyError */
   async drop(threadId: string): Promise<void> {
     try {
       const { state } = await this.view(threadId);
@@ -101,15 +98,15 @@ export class StoredThreads implements AsyncDisposable {
   }
 }
 
-/** A record of another thread with its values loaded from blobs. */
+/** A record of the source thread, with its values. */
 interface CopiedRecord {
   readonly record: GraphRecord;
   readonly values: readonly unknown[];
 }
 
-/** @param last the last checkpoint to copy. Defaults to the whole thread. */
+/** @param last - the last checkpoint to copy. Defaults to the whole thread. */
 export async function copiedRecords(thread: ReadableThread, last?: StoredPut): Promise<readonly CopiedRecord[]> {
-  // Listed first, because the thread may grow while values are read.
+  // All records are listed before values are read, because the thread can grow during the reads.
   const records = [...restated(last ? stateAt(thread.state, last) : thread.state)];
   const copied: CopiedRecord[] = [];
   for (const record of records) {
@@ -119,7 +116,7 @@ export async function copiedRecords(thread: ReadableThread, last?: StoredPut): P
   return copied;
 }
 
-/** Returns the state in which a checkpoint was stored, without the writes and checkpoints after it. */
+/** Returns the state of the thread right after a checkpoint was stored. */
 function stateAt({ nextItem, puts: all, namespaces, calls }: ThreadState, last: StoredPut): StoredCheckpoints {
   const isStored = ({ order }: { readonly order: number }): boolean => order <= last.order;
   const puts = new Map([...all].filter(([, put]) => isStored(put)));

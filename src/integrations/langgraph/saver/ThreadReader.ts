@@ -30,7 +30,7 @@ export interface ReadableThread {
   read(values: readonly StoredValue[]): Promise<readonly unknown[]>;
 }
 
-/** Builds LangGraph tuples from a thread. Each read creates new values. */
+/** Builds LangGraph tuples from a thread. Each read creates new objects. */
 export class ThreadReader {
   constructor(
     readonly thread: ReadableThread,
@@ -46,7 +46,7 @@ export class ThreadReader {
   }
 
   async #metadata({ meta }: StoredPut): Promise<CheckpointMetadata> {
-    // Another serializer stores a list. The other values are fields that are always stored as JSON.
+    // A list contains the output of another serializer. Other values are always stored as JSON.
     const decode = (json: Json): unknown => (Array.isArray(json) ? this.coder.decode(json) : decodeGraphValue(json));
     const entries = [...meta].map(async ([name, json]) => [name, await decode(json)] as const);
     return Object.fromEntries(await Promise.all(entries)) as unknown as CheckpointMetadata;
@@ -95,7 +95,7 @@ export class ThreadReader {
     return result;
   }
 
-  /** Before version 4, the sends of tasks were in the writes of the parent and not in the checkpoint. */
+  /** In format versions below 4, the parent's writes contained the sends of tasks, and the checkpoint did not. */
   async #pendingSends(put: StoredPut, values: Record<string, unknown>): Promise<object> {
     if (put.version >= 4 || put.parentId === undefined) return {};
     const [parent] = ancestors(this.thread.state, put);
@@ -113,7 +113,7 @@ export class ThreadReader {
     return pending;
   }
 
-  /** Loads only long values, because short ones are never in blobs. */
+  /** Loads only values with a number. Short values have no number and are never in blobs. */
   async #jsons(values: readonly GraphValue[]): Promise<ReadonlyMap<Item, Json>> {
     const items = [...new Set(values.flatMap(itemsOf))].filter(({ number }) => number !== undefined);
     const jsons = await this.thread.read(items.map(({ stored }) => stored));
@@ -162,7 +162,7 @@ interface PutFilter {
   readonly before: string | undefined;
 }
 
-/** Yields the checkpoints of a thread lazily, in each namespace the last stored first. */
+/** Yields the matching checkpoints of a thread. In each namespace, the last stored checkpoint is first. */
 export function* listedPuts({ namespaces }: ThreadState, filter: PutFilter): Generator<StoredPut> {
   const { namespace: wanted, checkpointId, before } = filter;
   const chosen = [...namespaces].filter(([name]) => wanted === undefined || name === wanted);
@@ -176,11 +176,11 @@ export function* listedPuts({ namespaces }: ThreadState, filter: PutFilter): Gen
 }
 
 /**
- * Within a namespace, compares the order in which checkpoints were stored. Between namespaces, as with a subgraph,
- * compares the times in the ids.
+ * Returns the checkpoints before `before`. In its namespace, the order of storing decides. In other namespaces, such as
+ * those of subgraphs, the times in the ids decide.
  */
 function entriesBefore({ stored, entries }: Namespace, before: string | undefined): readonly CheckpointEntry[] {
-  // Copied, because the thread may grow during the iteration.
+  // Copied, because the thread can grow while the caller iterates.
   if (before === undefined) return stored.slice();
   const known = entries.get(before);
   const place = known ? stored.lastIndexOf(known) : -1;
@@ -188,7 +188,7 @@ function entriesBefore({ stored, entries }: Namespace, before: string | undefine
 }
 
 interface ChannelHistory {
-  /** The value of the nearest ancestor with a value, or `undefined` if the channel starts empty. */
+  /** The value in the nearest ancestor that has one. `undefined` if the channel starts empty. */
   readonly seed: GraphValue | undefined;
   /** The writes of the ancestors, oldest first. */
   readonly writes: readonly StoredWrite[];

@@ -51,8 +51,8 @@ export function appendImported(thread: OwnedThread, tuples: readonly ImportedTup
 }
 
 /**
- * Returns the writes of delta channels that a further child needs again. In a thread of this library, a child has only
- * the writes since the previous child.
+ * Returns the writes of delta channels that another child of the same parent needs as well. In a thread of this
+ * library, the writes of a child are the writes that follow the previous child.
  */
 function replayedBy({ changed, versions }: CapturedCheckpoint, tasks: ImportedTasks): ImportedTasks {
   const isReplayed = ({ channel }: CapturedWrite): boolean => versions.has(channel) && !changed.has(channel);
@@ -69,9 +69,7 @@ function captured(capture: ValueCapture, tuple: CheckpointTuple): ImportedTuple 
   };
 }
 
-/**
- * Groups the writes by task. A tuple does not contain the paths of tasks, but the writes are in the order of the tasks.
- */
+/** Groups the writes by task. A tuple contains no task paths, but its writes are in the order of the tasks. */
 function tasksOf(capture: ValueCapture, { pendingWrites = [] }: CheckpointTuple): ImportedTasks {
   const ids = [...new Set(pendingWrites.map(([id]) => id))];
   return ids.map((id, at) => {

@@ -5,8 +5,8 @@ import type { ForgetRecord } from "../thread/GraphRecord.ts";
 import type { OwnedThread } from "./StoredThreads.ts";
 
 /**
- * Plans which checkpoints to drop. If delta channels of a kept checkpoint need an old one, that one is only hidden.
- * `undefined` for no change.
+ * Plans which checkpoints to drop. A checkpoint that delta channels of a kept checkpoint need is only hidden. Returns
+ * `undefined` if nothing changes.
  */
 function plannedForget(state: ThreadState, kept: ReadonlySet<StoredPut>): ForgetRecord | undefined {
   const hidden = new Map<StoredPut, Set<string>>();
@@ -23,8 +23,8 @@ function plannedForget(state: ThreadState, kept: ReadonlySet<StoredPut>): Forget
 }
 
 /**
- * Returns the ancestors that provide delta channels of a checkpoint, each with the channels that it provides. Includes
- * the originals of copies, which tell the writes of the copies.
+ * Returns the ancestors from which delta channels of a checkpoint are replayed, each with these channels. Includes the
+ * original of each copied ancestor, because it shows the writes of the copy.
  */
 function replayedBy(state: ThreadState, put: StoredPut): ReadonlyMap<StoredPut, readonly string[]> {
   const open = deltaChannels(state, put);
@@ -39,7 +39,7 @@ function replayedBy(state: ThreadState, put: StoredPut): ReadonlyMap<StoredPut, 
   return replayed;
 }
 
-/** Returns channels without a value that have a snapshot in an ancestor or counted writes in LangGraph's metadata. */
+/** Returns the delta channels without a value in a checkpoint, from snapshots in ancestors and LangGraph's counters. */
 function deltaChannels(state: ThreadState, put: StoredPut): Set<string> {
   const counted = put.meta.get("counters_since_delta_snapshot");
   const channels = new Set(typeof counted === "object" && counted !== null ? Object.keys(counted) : []);
@@ -55,7 +55,7 @@ function addAll(hidden: Map<StoredPut, Set<string>>, put: StoredPut, channels: r
   hidden.set(put, known);
 }
 
-/** Returns the last checkpoints of the root graph, and the checkpoints of subgraphs that runs from there may read. */
+/** Returns the last checkpoints of the root graph, and the subgraph checkpoints that a run from them can read. */
 function lastCheckpoints({ namespaces }: ThreadState, keep: number): ReadonlySet<StoredPut> {
   const root = shown(namespaces.get("")).slice(-keep);
   const first = root[0]?.order ?? -1;
@@ -71,7 +71,7 @@ function lastCheckpoints({ namespaces }: ThreadState, keep: number): ReadonlySet
       return put.order > first || parent > newest || parents.has(parent);
     };
     for (const put of root.length === 0 ? puts.slice(-keep) : puts.filter(isLater)) kept.add(put);
-    // The namespace of a subgraph with memory names no task. A run has the memory before its start.
+    // A subgraph with memory has a namespace without a task. A run starts with the memory from before its checkpoint.
     if (name.includes(":")) continue;
     const memories = root.map((start) => puts.findLast((put) => put.entry.id < replayedFrom(start)));
     for (const memory of [...memories, puts.at(-1)]) if (memory) kept.add(memory);
@@ -79,13 +79,13 @@ function lastCheckpoints({ namespaces }: ThreadState, keep: number): ReadonlySet
   return kept;
 }
 
-/** LangGraph runs from a copied or changed checkpoint with the memory that subgraphs had before its parent. */
+/** Returns the checkpoint whose subgraph memory a run uses. From a copied or changed checkpoint, it is the parent's. */
 function replayedFrom({ meta, parentId, entry }: StoredPut): string {
   const source = meta.get("source");
   return (source === "fork" || source === "update" ? parentId : undefined) ?? entry.id;
 }
 
-/** Returns the id of the checkpoint of the root graph that a subgraph ran after. Ids grow with time. */
+/** Returns the id of the root checkpoint that a subgraph followed. Later ids sort after earlier ones. */
 function rootParentOf({ meta }: StoredPut): string {
   const { "": id } = Object(meta.get("parents")) as Readonly<Record<string, unknown>>;
   return typeof id === "string" ? id : "";
@@ -95,7 +95,7 @@ function shown(namespace: Namespace | undefined): readonly StoredPut[] {
   return (namespace?.stored ?? []).flatMap(({ put }) => (put && !put.hidden ? [put] : []));
 }
 
-/** Removes all but the last checkpoints. Finishes an earlier pruning that was interrupted. */
+/** Removes all checkpoints except the last ones. Also finishes a pruning that was interrupted. */
 export async function pruneThread(
   thread: OwnedThread,
   keep: number,

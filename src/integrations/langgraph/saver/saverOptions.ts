@@ -24,14 +24,14 @@ export interface PersistenceSaverOptions {
    */
   readonly serde?: SerializerProtocol | undefined;
   /**
-   * Detects unchanged items of lists and maps. `"fields"` compares the direct fields of an object and the whole content
-   * of a message. It does not detect changes that a graph makes in place deeper in other objects. `"deep"` compares the
+   * How unchanged items of lists and maps are found. `"fields"` compares the direct fields of an object, and the whole
+   * content of a message. It misses a change that a graph makes deeper inside another object. `"deep"` compares the
    * whole content. Defaults to `"fields"`.
    */
   readonly compare?: "fields" | "deep" | undefined;
   /**
-   * Decides about an interrupted call of a durable tool if the effect and the probe of the tool do not decide. Defaults
-   * to `"ask"`: the graph rejects with ToolCallInDoubtError until `settleToolCall` is called.
+   * Decides about an interrupted call if the effect and the probe of its tool do not. With the default `"ask"`, the
+   * graph rejects with ToolCallInDoubtError until `settleToolCall` is called.
    */
   readonly onToolCallInDoubt?: OnToolCallInDoubt | undefined;
   /** Reports saves, calls and prunings, for example to `openTelemetry()`. Defaults to no telemetry. */
@@ -40,7 +40,7 @@ export interface PersistenceSaverOptions {
 
 /** Options of `prune`. */
 export interface ThreadPruneOptions {
-  /** The number of root graph checkpoints to keep, at least 1. Later checkpoints of subgraphs are kept as well. */
+  /** How many checkpoints of the root graph to keep, at least 1. Later checkpoints of subgraphs are kept as well. */
   readonly keep: number;
 }
 

@@ -2,9 +2,9 @@ import { compareWritesSortKeys, writesSortKey } from "@langchain/langgraph-check
 import type { CallRecord } from "./GraphRecord.ts";
 import { fieldsChange, isSameStored, type GraphValue, type Fields } from "./GraphValue.ts";
 
-/** The fields of a checkpoint other than its channel values. */
+/** The fields of a checkpoint, without the values of its channels. */
 export interface PutFields {
-  /** The id of the parent, or `undefined` for a root. */
+  /** The id of the parent. `undefined` for the first checkpoint. */
   readonly parentId: string | undefined;
   readonly ts: string;
   readonly version: number;
@@ -19,7 +19,7 @@ export interface StoredPut extends PutFields {
   /** The position among all records of the thread. */
   readonly order: number;
   readonly entry: CheckpointEntry;
-  /** The base of this put, which is stored as a difference. */
+  /** The checkpoint that this one is stored as a difference to. */
   parent: StoredPut | undefined;
   values: ReadonlyMap<string, GraphValue>;
   hidden: boolean;
@@ -37,7 +37,7 @@ export interface StoredWrite {
 export interface CheckpointEntry {
   readonly namespace: string;
   readonly id: string;
-  /** The last put of this id, or `undefined` if only writes are stored so far. */
+  /** The last checkpoint with this id. `undefined` if only writes are stored. */
   put: StoredPut | undefined;
   writes: StoredWrite[];
   readonly children: StoredPut[];
@@ -45,9 +45,9 @@ export interface CheckpointEntry {
 
 export interface Namespace {
   readonly entries: Map<string, CheckpointEntry>;
-  /** The entries that were put, ordered by their first put. */
+  /** The entries that have a checkpoint, in the order of their first checkpoint. */
   readonly stored: CheckpointEntry[];
-  /** The last put that is not hidden. */
+  /** The last checkpoint that is not hidden. */
   last: StoredPut | undefined;
 }
 
@@ -60,16 +60,16 @@ export interface StoredCheckpoints {
 }
 
 /**
- * Returns the writes of a checkpoint as LangGraph applies them: the first of several regular writes, and the last of
- * several special writes.
+ * Returns the writes of a checkpoint as LangGraph applies them. If a regular write exists twice, the first one counts.
+ * If a special write exists twice, the last one counts.
  */
 export function writesOf(entry: CheckpointEntry): readonly StoredWrite[] {
   return sorted(entry.writes);
 }
 
 /**
- * Returns the writes between the previous sibling and a child. A copy of a sibling has the writes of that sibling. A copy
- * of the parent has none.
+ * Returns the writes that led from a checkpoint to its child: the writes after the previous child. A copy of another
+ * child has the writes of that child. A copy of the parent has none.
  */
 export function writesBefore(entry: CheckpointEntry, child: StoredPut): readonly StoredWrite[] {
   const end = isCopy(child) ? originalPut(entry, child)?.order : child.order;
@@ -84,7 +84,7 @@ export function isCopy({ meta }: StoredPut): boolean {
 
 const counters = "counters_since_delta_snapshot";
 
-/** Returns the sibling that a checkpoint is a copy of. `undefined` for any other checkpoint. */
+/** Returns the child of the same parent that a checkpoint copies. `undefined` if there is none. */
 export function originalPut({ children }: CheckpointEntry, copy: StoredPut): StoredPut | undefined {
   if (!isCopy(copy)) return undefined;
   const isOriginal = (child: StoredPut): boolean =>
@@ -95,7 +95,7 @@ export function originalPut({ children }: CheckpointEntry, copy: StoredPut): Sto
   return children.findLast(isOriginal);
 }
 
-/** Returns whether the task already stored this regular write after the last child checkpoint. */
+/** Returns whether a task stored this regular write after the newest child checkpoint. */
 export function isWritten({ writes, children }: CheckpointEntry, task: string, index: number): boolean {
   const last = children.at(-1)?.order ?? -1;
   return index >= 0 && writes.some((write) => write.order > last && write.task === task && write.index === index);

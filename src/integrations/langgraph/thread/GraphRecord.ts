@@ -1,11 +1,11 @@
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
 import type { Json } from "../values/Json.ts";
 
-/** Shared values that other records reference by number. Items are numbered in log order from 0. */
+/** Values that other records refer to by number. They are numbered in the order of the log, from 0. */
 export interface ItemsRecord {
   readonly kind: "items";
   readonly items: readonly StoredValue[];
-  /** The number of the first item. Defaults to the next number of the log. */
+  /** The number of the first item. Defaults to the lowest unused number of the log. */
   readonly first?: number;
 }
 
@@ -22,8 +22,8 @@ export type ListSegment =
   | { readonly r: readonly [a: number, b: number] };
 
 /**
- * A value as the difference to the previous value. This is a single item, a list (`l`), a map (`m`), or the changed and
- * removed entries of a map (`e`). A snapshot of a delta channel (`d`) contains any of these.
+ * A value as the difference to the previous value: one item, a list (`l`), a map (`m`), or the changed and removed
+ * entries of a map (`e`). A snapshot of a delta channel (`d`) contains one of these.
  */
 export type ValueRecord =
   | ItemReference
@@ -40,17 +40,17 @@ export interface FieldsChange {
   readonly d?: readonly string[];
 }
 
-/** A checkpoint as the difference to its parent. Puts are numbered in log order from 0. */
+/** A checkpoint as the difference to another one. Checkpoints are numbered in the order of the log, from 0. */
 export interface PutRecord {
   readonly kind: "put";
   readonly id: string;
   /** Omitted for the root graph. */
   readonly ns?: string;
-  /** The number of the put. Defaults to the next number of the log. */
+  /** The number of the checkpoint. Defaults to the lowest unused number of the log. */
   readonly n?: number;
-  /** The base of the difference, or `null` without a base. Defaults to the last put of the namespace. */
+  /** The checkpoint that this difference applies to, or `null`. Defaults to the last one of the namespace. */
   readonly from?: number | null;
-  /** The id of the parent if the thread does not contain the parent and `from` is another checkpoint. */
+  /** The id of the parent, if it is not `from` because the thread does not contain the parent. */
   readonly parent?: string;
   readonly ts: string;
   /** The version of LangGraph's checkpoint format. Defaults to 4. */
@@ -62,19 +62,19 @@ export interface PutRecord {
   readonly seen?: FieldsChange;
   /** Checkpoint fields that this library does not know. */
   readonly more?: { readonly [name: string]: Json };
-  /** Channels with a value that differs from the parent's. */
+  /** Channels whose value differs from the checkpoint in `from`. */
   readonly set?: { readonly [channel: string]: ValueRecord };
-  /** Channels that have a value in the parent only. */
+  /** Channels that only the checkpoint in `from` has a value for. */
   readonly unset?: readonly string[];
-  /** `true` for a pruned checkpoint that later checkpoints still need for replay. */
+  /** `true` for a pruned checkpoint whose delta channels later checkpoints still need. */
   readonly hidden?: true;
 }
 
 export interface WritesRecord {
   readonly kind: "writes";
-  /** The number of the put, or the id of a checkpoint that is not stored yet. */
+  /** The number of the checkpoint, or its id if it is not stored yet. */
   readonly of: number | string;
-  /** The namespace of a checkpoint that is not stored yet. Omitted for the root graph. */
+  /** The namespace if `of` is an id. Omitted for the root graph. */
   readonly ns?: string;
   readonly task: string;
   /** Defaults to `""`. */
@@ -82,22 +82,22 @@ export interface WritesRecord {
   readonly w: readonly WriteEntry[];
 }
 
-/** One write. `index` defaults to the position of the write in the record. */
+/** One write. `index` defaults to its position in the record. */
 export type WriteEntry = readonly [channel: string, value: ValueRecord, index?: number];
 
 export interface ForgetRecord {
   readonly kind: "forget";
   readonly drop: readonly number[];
-  /** The puts to hide, with the channels whose values and writes are still needed. */
+  /** The checkpoints to hide, with the channels whose values and writes are still needed. */
   readonly hide: readonly (readonly [put: number, channels: readonly string[]])[];
 }
 
-/** A call of a durable tool. Replaces an earlier call at the same position of the task. */
+/** A call of a durable tool. Replaces an earlier call at the same position in the task. */
 export interface CallRecord {
   readonly kind: "call";
   /** The library's id of the call. */
   readonly call: string;
-  /** The put that the task follows. */
+  /** The number of the checkpoint that the task follows. */
   readonly of: number;
   readonly task: string;
   /** The position of the call in its task. */
@@ -106,20 +106,20 @@ export interface CallRecord {
   readonly effect: string;
   readonly node: string;
   readonly digest: string;
-  /** The input in the form that the caller passed. */
+  /** The input as the caller passed it. */
   readonly input: StoredValue;
-  /** The outcome. Omitted in the record of the start. After that record, the call may take effect. */
+  /** The outcome. Omitted while the call runs, when it can take effect. */
   readonly end?: StoredCallEnd;
 }
 
-/** The outcome of a started call. The last record counts. */
+/** The outcome of a call that has started. The last record of a call counts. */
 export interface CallEndRecord {
   readonly kind: "call_end";
   readonly call: string;
   readonly end: StoredCallEnd;
 }
 
-/** The outcome of a call. Without `output`, `command`, `error`, `unknown` and `lost`, the call is to be repeated. */
+/** The outcome of a call. The call is repeated if `output`, `command`, `error`, `unknown` and `lost` are omitted. */
 export interface StoredCallEnd {
   readonly output?: StoredValue;
   readonly command?: StoredValue;
@@ -127,7 +127,7 @@ export interface StoredCallEnd {
   readonly unknown?: true;
   /** The call took effect, but its output cannot be stored. */
   readonly lost?: { readonly path: string; readonly reason: string };
-  /** The source of the outcome if the call itself recorded no outcome. */
+  /** Who determined the outcome. Omitted if the call itself recorded it. */
   readonly settled?: "probe" | "handler" | "outside";
 }
 
@@ -145,7 +145,7 @@ export function valuesOfRecord(record: GraphRecord): readonly StoredValue[] {
   return values.filter((value) => value !== undefined);
 }
 
-/** Returns the record with its {@link valuesOfRecord} replaced. */
+/** Returns a record in which other values replace its {@link valuesOfRecord}. */
 export function withRecordValues(record: GraphRecord, values: readonly StoredValue[]): GraphRecord {
   if (record.kind === "items") return { ...record, items: values };
   if (record.kind === "call") {

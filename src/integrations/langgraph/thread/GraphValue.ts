@@ -2,14 +2,14 @@ import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
 import type { Json } from "../values/Json.ts";
 import type { ItemReference, ListSegment, ValueRecord, FieldsChange } from "./GraphRecord.ts";
 
-/** A stored value that lists, maps, writes and snapshots share. */
+/** A stored value that several lists, maps, writes and snapshots can share. */
 export interface Item {
-  /** `undefined` for a short value, which is stored at each use. */
+  /** `undefined` for a short value, which is stored each time it is used. */
   readonly number: number | undefined;
   readonly stored: StoredValue;
 }
 
-/** The value of a channel or a write, composed of items. */
+/** The value of a channel or a write, made of items. */
 export type GraphValue =
   | { readonly kind: "one"; readonly item: Item }
   | { readonly kind: "list"; readonly list: ItemList }
@@ -22,7 +22,7 @@ export function itemsOf(value: GraphValue): readonly Item[] {
   return value.kind === "map" ? [...value.entries.values()] : itemsOf(value.value);
 }
 
-/** A list of items. A list that continues another one shares its array, so it costs only the new items. */
+/** A list of items. A list that only adds items to another one shares its array, so it costs only the added items. */
 export class ItemList {
   readonly #items: Item[];
   readonly length: number;
@@ -64,7 +64,7 @@ export function valueChange(before: GraphValue | undefined, after: GraphValue): 
   return mapChange(before?.kind === "map" ? before.entries : undefined, after.entries);
 }
 
-/** Unwraps a snapshot, because the snapshot of a delta channel contains the same items as a plain list. */
+/** Returns the value in a snapshot. A delta channel then shares its items with a plain list. */
 export function withoutSnapshot(value: GraphValue | undefined): GraphValue | undefined {
   return value?.kind === "snapshot" ? value.value : value;
 }
@@ -122,7 +122,7 @@ function mapChange(before: ReadonlyMap<string, Item> | undefined, after: Readonl
   if (!before) return whole;
   const removed = [...before.keys()].filter((key) => !after.has(key));
   const set = [...after].filter(([key, item]) => before.get(key) !== item);
-  // Matches the key order of an edited object: kept keys first, then new keys.
+  // An edited object has this key order: kept keys first, then new keys.
   const kept = [...before.keys()].filter((key) => after.has(key));
   const added = [...after.keys()].filter((key) => !before.has(key));
   const inPlace = [...kept, ...added];
@@ -130,10 +130,10 @@ function mapChange(before: ReadonlyMap<string, Item> | undefined, after: Readonl
   return { e: [set.map(([key, item]) => [key, referenceTo(item)] as const), removed] };
 }
 
-/** Finds an item by number. @throws RangeError for an unknown number */
+/** Finds an item by its number. @throws RangeError for an unknown number */
 export type FindItem = (number: number) => Item;
 
-/** Applies a value record to the previous value. Inverse of {@link valueChange}. @throws RangeError */
+/** Applies a value record to the previous value. Reverses {@link valueChange}. @throws RangeError */
 export function changedValue(before: GraphValue | undefined, record: ValueRecord, find: FindItem): GraphValue {
   if (typeof record === "number" || "v" in record) return { kind: "one", item: itemOf(record, find) };
   if ("d" in record) return { kind: "snapshot", value: changedValue(withoutSnapshot(before), record.d, find) };
@@ -167,7 +167,7 @@ function itemsIn(segment: ListSegment, before: ItemList | undefined, find: FindI
   if (!isRange(segment)) return [itemOf(segment, find)];
   const [first, last] = segment.r;
   const items: Item[] = [];
-  // The first unknown number throws, so that a huge range cannot loop for long.
+  // `find` throws at the first unknown number, so that a forged range cannot run for long.
   for (let number = first; number <= last; number++) items.push(find(number));
   return items;
 }

@@ -18,11 +18,11 @@ import { ERROR, WRITES_IDX_MAP } from "@langchain/langgraph-checkpoint";
 export interface StoredCall extends Omit<CallRecord, "kind" | "of" | "end"> {
   /** The checkpoint that the task follows. */
   readonly entry: CheckpointEntry;
-  /** `undefined` for a started call without a recorded outcome. */
+  /** `undefined` if the call started and no outcome is recorded. */
   readonly end: StoredCallEnd | undefined;
 }
 
-/** The calls of tasks that may run again. When the writes of a task are stored, its calls are no longer needed. */
+/** The calls of tasks that can run again. Once the writes of a task are stored, its calls are forgotten. */
 class ThreadCalls {
   /** By task, then by position. */
   readonly #tasks = new Map<string, Map<string, StoredCall>>();
@@ -45,16 +45,13 @@ class ThreadCalls {
     this.#tasks.set(facts.task, calls);
   }
 
-  /**
-   * Records the end of a call. The call may be missing here, because its task may have finished without waiting for the
-   * call.
-   */
+  /** Records the end of a call. The call is missing if its task finished without waiting for it. */
   end({ call: id, end }: CallEndRecord): void {
     const call = this.get(id);
     if (call) this.#tasks.get(call.task)?.set(call.at, { ...call, end });
   }
 
-  /** After a failure of the task, its failed calls are repeated. */
+  /** Forgets the calls of a task that has finished. If the task failed, its failed calls are repeated instead. */
   written(task: string, writes: readonly WriteEntry[]): void {
     const calls = this.#tasks.get(task);
     if (!calls) return;
@@ -85,7 +82,7 @@ export class ThreadState implements ShapeState<GraphRecord> {
   nextPut = 0;
   #order = 0;
 
-  /** @throws RangeError if the record does not fit the records before */
+  /** @throws RangeError if the record contradicts earlier records */
   add(record: GraphRecord): void {
     if (record.kind === "items") this.#addItems(record);
     else if (record.kind === "put") this.#addPut(record);
@@ -103,7 +100,7 @@ export class ThreadState implements ShapeState<GraphRecord> {
     return restated(this);
   }
 
-  /** Returns the last put of an id, or `undefined` if it is missing or pruned. */
+  /** Returns the last checkpoint with this id. `undefined` if it is missing or pruned. */
   put(namespace: string, id: string): StoredPut | undefined {
     const put = this.entry(namespace, id)?.put;
     return put?.hidden ? undefined : put;
@@ -217,7 +214,7 @@ export class ThreadState implements ShapeState<GraphRecord> {
     put.hidden = true;
     put.values = new Map([...put.values].filter(([channel]) => channels.has(channel)));
     const { entry } = put;
-    // A copy has the writes of its original, which is kept if a copy needs it.
+    // A copy uses the writes of its original, which is kept while a copy needs it.
     const children = entry.children.filter((child) => this.puts.has(child.number) && !isCopy(child));
     const counted = children.flatMap((child) => writesBefore(entry, child));
     entry.writes = [...new Set(counted)].filter(({ channel }) => channels.has(channel));

@@ -4,11 +4,11 @@ import type { GraphRecord, ItemsRecord, PutRecord, WritesRecord, ValueRecord } f
 import { type Item, itemsOf, type GraphValue, valueChange, fieldsChange } from "./GraphValue.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 
-/** Yields the fewest records that recreate the state of a thread. Numbers are kept. */
+/** Yields the fewest records that make the state of a thread. Items and checkpoints keep their numbers. */
 export function* restated(state: StoredCheckpoints): Generator<GraphRecord> {
   const items = usedItems(state);
   yield* itemRecords(items);
-  // Later records number their items from here.
+  // An empty record keeps the numbers of removed items unused.
   if (state.nextItem > (items.at(-1)?.number ?? -1) + 1) yield { kind: "items", first: state.nextItem, items: [] };
   const written: (StoredPut | WriteGroup)[] = [...state.puts.values(), ...writeGroups(state)];
   const last = new Map<string, StoredPut>();
@@ -77,7 +77,7 @@ function writesRecord({ order, entry, writes }: WriteGroup): WritesRecord {
   };
 }
 
-/** Returns the numbered items of all checkpoints and writes, sorted by number and without duplicates. */
+/** Returns the items with a number that checkpoints or writes use, sorted by number. */
 export function usedItems({ puts, namespaces }: StoredCheckpoints): readonly Item[] {
   const values = [...puts.values()].flatMap((put) => [...put.values.values()]);
   const entries = [...namespaces.values()].flatMap((namespace) => [...namespace.entries.values()]);
@@ -93,7 +93,7 @@ interface PutDraft extends PutFields {
   readonly values: ReadonlyMap<string, GraphValue>;
 }
 
-/** Builds the record of a checkpoint. @param parent The base of the difference. @param last The put before. */
+/** Builds the record of a checkpoint as a difference to `parent`. @param last - the last one of the namespace. */
 export function putRecord(draft: PutDraft, parent: StoredPut | undefined, last: StoredPut | undefined): PutRecord {
   const { namespace, id, parentId, ts, version, more } = draft;
   const set = [...draft.values].flatMap(([channel, value]) => changeOf(channel, parent?.values.get(channel), value));

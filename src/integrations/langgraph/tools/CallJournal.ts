@@ -51,7 +51,7 @@ export interface MadeCall {
   readonly probe: GraphToolSettings<unknown>["probe"];
   readonly task: TaskPlace;
   readonly place: CallPlace;
-  /** The unvalidated input. */
+  /** The input before its validation. */
   readonly input: unknown;
   /** The input after validation by the schema. */
   readonly parsed: unknown;
@@ -70,15 +70,15 @@ interface Performance {
   readonly recorded: StoredCall | undefined;
 }
 
-/** The journals by checkpointer. */
+/** By checkpointer: its journal. */
 const journals = new WeakMap<object, CallJournal>();
 
-/** Records the tool calls of nodes in the log of their thread and replays recorded calls. */
+/** Records the tool calls of nodes in the log of their thread, and returns recorded results to repeated nodes. */
 export class CallJournal {
   readonly #options: CallJournalOptions;
   /**
-   * The running calls, by thread and id, because copies of a thread have equal ids. A repeated node joins its own
-   * running calls.
+   * The running calls, by thread and call id, because a copy of a thread has the same call ids. A repeated node waits
+   * for its own running calls.
    */
   readonly #running = new Map<string, Promise<CallCompletion>>();
 
@@ -95,7 +95,7 @@ export class CallJournal {
     return this.#options.checkpointer;
   }
 
-  /** @throws errors that are not failures of the tool. Such an error ends the run. */
+  /** @throws errors that are not failures of the tool, and that end the run */
   async call(made: MadeCall): Promise<CallCompletion> {
     const { threads, refused } = this.#options;
     if (made.place.isFirst) refused.begin(made.task);
@@ -149,8 +149,8 @@ export class CallJournal {
   }
 
   /**
-   * Returns a copy of the output of a running call, for another call that joins it. The tool message in the copy has
-   * the id of the joining call.
+   * Returns a copy of the output of a running call, for another call that waited for it. A tool message in the copy
+   * gets the id of the other call.
    */
   async #joined(outcome: CallCompletion, performance: Performance): Promise<CallCompletion> {
     const { thread, facts } = performance;
@@ -158,7 +158,7 @@ export class CallJournal {
     return end && "output" in outcome ? this.#replayed(performance, end) : outcome;
   }
 
-  /** Places the calls of an attempt in the order in which they were made. */
+  /** Assigns positions to the calls of a node execution, in the order in which the node made them. */
   async #placed(
     thread: OwnedThread,
     made: MadeCall,
@@ -218,7 +218,7 @@ export class CallJournal {
     return this.#performed(performance);
   }
 
-  /** Waits until the checkpoint of the task is stored, because the records of a task refer to it. */
+  /** Waits until the checkpoint that the task follows is stored, because the records of its calls refer to it. */
   async #checkpointOf(thread: OwnedThread, { tool, task }: MadeCall): Promise<number> {
     for (let isLate = false; ;) {
       const put = thread.state.put(task.namespace, task.checkpointId);
@@ -316,21 +316,21 @@ function callRecord({ thread, facts, input }: Performance): CallRecord {
   return { kind: "call", ...facts, input: thread.value(input, `the input of tool "${facts.tool}"`) };
 }
 
-/** Does not wait for the append, because dependent records are later in the log. */
+/** Does not wait until the record is durable, because all records that depend on it are later in the log. */
 function recordEnd(performance: Performance, end: StoredCallEnd): void {
   const { thread, facts } = performance;
   if (facts.effect !== "none") thread.append([{ kind: "call_end", call: facts.call, end }]);
-  // The checkpoint may have been pruned during the call.
+  // A pruning possibly removed the checkpoint during the call.
   else if (thread.state.puts.has(facts.of)) thread.append([{ ...callRecord(performance), end }]);
 }
 
-/** Returns `undefined` if the call may have taken effect. */
+/** Returns the outcome of a failed call. `undefined` if the call possibly took effect. */
 function failureOf(error: unknown, { signal }: MadeCall): StoredCallEnd | undefined {
   if (isBubbleUp(error)) return {};
   return signal?.aborted ? undefined : { error: reasonOf(error) };
 }
 
-/** Returns whether an error is a LangGraph signal that interrupts a node or leaves a graph. */
+/** Returns whether an error is a signal of LangGraph that interrupts a node or leaves a graph. */
 function isBubbleUp(error: unknown): boolean {
   return (Object(error) as { readonly is_bubble_up?: unknown }).is_bubble_up === true;
 }

@@ -36,13 +36,13 @@ export type LangChainTool = StructuredToolInterface | DynamicTool;
 /** Defines how crash recovery treats the calls of a LangChain tool. */
 export interface GraphToolSettings<in Input = never> {
   /**
-   * The side effect of a call. Interrupted calls with the effect `none` or `idempotent` are repeated. For other calls,
-   * the outcome must be determined. Defaults to `irreversible`.
+   * The side effect of a call. An interrupted call with the effect `none` or `idempotent` is repeated. The outcome of
+   * any other interrupted call must be determined. Defaults to `irreversible`.
    */
   readonly effect?: ToolEffect | undefined;
   /**
-   * Determines whether an interrupted call took effect. Receives the validated input. Not called if the effect is
-   * `none` or `idempotent`. An error counts as `unknown`, and so does a missing probe.
+   * Finds out whether an interrupted call took effect, from its validated input. Not called if the effect is `none` or
+   * `idempotent`. The outcome is `unknown` if the probe is missing or throws.
    */
   readonly probe?: ((input: Input, call: HostedProbe) => ToolProbeAnswer | PromiseLike<ToolProbeAnswer>) | undefined;
 }

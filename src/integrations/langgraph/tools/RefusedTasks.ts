@@ -1,18 +1,18 @@
 import type { CheckpointPlace } from "../write/checkpointRecords.ts";
 import type { TaskPlace } from "./TaskPlace.ts";
 
-/** Limits memory, because a task that never runs again would never be removed. */
+/** The maximum number of kept tasks. A task that never runs again would otherwise stay in memory. */
 const mostTasks = 1000;
 
 interface Refused extends TaskPlace {
   readonly error: unknown;
-  /** Whether the run got the error. */
+  /** Whether the run has received the error. */
   isReported: boolean;
 }
 
 /**
- * Tasks with an error that ends the run, such as a call in doubt. The node may have caught the error or passed it to
- * the model. The results of such a task are not stored, and the run rejects with the error.
+ * Tasks with an error that must end the run, such as a call in doubt. A node can catch the error or pass it to the
+ * model. So the results of the task are not stored, and the run rejects with the error.
  */
 export class RefusedTasks {
   #refused: readonly Refused[] = [];
@@ -21,23 +21,23 @@ export class RefusedTasks {
     this.#refused = [...this.#refused, { ...place, error, isReported: false }].slice(-mostTasks);
   }
 
-  /** Clears a task when it runs again. */
+  /** Forgets the error of a task that runs again. */
   begin({ threadId, task }: TaskPlace): void {
     this.#forget((refused) => refused.threadId === threadId && refused.task === task);
   }
 
-  /** Clears the reported tasks of a graph, which may run again. Another reader may read during a run. */
+  /** Forgets the errors that a run has received, because the graph is read for another run. */
   read(threadId: string, namespace: string): void {
     this.#forget((refused) => refused.isReported && refused.threadId === threadId && refused.namespace === namespace);
   }
 
-  /** Call this when the graph has stored the error of a task. The graph then stores no other results of the task. */
+  /** Notes that the graph has stored the error of a task. Then it stores no results of the task. */
   failed(threadId: string, task: string): void {
     for (const refused of this.#refused)
       if (refused.threadId === threadId && refused.task === task) refused.isReported = true;
   }
 
-  /** @param task defaults to any task @throws the error of a task that follows this checkpoint */
+  /** @param task - defaults to any task. @throws the error of a task that follows this checkpoint */
   assertNone(threadId: string, { namespace, id }: CheckpointPlace, task?: string): void {
     const found = this.#refused.find(
       (refused) =>

@@ -1,7 +1,7 @@
 import type { ToolOutsideThreadError } from "../../../errors/integrationErrors.ts";
 import type { ToolConfig } from "./GraphTool.ts";
 
-/** The key of the call id in the `configurable` of a tool. */
+/** The key in the `configurable` of a tool call under which the tool finds the id of the call. */
 export const idempotencyKey = "idempotency_key";
 
 export interface TaskPlace {
@@ -10,7 +10,7 @@ export interface TaskPlace {
   readonly namespace: string;
   readonly checkpointId: string;
   readonly node: string;
-  /** LangGraph's internal state of the task in one run of the graph. */
+  /** The object in which LangGraph keeps the state of a task during one run of the graph. */
   readonly scratchpad: object;
 }
 
@@ -31,7 +31,7 @@ export function taskPlace(
   return { threadId, task, namespace, checkpointId, node: textOf(metadata["langgraph_node"]), scratchpad };
 }
 
-/** Returns the namespace of the graph that runs a task. A task that another task calls follows the same checkpoint. */
+/** Returns the namespace of the graph that runs a task. A task called by another task has the graph of that task. */
 function graphOf(task: string, checkpoints: Readonly<Record<string, unknown>>): string {
   let namespace = namespaceAbove(task);
   while (namespace !== "" && checkpoints[namespaceAbove(namespace)] === checkpoints[namespace])
@@ -39,7 +39,7 @@ function graphOf(task: string, checkpoints: Readonly<Record<string, unknown>>): 
   return namespace;
 }
 
-/** Removes the part of a namespace that belongs to the task. Returns the namespace of the graph. */
+/** Returns a namespace without its last part, which belongs to a task. */
 function namespaceAbove(namespace: string): string {
   return namespace.slice(0, Math.max(0, namespace.lastIndexOf("|")));
 }
@@ -52,9 +52,9 @@ function textOf(value: unknown): string {
 interface TaskAttempt {
   /** The attempt number in this run of the graph, from 1. */
   readonly number: number;
-  /** The calls in progress. Contains the call ids that the tools received. */
+  /** The ids of the calls in progress, which their tools received. */
   readonly open: Set<string>;
-  /** The positions of the calls that this attempt made. */
+  /** The positions at which this execution has already made a call. */
   readonly used: Set<string>;
   /** Resolves when the positions of all earlier calls are known. */
   placed: Promise<unknown>;
@@ -64,12 +64,9 @@ export interface CallPlace {
   readonly attempt: TaskAttempt;
   /** `true` for the first call of the attempt. */
   readonly isFirst: boolean;
-  /** The first part of the positions of all calls within the same enclosing call. */
+  /** The start of the positions of all calls in the same enclosing call. */
   readonly within: string;
-  /**
-   * The enclosing call, the id that the caller gave to the call, and the number of earlier calls for which both are the
-   * same.
-   */
+  /** The enclosing call, the id that the caller gave to this call, and the number of earlier calls with both. */
   readonly at: string;
 }
 
@@ -77,11 +74,11 @@ interface CountedAttempt extends TaskAttempt {
   readonly counts: Map<string, number>;
 }
 
-/** Counts the calls of tasks. The counts restart when a node runs again, in any process. */
+/** Numbers the calls of tasks. If a node runs again, in any process, its calls are numbered from the start. */
 export class TaskAttempts {
   readonly #attempts = new WeakMap<object, CountedAttempt>();
 
-  /** Assigns the position of a new call. */
+  /** Returns the position of a new call. */
   take({ scratchpad }: TaskPlace, { configurable, executionInfo, toolCall }: ToolConfig): CallPlace {
     const known = this.#attempts.get(scratchpad);
     const number = executionInfo?.nodeAttempt ?? known?.number ?? 1;

@@ -8,13 +8,13 @@ interface CallAttempt {
   readonly tool: string;
   readonly effect: ToolEffect;
   readonly digest: string;
-  /** The attempt number of the node in this run of the graph, from 1. */
+  /** The number of the execution of the node in this run of the graph, from 1. */
   readonly attempt: number;
 }
 
 /**
- * The decision about a call. `perform` makes a new call. `repeat` makes a started call again under its id. `replay`
- * returns the recorded outcome. `ask` marks a call in doubt. `diverged` means that another call with an effect is
+ * What happens to a call. `perform` makes a new call. `repeat` makes a started call again with its id. `replay` returns
+ * the recorded outcome. `ask` means that the call is in doubt. `diverged` means that a different call with an effect is
  * recorded at this position.
  */
 export type CallDecision = "perform" | "repeat" | "replay" | "ask" | "diverged";
@@ -24,7 +24,7 @@ function decideCall(recorded: StoredCall | undefined, attempt: CallAttempt): Cal
   if (!isSameCall(recorded, attempt)) return hadEffect(recorded) ? "diverged" : "perform";
   const { end } = recorded;
   if (end && isMadeAgain(end)) return "perform";
-  // The node failed after this call and is being retried.
+  // The node failed after this call, and now runs again.
   if (end?.error !== undefined && attempt.attempt > 1) return "perform";
   return decideRecorded(end, attempt.effect);
 }
@@ -43,15 +43,15 @@ function hadEffect({ effect, end }: StoredCall): boolean {
 
 interface PlacedCall {
   readonly at: string;
-  /** The record of this call, or the record that the call contradicts. */
+  /** The record of this call, or of the different call at its position. */
   readonly recorded: StoredCall | undefined;
   readonly decision: CallDecision;
 }
 
 /**
- * Finds the record of a call. If a model is asked again, its calls get new ids. So the first equal recorded call that
- * this attempt has not made yet counts as the same call. While this attempt has not made some recorded call of the
- * tool, a new call of the tool is refused, because it may be meant to replace the recorded call.
+ * Finds the record of a call. A repeated model request gives its calls new ids, so the first recorded call with an
+ * equal tool and input counts as the same call, unless the execution has already made it. If another recorded call of
+ * the tool is left, a new call of the tool is refused, because it possibly replaces that call.
  *
  * @param calls the recorded calls of the task
  */
@@ -74,9 +74,7 @@ export function placeCall(
   return { at: free, recorded: undefined, decision: "perform" };
 }
 
-/**
- * Returns a free position. A position is in use if an equal call with another id has taken the record at this position.
- */
+/** Returns an unused position. A position is used if an equal call with another id took the record there. */
 function freePlace(at: string, used: ReadonlySet<string>): string {
   let free = at;
   while (used.has(free)) free += "+";

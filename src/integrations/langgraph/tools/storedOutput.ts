@@ -10,7 +10,7 @@ export type CapturedOutput =
   | { readonly kind: "output" | "command"; readonly json: Json }
   | { readonly kind: "lost"; readonly error: NotSerializableError };
 
-/** Captures the output before it can change. */
+/** Encodes the output of a call at once, because the caller can change it later. */
 export async function capturedOutput(coder: ValueCoder, output: unknown, subject: string): Promise<CapturedOutput> {
   try {
     const command = commandFields(output);
@@ -25,7 +25,7 @@ export async function capturedOutput(coder: ValueCoder, output: unknown, subject
   }
 }
 
-/** If a settlement has an output, captures the output. @throws NotSerializableError */
+/** Encodes the output that a settlement gives to a call, if any. @throws NotSerializableError */
 export async function settledOutput(
   coder: ValueCoder,
   settlement: ToolCallSettlement,
@@ -37,7 +37,7 @@ export async function settledOutput(
   return captured;
 }
 
-/** Builds the outcome of a call for a record that is appended in the same turn of the event loop. */
+/** Builds the outcome of a call. Append the outcome in the same turn of the event loop. */
 export function callEndOf(thread: OwnedThread, captured: CapturedOutput, subject: string): StoredCallEnd {
   if (captured.kind === "lost") {
     const { path, reason } = captured.error;
@@ -55,7 +55,7 @@ export async function recordedOutput(
   const [json] = await thread.read([command ?? output ?? null]);
   const value: unknown = await coder.decode(json as Json);
   if (command === undefined) return value;
-  // LangGraph recognizes a command by its class. The import is lazy, because only this code needs LangGraph itself.
+  // LangGraph recognizes a command by its class. The import is here, because only commands need LangGraph itself.
   const { Command } = await import("@langchain/langgraph");
   return new Command(value as ConstructorParameters<typeof Command>[0]);
 }
@@ -67,8 +67,7 @@ interface ToolAnswer {
 }
 
 /**
- * Gives the tool message of a recorded output the id of the current call, because a repeated request gets a new call
- * id.
+ * Gives a recorded tool message the id of the current call, because a repeated model request makes calls with new ids.
  */
 export function answerTo(output: unknown, id: string | undefined): unknown {
   const [answer, other] = answersIn(output);

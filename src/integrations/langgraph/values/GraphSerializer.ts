@@ -35,7 +35,7 @@ function jsonOf(text: string): Json {
   }
 }
 
-/** Decodes a stored form. It creates only types of {@link encodeGraphValue}. @throws UnreadableValueError */
+/** Decodes a stored value. Creates only types that {@link encodeGraphValue} accepts. @throws UnreadableValueError */
 export function decodeGraphValue(json: Json): unknown {
   if (typeof json !== "object" || json === null) return json;
   if (Array.isArray(json)) return json.map((item: Json) => decodeGraphValue(item));
@@ -233,7 +233,7 @@ function encodeBuiltIn(value: object, walk: Walk): Json | undefined {
   return undefined;
 }
 
-/** Encodes LangGraph objects in the plain forms that LangGraph accepts. */
+/** Encodes LangGraph objects in the plain form that LangGraph accepts as well. */
 function encodeLangGraph(value: object, walk: Walk): Json | undefined {
   const { lg_name: name } = value as { readonly lg_name?: unknown };
   if (name === "DeltaSnapshot") return { [tag]: "snapshot", v: encode((value as { value: unknown }).value, walk) };
@@ -245,7 +245,7 @@ function encodeLangGraph(value: object, walk: Walk): Json | undefined {
   return fields && encodeFields(fields, walk);
 }
 
-/** Returns the fields of a LangGraph object, which LangGraph accepts in place of an instance. */
+/** Returns the fields of a LangGraph object. LangGraph accepts them in place of an instance. */
 function fieldsOfPlain(name: unknown, value: object): object | undefined {
   const { node, args, timeout, graph, update, resume, goto } = value as Readonly<Record<string, unknown>>;
   const optional = (fields: object): object =>

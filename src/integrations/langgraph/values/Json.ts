@@ -1,9 +1,9 @@
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** The key that marks special objects of the stored form. A user object with this key is stored as `plain`. */
+/** The key of objects that store a typed value, such as a date. A user's object with this key becomes `plain`. */
 export const tag = "$";
 
-/** An object of the stored form that represents a value that JSON cannot express. */
+/** The stored form of a value that JSON cannot express, such as a date. */
 export type Tagged = { readonly [tag]: string; readonly v?: Json; readonly f?: Json };
 
 export function isTagged(json: Json): json is Tagged {

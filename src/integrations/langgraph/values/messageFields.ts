@@ -25,10 +25,10 @@ interface LangChainObject {
   readonly lc_kwargs: Readonly<Record<string, unknown>>;
 }
 
-/** Fields that message constructors default to an empty object, except in chunks. */
+/** Fields that the constructors of messages set to an empty object by default, except for chunks. */
 const filled: ReadonlySet<string> = new Set(["additional_kwargs", "response_metadata"]);
 
-/** Fields that the AI message constructor defaults to an empty list, unless `additional_kwargs` contains calls. */
+/** Fields that the constructor of an AI message sets to an empty list, unless `additional_kwargs` contains calls. */
 const filledCalls: ReadonlySet<string> = new Set(["tool_calls", "invalid_tool_calls"]);
 
 /** Returns the class name of a LangChain message, or `undefined` for other values and for subclasses. */
@@ -60,14 +60,14 @@ export function messageOf(name: string, fields: MessageFields): object | undefin
   return Message && new Message(fields as never);
 }
 
-/** Selects the fields that a constructor fills. Such a field need not be stored if it is empty. */
+/** Returns a test for the fields that a constructor sets by default. They are not stored if they are empty. */
 function filledFields(name: string, own: Readonly<Record<string, unknown>>): (key: string) => boolean {
   const isWhole = !name.endsWith("Chunk");
   const withCalls = name === "AIMessage" && isUnset(own["additional_kwargs"]);
   return (key) => (isWhole && filled.has(key)) || (withCalls && filledCalls.has(key));
 }
 
-/** Returns whether a value equals the default of a missing constructor field. */
+/** Returns whether a value is `undefined`, or an empty list or object, to which a constructor sets missing fields. */
 function isUnset(value: unknown): boolean {
   if (value === undefined) return true;
   if (typeof value !== "object" || value === null) return false;

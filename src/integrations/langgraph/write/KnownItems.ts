@@ -1,7 +1,7 @@
 import { messageClassOf } from "../values/messageFields.ts";
 import type { Item } from "../thread/GraphValue.ts";
 
-/** The names and values of an object's fields in order. For a message, nested fields are included. */
+/** The names and values of the fields of an object, in order. For a message, nested fields as well. */
 export type OwnFields = readonly unknown[];
 
 interface Known {
@@ -11,9 +11,9 @@ interface Known {
 }
 
 /**
- * The items of objects that were stored or read. An object counts as unchanged while its direct fields keep their
- * values. Comparing the fields is much faster than serializing the object again. Deeper changes are detected only in
- * messages, because users often edit the arguments of calls in place.
+ * The stored items of objects that this process has stored or read. An object counts as unchanged while its direct
+ * fields have the same values. Comparing fields is much faster than serializing the object again. Deeper changes are
+ * found only in messages, because users often edit the arguments of calls in place.
  */
 export class KnownItems {
   readonly #known = new WeakMap<object, Known>();
@@ -23,7 +23,7 @@ export class KnownItems {
     return known && known.thread === thread && hasFields(value, known.fields) ? known.item : undefined;
   }
 
-  /** @param fields the result of {@link ownFields} when the item was created */
+  /** @param fields - the result of {@link ownFields} when the item was created. */
   set(thread: string, value: object, item: Item, fields: OwnFields): void {
     this.#known.set(value, { thread, item, fields });
   }
@@ -48,8 +48,8 @@ function hasFields(value: object, fields: OwnFields): boolean {
 }
 
 /**
- * Returns the index after the fields of a value, or -1 if the fields differ. Must be fast, because each put calls it
- * for each item.
+ * Returns the index after the fields of a value, or -1 if a field differs. Must be fast, because each checkpoint calls
+ * it for each item.
  */
 function endOfFields(value: object, isDeep: boolean, fields: OwnFields, from: number): number {
   let at = from;
@@ -64,7 +64,7 @@ function endOfFields(value: object, isDeep: boolean, fields: OwnFields, from: nu
   return at;
 }
 
-/** Returns whether nested fields of a message field are compared. `lc_kwargs` repeats the same values. */
+/** Returns whether nested fields of a field are compared. `lc_kwargs` contains the same values again. */
 function isOpened(key: string, field: unknown): field is object {
   return typeof field === "object" && field !== null && key !== "lc_kwargs" && isPlain(field);
 }

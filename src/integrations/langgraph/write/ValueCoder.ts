@@ -5,14 +5,14 @@ import { GraphSerializer, decodeGraphValue, encodeGraphValue } from "../values/G
 import type { Json } from "../values/Json.ts";
 
 export interface ValueCoder {
-  /** Reads the value synchronously. @throws NotSerializableError */
+  /** Reads the value before it returns. @throws NotSerializableError */
   encode(value: unknown, subject: string): Json | Promise<Json>;
   decode(json: Json): unknown;
 }
 
 /**
- * Returns the coder of a serializer. The built-in serializer works synchronously. For any other serializer, its bytes
- * are used.
+ * Returns a coder that uses a serializer. The built-in serializer works synchronously, and the bytes of any other
+ * serializer are stored.
  */
 export function coderOf(serde: SerializerProtocol): ValueCoder {
   if (serde instanceof GraphSerializer) return { encode: encodeGraphValue, decode: decodeGraphValue };

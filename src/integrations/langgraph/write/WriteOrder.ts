@@ -1,8 +1,8 @@
-/** Writes values in the order of their capture, even if a serializer is slow. */
+/** Writes values in the order in which they were captured, even if a serializer is slow. */
 export class WriteOrder {
   readonly #last = new Map<string, Promise<void>>();
 
-  /** Writes after the earlier writes of the thread. Synchronous if `settled` is `undefined` and none is pending. */
+  /** Writes after the earlier writes of the thread. Starts at once if none is pending and `settled` is `undefined`. */
   async write<Result>(
     thread: string,
     settled: Promise<unknown> | undefined,
@@ -36,7 +36,7 @@ export class PutsInFlight {
     }
   }
 
-  /** Resolves when the current writes of a thread have settled. `undefined` if the thread has none. */
+  /** Resolves when the current writes of a thread have ended. `undefined` if the thread has none. */
   of(threadId: string): Promise<unknown> | undefined {
     const puts = this.#threads.get(threadId);
     return puts && Promise.allSettled(puts);

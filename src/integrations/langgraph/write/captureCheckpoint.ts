@@ -19,17 +19,17 @@ export interface CapturedCheckpoint {
   readonly ts: string;
   readonly version: number;
   readonly source: unknown;
-  /** Complete once the capture has settled. */
+  /** Complete when the promise {@link ValueCapture.settled} resolves. */
   readonly meta: ReadonlyMap<string, CapturedField>;
   readonly versions: ReadonlyMap<string, Json>;
   readonly seen: ReadonlyMap<string, Json>;
   readonly more: ReadonlyMap<string, Json>;
   readonly changed: ReadonlyMap<string, CapturedValue>;
-  /** Channels that keep the value of the parent. */
+  /** Channels that have the same value as in the parent. */
   readonly carried: readonly string[];
 }
 
-/** A field in its stored form. It is complete when the capture has settled. */
+/** A field in its stored form. Complete when the promise {@link ValueCapture.settled} resolves. */
 interface CapturedField {
   readonly json: Json;
 }
@@ -44,8 +44,8 @@ const ownCheckpointFields: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * @param newVersions the channels with a new value. If it is omitted, or the checkpoint is a copy, every value counts
- * as new. If a channel has no version, its value always counts as new, because changes cannot be detected.
+ * @param newVersions the channels with a new value. Every value counts as new if this is omitted, or if the checkpoint
+ * is a copy. The value of a channel without a version always counts as new.
  * @throws NotSerializableError
  */
 export function captureCheckpoint(
@@ -77,7 +77,7 @@ export function captureCheckpoint(
   };
 }
 
-/** The fields that this library reads. They are stored as JSON even with another serializer. */
+/** The metadata fields that this library reads. They are stored as JSON even with another serializer. */
 const readFields: ReadonlySet<string> = new Set(["source", "parents", "counters_since_delta_snapshot"]);
 
 function capturedMetadata(
@@ -115,11 +115,11 @@ function encoded(fields: object, subject: string): ReadonlyMap<string, Json> {
   return new Map(Object.entries(fields).map(([name, value]) => [name, encodeGraphValue(value, subject)]));
 }
 
-/** A value in its stored form that is not an item of the thread yet. */
+/** A value in its stored form that the thread does not contain yet. */
 interface FreshItem {
-  /** Set once the capture has settled. */
+  /** Complete when the promise {@link ValueCapture.settled} resolves. */
   json: Json;
-  /** The source object and its fields at the time of the capture. Omitted if the object cannot be recognized later. */
+  /** The source object and its fields, so that it can be recognized later. Omitted if this is not possible. */
   readonly source?: object;
   readonly fields?: OwnFields;
 }
@@ -132,7 +132,7 @@ export type CapturedValue =
   | { readonly kind: "map"; readonly entries: readonly (readonly [key: string, item: CapturedItem])[] }
   | { readonly kind: "snapshot"; readonly value: CapturedValue };
 
-/** Captures values synchronously. Custom serializers may finish later, see {@link settled}. */
+/** Captures values at once. A custom serializer can finish later, see {@link settled}. */
 export class ValueCapture {
   readonly #pending: Promise<unknown>[] = [];
   readonly #reusedBlobs: Item[] = [];
@@ -140,16 +140,16 @@ export class ValueCapture {
   constructor(
     readonly thread: string,
     readonly coder: ValueCoder,
-    /** `undefined` compares everything in depth. */
+    /** `undefined` serializes all values, even unchanged ones. */
     readonly known: KnownItems | undefined,
   ) {}
 
-  /** Resolves when all captured values are complete. `undefined` if they are complete already. */
+  /** Resolves when all captured values are complete. `undefined` if all are complete already. */
   get settled(): Promise<unknown> | undefined {
     return this.#pending.length === 0 ? undefined : Promise.all(this.#pending);
   }
 
-  /** Returns whether the thread lacks a reused blob, because a deletion or a pruning has removed it. */
+  /** Returns whether a blob that the values reuse is missing, because a deletion or pruning has removed it. */
   lacksBlob({ items }: ThreadState): boolean {
     return this.#reusedBlobs.some(({ number, stored }) => {
       const own = number === undefined ? undefined : items.get(number);
@@ -170,7 +170,7 @@ export class ValueCapture {
     return { kind: "one", item: this.#item(value, subject) };
   }
 
-  /** Captures a value that other values do not share. @throws NotSerializableError */
+  /** Captures a value that is stored only once. @throws NotSerializableError */
   field(value: unknown, subject: string): { readonly json: Json } {
     return this.#fresh(value, subject, undefined);
   }

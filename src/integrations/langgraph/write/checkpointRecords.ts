@@ -16,7 +16,7 @@ import { envelopeKeyOf, type StoredValue } from "../../../checkpoint/values/valu
 import type { Json } from "../values/Json.ts";
 import type { KnownItems, OwnFields } from "./KnownItems.ts";
 
-/** Identifies the checkpoint that a put or a write refers to. */
+/** Identifies a checkpoint of a thread. */
 export interface CheckpointPlace {
   readonly namespace: string;
   /** The id of the parent, or of the checkpoint that the writes follow. */
@@ -48,7 +48,7 @@ export function checkpointRecords(
   const meta = new Map([...captured.meta].map(([name, { json }]) => [name, json]));
   const last = state.namespaces.get(namespace)?.last;
   const put = putRecord({ ...captured, namespace, parentId, meta, values }, parent, last);
-  // A restated log does not show the numbers of removed puts.
+  // A rewritten log does not contain the numbers of removed checkpoints.
   const isGap = state.nextPut > 0 && !state.puts.has(state.nextPut - 1);
   return { records: [...writer.records(), isGap ? { ...put, n: state.nextPut } : put], writer };
 }
@@ -87,24 +87,24 @@ interface NewlyKnown {
   readonly fields: OwnFields;
 }
 
-/** Converts captured values to items. The record of new items precedes the records that refer to them. */
+/** Converts captured values to items. Its record of new items must precede the records that refer to them. */
 class ItemWriter {
   readonly #added: Item[] = [];
   readonly #known: NewlyKnown[] = [];
-  /** Maps source objects to items, so that an object in several values is stored once. */
+  /** By source object: its item, so that an object in several values is stored once. */
   readonly #made = new Map<object, Item>();
   readonly #first: number;
 
   constructor(
     readonly state: ThreadState,
     readonly store: StoreValue,
-    /** Further items to reuse, such as items of the writes that produced a checkpoint. */
+    /** Returns more items to reuse, such as items of the writes that produced a checkpoint. */
     readonly candidates: () => readonly Item[],
   ) {
     this.#first = state.nextItem;
   }
 
-  /** @param before the replaced value, whose items can be reused */
+  /** @param before - the previous value, whose items can be reused. */
   value(captured: CapturedValue, before: GraphValue | undefined): GraphValue {
     if (captured.kind === "snapshot")
       return { kind: "snapshot", value: this.value(captured.value, withoutSnapshot(before)) };
@@ -126,7 +126,7 @@ class ItemWriter {
     return this.#added.length === 0 ? [] : [{ kind: "items", items: this.#added.map(({ stored }) => stored) }];
   }
 
-  /** Registers the source objects when their records have been added to the state. */
+  /** Remembers the source objects. Call this after the records were added to the state. */
   remember(thread: string, known: KnownItems): void {
     for (const { source, item, fields } of this.#known) {
       const own = item.number === undefined ? undefined : this.state.items.get(item.number);
@@ -144,7 +144,7 @@ class ItemWriter {
     return item;
   }
 
-  /** Maps an item from an earlier read of the thread to an item of this state. */
+  /** Returns the item of this state for an item from an earlier read of the thread. */
   #own(known: Item): Item {
     const own = known.number === undefined ? undefined : this.state.items.get(known.number);
     if (own === known || (own && isSameStored(own.stored, known.stored))) return own;
@@ -164,7 +164,7 @@ class ItemWriter {
 
 type Index = ReadonlyMap<string, Item>;
 
-/** Finds the item of a value: at its previous position, at other positions, then among further candidates. */
+/** Finds the item that contains a value: at its previous position, at other positions, then among other items. */
 class ItemSearch {
   #further: Index | undefined;
   #moved: Index | undefined;
@@ -185,7 +185,7 @@ class ItemSearch {
     return item && isStoredAs(item, json) ? item : undefined;
   }
 
-  /** Indexes all positions, because items move when, for example, the oldest are removed. */
+  /** Returns the items at all positions, because items move, for example when the oldest are removed. */
   #movedIndex(): Index {
     return (this.#moved ??= indexed(this.before ? itemsOf(this.before) : []));
   }
@@ -198,7 +198,7 @@ class ItemSearch {
   }
 }
 
-/** Returns whether an item contains a value. Its stored form differs from a value that has the form of an envelope. */
+/** Returns whether an item contains a value. A value with the form of an envelope has another stored form. */
 function isStoredAs({ stored }: Item, json: Json): boolean {
   return envelopeKeyOf(stored) === undefined && isSameStored(stored, json);
 }
@@ -215,14 +215,14 @@ function keyOfItem(item: Item): string {
   return key;
 }
 
-/** Returns a cheap hash key: the length and three parts of the JSON text. Equal texts have equal keys. */
+/** Returns a quick hash key of a value: the length and three parts of its JSON text. */
 function keyOf(json: Json): string {
   const text = JSON.stringify(json);
   const middle = text.length >> 1;
   return `${text.length} ${text.slice(0, 96)} ${text.slice(middle, middle + 24)} ${text.slice(-24)}`;
 }
 
-/** Returns whether a value takes no more space than a reference would. */
+/** Returns whether a value is as short as a reference to it. */
 function isShort(json: Json): boolean {
   if (typeof json === "string") return json.length <= longestText;
   if (typeof json !== "object" || json === null) return true;

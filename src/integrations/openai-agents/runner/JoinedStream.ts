@@ -12,8 +12,8 @@ interface EventCounts {
 }
 
 /**
- * Joins the streams of a loop into one, because the SDK creates a new stream after each approval. The loop continues
- * even if nobody reads the stream. If a reader cancels or leaves the stream, the SDK's stream is cancelled.
+ * Joins the streams of a run into one, because the SDK creates a new stream after each wait for approvals. The run
+ * continues even if the stream is not read. If its reader cancels or leaves it, the stream of the SDK is cancelled.
  */
 export class JoinedStream {
   readonly #events = new EventQueue<RunStreamEvent>(() => this.#cancel());
@@ -29,7 +29,7 @@ export class JoinedStream {
   #shownCounts: EventCounts = { responses: 0, others: 0 };
   #counts: EventCounts = { responses: 0, others: 0 };
 
-  /** @param signal ends the stream without an error, as in the SDK */
+  /** @param signal - ends the stream without an error, as in the SDK. */
   constructor(signal?: AbortSignal) {
     this.#signal = signal;
   }
@@ -48,7 +48,7 @@ export class JoinedStream {
     await stream.completed;
   }
 
-  /** Call this before a loop runs from its start. Earlier events of the same run are then not shown again. */
+  /** Call this before the loop runs from its start. Earlier events of the same run are then not sent again. */
   restart(runId: string): void {
     if (runId !== this.#runId) this.#shownCounts = { responses: 0, others: 0 };
     this.#runId = runId;
@@ -70,10 +70,10 @@ export class JoinedStream {
   }
 
   /**
-   * Resolves with the joined stream once the first stream exists.
+   * Resolves to the joined stream when the SDK has created its first stream.
    *
-   * @param done settles after the last stream. If the SDK's streams did not finish, the joined stream takes its state
-   * from this promise. A rejection with a {@link StreamCancelled} ends the stream without an error, as in the SDK.
+   * @param done settles after the last stream, with the state of a run that waits. A rejection with
+   * {@link StreamCancelled} ends the stream without an error, as in the SDK.
    */
   async begun(done: Promise<AnyState | undefined>): Promise<AnyStream> {
     const begun = new Promise<void>((resolve) => (this.#tellBegun = resolve));
@@ -127,7 +127,7 @@ export class JoinedStream {
     }
   }
 
-  /** A generator would delay a cancellation until the next text. */
+  /** Not a generator, because a generator would delay a cancellation until the next text. */
   #texts(): AsyncIterable<string> {
     const events = this.#events[Symbol.asyncIterator]();
     const next = async (): Promise<IteratorResult<string, undefined>> => {
@@ -146,7 +146,7 @@ export class JoinedStream {
   }
 }
 
-/** Returns an event that refers to the user's agents instead of the durable agents of the loop. */
+/** Returns an event in which the user's agents replace the durable agents. */
 function shown(event: RunStreamEvent): RunStreamEvent {
   if (event.type === "agent_updated_stream_event") return withOriginalAgent(event);
   if (event.type !== "run_item_stream_event") return event;
@@ -154,7 +154,7 @@ function shown(event: RunStreamEvent): RunStreamEvent {
   return item === event.item ? event : new RunItemStreamEvent(event.name, item);
 }
 
-/** Stops a run whose stream was cancelled. The run stays resumable. */
+/** Stops a run whose stream its reader cancelled. The run stays resumable. */
 export class StreamCancelled extends Error {
   override readonly name = "AbortError";
 
@@ -163,7 +163,7 @@ export class StreamCancelled extends Error {
   }
 }
 
-/** Returns whether a cancelled stream ended before the final output of its loop. */
+/** Returns whether a stream was cancelled before the final output. */
 export function isStopped({ cancelled, state, interruptions }: AnyStream): boolean {
   return cancelled && interruptions.length === 0 && state._currentStep?.type !== "next_step_final_output";
 }

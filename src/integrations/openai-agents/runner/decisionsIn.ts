@@ -16,7 +16,7 @@ interface Decision {
   readonly reason?: string;
 }
 
-/** Members of the SDK's context that are missing in its types. */
+/** Methods of the SDK's context that its types do not contain. */
 interface Decisions {
   isToolApproved(call: { toolName: string; callId: string; agent: unknown }): boolean | undefined;
   getRejectionMessage(toolName: string, callId: string): string | undefined;
@@ -26,7 +26,7 @@ interface Decisions {
 }
 
 /**
- * Returns the answers of a `RunState` to the open requests of its run. Decisions that are recorded already are omitted.
+ * Returns the decisions in a `RunState` as answers to open requests. Omits decisions that are already recorded.
  *
  * @throws InvalidInputError if the state belongs to another run or has staged input
  * @throws RequestNotOpenError if a decision differs from the recorded decision, or the request was dropped
@@ -47,7 +47,7 @@ export function decisionsIn(state: AnyState, records: RunRecords, requests: read
   return answers;
 }
 
-/** Returns the answers of a `RunState` to later requests, which only a decision for all calls of a tool gives. */
+/** Returns the answers of a `RunState` to later requests. They exist if a decision is for all calls of a tool. */
 export function laterDecisionsIn(
   state: AnyState,
   requests: readonly PendingRequest[],
@@ -62,7 +62,7 @@ export function laterDecisionsIn(
   return answers;
 }
 
-/** Adds the decisions of a `RunState` to a later state of the same run. */
+/** Copies the decisions of an earlier `RunState` to a later one of the same run. */
 export function keepDecisions(state: AnyState, earlier: AnyState): void {
   if (state._context !== earlier._context)
     (state._context as unknown as Decisions)._mergeApprovalState(earlier._context);
@@ -102,7 +102,7 @@ function isHosted(rawItem: object): boolean {
   return "type" in rawItem && rawItem.type === "hosted_tool_call";
 }
 
-/** Returns the id of a call in the SDK. Calls of hosted tools have the ids of their provider. */
+/** Returns the id that a call has in the SDK. For a call that the provider executes, it is the provider's id. */
 function idOf(rawItem: object): string | undefined {
   const { callId, id, providerData } = rawItem as {
     readonly callId?: string;
@@ -112,7 +112,7 @@ function idOf(rawItem: object): string | undefined {
   return isHosted(rawItem) ? (providerData?.id ?? id) : callId;
 }
 
-/** @throws ModelBehaviorError of the SDK if the decision is for a changed copy of the item */
+/** Returns the decision of a state about a call. @throws ModelBehaviorError of the SDK if the item is a changed copy */
 function decisionOf({ _context }: AnyState, item: RunToolApprovalItem): Decision | undefined {
   const context = _context as unknown as Decisions;
   const { agent, name = "", rawItem } = item;
@@ -132,21 +132,21 @@ function decisionOf({ _context }: AnyState, item: RunToolApprovalItem): Decision
   return { approved, ...(reason !== undefined && { reason }) };
 }
 
-/** The default of the SDK. */
+/** The default limit of the SDK. */
 const defaultMaxTurns = 10;
 
-/** The last execution of a loop in one call of `run` or `resume`. */
+/** The last execution of the loop in one call of `run` or `resume`. */
 export interface Attempt {
-  /** `undefined` if no loop ran. */
+  /** `undefined` if no loop has run. */
   run?: DurableRun;
-  /** The result with which the loop stopped. `undefined` if the run waits inside a tool call. */
+  /** The result with which the loop stopped for approvals. `undefined` if a tool call waits. */
   stopped?: AnyResult | AnyStream | undefined;
 }
 
 interface Waiting {
   readonly agent: AnySdkAgent;
   readonly options: SdkOptions;
-  /** The state that the run was resumed from. Its decisions remain. */
+  /** The state that the run was resumed from, whose decisions are kept. */
   readonly state?: AnyState;
 }
 
@@ -178,7 +178,7 @@ function interruptedState(
   return state;
 }
 
-/** Drops the interruptions that are answered. The SDK does this when their calls have been made. */
+/** Removes the interruptions that are answered, as the SDK does after it has made their calls. */
 function onlyOpen(state: AnyState, run: DurableRun, requests: readonly PendingRequest[]): AnyState {
   if (state._currentStep?.type !== "next_step_interruption") return state;
   const { data } = state._currentStep;

@@ -26,11 +26,11 @@ export interface LoopRequest {
   readonly options: SdkOptions;
 }
 
-/** The SDK's `run`, saved before it is patched. */
+/** The SDK's `run`, stored before {@link joinNestedRuns} replaces it. */
 // oxlint-disable-next-line typescript/unbound-method -- it is called with its runner
 export const runOfSdk: Run = Runner.prototype.run;
 
-/** Runs an agent inside a durable run, including all approvals. */
+/** Runs an agent of the SDK inside a durable run, until its end. Waits for approvals. */
 export async function runLoop(
   run: DurableRun,
   { runner, agent, input, options }: LoopRequest,
@@ -43,7 +43,7 @@ export async function runLoop(
   return withOriginals(run, agent, () => runToEnd(run, input, begin, onStop));
 }
 
-/** Streams like {@link runLoop}. The streams are added to `joined`. */
+/** Like {@link runLoop}, but with streams, which are added to `joined`. */
 export async function streamLoop(
   run: DurableRun,
   { runner, agent, input, options }: LoopRequest,
@@ -82,8 +82,8 @@ function optionsIn(run: DurableRun, options: SdkOptions): SdkOptions {
 }
 
 /**
- * Returns the options that a state passes to the resumed run, as in the SDK. The usage is not taken from the state but
- * counted from the records.
+ * Returns the options that the SDK takes from a state when it resumes a run. Omits the usage, which the records
+ * contain.
  */
 export function optionsOfState(state: AnyState): Partial<SdkOptions> {
   return withoutUndefined({
@@ -100,13 +100,13 @@ interface Round {
   readonly state: AnyState;
 }
 
-/** Receives the result with which a loop stops for approvals, and `undefined` once the loop continues. */
+/** Receives the result with which a loop stops for approvals, and `undefined` when the loop continues. */
 type OnStop<Result> = (stopped: Result | undefined) => void;
 
 /**
- * Runs an SDK loop to its end. Each time the loop stops for approvals, it continues after the answers.
+ * Runs a loop of the SDK to its end. If the loop stops for approvals, continues it after the answers.
  *
- * @param begin runs the loop from its input or its state and resolves when the loop stops
+ * @param begin - runs the loop from its input or its state, until it stops.
  */
 async function runToEnd<Result extends Round, Input>(
   run: DurableRun,
@@ -127,8 +127,8 @@ async function runToEnd<Result extends Round, Input>(
 }
 
 /**
- * Waits until all interruptions are answered and applies the answers to the state of the loop. If an answer is missing,
- * the promise never settles, because the run ends as waiting.
+ * Waits until all interruptions are answered, and adds the answers to the state of the loop. If an answer is missing,
+ * the run ends with the status `waiting` and the promise never settles.
  *
  * @throws InvalidInputError for an approval of a computer, shell or patch call
  */
@@ -147,7 +147,7 @@ async function decideApprovals(
   }
 }
 
-/** Without a reason, the SDK formats the rejection message according to the user's configuration. */
+/** Returns the rejection message for the model. Without a reason, the SDK creates it as the user configured. */
 function messageOf(verdict: HostedApproval | undefined): { readonly message: string } | undefined {
   if (!verdict || verdict.approved || verdict.reason === unexplainedRejection) return undefined;
   return { message: verdict.reason };
@@ -168,7 +168,7 @@ function callOf(run: DurableRun, { rawItem, name = "" }: RunToolApprovalItem): A
 
 interface InputWithSession {
   readonly input: RunInput;
-  /** The id of a PersistenceSession. `null` for any other session, because its id may differ between processes. */
+  /** The id of a PersistenceSession. `null` for any other session, whose id can differ between processes. */
   readonly session: string | null;
 }
 
@@ -182,7 +182,7 @@ export function givenInput(stored: StoredInput): RunInput {
   return isWithSession(stored) ? stored.input : stored;
 }
 
-/** @throws InvalidInputError if the session differs from the session of the run's start */
+/** @throws InvalidInputError if the session is not the one that the run started with */
 export async function assertSameSession(stored: StoredInput, session: Session | undefined): Promise<void> {
   const begun = isWithSession(stored) ? stored.session : undefined;
   const given = session && (await nameOf(session));
@@ -207,8 +207,8 @@ function wordsFor(session: string | null | undefined): string {
 type Given = Parameters<Runner["run"]>;
 
 /**
- * Patches `Runner.prototype.run`, because agents inside tools use runners that only the SDK knows. Runs inside a call
- * of a durable run become part of that run. Other runs are unaffected.
+ * Replaces `Runner.prototype.run`, because an agent in a tool uses a runner that only the SDK knows. A run inside a
+ * tool call of a durable run becomes part of the durable run. Other runs do not change.
  */
 export function joinNestedRuns(): void {
   if (Runner.prototype.run === nestedRun) return;
@@ -225,8 +225,8 @@ async function nestedRun(
   const call = currentCall();
   const asEver = () => runOfSdk.call(this, agent, input, options as never);
   if (!run) return asEver();
-  // Runs outside of calls have no fixed order, and a RunState contains agents that are not durable. Neither is
-  // recorded.
+  // Not recorded: a run outside of a tool call, because such runs have no fixed order, and a run of a `RunState`,
+  // because its agents are not durable.
   if (call === undefined || input instanceof RunState) return besideTheRun(asEver)();
   makeDurable(this);
   const { stream = false, ...rest } = options ?? {};

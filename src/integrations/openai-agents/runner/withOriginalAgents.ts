@@ -3,7 +3,7 @@ import type { AnySdkAgent, AnyResult, AnyState, AnyStream } from "../wrapped/Any
 import type { DurableRun } from "../wrapped/DurableRun.ts";
 import { originalOf } from "../wrapped/originals.ts";
 
-/** Replaces the durable agents in a finished result by the user's agents, because users compare agents by identity. */
+/** Replaces the durable agents in a result by the user's agents, because users compare agents by identity. */
 export function withOriginalAgents<Result extends AnyResult | AnyStream>(
   result: Result,
   agent: AnySdkAgent,
@@ -24,9 +24,7 @@ export function errorWithOriginalAgents(error: unknown, agent: AnySdkAgent, run:
 
 const givenStates = new WeakMap<AnyState, AnyState>();
 
-/**
- * Returns a copy of a state with the user's agents in place of the durable agents. Text and decisions stay the same.
- */
+/** Returns a copy of a state in which the user's agents replace the durable agents. */
 function givenState(state: AnyState, agent: AnySdkAgent, run: DurableRun): AnyState {
   const known = givenStates.get(state);
   if (known) return known;
@@ -52,7 +50,7 @@ function givenState(state: AnyState, agent: AnySdkAgent, run: DurableRun): AnySt
 function itemsOf(state: AnyState): readonly object[] {
   const { _currentStep: step, _lastProcessedResponse: response } = state;
   const interruptions = step?.type === "next_step_interruption" ? (step.data["interruptions"] as object[]) : [];
-  // The evidence of completed calls contains items that the state no longer shows.
+  // Items that the state no longer shows are still in the evidence of completed calls.
   const proofs = [...state._completedToolInvocationEvidence.values()].flatMap((calls) => [...calls.values()]);
   return [
     ...state._generatedItems,
@@ -68,7 +66,7 @@ function withOriginalKeys(value: unknown): unknown {
   return new Map([...(value as Map<unknown, unknown>)].map(([key, each]) => [originalOf(key), each]));
 }
 
-/** The run that made a state. */
+/** Identifies the run that made a state. */
 interface StatedRun {
   readonly agentId: string;
   readonly runId: string;
@@ -80,7 +78,7 @@ export function noteRun(state: AnyState, { agentId, runId }: StatedRun): void {
   runs.set(state, { agentId, runId });
 }
 
-/** Returns the run that made a state in this process. `undefined` for a state that was read from its text. */
+/** Returns the run that made a state in this process. `undefined` if the state was created from its text. */
 export function runOfState(state: AnyState): StatedRun | undefined {
   return runs.get(state);
 }

@@ -1,4 +1,4 @@
-/** The first and the last number of consecutive items. The first is not higher than the last. */
+/** The first and the last number of consecutive items. The last number is equal or higher. */
 export type NumberRange = readonly [first: number, last: number];
 
 interface Numbered {
@@ -15,7 +15,7 @@ export function rangesOf(items: readonly Numbered[]): NumberRange[] {
   return ranges;
 }
 
-/** Returns the numbers of ranges. Check their {@link countOf} first, because stored ranges can be huge. */
+/** Returns all numbers in ranges. Check {@link countOf} before, because stored ranges can be huge. */
 export function numbersIn(given: readonly NumberRange[]): number[] {
   return given.flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, index) => first + index));
 }
@@ -24,7 +24,7 @@ export function countOf(given: readonly NumberRange[]): number {
   return given.reduce((sum, [first, last]) => sum + last - first + 1, 0);
 }
 
-/** Returns the known items of a range. */
+/** Returns the items of a range that exist. */
 export function itemsOfRange<Item extends Numbered>(
   known: ReadonlyMap<number, Item>,
   [first, last]: NumberRange,
@@ -38,7 +38,7 @@ export function hasNumber(given: readonly NumberRange[], number: number): boolea
   return given.some(([first, last]) => number >= first && number <= last);
 }
 
-/** Returns the numbers at the positions `[from, to)`. */
+/** Returns the numbers at the positions from `from` to before `to`. */
 export function sliceOf(given: readonly NumberRange[], from: number, to = Infinity): readonly NumberRange[] {
   let at = 0;
   return given.flatMap(([first, last]): NumberRange[] => {
@@ -48,7 +48,7 @@ export function sliceOf(given: readonly NumberRange[], from: number, to = Infini
   });
 }
 
-/** Joins ranges. Continues the last range if the next one follows it. */
+/** Joins two lists of ranges. Merges the last range and the next one if no number is between them. */
 export function joinedRanges(ranges: readonly NumberRange[], added: readonly NumberRange[]): readonly NumberRange[] {
   const [last, [next, ...others]] = [ranges.at(-1), added];
   if (!last || !next || last[1] + 1 !== next[0]) return [...ranges, ...added];

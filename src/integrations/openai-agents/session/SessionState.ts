@@ -3,10 +3,10 @@ import { blobCellsOf } from "../../../checkpoint/records/blobReferences.ts";
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
 import { countOf, hasNumber, itemsOfRange, joinedRanges, type NumberRange, rangesOf, sliceOf } from "./NumberRange.ts";
 
-/** Replaces a range of items. Adding, removing and rewriting items all use this record. */
+/** Replaces items of a session. Added, removed and changed items all have this record. */
 interface SpliceRecord {
   readonly kind: "splice";
-  /** The index of the first removed item or of the insertion, from 0. */
+  /** The index of the first removed item, or of the insertion, counted from 0. */
   readonly at: number;
   /** The number of removed items. Defaults to 0. */
   readonly drop?: number;
@@ -16,43 +16,43 @@ interface SpliceRecord {
   readonly first?: number;
 }
 
-/** An applied transaction. Appended together with its change. */
+/** Names an applied transaction. Stored in the same append as its change. */
 interface TransactionRecord {
   readonly kind: "transaction";
   readonly operation: string;
-  /** The digest of the transaction, which detects another transaction with the same id. */
+  /** A digest of the transaction, to detect a different transaction with the same id. */
   readonly digest: string;
 }
 
-/** Removes all items and transactions. Item numbers and the progress of durable runs continue. */
+/** Removes all items and transactions. The numbers of items and the progress of runs continue. */
 interface ClearRecord {
   readonly kind: "clear";
   readonly next: number;
 }
 
-/** The progress of a durable run. Appended together with the last counted change. */
+/** How far a durable run has changed the session. Stored in the same append as its last change. */
 interface ProgressRecord {
   readonly kind: "progress";
   /** Identifies the run and, if a tool call uses the session, that call. */
   readonly run: string;
   /**
-   * The progress of a run. Each added item counts one, and each other change counts one. If the number is lower than
-   * before, the run was set back and makes its later changes again.
+   * How many changes the run has made. Each added item and each other change counts one. A lower number than before
+   * means that the run was set back, and makes its later changes again.
    */
   readonly done: number;
   /** The numbers of the items that the run added since its last record. */
   readonly added?: readonly NumberRange[];
-  /** The numbers of all items of the session, which the change removed. Omitted if the change only added items. */
+  /** The numbers of all items, if the change removed them. Omitted if the change only added items. */
   readonly dropped?: readonly NumberRange[];
 }
 
-/** The provider's ids of calls that durable runs added. Appended together with their items. */
+/** The provider's ids of calls that durable runs added. Stored in the same append as the items of the calls. */
 interface CallIdsRecord {
   readonly kind: "call_ids";
   readonly ids: readonly CallId[];
 }
 
-/** The id of a call in the session and the provider's id, which may repeat. */
+/** The id of a call in the session, and the id from the provider, which need not be unique. */
 export type CallId = readonly [call: string, provided: string];
 
 export type SessionRecord = SpliceRecord | TransactionRecord | ClearRecord | ProgressRecord | CallIdsRecord;
@@ -63,7 +63,7 @@ export interface SessionItem {
   readonly value: StoredValue;
 }
 
-/** The runs without items whose progress is kept, in case that they are resumed. */
+/** The number of runs without items whose progress is kept, because they can be resumed. */
 const mostRunsWithoutItems = 100;
 
 /** The items of a session in order, and its applied transactions. */
@@ -98,13 +98,13 @@ export class SessionState {
     return this.#progress.get(run) ?? new RunProgress();
   }
 
-  /** Returns the items by number, including those that the rollback of a run restores. */
+  /** Returns all items by number, including removed items that the rollback of a run restores. */
   get known(): ReadonlyMap<number, SessionItem> {
     const removed = [...this.#progress.values()].flatMap((progress) => progress.removed);
     return new Map([...removed, ...this.#items].map((item) => [item.number, item]));
   }
 
-  /** @throws RangeError if the record does not fit */
+  /** @throws RangeError if the record contradicts earlier records */
   add(record: SessionRecord): void {
     switch (record.kind) {
       case "splice":
@@ -132,7 +132,7 @@ export class SessionState {
     const last = this.#items.at(-1)?.number ?? -1;
     if (this.#next > last + 1) yield { kind: "splice", at, first: this.#next };
     for (const [operation, digest] of this.#transactions) yield { kind: "transaction", operation, digest };
-    // The progress of a run that removed items makes other runs forget theirs.
+    // Runs that removed items are last, because their records make other runs forget removed items.
     const restoresLast = [...this.#progress].sort(([, a], [, b]) => a.removed.length - b.removed.length);
     for (const [run, progress] of restoresLast) yield* progress.restate(run);
     if (this.#callIds.size > 0) yield { kind: "call_ids", ids: this.callIds };
@@ -147,7 +147,7 @@ export class SessionState {
     this.#removed = this.#items.slice(at, at + drop);
     if (at === length) for (const item of added) this.#items.push(item);
     else this.#items = [...this.#items.slice(0, at), ...added, ...this.#items.slice(at + drop)];
-    // Item numbers need not be ascending: a replacement has a higher number than the items after it.
+    // A replacement has a higher number than the items after it.
     this.#next = Math.max(this.#next, first + added.length);
   }
 
@@ -162,7 +162,7 @@ export class SessionState {
     this.#removed = [];
   }
 
-  /** Forgets the call ids and the changes that belong to no item. Keeps how far the newest runs have proceeded. */
+  /** Forgets changes and call ids whose items are gone. For the newest runs, keeps the number of changes. */
   #forgetUnused(): void {
     const { known } = this;
     const withoutItems = [...this.#progress].filter(([, progress]) => progress.forgetChanges(known));
@@ -173,7 +173,7 @@ export class SessionState {
     for (const [call] of this.callIds) if (!text.includes(JSON.stringify(call))) this.#callIds.delete(call);
   }
 
-  /** Removes the transactions of a run, because the run makes them again. */
+  /** Removes the transactions of a run, because the run applies them again. */
   #setBack(run: string): void {
     for (const operation of this.#transactions.keys())
       if (operation.startsWith(`${run}#`)) this.#transactions.delete(operation);
@@ -189,19 +189,19 @@ export class SessionState {
   }
 }
 
-/** One change of a run, or consecutive changes that only added items. */
+/** One change of a run, or several changes in a row that only added items. */
 interface RunStep {
-  /** The progress of the run before the step. */
+  /** The number of changes that the run made before this step. */
   readonly from: number;
   readonly done: number;
-  /** The item numbers of the added items. */
+  /** The numbers of the added items. */
   readonly added: readonly NumberRange[];
   readonly dropped?: readonly NumberRange[] | undefined;
-  /** The removed items. Omitted after a pruning, and after another run or a caller has replaced all items. */
+  /** The removed items. Omitted if they are lost, after a pruning or because other changes replaced all items. */
   items?: readonly SessionItem[] | undefined;
 }
 
-/** The changes of a durable run to a session. */
+/** The changes that a durable run has made to a session. */
 class RunProgress {
   #steps: RunStep[] = [];
 
@@ -209,7 +209,7 @@ class RunProgress {
     return this.#steps.at(-1)?.done ?? 0;
   }
 
-  /** The removed items that a rollback of the run restores. */
+  /** The removed items that a rollback of the run can restore. */
   get removed(): readonly SessionItem[] {
     return this.#steps.flatMap(({ items = [] }) => items);
   }
@@ -218,7 +218,7 @@ class RunProgress {
     for (const step of this.#steps) step.items = undefined;
   }
 
-  /** Keeps only the number of changes if none of their items is known. Returns whether this is the case. */
+  /** Forgets the changes of a run, but not their number, if none of their items is stored. Returns whether it did. */
   forgetChanges(known: ReadonlyMap<number, SessionItem>): boolean {
     const { done } = this;
     const isKnown = (range: NumberRange): boolean => itemsOfRange(known, range).length > 0;
@@ -227,7 +227,7 @@ class RunProgress {
     return !isUsed;
   }
 
-  /** @param removed the items that the change removed */
+  /** @param removed - the items that the change removed. */
   add({ done, added = [], dropped }: ProgressRecord, removed: readonly SessionItem[]): void {
     if (done < this.done) return this.#cut(done);
     const step: RunStep = { from: this.done, done, added };
@@ -240,7 +240,7 @@ class RunProgress {
     else this.#steps.push(step);
   }
 
-  /** Returns the number of the added item, or the numbers of a replacement. `undefined` if the change is not known. */
+  /** Returns the number of an added item, or the numbers of a replacement. `undefined` if the change is forgotten. */
   at(position: number): number | readonly NumberRange[] | undefined {
     const step = this.#steps.find(({ from, done }) => position >= from && position < done);
     if (!step) return undefined;
@@ -248,7 +248,7 @@ class RunProgress {
     return onlyAdds(step) ? sliceOf(step.added, position - step.from)[0]?.[0] : undefined;
   }
 
-  /** Returns the records that undo the changes from a position on. Removed items that are lost stay replaced. */
+  /** Returns the records that undo the changes from a number on. Removed items that are lost are not restored. */
   undone(items: readonly SessionItem[], before: number): SpliceRecord[] {
     let left = items;
     const records: SpliceRecord[] = [];
@@ -256,7 +256,7 @@ class RunProgress {
       if (step.done <= before) break;
       if (step.dropped && step.items?.length !== countOf(step.dropped)) continue;
       const added = onlyAdds(step) ? sliceOf(step.added, before - step.from) : step.added;
-      // Removes from the end, so that earlier positions stay valid.
+      // The last item is removed first, so that the positions of the others stay valid.
       for (const [at, { number }] of [...left.entries()].toReversed())
         if (hasNumber(added, number)) records.push({ kind: "splice", at, drop: 1 });
       const restored = step.items ?? [];
@@ -327,8 +327,8 @@ export function recordsOf(state: SessionState, change: SessionChange, encode: En
 }
 
 /**
- * Returns the records for a change of the history in which new function calls replace old ones. A new call takes the
- * position of the first old call with the same id. Further calls with this id are removed.
+ * Returns the records that replace function calls. The new call takes the position of the first call with its id. Other
+ * calls with this id are removed.
  *
  * @param items the items of the session in order
  */

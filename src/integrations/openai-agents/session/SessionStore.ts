@@ -23,24 +23,24 @@ import {
 
 type SessionLog = ShapedLog<SessionRecord, SessionState>;
 
-/** Locates a change among the changes of a durable run. */
+/** Identifies a change of a durable run. */
 interface RunPart {
   /** Identifies the run and, if a tool call uses the session, that call. */
   readonly run: string;
-  /** The progress before the change, counted like `done` of a {@link ProgressRecord}. */
+  /** The number of changes that the run made before, counted like `done` of {@link ProgressRecord}. */
   readonly before: number;
-  /** The provider's ids of calls in the change. Omitted if they equal the ids in the session. */
+  /** The provider's ids of calls in the change. Omitted if the session contains the same ids. */
   readonly callIds?: readonly CallId[];
 }
 
 export interface ReadItems {
   readonly items: readonly AgentInputItem[];
-  /** The item numbers, which a resumed run uses to read the same items. */
+  /** The numbers of the items. A resumed run uses them to read the same items. */
   readonly numbers: readonly NumberRange[];
   readonly done: number;
 }
 
-/** One session in a storage. Changes are applied in order. A change is durable when its promise resolves. */
+/** A session in a storage. Changes are made one after another, and are durable when their promises resolve. */
 export class SessionStore {
   readonly #storage: LogStorage;
   readonly #sessionId: string;
@@ -57,12 +57,12 @@ export class SessionStore {
     this.#logs = new KeptLogs(sessionShape, { storage });
   }
 
-  /** Returns the items in order without owning the session. `limit` counts from the end and defaults to all items. */
+  /** Returns the items in order, without owning the session. `limit` counts from the end. Defaults to all items. */
   async items(limit = Number.POSITIVE_INFINITY): Promise<AgentInputItem[]> {
     return this.#read(({ items }) => (limit > 0 ? items.slice(Math.max(items.length - limit, 0)) : []));
   }
 
-  /** Returns all items with their numbers and the progress of a durable run. */
+  /** Returns all items with their numbers, and the number of changes that a durable run has made. */
   async numberedItems(run: string): Promise<ReadItems> {
     let read: Omit<ReadItems, "items"> = { numbers: [], done: 0 };
     const items = await this.#read((state) => {
@@ -79,7 +79,7 @@ export class SessionStore {
     });
   }
 
-  /** Forgets the changes of a deleted run, because another run has the same id. */
+  /** Forgets the changes of a deleted run, because a new run has the same id. */
   async forgetRun(run: string): Promise<void> {
     await this.#write(async (log) => {
       if (log.state.progressOf(run).done > 0) log.append([{ kind: "progress", run, done: 0 }], { last: true });
@@ -105,7 +105,7 @@ export class SessionStore {
     await this.#write(async (log) => append(log, change, ...(replacesAll ? [forgetReplaced] : [])));
   }
 
-  /** Removes everything. A session whose data key was destroyed is deleted, because it cannot be read again. */
+  /** Removes all items. Deletes a session whose data key was destroyed, because it cannot be read. */
   async clear(): Promise<void> {
     try {
       await this.change({ type: "clear" });
@@ -115,7 +115,7 @@ export class SessionStore {
     }
   }
 
-  /** Applies the part of a change that a durable run has not applied yet. */
+  /** Makes a change of a durable run, or the part of it that the run has not made before. */
   async changeOnce(change: SessionChange, part: RunPart): Promise<void> {
     const { run, before } = part;
     await this.#write(async (log) => {
@@ -146,7 +146,7 @@ export class SessionStore {
     });
   }
 
-  /** Applies a transaction at most once. If the call rejects, it made no change. @throws SessionConflictError */
+  /** Applies a transaction at most once. If the call rejects, the session is unchanged. @throws SessionConflictError */
   async transact(operation: string, transaction: SessionHistoryTransaction): Promise<void> {
     const sha256 = await this.#storage.sha256();
     const digest = sha256.base64url(canonicalText(transaction) ?? "");
@@ -214,7 +214,7 @@ export class SessionStore {
   }
 }
 
-/** Keeps the rollback of a run from restoring items that a user has removed. No run has this id. */
+/** Keeps the rollback of a run from restoring items that a user has removed. The id belongs to no run. */
 const forgetReplaced: SessionRecord = { kind: "progress", run: " ", done: 0, dropped: [] };
 
 async function prunedLog(log: SessionLog): Promise<{ readonly bytes: number }> {
@@ -223,7 +223,7 @@ async function prunedLog(log: SessionLog): Promise<{ readonly bytes: number }> {
   return log.prune();
 }
 
-/** Returns the progress records of a change, which are appended together with the change. */
+/** Returns the records about the progress of a run, which are appended together with its change. */
 function partRecords(
   { next, items }: SessionState,
   change: SessionChange,
@@ -237,8 +237,8 @@ function partRecords(
 }
 
 /**
- * Returns whether a change equals the earlier changes of the run at the same position. Only the changes that exist are
- * compared.
+ * Returns whether a change equals the change that the run made before at this number. Compares only changes whose items
+ * are stored.
  */
 async function isRepeated(log: SessionLog, change: SessionChange, { run, before }: RunPart): Promise<boolean> {
   const items = "items" in change ? change.items : [];
@@ -254,25 +254,25 @@ async function isRepeated(log: SessionLog, change: SessionChange, { run, before 
 
 type Progress = ReturnType<SessionState["progressOf"]>;
 
-/** Returns the item numbers of earlier additions, or `false` if the run replaced items there. */
+/** Returns the numbers of the items that the run added there. `false` if it replaced items there. */
 function addedAt(progress: Progress, before: number, length: number): readonly (number | undefined)[] | false {
   const made = Array.from({ length }, (_, index) => progress.at(before + index));
   return made.some((each) => typeof each === "object") ? false : (made as (number | undefined)[]);
 }
 
-/** Returns the item numbers of an earlier replacement. `true` for no change, `false` for another change. */
+/** Returns the numbers of the items of a replacement. `true` if no change is known, `false` for another change. */
 function replacedAt(progress: Progress, before: number, length: number): readonly number[] | boolean {
   const made = progress.at(before);
   if (made === undefined) return true;
   return typeof made === "object" && countOf(made) === length ? numbersIn(made) : false;
 }
 
-/** Returns the records that undo the changes of a run from a position on. */
+/** Returns the records that undo the changes of a run from a number on. */
 function setBackTo(state: SessionState, { run, before }: RunPart): SessionRecord[] {
   return [...state.progressOf(run).undone(state.items, before), { kind: "progress", run, done: before }];
 }
 
-/** Appends the records of a change, with `more`. Values are encoded in the same turn of the event loop. */
+/** Appends the records of a change, and `more`. Encodes values in the same turn of the event loop. */
 function append(log: SessionLog, change: SessionChange, ...more: readonly SessionRecord[]): void {
   log.append([...recordsOf(log.state, change, encoderOf(log)), ...more], { last: true });
 }

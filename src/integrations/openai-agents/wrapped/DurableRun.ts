@@ -7,40 +7,40 @@ import type { AnySdkAgent, AnySdkTool } from "./AnyAgent.ts";
 import type { KnownTools } from "./KnownTools.ts";
 import { isHostedCall, responseOf } from "./recordedAnswer.ts";
 
-/** The state that the wrappers of one run share in this process. */
+/** What the wrappers of one run share in this process. */
 export class DurableRun {
   readonly agentId: string;
   readonly runId: string;
   readonly ids = new ProvidedIds();
-  /** The durable agents by their originals. */
+  /** By original agent: its durable agent. */
   readonly agents = new WeakMap<AnySdkAgent, AnySdkAgent>();
   readonly tools = new WeakMap<AnySdkTool, AnySdkTool>();
-  /** The wrapped sessions by original session and by the tool call that uses it. */
+  /** By original session, then by the tool call that uses it: the wrapped session. */
   readonly sessions = new WeakMap<Session, Map<string | undefined, Session>>();
-  /** The approvals at which loops of the run stopped, by the library's call ids. */
+  /** By the library's id of a call: the approval at which a loop of the run stopped. */
   readonly approvals = new Map<string, RunToolApprovalItem>();
-  /** Set if a replay ends because it would execute tools. The error names these tools. */
+  /** The error of a replay that would run tools. It names these tools. */
   refusal: InvalidInputError | undefined;
   readonly #turns = new Map<string, Mutex>();
 
   /**
-   * @param isFinished whether the run is over and is only replayed
-   * @param executesNothing whether the run is compared with its records, so that no tool may execute
+   * @param isFinished whether the run has ended, so that its records are only replayed
+   * @param executesNothing whether the run is compared with its records, so that no tool may run
    */
   constructor(
     readonly loop: HostedLoop,
     readonly knownTools: KnownTools,
     readonly isFinished: boolean,
     readonly executesNothing = false,
-    /** Returns whether a rollback has set the run back. */
+    /** Returns whether a rollback has returned the run to an earlier point. */
     readonly isReopened: () => Promise<boolean> = async () => true,
   ) {
     ({ agentId: this.agentId, runId: this.runId } = loop);
   }
 
   /**
-   * Waits until the records of the run are durable, and returns whether the run may change a session. A finished run
-   * has already made its changes. A stopped run makes its changes when it is resumed.
+   * Waits until the records of the run are durable. Returns `false` for a finished run, which has already changed the
+   * session, and for a stopped run, which changes it when it is resumed.
    */
   async mayChange(): Promise<boolean> {
     const { loop } = this;
@@ -49,7 +49,7 @@ export class DurableRun {
     return true;
   }
 
-  /** Serializes agent runs inside one tool call, because their requests are matched by order. */
+  /** Returns a mutex for the agent runs in a tool call. Their requests are identified by their order. */
   turnOf(toolCallId: string): Mutex {
     const known = this.#turns.get(toolCallId);
     if (known) return known;
@@ -67,7 +67,7 @@ interface CurrentCall {
 
 const places = new AsyncLocalStorage<CurrentCall>();
 
-/** Returns the durable run of the current code. `undefined` in code whose model requests are not recorded. */
+/** Returns the durable run of the current code. `undefined` if model requests of this code are not recorded. */
 export function currentRun(): DurableRun | undefined {
   return places.getStore()?.run;
 }
@@ -80,7 +80,7 @@ export function inRun<Result>(run: DurableRun, call: string | undefined, work: (
   return places.run(call === undefined ? { run } : { run, call }, work);
 }
 
-/** Runs code outside the recorded loop, such as guardrails. This code may run in any order and is not recorded. */
+/** Returns code that runs outside of the recorded loop, such as a guardrail, and that can run in any order. */
 export function besideTheRun<Parameters extends readonly unknown[], Result>(
   code: (...parameters: Parameters) => Result,
 ): (...parameters: Parameters) => Result {
@@ -89,16 +89,16 @@ export function besideTheRun<Parameters extends readonly unknown[], Result>(
 
 type Item = Extract<ModelRequest["input"], readonly unknown[]>[number];
 
-/** Maps between the provider's ids of calls and the unique ids of this library, which the SDK and tools see. */
+/** Maps between the provider's ids of calls and the library's unique ids, which the SDK and tools see. */
 class ProvidedIds {
   readonly #provided = new Map<string, string>();
-  /** The ids from earlier runs, which a session provided. */
+  /** Ids of calls of earlier runs, from a session. */
   readonly #earlier = new Map<string, string>();
 
-  /** The library's ids of calls that the provider executes, by the ids that the SDK sees. */
+  /** For calls that the provider executes: the library's id, by the id that the SDK sees. */
   readonly #hosted = new Map<string, string>();
 
-  /** Registers the ids of a response and returns the response for the SDK. */
+  /** Stores the ids of a response, and returns the response for the SDK. */
   noted(given: GivenHostedResponse): ModelResponse {
     const { content } = given.message;
     for (const part of typeof content === "string" ? [] : content) {
@@ -114,7 +114,7 @@ class ProvidedIds {
     for (const [call, provided] of ids) this.#earlier.set(call, provided);
   }
 
-  /** Returns the provider's id of a call, or `undefined` if no other id is known. */
+  /** Returns the provider's id of a call. `undefined` if it equals the library's id. */
   providedOf(callId: string): string | undefined {
     return this.#provided.get(callId) ?? this.#earlier.get(callId);
   }
@@ -123,19 +123,19 @@ class ProvidedIds {
     return this.#provided.has(toolCallId);
   }
 
-  /** Returns the library's id of a call that waits for an approval. `undefined` if no recorded response requests it. */
+  /** Returns the library's id of a call that waits for approval. `undefined` if no recorded response contains it. */
   ofApproval(call: RunToolApprovalItem["rawItem"]): string | undefined {
     if (call.type === "hosted_tool_call") return this.#hosted.get(String(call.providerData?.["id"] ?? call.id));
     return "callId" in call && this.has(call.callId) ? call.callId : undefined;
   }
 
-  /** Returns the request with the provider's ids. Calls of unknown runs keep their ids. */
+  /** Returns a request with the provider's ids. Unknown calls keep their ids. */
   provided(request: ModelRequest): ModelRequest {
     const { input } = request;
     return typeof input === "string" ? request : { ...request, input: this.providedItems(input) };
   }
 
-  /** Returns items with the provider's ids. Calls of unknown runs keep their ids. */
+  /** Returns items with the provider's ids. Unknown calls keep their ids. */
   providedItems(items: readonly Item[]): Item[] {
     return items.map((item) => this.#item(item));
   }

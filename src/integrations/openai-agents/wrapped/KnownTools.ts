@@ -5,7 +5,7 @@ import type { AnyFunctionTool, AnyComputerTool, AnyContext } from "./AnyAgent.ts
 import { type Computer, type ComputerTool, RunContext } from "@openai/agents-core";
 import { originalOf } from "./originals.ts";
 
-/** The tools of a runner in the form of the log. A tool without settings is registered at its first call. */
+/** The tools of a runner, in the form that the log needs. A tool without settings is added at its first call. */
 export class KnownTools {
   readonly computers = new KeptComputers();
   readonly #tools: Map<string, HostedTool>;
@@ -19,7 +19,7 @@ export class KnownTools {
     return [...this.#tools.values()];
   }
 
-  /** Registers a tool. Agents used as tools have the effect `none`, because their steps are recorded. */
+  /** Adds a tool. An agent used as a tool has the effect `none`, because its steps are recorded. */
   meet(tool: AnyFunctionTool): void {
     if (!this.#tools.has(tool.name)) this.#add(tool.name, isAgent(tool) ? { effect: "none" } : {});
   }
@@ -42,7 +42,7 @@ function codeOf(name: string): ToolCode {
   };
 }
 
-/** Detects tools of `agent.asTool()` by their `on` method. */
+/** Returns whether `agent.asTool()` made a tool. Only such tools have a method `on`. */
 function isAgent(tool: object): boolean {
   return "on" in tool && typeof tool.on === "function";
 }
@@ -50,11 +50,11 @@ function isAgent(tool: object): boolean {
 type ComputerConfig = ComputerTool["computer"];
 type ComputerProvider = Extract<ComputerConfig, { readonly create: unknown }>;
 
-/** The loop that uses a computer. */
+/** Identifies the loop that uses a computer. */
 interface ComputerUser {
   readonly agentId: string;
   readonly runId: string;
-  /** The tool call around the loop. `undefined` in the loop of the run. */
+  /** The tool call that runs the loop. `undefined` for the loop of the run itself. */
   readonly call: string | undefined;
 }
 
@@ -63,14 +63,14 @@ interface Use {
 }
 
 /**
- * The computers of unfinished runs. The SDK creates a computer for each loop, and a resume starts the loop again.
- * Without this class, each resume would create another computer and never dispose the earlier one. When a loop starts
- * again, it gets the results of the earlier actions, because these have changed the computer already.
+ * Keeps the computers of unfinished runs. The SDK creates a computer for each loop, and a resume starts the loop again.
+ * Without this class, each resume would create another computer and leave the earlier one. A loop that starts again
+ * gets the results of the earlier actions, because they have already changed the computer.
  */
 class KeptComputers {
   readonly #kept = new WeakMap<AnyComputerTool, Map<string, KeptComputer>>();
 
-  /** Returns a tool whose computer is created and initialized once per run. It is disposed at the end of the loop. */
+  /** Returns a tool that creates and initializes its computer once per run, and disposes it at the end of the loop. */
   keeping(tool: AnyComputerTool, user: () => ComputerUser): AnyComputerTool {
     const kept = this.#kept.get(tool) ?? new Map<string, KeptComputer>();
     this.#kept.set(tool, kept);
@@ -81,7 +81,7 @@ class KeptComputers {
       if (known?.runId === runId) return known.forLoop();
       const made = new KeptComputer(runId, tool.computer as ComputerConfig, use);
       kept.set(place, made);
-      // An earlier run of the agent was abandoned while it waited.
+      // An abandoned run of the agent left this computer.
       await known?.dispose(use).catch(() => {});
       return made.forLoop().catch((error: unknown) => {
         if (kept.get(place) === made) kept.delete(place);
@@ -109,7 +109,7 @@ function placeOf({ agentId, call }: ComputerUser): string {
   return JSON.stringify([agentId, call]);
 }
 
-/** The actions of a computer. All other members are read from the computer itself. */
+/** The methods of a computer that are actions. All other members are used unchanged. */
 const actions: ReadonlySet<string | symbol> = new Set([
   "screenshot",
   "click",
@@ -142,8 +142,7 @@ class KeptComputer {
     this.#created = (async () => provider.create(use))();
   }
 
-  /** Returns the computer for a loop from its start. An action of an earlier loop is not made again: its
-   * result is returned. */
+  /** Returns the computer for a loop that starts. An action of an earlier loop returns its earlier result. */
   async forLoop(): Promise<Computer> {
     let next = 0;
     return new Proxy(await this.#created, {
@@ -168,7 +167,7 @@ class KeptComputer {
     const known = this.#made[at];
     if (known?.action === action) return known.result;
     const made = { action, result: (async () => perform())() };
-    // A different action makes the later ones invalid.
+    // After a different action, the results of later actions are wrong.
     this.#made.splice(at, Infinity, made);
     return made.result;
   }

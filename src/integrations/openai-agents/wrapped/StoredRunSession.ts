@@ -18,18 +18,17 @@ import type { AnyContext } from "./AnyAgent.ts";
 
 const readingSession = hostedTool("read_session", { effect: "none" });
 /**
- * The removal of items is recorded as a call with an effect. So the start of the call is durable first, and only the
- * owner of the run removes items. A rollback of this call does nothing, because the restarted run removes the items
- * that it finds.
+ * Removing items is recorded as a call with an effect. So its start is durable before items are removed, and only the
+ * owner of the run removes them. A rollback need not revert it, because the run then removes the items again.
  */
 export const takingBack = hostedTool("take_back_session_items", { effect: "idempotent", rollback: () => undefined });
 
-/** A PersistenceSession inside a run. The session stores how many of its changes the run has applied. */
+/** A PersistenceSession in a durable run. The session stores how many of its changes the run has made. */
 class StoredRunSession {
   readonly #store: SessionStore;
   readonly #run: DurableRun;
   readonly #name: string;
-  /** The number of session changes that the run has made or replayed in this process. */
+  /** The number of changes that the run has made or repeated in this process. */
   #done = 0;
 
   constructor(store: SessionStore, run: DurableRun, name: string) {
@@ -38,14 +37,14 @@ class StoredRunSession {
     this.#name = name;
   }
 
-  /** Records the numbers of the items, because the session already stores the items. */
+  /** Records only the numbers of the items, because the session stores the items. */
   async getItems(limit = Number.POSITIVE_INFINITY): Promise<AgentInputItem[]> {
     const { loop } = this.#run;
     let read: ReadItems | undefined;
     const look = async () => {
       read = await this.#store.numberedItems(this.#name);
-      // The session has changes of the run, but the run is at its first change. A rollback has therefore reset the run, or
-      // the changes are those of a deleted run.
+      // The session has changes of this run, but the run has made none. Either a rollback has reset the run, or the
+      // changes belong to a deleted run with the same id.
       return this.#done === 0 && read.done > 0 ? null : read.numbers;
     };
     const takeBack = async () => {
@@ -74,11 +73,11 @@ class StoredRunSession {
   }
 
   async applyHistoryMutations({ mutations }: SessionHistoryRewriteArgs): Promise<void> {
-    // In a replay the calls are already replaced, so the change has no effect.
+    // In a replay, the calls are already replaced, so this changes nothing.
     if (await this.#run.mayChange()) await this.#store.mutate(structuredClone(mutations));
   }
 
-  /** Ignores the operation id, because the SDK generates random ids that differ in a replay. */
+  /** Does not use the operation id, because the SDK generates a random one, which differs in a replay. */
   async applyHistoryTransaction({ transaction }: SessionHistoryTransactionArgs): Promise<void> {
     const given: SessionHistoryTransaction = structuredClone(transaction);
     if (given.type === "append_items") return this.#change({ type: "add", items: given.items });
@@ -101,7 +100,7 @@ class StoredRunSession {
   }
 }
 
-/** Wraps a session for a durable run. A replay reads the same items as before and adds no item twice. */
+/** Wraps a session for a durable run. A replay reads the same items as before, and adds no item again. */
 export function sessionInRun(session: Session, run: DurableRun): Session {
   const call = currentCall();
   const views = run.sessions.get(session) ?? new Map<string | undefined, Session>();
@@ -113,7 +112,7 @@ export function sessionInRun(session: Session, run: DurableRun): Session {
   const own: object = store ? new StoredRunSession(store, run, name) : new ForeignRunSession(session, run, name);
   const view = new Proxy(session, {
     get: (target, key) => {
-      // The SDK detects capabilities by their methods, so the wrapper must not add any.
+      // The SDK detects features of a session by its methods, so the wrapper adds none.
       const source = key in target && key in own ? own : target;
       const value: unknown = Reflect.get(source, key);
       return typeof value === "function" ? value.bind(source) : value;
@@ -123,12 +122,12 @@ export function sessionInRun(session: Session, run: DurableRun): Session {
   return view;
 }
 
-/** The session methods that the SDK may call. A wrapped session has only the methods of the original. */
+/** A session with all methods that the SDK may call. The wrapper has only the methods of the original. */
 type AnySession = Session & OpenAIResponsesCompactionOwnershipAwareSession;
 type CompactionArgs = Parameters<AnySession["runCompaction"]>;
 
 interface Compacted {
-  /** The usage, as fields of a `RequestUsage`. `null` if no compaction was needed. */
+  /** The usage, as fields of a `RequestUsage`. `null` if the session was not compacted. */
   readonly usage: ConstructorParameters<typeof RequestUsage>[0] | null;
   readonly length: number;
 }
@@ -137,14 +136,14 @@ const readingItems = hostedTool("read_session_items", { effect: "none" });
 const compacting = hostedTool("compact_session", { effect: "none" });
 
 /**
- * A session of another library inside a run. It cannot report which items the run added. So its items are recorded when
- * they are read, and compared when the run is replayed. As with the SDK alone, it stores the provider's ids of calls.
+ * A session of another library in a durable run. It cannot tell which items the run added. So its items are recorded
+ * when they are read, and compared in a replay. It stores the provider's ids of calls, as without this library.
  */
 class ForeignRunSession {
   readonly #session: AnySession;
   readonly #run: DurableRun;
   readonly #name: string;
-  /** The number of items in the session as known to the run, or `undefined` before the first read. */
+  /** The number of items in the session, as far as the run knows. `undefined` before the first read. */
   #length: number | undefined;
   #isRepeated = false;
   #transactions = 0;
@@ -163,7 +162,7 @@ class ForeignRunSession {
   async getItemsWithCompactionOwnership(
     ...context: [AnyContext?]
   ): Promise<{ items: AgentInputItem[]; ownership: object }> {
-    // Used in a replay. The session does not know this ownership and therefore does not replace its items.
+    // In a replay, the session does not know this ownership, and so does not replace its items.
     let ownership = {};
     const items = await this.#read(async () => {
       const read = await this.#session.getItemsWithCompactionOwnership(...context);
@@ -194,7 +193,7 @@ class ForeignRunSession {
     ...context: [AnyContext?]
   ): Promise<void> {
     const given = this.#withProvidedIds(transaction);
-    // The SDK generates random ids, which differ in a replay.
+    // The operation id of the SDK is random and would differ in a replay.
     const operationId = `${this.#name}#${this.#transactions++}`;
     if ((await this.#run.mayChange()) && isSessionHistoryTransactionAwareSession(this.#session))
       await this.#session.applyHistoryTransaction({ operationId, transaction: given }, ...context);
@@ -202,7 +201,7 @@ class ForeignRunSession {
     else this.#grow(given.replacement.length - given.expectedSuffix.length);
   }
 
-  /** The result is recorded, because a replay finds the session already compacted. */
+  /** Records the result, because a replay finds the session already compacted. */
   async runCompaction(...args: CompactionArgs): Promise<OpenAIResponsesCompactionResult | null> {
     const perform = async (): Promise<Compacted> => {
       const result = await this.#session.runCompaction(...args);
@@ -249,7 +248,7 @@ class ForeignRunSession {
     if (this.#length !== undefined) this.#length += by;
   }
 
-  /** Returns how many of these items an earlier process has added. */
+  /** Returns how many of these items an earlier process has already added. */
   async #alreadyAdded(items: readonly AgentInputItem[]): Promise<number> {
     if (!this.#isRepeated || this.#length === undefined) return 0;
     const found = (await this.#session.getItems()).slice(this.#length);

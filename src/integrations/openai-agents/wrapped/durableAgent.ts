@@ -6,8 +6,8 @@ import { unrecorded } from "./runnerConfig.ts";
 import type { AnySdkAgent } from "./AnyAgent.ts";
 
 /**
- * Returns an agent whose model, tools, MCP tools and handoff targets are durable. The original agent is unchanged. Its
- * events, instructions and predicates receive the original agent.
+ * Returns an agent whose model, tools, MCP tools and handoff targets are durable. The original agent stays unchanged,
+ * and its events, instructions and predicates receive the original.
  */
 export function wrappedAgent<Given extends AnySdkAgent>(given: Given, run: DurableRun): Given {
   const agent = originalOf(given);

@@ -16,9 +16,9 @@ const durable = new WeakSet<Model>();
 const wrappers = new WeakMap<Model, Map<string | undefined, Model>>();
 
 /**
- * Returns a model whose responses are recorded inside durable runs. Outside of runs it behaves like the original.
+ * Returns a model whose responses are recorded in durable runs. Elsewhere, it behaves like the original.
  *
- * @param name the name with which the model was requested, or `undefined` if unknown
+ * @param name - the name by which the model was requested. `undefined` if unknown.
  */
 export function durableModel(model: Model, name?: string): Model {
   if (durable.has(model)) return model;
@@ -53,7 +53,7 @@ async function respond({ model, name }: NamedModel, request: ModelRequest): Prom
   return run.ids.noted(given);
 }
 
-/** Streams a response. The last event, after which the SDK starts tools, waits until the response is durable. */
+/** Streams a response. The SDK starts tools after the last event, so this event waits until the response is durable. */
 async function* stream({ model, name }: NamedModel, request: ModelRequest): AsyncIterable<StreamEvent> {
   const run = currentRun();
   if (!run) return yield* model.getStreamedResponse(request);
@@ -77,8 +77,8 @@ async function* stream({ model, name }: NamedModel, request: ModelRequest): Asyn
 type LastEvent = Extract<StreamEvent, { type: "response_done" }>;
 
 /**
- * Assembles a streamed response. Forwards each event except the last one. Forwards the last event even if the stream
- * fails after it, because the SDK counts the tokens in that event.
+ * Forwards the events of a stream except for the last one, and returns the response in it. If the stream fails after
+ * its last event, forwards this event as well, because the SDK counts its tokens.
  *
  * @throws TypeError if the stream ends without its last event
  */
@@ -102,7 +102,7 @@ async function streamedResponse(
   return { responseId, ...withoutUndefined({ requestId, rawUsage }), output, usage: new Usage(usage as UsageInput) };
 }
 
-/** Returns `undefined` for raw usage that cannot be read or copied, which the SDK ignores as well. */
+/** Returns `undefined` for raw usage that cannot be read or copied. The SDK ignores it as well. */
 function rawUsageOf(response: LastEvent["response"]): ModelResponse["rawUsage"] {
   try {
     return snapshotRawUsage(response.rawUsage);
@@ -111,7 +111,7 @@ function rawUsageOf(response: LastEvent["response"]): ModelResponse["rawUsage"] 
   }
 }
 
-/** Yields a recorded response as stream events, except the last. */
+/** Yields the events of a recorded response, except for the last one. */
 function* replayedEvents({ output }: ModelResponse): Iterable<StreamEvent> {
   yield { type: "response_started" };
   for (const item of output) {

@@ -29,7 +29,7 @@ type Invoke = AnyFunctionTool["invoke"];
 type Details = NonNullable<Parameters<Invoke>[2]>;
 
 /**
- * Returns a tool whose calls a durable run records. A client tool search is also wrapped, because it loads tools. A
+ * Returns a tool whose calls are recorded. A tool search that runs in the client is wrapped, because it loads tools. A
  * computer tool keeps its computer until the end of the run. Other tools are returned unchanged.
  */
 export function wrappedTool<Given extends AnySdkTool>(given: Given, run: DurableRun): Given {
@@ -50,7 +50,7 @@ export function wrappedTool<Given extends AnySdkTool>(given: Given, run: Durable
   return durable as Given;
 }
 
-/** Calls of these tools are not recorded, so a replay would make the calls again. */
+/** Calls of these tools are not recorded, so a replay would make them again. */
 const unrecorded: ReadonlySet<string> = new Set(["computer", "shell", "apply_patch"]);
 
 function refused({ name, type }: AnySdkTool, run: DurableRun): InvalidInputError {
@@ -85,11 +85,11 @@ function memberDescriptors(tool: AnyFunctionTool, run: DurableRun): PropertyDesc
   const { inputGuardrails = [], outputGuardrails = [] } = tool;
   const members: Partial<AnyFunctionTool> = {
     invoke,
-    // The timeout applies to the original tool only, so that writing records does not count.
+    // Only the original tool has the time limit, so that writing records does not count.
     timeoutMs: undefined as never,
     inputGuardrails: inputGuardrails.map((guardrail) => ({ ...guardrail, run: unrecordedCode(guardrail.run) })),
     outputGuardrails: outputGuardrails.map((guardrail) => ({ ...guardrail, run: unrecordedCode(guardrail.run) })),
-    // The SDK recognizes a policy that is not a user's function by its identity.
+    // The SDK compares the policy with its default, so a default policy must stay the same object.
     ...(hasDynamicFunctionToolApprovalPolicy(tool) && { needsApproval: policyOf(tool) }),
   };
   return Object.fromEntries(
@@ -100,7 +100,7 @@ function memberDescriptors(tool: AnyFunctionTool, run: DurableRun): PropertyDesc
   );
 }
 
-/** Returns the policy of the original tool. The SDK finds the parsed input by the tool's `invoke`. */
+/** Returns the approval policy of the original tool, with the input that the original tool has parsed. */
 function policyOf(tool: AnyFunctionTool): AnyFunctionTool["needsApproval"] {
   return async (runContext, input, callId) => {
     const prepared = prepareFunctionToolInput(tool, JSON.stringify(input));
@@ -119,7 +119,7 @@ interface Invocation {
 async function call(run: DurableRun, invocation: Invocation): Promise<unknown> {
   const { tool, runContext, input, details } = invocation;
   const toolCallId = details?.toolCall?.callId;
-  // A call is recorded only if a recorded response requests it.
+  // A call is recorded only if a recorded response contains it.
   if (details === undefined || toolCallId === undefined || !run.ids.has(toolCallId))
     return invokeFunctionTool({ tool, runContext, input, ...(details && { details }) });
   const shown: ShownError = {};
@@ -135,7 +135,7 @@ async function call(run: DurableRun, invocation: Invocation): Promise<unknown> {
   }
 }
 
-/** Returns or throws the outcome that the SDK expects. In a replay, the model gets a message in place of an error. */
+/** Returns or throws the outcome that the SDK expects. In a replay, an error is returned as a message for the model. */
 function shownFailure(error: Parameters<typeof toldToModel>[0], shown: ShownError): unknown {
   if ("output" in shown) return shown.output;
   if ("thrown" in shown) throw shown.thrown;
@@ -144,7 +144,7 @@ function shownFailure(error: Parameters<typeof toldToModel>[0], shown: ShownErro
   return toldToModel(error);
 }
 
-/** The output or the error by which the SDK shows that a tool failed or exceeded its time limit. */
+/** How the SDK reported that a tool failed or exceeded its time limit: with an output, or by throwing. */
 interface ShownError {
   output?: unknown;
   thrown?: unknown;
@@ -167,7 +167,7 @@ async function perform(run: DurableRun, performance: Performance, options: Perfo
   try {
     const invoke = (): Promise<unknown> => inRun(run, toolCallId, () => invokeFunctionTool(signalled));
     const { output, failed } = await withToolErrors(tool.name, invoke);
-    // The SDK turns any error inside a tool into text for the model. Such text is not an outcome of the tool.
+    // The SDK turns every error in a tool into a text for the model. The text is no output of the tool.
     if (run.loop.failure) throw run.loop.failure.error;
     if (!failed) return output;
     options.abortSignal.throwIfAborted();
@@ -180,7 +180,7 @@ async function perform(run: DurableRun, performance: Performance, options: Perfo
   }
 }
 
-/** The SDK returns a text after the time limit, unless the tool asks for an error. */
+/** Makes the SDK throw at the time limit. By default, it returns a text. */
 function withTimeoutError(tool: AnyFunctionTool): AnyFunctionTool {
   return Object.create(Object.getPrototypeOf(tool) as object | null, {
     ...Object.getOwnPropertyDescriptors(tool),
@@ -205,7 +205,7 @@ function shownTimeout(run: DurableRun, { tool, shown }: Performance, id: string)
   return timeoutFailure(run.knownTools.named(tool.name).tool, id, tool.timeoutMs, reason);
 }
 
-/** The details of a call have more fields at runtime than in the SDK's types. */
+/** Adds a signal to the details of a call. They have more fields than the types of the SDK. */
 function withSignal(details: Details, signal: AbortSignal): Details {
   const signals = details.signal ? [details.signal, signal] : [signal];
   const member = { value: AbortSignal.any(signals), enumerable: true, configurable: true, writable: true };
@@ -215,14 +215,14 @@ function withSignal(details: Details, signal: AbortSignal): Details {
 /** The message that the SDK sends to the model for a failed tool. */
 const failureText = "An error occurred while running the tool. Please try again.";
 
-/** The message of the error that the SDK adds to the current span when it turns an error of a tool into an output. */
+/** The message with which the SDK reports to the current span that a tool failed and a text replaces its output. */
 const spanMessage = "Error running tool (non-fatal)";
 
 type AnySpan = Span<never>;
 
 /**
- * Calls a tool and returns whether the output replaces an error of the tool. The SDK reports such an error only to the
- * current span. So a call outside of a trace gets a span that does nothing but receive errors.
+ * Calls a tool and returns whether a text replaces an error of the tool. The SDK reports this only to the current span.
+ * Without a trace, the call gets a span that only receives errors.
  */
 async function withToolErrors(
   toolName: string,

@@ -1,4 +1,4 @@
-/** The user's agents and tools by their durable wrappers. */
+/** By durable agent or tool: the user's original. */
 const originals = new WeakMap<object, object>();
 
 export function noteOriginal(durable: object, original: object): void {
@@ -10,7 +10,7 @@ export function originalOf<Given>(given: Given): Given {
   return typeof given === "object" && given !== null ? ((originals.get(given) as Given | undefined) ?? given) : given;
 }
 
-/** Returns a copy whose `agent` is the user's agent. If the value has no durable agent, returns the value itself. */
+/** Returns a copy with the user's agent in `agent`. Returns the value itself if its agent is not durable. */
 export function withOriginalAgent<Given>(given: Given): Given {
   if (typeof given !== "object" || given === null || !("agent" in given)) return given;
   const agent = originalOf(given.agent);
@@ -22,10 +22,7 @@ export function withOriginalAgent<Given>(given: Given): Given {
   return copy as Given;
 }
 
-/**
- * Wraps user code that the SDK calls, so that the code receives original agents and tools. Keeps properties of the
- * function.
- */
+/** Wraps a user's function that the SDK calls, so that it receives original agents and tools. Keeps its properties. */
 export function givenOriginals<Parameters extends readonly unknown[], Result>(
   code: (...parameters: Parameters) => Result,
 ): (...parameters: Parameters) => Result {

@@ -11,12 +11,12 @@ type FunctionCall = Extract<OutputItem, { type: "function_call" }>;
 type HostedCallItem = Extract<OutputItem, { type: "hosted_tool_call" }>;
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The provider option for fields that only the SDK understands. */
+/** The key of provider options for fields that only the SDK understands. */
 const ours = "openai-agents";
 
-/** The fields of a response that its message does not contain. */
+/** The fields of a response that are not in its message. */
 interface Rest {
-  /** The output in order: an index of a message part, or the item itself. */
+  /** The items of the output, in order. A number is the index of a message part. */
   readonly output: readonly (number | OutputItem)[];
   readonly usage: Fields;
   readonly rawUsage?: Fields;
@@ -41,8 +41,8 @@ const responseSchema = z.looseObject({
 
 /**
  * Converts a response to its recorded form. Texts and function calls become the message. Other items, including
- * handoffs, are stored separately. `providerData` of the response is dropped, because it may contain the whole payload
- * of the provider.
+ * handoffs, are stored separately. `providerData` of the response is dropped, because it can contain everything that
+ * the provider sent.
  *
  * @throws UnusableModelAnswerError if the model adapter returned an invalid response
  */
@@ -63,7 +63,7 @@ export function recordedResponse(
   return { message: { role: "assistant", content }, opaque, usage: usageOf(usage) };
 }
 
-/** Restores the response for the SDK. Its calls have the library's ids. */
+/** Restores a response for the SDK. Its calls have the library's ids. */
 export function responseOf({ message, opaque }: GivenHostedResponse): ModelResponse {
   const { output, usage, ...ids } = structuredClone(opaque) as Rest;
   const parts = typeof message.content === "string" ? [] : message.content;
@@ -71,7 +71,7 @@ export function responseOf({ message, opaque }: GivenHostedResponse): ModelRespo
   return { ...ids, output: items, usage: new Usage(usage) };
 }
 
-/** Returns whether a name is of a function tool. A tool search may load tools that the request does not name. */
+/** Returns a test for names of function tools. A tool search can load tools that the request does not name. */
 function functionNamesIn({ tools, handoffs }: ModelRequest): (name: string) => boolean {
   const functions = new Set(tools.flatMap((tool) => (tool.type === "function" ? [tool.name] : [])));
   const searches = tools.some((tool) => tool.type === "hosted_tool" && tool.providerData?.["type"] === "tool_search");
@@ -92,13 +92,13 @@ function partOf(item: OutputItem, isFunction: (name: string) => boolean): Conten
 
 function callPart({ callId, name, arguments: text, ...call }: FunctionCall): ContentPart {
   const input = parsedInput(text);
-  // Keeps the original text if serializing the value would change it, for example its spaces.
+  // If JSON of the parsed input differs from the text, for example in its spaces, the text is kept.
   const exact = JSON.stringify(input) === text ? {} : { arguments: text };
   const kept = { [ours]: { ...call, ...exact } };
   return { type: "tool-call", toolCallId: callId, toolName: name, input, providerOptions: kept };
 }
 
-/** Converts an MCP call that waits for an approval. The item keeps its id, because the provider executes the call. */
+/** Converts an MCP call that waits for approval. Keeps its id, because the provider executes the call. */
 function approvalPart(item: HostedCallItem): ContentPart | undefined {
   const { providerData = {} } = item;
   const { id, name, arguments: text } = providerData;
@@ -125,7 +125,7 @@ function itemOf(part: ContentPart | undefined): OutputItem {
   return { ...message, content: [{ ...rest, text: part.text }] } as unknown as OutputItem;
 }
 
-/** Converts usage to JSON, because its per-request entries are class instances. */
+/** Converts usage to plain JSON, because its entries for single requests are class instances. */
 function jsonOf(usage: Usage): Fields {
   return JSON.parse(JSON.stringify(usage)) as Fields;
 }
@@ -134,7 +134,7 @@ function usageOf({ inputTokens, outputTokens, totalTokens }: Usage): ModelUsage 
   return { inputTokens, outputTokens, totalTokens };
 }
 
-/** Parses the input of a call that a model wrote. Returns text that is not JSON unchanged. */
+/** Parses the input of a call. Text that is not JSON stays text. */
 export function parsedInput(text: unknown): unknown {
   if (typeof text !== "string") return text ?? null;
   try {

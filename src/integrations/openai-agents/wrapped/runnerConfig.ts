@@ -3,7 +3,7 @@ import { besideTheRun } from "./DurableRun.ts";
 import { durableModel } from "./durableModel.ts";
 import { givenOriginals } from "./originals.ts";
 
-/** Returns the runner configuration with guardrails that make no records. */
+/** Returns the configuration of a runner with guardrails whose model requests are not recorded. */
 export function withoutRecords(config: Partial<RunConfig>): Partial<RunConfig> {
   const { inputGuardrails, outputGuardrails, callModelInputFilter } = config;
   return {
@@ -16,7 +16,7 @@ export function withoutRecords(config: Partial<RunConfig>): Partial<RunConfig> {
 
 const tellingOriginals = new WeakSet<Runner>();
 
-/** Makes the models of a runner durable. Its listeners receive the user's agents and tools. */
+/** Makes the models of a runner durable, and passes the user's agents and tools to its listeners. */
 export function makeDurable(runner: Runner): void {
   const { config } = runner;
   if (!tellingOriginals.has(runner)) runner.emit = givenOriginals(runner.emit.bind(runner)) as Runner["emit"];
@@ -25,14 +25,14 @@ export function makeDurable(runner: Runner): void {
   if (typeof config.model === "object") config.model = durableModel(config.model);
 }
 
-/** Wraps a guardrail so that its model requests are not recorded in the run. */
+/** Wraps a guardrail, so that its model requests are not recorded. */
 export function unrecorded<Guardrail extends { readonly execute: (args: never) => unknown }>(
   guardrail: Guardrail,
 ): Guardrail {
   return { ...guardrail, execute: unrecordedCode(guardrail.execute) };
 }
 
-/** Wraps code of a guardrail. It receives the user's agents. */
+/** Wraps the code of a guardrail, so that it is not recorded and receives the user's agents. */
 export function unrecordedCode<Parameters extends readonly unknown[], Result>(
   code: (...parameters: Parameters) => Result,
 ): (...parameters: Parameters) => Result {
@@ -41,7 +41,7 @@ export function unrecordedCode<Parameters extends readonly unknown[], Result>(
 
 const durable = new WeakSet<ModelProvider>();
 
-/** Returns a provider whose models are recorded inside durable runs. */
+/** Wraps a provider, so that the responses of its models are recorded in durable runs. */
 function durableModelProvider(provider: ModelProvider): ModelProvider {
   if (durable.has(provider)) return provider;
   const wrapper: ModelProvider = { getModel: async (name) => durableModel(await provider.getModel(name), name) };
