@@ -125,7 +125,7 @@ export interface PreviewedFile {
 
 /**
  * Files that are rolled back together with the agent. The tools record the contents before and after each change in the
- * agent's log.
+ * agent's log. All workspaces of a run must have the same root.
  *
  * @example
  * ```ts
@@ -178,14 +178,14 @@ export class Workspace implements RollbackParticipant {
   /**
    * Runs an action that changes files, such as a command, and records its changes for rollbacks. Call it in a tool or
    * node: `execute: (input, { context }) => workspace.capture(context, () => …)`. Changes that others make during the
-   * action count as changes of the action. Captures of this process in the same directory run one at a time, so that
-   * agents do not record each other's changes. Ignored files are not recorded.
+   * action count as changes of the action. Captures of this process in overlapping directories run one at a time, so
+   * that agents do not record each other's changes. Ignored files are not recorded.
    *
    * The first capture of a run reads every file and stores the contents in the agent's log. Later captures read only
    * changed files.
    *
    * @returns the result of `action`. If `action` throws, its changes are recorded before the error is rethrown.
-   * @throws InvalidInputError
+   * @throws InvalidInputError, also if the run has recorded files of another root
    */
   async capture<Result>(context: AgentContext, action: () => Result | PromiseLike<Result>): Promise<Result> {
     checkSchema(captureSchema, { action, context }, "capture");

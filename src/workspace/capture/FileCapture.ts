@@ -4,7 +4,8 @@ import { runOf } from "../../agent/feature/ContextBinding.ts";
 import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import { GitViews } from "./GitView.ts";
-import type { FileNote } from "../files/FileNote.ts";
+import { assertOneRoot, type FileNote } from "../files/FileNote.ts";
+import { folderWithin } from "../files/relativePath.ts";
 import { changesBetween } from "./changesBetween.ts";
 import { type GitState, newGitNote } from "./GitState.ts";
 import { emptyScan, type Scan } from "./Scan.ts";
@@ -13,8 +14,14 @@ import { StoredScan } from "./StoredScan.ts";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { abortable } from "../../internal/abortable.ts";
 
-/** The end of the last started or waiting action, by directory. */
-const ends = new Map<string, Promise<void>>();
+/** A running or waiting action in a directory. */
+interface Turn {
+  readonly folder: string;
+  readonly ended: Promise<void>;
+}
+
+/** In the order of their start. */
+const turns = new Set<Turn>();
 /** The directories for which the current code already has its turn. */
 const ownTurns = new AsyncLocalStorage<readonly string[]>();
 
@@ -52,9 +59,10 @@ export class FileCapture {
   /**
    * Runs an action and records the files that changed. The scan before the action and its file contents are durable
    * before the action starts. The first capture of a run reads every file and stores the contents that the log lacks.
-   * Captures of the same directory run one at a time.
+   * Captures of overlapping directories run one at a time.
    */
-  around<Result>(context: AgentContext, action: () => Result | PromiseLike<Result>): Promise<Result> {
+  async around<Result>(context: AgentContext, action: () => Result | PromiseLike<Result>): Promise<Result> {
+    assertOneRoot(context, this.options.root);
     return inFolderTurn(this.options.root, context.signal, () => this.#around(context, action));
   }
 
@@ -123,8 +131,8 @@ class NotedContents {
 }
 
 /**
- * Runs the actions of this process in a directory one at a time, so that each detects only its changes. A nested action
- * runs at once.
+ * Runs the actions of this process in overlapping directories one at a time, so that each detects only its changes. A
+ * nested action runs at once.
  *
  * @throws the reason of the signal if it aborts before the start
  */
@@ -134,17 +142,21 @@ async function inFolderTurn<Result>(
   action: () => Promise<Result>,
 ): Promise<Result> {
   const own = ownTurns.getStore() ?? [];
-  if (own.includes(folder)) return action();
-  const before = ends.get(folder) ?? Promise.resolve();
-  let resolve: () => void = () => undefined;
-  const ended = new Promise<void>((fulfill) => (resolve = fulfill));
-  const end = before.then(() => ended);
-  ends.set(folder, end);
+  if (own.some((held) => overlap(held, folder))) return action();
+  const before = [...turns].filter((turn) => overlap(turn.folder, folder)).map(({ ended }) => ended);
+  let end = (): void => {};
+  const turn: Turn = { folder, ended: new Promise((resolve) => (end = resolve)) };
+  turns.add(turn);
   try {
-    await abortable(signal, () => before);
+    await abortable(signal, () => Promise.all(before));
     return await ownTurns.run([...own, folder], action);
   } finally {
-    resolve();
-    if (ends.get(folder) === end) ends.delete(folder);
+    turns.delete(turn);
+    end();
   }
+}
+
+/** Returns whether one directory contains the other, with links resolved. */
+function overlap(one: string, other: string): boolean {
+  return folderWithin(one, other) !== undefined || folderWithin(other, one) !== undefined;
 }

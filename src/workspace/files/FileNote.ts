@@ -1,6 +1,11 @@
+import type { AgentContext } from "../../agent/context/AgentContext.ts";
+import type { AgentRun } from "../../agent/feature/AgentRun.ts";
+import { runOf } from "../../agent/feature/ContextBinding.ts";
 import { isFileChange, type FileChange } from "../../checkpoint/data/FileChange.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import { realFolder } from "../../nodejs/canonicalPath.ts";
 import { foldersAbove, relativePath } from "./relativePath.ts";
 
 export interface FileNote {
@@ -20,6 +25,20 @@ export interface FileNote {
   readonly git?: unknown;
   /** The capture was interrupted, so others may have made these changes. */
   readonly interrupted?: true;
+}
+
+/** The root of the files that each run of this process has noted. */
+const roots = new WeakMap<AgentRun, string>();
+
+/** Rejects a second root in a run, because the paths in its notes are relative to one root. @throws InvalidInputError */
+export function assertOneRoot(context: AgentContext, root: string): void {
+  let run = runOf(context);
+  while (run.parent) run = run.parent;
+  const first = roots.get(run) ?? root;
+  roots.set(run, first);
+  if (realFolder(first) === realFolder(root)) return;
+  const expected = `${JSON.stringify(first)}, because the run has recorded files of this root. Use one workspace with a common root`;
+  throw new InvalidInputError("root of the workspace", [{ path: "", expected }]);
 }
 
 /** Returns the changes that a rollback cannot revert. `notes` are oldest first. */

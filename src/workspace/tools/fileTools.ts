@@ -12,7 +12,7 @@ import type { Mutex } from "../../internal/Mutex.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { mergeThreeWay } from "../merge/mergeThreeWay.ts";
 import { persistence } from "../../persistence/Persistence.ts";
-import { executableMode, type FileNote } from "../files/FileNote.ts";
+import { assertOneRoot, executableMode, type FileNote } from "../files/FileNote.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { noteUnsaved } from "../files/UnsavedChanges.ts";
 import { fileIn, type FoundFile, presentIn, textIn } from "../files/readFile.ts";
@@ -168,6 +168,7 @@ async function changeFiles(
   decide: (noted: readonly FileChange[]) => Promise<DecidedChanges>,
 ): Promise<readonly FileChange[]> {
   const durable = persistence(context);
+  assertOneRoot(context, files.root);
   // Only the last note counts, because each attempt plans the changes again.
   const noted = fileChangesIn(durable.recordedNotes(fileNoteKey).at(-1));
   if (noted.length > 0 && (await finishNoted(files, noted))) {
