@@ -17,7 +17,8 @@ import { databaseUrl, newSchema, pool } from "../storage/postgres/database.ts";
 import { libsql } from "../storage/sqlite/libsql.ts";
 import { CommandProcess, type Ended } from "./support/CommandProcess.ts";
 import { TerminalProcess, terminalKinds } from "./support/TerminalProcess.ts";
-import { deskOn } from "./support/desk/desk.mjs";
+import { progressOf } from "./support/TestTerminal.ts";
+import { deskOn, stuck } from "./support/desk/desk.mjs";
 
 /** Keys, the exit code, and whether the change is made. */
 const answers: readonly (readonly [string, number, boolean])[] = [
@@ -184,12 +185,19 @@ describe("the command line as a process", () => {
       expect((await onTerminal("ap list", { NO_COLOR: "1" }).ended()).screen).not.toContain("\x1b");
     });
 
-    it("draws a progress bar for long work and restores the cursor", async () => {
+    it("shows the progress of long work on one line, and removes it", async () => {
       const { code, screen } = await onTerminal("ap verify").ended();
       expect(code).toBe(0);
-      const [, drawn = ""] = screen.split("\x1b[?25l");
-      expect(drawn).toMatch(/Verifying[^]*intact/);
-      expect(drawn).toContain("\x1b[?25h");
+      const [line = "", result] = screen.split("\x1b[32m");
+      expect(progressOf(line)).toEqual(expect.arrayContaining(["Verifying", ""]));
+      expect(result).toContain("intact");
+    });
+
+    it.each(kind === "pseudo-terminal" ? [kind] : [])("stops long work with Ctrl-C on a %s", async () => {
+      await stuck().run("an order", { agentId: "stuck" });
+      const replaying = onTerminal("ap replay --agent desk.mjs#stuck", { DESK_STUCK: "1" });
+      await replaying.types("\x03", "Replaying");
+      expect(await replaying.ended()).toMatchObject({ code: 130, screen: expect.stringContaining("was stopped") });
     });
 
     it.each(isThorough ? answers : answers.slice(0, 1))(

@@ -73,19 +73,14 @@ async function replayAll(
     if (shape === "agent" && (runId !== undefined || status === "unreadable")) runs.push({ agentId, runId });
   const replays = replayRuns(agent, { storage, runs }, { signal: io.stopSignal(), replay: candidateOf(options) });
   const differing: ReplayedRun[] = [];
-  await withProgress(
-    output,
-    "Replaying",
-    async (tell) => {
-      for await (const run of replays) {
-        const { replayed, matching } = replays.report;
-        tell(`${replayed} of ${runs.length}, ${matching} match`, replayed);
-        if (run.result?.matches !== true) differing.push(run);
-        if (output.json) await output.item({ ...run, ...(run.error !== undefined && { error: reasonOf(run.error) }) });
-      }
-    },
-    runs.length,
-  );
+  await withProgress(output, "Replaying", async (tell) => {
+    for await (const run of replays) {
+      const { replayed, matching } = replays.report;
+      tell(`${replayed} of ${runs.length}, ${matching} match`);
+      if (run.result?.matches !== true) differing.push(run);
+      if (output.json) await output.item({ ...run, ...(run.error !== undefined && { error: reasonOf(run.error) }) });
+    }
+  });
   if (!output.json) await reportLines(session, differing, replays.report);
   if (differing.some(({ result }) => result)) return "differs";
   return reasonOfParts(differing.map(({ error }) => error));

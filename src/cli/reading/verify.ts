@@ -39,21 +39,16 @@ export async function verify(
   let damaged = 0;
   let what = "agent";
   const found: VerifiedAgent[] = [];
-  await withProgress(
-    output,
-    "Verifying",
-    async (tell) => {
-      for (const [at, agent] of listed.entries()) {
-        tell(`${at + 1} of ${listed.length}`, at);
-        const verified = await verifyAgent({ log: storage.log, view, seals }, agent, heads.get(agent.agentId));
-        if (verified.damage.length > 0) damaged++;
-        if (verified.shape !== "agent") what = "log";
-        if (output.json) await output.item(verified);
-        else if (verified.damage.length > 0) found.push(verified);
-      }
-    },
-    listed.length,
-  );
+  await withProgress(output, "Verifying", async (tell) => {
+    for (const [at, agent] of listed.entries()) {
+      tell(`${at + 1} of ${listed.length}`);
+      const verified = await verifyAgent({ log: storage.log, view, seals }, agent, heads.get(agent.agentId));
+      if (verified.damage.length > 0) damaged++;
+      if (verified.shape !== "agent") what = "log";
+      if (output.json) await output.item(verified);
+      else if (verified.damage.length > 0) found.push(verified);
+    }
+  });
   for (const each of found) await show(session, each);
   if (!output.json)
     await output.line(

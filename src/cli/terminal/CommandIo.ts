@@ -8,12 +8,6 @@ export interface TextSink {
   readonly columns?: number | undefined;
 }
 
-export interface ProgressBar {
-  /** @param done the amount that is done */
-  at(done: number, what?: string): void;
-  end(): void;
-}
-
 /** The environment of a command line: a process, or a replacement in tests. */
 export interface CommandIo {
   /** For data only. */
@@ -30,8 +24,6 @@ export interface CommandIo {
   readonly isStopped: boolean;
   /** Asks a yes-or-no question. Requires `canAsk`. */
   confirm(question: string): Promise<boolean>;
-  /** Starts a progress bar on standard error. Requires a terminal. */
-  progress(title: string, whole: number): Promise<ProgressBar>;
   /** Returns standard input and output for a protocol. After this call, all other output goes to standard error. */
   protocol(): { readonly input: Readable; readonly output: Writable };
   /** Redirects output of user code to standard error. */

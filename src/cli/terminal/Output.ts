@@ -93,23 +93,32 @@ function mayColor({ env }: CommandIo, { isTerminal }: TextSink): boolean {
   return isTerminal && !env["NO_COLOR"] && env["TERM"] !== "dumb";
 }
 
-type Tell = (what: string, done?: number) => void;
+type Tell = (what: string) => void;
 
-/** Runs a long action and shows its progress on a terminal. @param whole the total amount. Omitted if unknown. */
+/** Runs a long action and shows its progress on one line of a terminal. Reads no keys, so Ctrl-C stops the command. */
 export async function withProgress<Result>(
-  { io, json }: Pick<Output, "io" | "json">,
+  { io: { err }, json }: Pick<Output, "io" | "json">,
   title: string,
   action: (tell: Tell) => Promise<Result>,
-  whole = 1,
 ): Promise<Result> {
-  if (json || !io.err.isTerminal) return action(() => {});
-  const bar = await io.progress(title, whole);
+  if (json || !err.isTerminal) return action(() => {});
+  const { beginning } = await import("./textTable.ts");
+  let isWriting = false;
+  const show = async (text: string): Promise<void> => {
+    if (isWriting) return;
+    isWriting = true;
+    await err.write(`\r${beginning(visibleText(text), (err.columns || 80) - 1)}${clearRest}`);
+    isWriting = false;
+  };
+  void show(title);
   try {
-    return await action((what, done = 0) => bar.at(done, `${title}: ${what}`));
+    return await action((what) => void show(`${title}: ${what}`));
   } finally {
-    bar.end();
+    await err.write(`\r${clearRest}`);
   }
 }
+
+const clearRest = "\x1b[K";
 
 /** Passes bytes on and reports their number. */
 export async function* counting(

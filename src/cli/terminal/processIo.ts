@@ -33,7 +33,6 @@ export function processIo(version: string, { stdin, stdout, stderr }: ProcessStr
       return stop?.signal.aborted === true;
     },
     confirm: async (question) => (await import("./prompts.ts")).ask(question, { input: stdin, output: stderr }),
-    progress: async (title, whole) => (await import("./prompts.ts")).progressBar(title, whole, stderr),
     protocol() {
       this.divertOutput();
       const output = new Writable({ write: (bytes: Buffer, _encoding, done) => void write(bytes, done) });

@@ -62,7 +62,7 @@ function cutTo(cell: Cell, width: number): Cell {
 }
 
 /** Returns the longest prefix of a text within the width. */
-function beginning(text: string, width: number): string {
+export function beginning(text: string, width: number): string {
   let { index } = truncatedWidth(text, { limit: width });
   // The library may leave half of a surrogate pair, and counts some emoji late.
   while (index > 0 && (textWidth(text.slice(0, index)) > width || /\p{Surrogate}$/u.test(text.slice(0, index))))

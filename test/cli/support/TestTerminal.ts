@@ -23,7 +23,7 @@ export interface Answered {
   readonly code: number;
   readonly out: string;
   readonly err: string;
-  /** What was asked, and the titles of bars. */
+  /** What was asked. */
   readonly shown: readonly string[];
 }
 
@@ -59,10 +59,6 @@ export async function run(args: readonly string[], options: TerminalOptions = {}
       if (answer === undefined) throw new Error(`Nobody expected the question ${question}`);
       return answer;
     },
-    async progress(title) {
-      shown.push(title);
-      return { at: (_done, what) => void (what && shown.push(what)), end: () => {} };
-    },
     protocol: () => options.protocol ?? { input: new PassThrough(), output: new PassThrough() },
     divertOutput: () => {},
   };
@@ -81,4 +77,10 @@ export function itemsOf<Item>({ out }: Answered): readonly Item[] {
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as Item);
+}
+
+/** The texts that a command has shown one after the other on the line of its progress. */
+export function progressOf(err: string): readonly string[] {
+  const end = "\x1b[K";
+  return err.split("\r").flatMap((text) => (text.endsWith(end) ? text.slice(0, -end.length) : []));
 }

@@ -1,4 +1,5 @@
 import { appendFileSync } from "node:fs";
+import { setTimeout } from "node:timers/promises";
 import { AIAgent, Persistence, RollbackToolRegistry, strategy, tool } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { scriptedModel } from "agent-persistence/testing";
@@ -54,6 +55,21 @@ export function deskOn(storage, promptExecutor = orders()) {
 
 /** What `--agent desk.mjs#desk` loads. */
 export const desk = () => deskOn(new FilePersistenceStorageProvider({ directory: process.env["DESK_FOLDER"] }));
+
+/** An agent whose only node does not end with DESK_STUCK. */
+export const stuck = () => {
+  const steps = strategy("steps", (graph) => {
+    const stay = graph.node("stay", (input, { signal }) =>
+      setTimeout(process.env["DESK_STUCK"] ? 1e9 : 0, input, { signal }),
+    );
+    graph.edge(graph.start, stay);
+    graph.edge(stay, graph.finish);
+  });
+  const storage = new FilePersistenceStorageProvider({ directory: process.env["DESK_FOLDER"] });
+  return new AIAgent({ promptExecutor: orders(), llmModel: "scripted", strategy: steps }).install(Persistence, {
+    storage,
+  });
+};
 
 /** Code that fails in odd ways, as sockets and careless code do. */
 export const cutOff = () => {
