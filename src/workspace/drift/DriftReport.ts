@@ -87,14 +87,15 @@ export function driftResponse(report: DriftReport): DriftResponse {
         `The history of ${upstream} was rewritten, and work may be lost. ` +
         "Stop the task, compare the old head with the new one, update the work tree by hand, and start the task again.",
     };
+  const commits = commitsBehind === 1 ? "a new commit" : `${commitsBehind} new commits`;
   if (severity === "high")
     return {
       action: "pause",
       advice:
         conflictingFiles.length === 0
-          ? `${upstream} has ${commitsBehind} new commits, but the clone lacks the data to compare them. ` +
+          ? `${upstream} has ${commits}, but the clone lacks the data to compare them. ` +
             "Fetch more of the history, or the objects that a partial clone lacks, or compare by hand, then continue."
-          : `${upstream} has ${commitsBehind} new commits that change the same lines as this task: ` +
+          : `${upstream} has ${commits} with changes to the same lines as this task: ` +
             `${conflictingFiles.join(", ")}. Resolve the conflict, then continue.`,
     };
   if (severity === "none") return { action: "continue" };

@@ -263,6 +263,14 @@ describe("decisions about drift", () => {
     expect(driftResponse(report)).toEqual({ action: "continue", rebase: "at_end" });
     expect(driftResponse({ ...report, severity: "medium" })).toEqual({ action: "continue", rebase: "soon" });
     expect(driftResponse({ ...report, severity: "high" })).toMatchObject({ action: "pause" });
+    for (const [commitsBehind, words] of [
+      [1, " has a new commit "],
+      [2, " has 2 new commits "],
+    ] as const) {
+      const advice = expect.stringContaining(words) as string;
+      const conflicting = { ...report, severity: "high", commitsBehind, conflictingFiles: ["a.txt"] } as const;
+      expect(driftResponse(conflicting)).toMatchObject({ advice });
+    }
     expect(driftResponse({ ...report, severity: "low", rewritten: true })).toMatchObject({ action: "stop" });
   });
 
