@@ -5,9 +5,7 @@ import { agentSummary } from "../journal/agentSummary.ts";
 import { NotSupportedError } from "../errors/storageErrors.ts";
 import { listSummaries, isAboutOneAgent, unreadable, unreadableSummary } from "../storage/summaries.ts";
 import { readHead } from "../storage/readHead.ts";
-import { assertOfAgent } from "../storage/readEntries.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
-import { processOwner } from "../storage/ReleasableLog.ts";
 import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import { functionSchema, abortSignalSchema } from "../internal/options/optionSchemas.ts";
 import { BoundPersistence } from "./BoundPersistence.ts";
@@ -16,7 +14,6 @@ import { type AnswerOptions, DurableAgent } from "./DurableAgent.ts";
 import type { RecoveryParticipant } from "../environment/RecoveryParticipant.ts";
 import type { EventBody } from "../listeners/PersistenceEvent.ts";
 import type { MigrationCheck } from "./migration/checkMigrations.ts";
-import { makingRoom } from "./retention/makingRoom.ts";
 import type { PruneOptions, PruneReport } from "./retention/pruneStorage.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
 import type { AgentRequest, RequestFilter } from "./waiting/listRequests.ts";
@@ -133,7 +130,8 @@ export class PersistenceFeature {
    */
   async deleteAgent(agentId: string): Promise<void> {
     assertPrunable(this.#setup.log, "deleteAgent()");
-    await makingRoom(this.#setup.log, () => drop(this.#setup, agentId));
+    const { deleteAgent } = await import("./retention/pruneStorage.ts");
+    await deleteAgent(this.#setup, agentId);
   }
 
   /**
@@ -244,26 +242,4 @@ function unreadableRun(agentId: string, error: unknown): UnfinishedRun {
 function unreadableOf({ agentId, data }: AgentSummary): UnfinishedRun {
   const { code, message } = data as { readonly code?: unknown; readonly message?: unknown };
   return { agentId, status: unreadable, code: String(code), reason: String(message) };
-}
-
-/** Allows deleting a damaged agent. @throws WrongShapeError if the log is not an agent log. */
-async function assertAgentOrDamaged(log: RecordLog, agentId: string): Promise<void> {
-  try {
-    for await (const entry of log.read(agentId, { sinceSnapshot: true })) return assertOfAgent(agentId, entry);
-  } catch (error) {
-    if (!isAboutOneAgent(error)) throw error;
-  }
-}
-
-/** Deletes the log last. If a crash interrupts a deletion, a repeated deletion finishes it. */
-async function drop(setup: PersistenceSetup, agentId: string): Promise<void> {
-  const { log } = setup;
-  const owned = await log.open(agentId, { ...processOwner(), mustExist: true, drops: true });
-  try {
-    await assertAgentOrDamaged(log, agentId);
-    await setup.dropBeside(agentId);
-    await owned.drop();
-  } finally {
-    await owned.release();
-  }
 }

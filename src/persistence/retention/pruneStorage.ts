@@ -4,17 +4,17 @@ import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { addValueReferences } from "../../checkpoint/records/blobReferences.ts";
 import type { BlobTexts } from "../../checkpoint/state/ValueReader.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
-import { AgentBusyError } from "../../errors/storageErrors.ts";
+import { AgentBusyError, StorageError } from "../../errors/storageErrors.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
-import { listSummaries } from "../../storage/summaries.ts";
-import { assertSoundLog, readPaced } from "../../storage/readEntries.ts";
+import { processOwner } from "../../storage/ReleasableLog.ts";
+import { isAboutOneAgent, listSummaries } from "../../storage/summaries.ts";
+import { assertOfAgent, assertSoundLog, readPaced } from "../../storage/readEntries.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { fullRetention, type RetentionPolicy, retentionPolicySchema } from "../config/RetentionPolicy.ts";
-import { isFull, makingRoom } from "./makingRoom.ts";
 import { planPruning, type PrunedAgent, type PruningOptions, type PruningPlan, mayBeDue } from "./planPruning.ts";
 import { z } from "zod";
 
@@ -200,4 +200,42 @@ async function readNoteTexts(log: RecordLog, agentId: string, stored: readonly E
     for (const record of records as readonly AgentRecord[])
       if (record.kind === "note") addValueReferences(record, references);
   return (await AgentLog.ofValues(log, agentId, references)).blobs;
+}
+
+/** Deletes an agent, its log last. If a crash interrupts a deletion, a repeated deletion finishes it. */
+export function deleteAgent(setup: PersistenceSetup, agentId: string): Promise<void> {
+  const { log } = setup;
+  return makingRoom(log, async () => {
+    const owned = await log.open(agentId, { ...processOwner(), mustExist: true, drops: true });
+    try {
+      await assertAgentOrDamaged(log, agentId);
+      await setup.dropBeside(agentId);
+      await owned.drop();
+    } finally {
+      await owned.release();
+    }
+  });
+}
+
+/** Allows deleting a damaged agent. @throws WrongShapeError if the log is not an agent log. */
+async function assertAgentOrDamaged(log: RecordLog, agentId: string): Promise<void> {
+  try {
+    for await (const entry of log.read(agentId, { sinceSnapshot: true })) return assertOfAgent(agentId, entry);
+  } catch (error) {
+    if (!isAboutOneAgent(error)) throw error;
+  }
+}
+
+/** Runs an action that frees space. If the device is full, the storage releases its reserve for a second try. */
+async function makingRoom<Result>(log: RecordLog, action: () => Promise<Result>): Promise<Result> {
+  try {
+    return await action();
+  } catch (error) {
+    if (!isFull(error) || !(await log.makeRoom?.())) throw error;
+    return action();
+  }
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof StorageError && error.reason === "full";
 }
