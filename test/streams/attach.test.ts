@@ -16,9 +16,11 @@ import {
   type StreamStore,
 } from "agent-persistence/streams";
 import { SimulatedClock } from "agent-persistence/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
+import { PollIntervals } from "../../src/streams/follow/attachStream.ts";
 import { ClientView } from "./ClientView.ts";
+import { storesUnderTest } from "./store/storesUnderTest.ts";
 
 /** A model whose responses are written by a test, piece by piece. */
 class WrittenModel implements PromptExecutor {
@@ -68,9 +70,16 @@ class CountedStore extends InMemoryStreamStore {
 
 const look = tool({ name: "look", description: "", inputSchema: z.object({}), effect: "none", execute: () => "seen" });
 
-function desk(batching: { readonly batchChunks?: number; readonly clock?: SimulatedClock } = { batchChunks: 1 }) {
+interface DeskOptions<Store extends StreamStore> {
+  readonly batchChunks?: number;
+  readonly clock?: SimulatedClock;
+  readonly store?: Store;
+}
+
+function desk<Store extends StreamStore = CountedStore>(options: DeskOptions<Store> = { batchChunks: 1 }) {
+  const { store = new CountedStore() as unknown as Store, ...batching } = options;
   const model = new WrittenModel();
-  const [storage, store] = [new InMemoryPersistenceStorageProvider(), new CountedStore()];
+  const storage = new InMemoryPersistenceStorageProvider();
   const agent = new AIAgent({ llmModel: "m", promptExecutor: model, tools: [look], modelRetry: { delayMs: 0 } })
     .install(Persistence, { storage })
     .install(Streams, { store, ...batching });
@@ -148,6 +157,20 @@ describe("a client of a run", () => {
       return [...texts.values()];
     };
     expect([await seen("m1"), await seen("m2")]).toEqual([[], ["m2"]]);
+  });
+
+  it("sees only the run that it follows, also if the next run starts at once", async () => {
+    const { model, agent } = desk();
+    const first = agent.run("go", { agentId: "a", runId: "m1" });
+    (await model.request(0)).write("a");
+    const [unnamed, named] = [{}, { runId: "m1" }].map((options) => reader(streams(agent).attach("a", options)));
+    for (const client of [unnamed, named]) expect(await client?.next()).toMatchObject({ text: "a" });
+    const second = agent.run("again", { agentId: "a", runId: "m2", whenBusy: "queue" });
+    (await model.request(0)).end();
+    (await model.request(1)).write("b");
+    for (const client of [unnamed, named]) expect([...((await client?.rest())?.texts.values() ?? [])]).toEqual(["a"]);
+    (await model.request(1)).end();
+    await Promise.all([first, second]);
   });
 
   it("continues after its position, also when the response has been stored meanwhile", async () => {
@@ -319,6 +342,61 @@ describe("a client of a run", () => {
     expect(await next).toBeUndefined();
     (await model.request(0)).end();
     await run;
+  });
+});
+
+describe("the polls of a client", () => {
+  const pollsIn = (silentMs: number) => {
+    const polls = new PollIntervals(100);
+    let count = 0;
+    for (let ms = 0; ms < silentMs; count++) ms += polls.next(false);
+    return count;
+  };
+
+  it("become rarer during a silence, at most ten times and by a tenth of the silence", () => {
+    expect([1_000, 10_000, 60_000].map(pollsIn)).toEqual([10, 35, 85]);
+    const polls = new PollIntervals(100);
+    let silentMs = 0;
+    for (let poll = 0; poll < 100; poll++) {
+      const ms = polls.next(false);
+      expect(ms).toBeLessThanOrEqual(Math.max(100, silentMs / 10));
+      silentMs += ms;
+    }
+    expect([polls.next(false), polls.next(true)]).toEqual([1_000, 100]);
+  });
+
+  it("read no chunks of other runs before the run that it names", async () => {
+    const { model, agent, storage, store } = desk();
+    const run = agent.run("go", { agentId: "a", runId: "m1" });
+    (await model.request(0)).write("a");
+    const [readLog, readStore] = [vi.spyOn(storage.log, "read"), vi.spyOn(store, "read")];
+    const client = reader(streams(agent).attach("a", { runId: "m2", pollMs: 1 }));
+    const chunk = client.next();
+    await expect.poll(() => readLog.mock.calls.length).toBeGreaterThan(2);
+    expect(readStore).not.toHaveBeenCalled();
+    (await model.request(0)).end();
+    await run;
+    const next = agent.run("again", { agentId: "a", runId: "m2" });
+    (await model.request(1)).write("b");
+    expect(await chunk).toMatchObject({ text: "b" });
+    (await model.request(1)).end();
+    await next;
+    await client.rest();
+  });
+
+  it.each(Object.entries(storesUnderTest))("are not awaited for a chunk of its process %s", async (_name, make) => {
+    const { model, agent, storage, store } = desk({ batchChunks: 1, store: (await make()).store });
+    const run = agent.run("go", { agentId: "a" });
+    await model.request(0);
+    const client = reader(attachStream({ storage, store }, "a", { pollMs: 2 ** 30 }));
+    for (const text of ["a", "b", "c"]) {
+      const chunk = client.next();
+      (await model.request(0)).write(text);
+      expect(await chunk).toMatchObject({ text });
+    }
+    (await model.request(0)).end();
+    await run;
+    await client.leave();
   });
 });
 

@@ -1,4 +1,4 @@
-import { readStore } from "../../streams/follow/attachStream.ts";
+import { PollIntervals, readStore } from "../../streams/follow/attachStream.ts";
 import type { StreamPlace, StreamStore } from "../../streams/store/StreamStore.ts";
 import { type StreamWriter, parseChunk, type StoredChunk } from "../../streams/write/StreamWriter.ts";
 import { pause, systemClock } from "../../internal/Clock.ts";
@@ -58,6 +58,7 @@ export class HostedPieces {
   readonly #prefix: string;
   readonly #lengths = new Map<number, number>();
   readonly #owner: () => Promise<number>;
+  readonly #polls = new PollIntervals(pollMs);
   #place: StreamPlace | undefined;
 
   /** @param source.owner - returns the current owner. Chunks of earlier owners are skipped. */
@@ -88,7 +89,8 @@ export class HostedPieces {
         if (piece) pieces.push(piece);
       }
     }
-    if (pieces.length === 0) await pause(systemClock, pollMs, signal);
+    const ms = this.#polls.next(pieces.length > 0);
+    if (pieces.length === 0) await pause(systemClock, ms, signal);
     return pieces;
   }
 
@@ -115,7 +117,7 @@ export class HostedPieces {
   }
 }
 
-/** How long to wait between two reads for new pieces, in milliseconds. */
+/** The shortest interval of reads, in milliseconds. */
 const pollMs = 50;
 
 function prefixOf({ runId, ordinal }: RequestOfRun): string {

@@ -22,6 +22,8 @@ export interface LogItem {
   readonly at: readonly [position: number, items: number];
   /** `undefined` for the start of a run. */
   readonly response?: StoredResponse;
+  /** The id of a run that starts. */
+  readonly run?: string;
 }
 
 export interface StoredResponse {
@@ -60,6 +62,11 @@ export class StoredResponses {
     return ["in_progress", "queued"].includes(this.#status.current?.status ?? "");
   }
 
+  /** The id of the run in progress. `undefined` for a queued task. */
+  get runInProgress(): string | undefined {
+    return this.#status.current?.status === "in_progress" ? this.newestRun : undefined;
+  }
+
   /** The id of the newest run. */
   get newestRun(): string | undefined {
     return this.#status.run?.run;
@@ -86,9 +93,10 @@ export class StoredResponses {
    * Reads the appends since the last call, first from position `after`, by default the start of the newest run, or from
    * the newest snapshot if the client needs nothing before it.
    *
+   * @returns whether the log has new appends
    * @throws CorruptLogError, UnreadableValueError
    */
-  async read(after?: number): Promise<void> {
+  async read(after?: number): Promise<boolean> {
     const first = this.#position === 0 ? await this.#readRecent(after) : undefined;
     let entries = first ?? (await readAdded(this.#log, this.#agentId, this.#position));
     const start = this.#start;
@@ -99,11 +107,12 @@ export class StoredResponses {
       this.items.length = 0;
       entries = await readAdded(this.#log, this.#agentId, 0);
     }
-    if (entries.length === 0) return;
+    if (entries.length === 0) return false;
     const values = await this.#valuesIn(entries);
     for (const entry of entries) this.#add(entry, values);
     this.#position = entries.at(-1)?.position ?? this.#position;
     this.generation = entries.at(-1)?.generation ?? this.generation;
+    return true;
   }
 
   /** Returns `undefined` if the whole log must be read. */
@@ -134,7 +143,7 @@ export class StoredResponses {
     let items = 0;
     for (const record of records as readonly AgentRecord[]) {
       this.#track(record, generation);
-      if (record.kind === "run") this.items.push({ at: [position, ++items] });
+      if (record.kind === "run") this.items.push({ at: [position, ++items], run: record.run });
       if (record.kind !== "answer") continue;
       const response = this.#responseOf(record, values);
       this.#answered.add(response.requestId);

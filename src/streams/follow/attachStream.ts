@@ -11,7 +11,7 @@ import {
 } from "../../internal/options/optionSchemas.ts";
 import { logStorageOf } from "../../storage/checkpoints/CheckpointRecordLog.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
-import type { StreamEntry, StreamStore, StreamPlace } from "../store/StreamStore.ts";
+import { type StreamEntry, type StreamPlace, type StreamStore, watchWriters } from "../store/StreamStore.ts";
 import { parseChunk, type StoredChunk } from "../write/StreamWriter.ts";
 import { type LogItem, type StoredResponse, StoredResponses } from "./StoredResponses.ts";
 import { StreamCursor, type TextKind } from "./StreamCursor.ts";
@@ -39,7 +39,10 @@ export interface AttachStreamOptions {
   readonly runId?: string | undefined;
   /** Ends the iteration when aborted, even if the store or the storage does not respond. */
   readonly signal?: AbortSignal | undefined;
-  /** How often to look for new chunks, in milliseconds. Defaults to 100. A store that can notify is faster. */
+  /**
+   * How often to look for new chunks, in milliseconds. Defaults to 100. After a silence, up to a tenth of the silence
+   * and ten times this value. Chunks of this process, and of a store that can notify, are seen at once.
+   */
   readonly pollMs?: number | undefined;
   /** How long a call of the store may take. Defaults to 5,000 ms. Without the store, responses follow from the log. */
   readonly storeTimeoutMs?: number | undefined;
@@ -78,7 +81,7 @@ export function attachStream(
   assertAgentId(agentId);
   checkSchema(optionsSchema, options, "options of attach()");
   const cursor = options.after === undefined ? undefined : StreamCursor.parse(options.after);
-  return new StreamFollower(source, agentId, options).follow(cursor);
+  return new StreamFollower(source, agentId, options, cursor).follow();
 }
 
 class StreamFollower {
@@ -87,33 +90,39 @@ class StreamFollower {
   readonly #options: AttachStreamOptions;
   readonly #signal: AbortSignal;
   readonly #responses: StoredResponses;
-  #cursor = new StreamCursor();
+  /** Whether the client has a position. */
+  readonly #continues: boolean;
+  readonly #cursor: StreamCursor;
+  /** Whether the run to show has started. */
+  #begins = false;
+  /** The id of the run in progress. The iteration ends when another run starts. */
+  #run: string | undefined;
 
-  constructor({ storage, store }: StreamSource, agentId: string, options: AttachStreamOptions) {
+  constructor(
+    { storage, store }: StreamSource,
+    agentId: string,
+    options: AttachStreamOptions,
+    cursor: StreamCursor | undefined,
+  ) {
     this.#store = store;
     this.#agentId = agentId;
     this.#options = options;
     this.#signal = options.signal ?? new AbortController().signal;
     this.#responses = new StoredResponses(logStorageOf(storage).log, agentId);
+    this.#continues = cursor !== undefined;
+    this.#cursor = cursor ?? new StreamCursor();
   }
 
-  async *follow(cursor: StreamCursor | undefined): AsyncGenerator<StreamChunk, void, undefined> {
+  async *follow(): AsyncGenerator<StreamChunk, void, undefined> {
     const changes = changesOf(this.#store, this.#agentId, this.#options);
     try {
-      for (let begins = false; !this.#signal.aborted;) {
+      while (!this.#signal.aborted) {
+        const waits = this.#waits;
         // The store first: chunks are removed only after their response is in the log.
-        const entries = await readStore(this.#store, this.#agentId, (cursor ?? this.#cursor).chunk, {
-          ms: this.#options.storeTimeoutMs,
-          signal: this.#signal,
-        });
-        await abortable(this.#signal, () => this.#responses.read(cursor?.log[0]));
-        begins ||= this.#begin(cursor);
-        if (begins) {
-          yield* this.#fromLog();
-          yield* this.#fromStore(entries);
-        }
-        if (this.#isOver(begins)) return yield* this.#discardOpen();
-        await changes.next();
+        const entries = waits ? [] : await this.#readStore();
+        const isRead = await abortable(this.#signal, () => this.#readLog());
+        if (yield* this.#news(entries)) return yield* this.#discardOpen();
+        if (waits === this.#waits) await changes.next(isRead || entries.length > 0);
       }
     } catch (error) {
       if (!this.#signal.aborted) throw error;
@@ -122,29 +131,56 @@ class StreamFollower {
     }
   }
 
-  #begin(cursor: StreamCursor | undefined): boolean {
+  /** Whether all chunks in the store belong to other runs. */
+  get #waits(): boolean {
+    return !this.#begins && !this.#continues && this.#options.runId !== undefined;
+  }
+
+  #readStore(): Promise<readonly StreamEntry[]> {
+    const limit = { ms: this.#options.storeTimeoutMs, signal: this.#signal };
+    return readStore(this.#store, this.#agentId, this.#cursor.chunk, limit);
+  }
+
+  #readLog(): Promise<boolean> {
+    return this.#responses.read(this.#continues ? this.#cursor.log[0] : undefined);
+  }
+
+  /** Yields the news, and returns whether the run is over. */
+  *#news(entries: readonly StreamEntry[]): Generator<StreamChunk, boolean> {
+    this.#begins ||= this.#begin();
+    if (!this.#begins) this.#responses.items.length = 0;
+    else if (yield* this.#fromLog()) return true;
+    else yield* this.#fromStore(entries);
+    this.#run = this.#responses.runInProgress;
+    return this.#isOver();
+  }
+
+  #begin(): boolean {
+    if (this.#continues) return true;
     const { runId } = this.#options;
-    const { isInProgress, newestRun } = this.#responses;
-    if (!cursor && (runId === undefined ? !isInProgress : newestRun !== runId)) return false;
-    this.#cursor = cursor ?? this.#cursor;
-    if (!cursor) this.#cursor.log = this.#responses.runStart;
+    const { isInProgress, newestRun, runStart } = this.#responses;
+    if (runId === undefined ? !isInProgress : newestRun !== runId) return false;
+    this.#cursor.log = runStart;
     return true;
   }
 
-  #isOver(begins: boolean): boolean {
+  #isOver(): boolean {
     const { runId } = this.#options;
-    if (begins && this.#responses.isInProgress) return false;
+    if (this.#begins && this.#responses.isInProgress) return false;
     return runId === undefined || this.#responses.runs.has(runId);
   }
 
-  *#fromLog(): Generator<StreamChunk> {
+  /** Returns whether the run that the client follows has ended, because another run has started. */
+  *#fromLog(): Generator<StreamChunk, boolean> {
     const { items } = this.#responses;
     for (const item of items.splice(0, items.length)) {
       if (!isAfter(item, this.#cursor.log)) continue;
+      if (item.run !== undefined && this.#run !== undefined && item.run !== this.#run) return true;
       if (item.response) yield* this.#rest(item, item.response);
       else yield* this.#discardOpen();
       this.#cursor.log = item.at;
     }
+    return false;
   }
 
   /** Yields the parts of a complete response that the client has not received. */
@@ -222,20 +258,23 @@ function isAfter({ at }: LogItem, [position, items]: LogItem["at"]): boolean {
   return at[0] > position || (at[0] === position && at[1] > items);
 }
 
-/** Waits until a stream has possibly changed: a call of the store, or the next poll. */
+/** Waits until a stream has possibly changed: a call of the store, an append of this process, or the next poll. */
 function changesOf(store: StreamStore, agentId: string, { signal, pollMs = 100 }: AttachStreamOptions) {
+  const polls = new PollIntervals(pollMs);
   let isChanged = false;
   let wake: (() => void) | undefined;
   const changed = () => {
     isChanged = true;
     wake?.();
   };
-  const ends = [store.watch?.(agentId, changed), signal && onAbort(signal, changed)];
+  const watch = store.watch?.bind(store) ?? watchWriters;
+  const ends = [watch(agentId, changed), signal && onAbort(signal, changed)];
   return {
-    async next(): Promise<void> {
+    async next(isActive: boolean): Promise<void> {
+      const ms = polls.next(isActive);
       if (!isChanged)
         await new Promise<void>((resolve) => {
-          const cancel = systemClock.after(pollMs, resolve);
+          const cancel = systemClock.after(ms, resolve);
           wake = () => {
             cancel();
             resolve();
@@ -246,6 +285,27 @@ function changesOf(store: StreamStore, agentId: string, { signal, pollMs = 100 }
     },
     end: () => ends.forEach((end) => end?.()),
   };
+}
+
+/** The longest interval of polls, as a multiple of the shortest one. */
+const mostIntervals = 10;
+
+/** The intervals of polls in milliseconds. They grow during a silence, up to a tenth of it. */
+export class PollIntervals {
+  readonly #pollMs: number;
+  #silentMs = 0;
+
+  constructor(pollMs: number) {
+    this.#pollMs = pollMs;
+  }
+
+  /** @param isActive whether the last poll has found something */
+  next(isActive: boolean): number {
+    if (isActive) this.#silentMs = 0;
+    const ms = Math.min(mostIntervals * this.#pollMs, Math.max(this.#pollMs, this.#silentMs / 10));
+    this.#silentMs += ms;
+    return ms;
+  }
 }
 
 interface ReadLimit {

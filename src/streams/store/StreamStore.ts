@@ -77,10 +77,43 @@ export function visibleEntries<Entry extends EntryPlace>(
     .toSorted((one, other) => one.first - other.first);
 }
 
+/** The readers of streams in this process, by stream. */
+class Watchers {
+  readonly #watchers = new Map<string, Set<() => void>>();
+
+  /** @returns a function that ends the calls */
+  add(streamId: string, onChange: () => void): () => void {
+    const watchers = this.#watchers.get(streamId) ?? new Set();
+    const watcher = () => onChange();
+    this.#watchers.set(streamId, watchers.add(watcher));
+    return () => {
+      watchers.delete(watcher);
+      if (watchers.size === 0 && this.#watchers.get(streamId) === watchers) this.#watchers.delete(streamId);
+    };
+  }
+
+  wake(streamId: string): void {
+    for (const wake of this.#watchers.get(streamId) ?? []) wake();
+  }
+}
+
+/** The readers whose stores cannot notify them. Streams of several stores can have the same id. */
+const readers = new Watchers();
+
+/** Calls back when a writer of this process has changed a stream of any store. */
+export function watchWriters(streamId: string, onChange: () => void): () => void {
+  return readers.add(streamId, onChange);
+}
+
+/** Wakes the readers of a stream in this process. */
+export function wakeReaders(streamId: string): void {
+  readers.wake(streamId);
+}
+
 /** Stores streams in the memory of this process, for tests and single processes. */
 export class InMemoryStreamStore implements StreamStore {
   readonly #streams = new Map<string, readonly StreamEntry[]>();
-  readonly #watchers = new Map<string, Set<() => void>>();
+  readonly #watchers = new Watchers();
 
   async append(streamId: string, { writer, first, chunks }: StreamEntry): Promise<void> {
     const entries = this.#streams.get(streamId) ?? [];
@@ -97,18 +130,12 @@ export class InMemoryStreamStore implements StreamStore {
   }
 
   watch(streamId: string, onChange: () => void): () => void {
-    const watchers = this.#watchers.get(streamId) ?? new Set();
-    const watcher = () => onChange();
-    this.#watchers.set(streamId, watchers.add(watcher));
-    return () => {
-      watchers.delete(watcher);
-      if (watchers.size === 0 && this.#watchers.get(streamId) === watchers) this.#watchers.delete(streamId);
-    };
+    return this.#watchers.add(streamId, onChange);
   }
 
   #set(streamId: string, entries: readonly StreamEntry[]): void {
     if (entries.length > 0) this.#streams.set(streamId, entries);
     else this.#streams.delete(streamId);
-    for (const wake of this.#watchers.get(streamId) ?? []) wake();
+    this.#watchers.wake(streamId);
   }
 }

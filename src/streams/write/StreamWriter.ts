@@ -1,6 +1,6 @@
 import type { RunDelta } from "../../agent/feature/RunRequest.ts";
 import type { Clock } from "../../internal/Clock.ts";
-import { lastNumber, type StreamEntry, type StreamPlace, type StreamStore } from "../store/StreamStore.ts";
+import { lastNumber, type StreamEntry, type StreamPlace, type StreamStore, wakeReaders } from "../store/StreamStore.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { warnOnce } from "../../internal/warn.ts";
 import { StorageError } from "../../errors/storageErrors.ts";
@@ -225,6 +225,7 @@ export class StreamCalls {
     try {
       await this.#orTimeout(operation, call());
       this.#failing.delete(operation);
+      wakeReaders(this.#streamId);
       return true;
     } catch (error) {
       if (!this.#failing.has(operation)) this.#report({ operation, error });

@@ -8,9 +8,9 @@ import { type StreamCallOptions, StreamCalls, StreamWriter } from "./StreamWrite
 /** Options of `install(Streams)`. */
 export interface StreamsConfig {
   readonly store: StreamStore;
-  /** How long a chunk waits for further chunks before it is stored, in milliseconds. Defaults to 250. */
+  /** How long one of the first four batches of a response waits for further chunks, in milliseconds. Defaults to 250. */
   readonly batchDelayMs?: number | undefined;
-  /** The number of chunks in one append, after the first four of a response. Defaults to 64. */
+  /** The number of chunks in one batch, after the first four batches of a response. Defaults to 64. */
   readonly batchChunks?: number | undefined;
   /**
    * After how many milliseconds a call of the store counts as failed. The end of a run waits at most this long for the
