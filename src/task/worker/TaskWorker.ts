@@ -1,4 +1,4 @@
-import { AIAgent } from "../../agent/AIAgent.ts";
+import type { AIAgent } from "../../agent/AIAgent.ts";
 import { StatusChangedError } from "../../errors/runErrors.ts";
 import { OwnershipLostError, StorageError } from "../../errors/storageErrors.ts";
 import { OtherStorageError, TooManyAttemptsError } from "../../errors/taskErrors.ts";
@@ -8,6 +8,7 @@ import type { QueueRefusal, QueueTurn } from "../queue/QueueTurns.ts";
 import { type ClaimableTask, isUnreadable } from "../queue/claimableTasks.ts";
 import { type FileReservations, type HeldReservation, InProcessReservations, releaseHeld } from "./FileReservations.ts";
 import {
+  agentOf,
   claimedTask,
   type TaskOutcome,
   type TaskWorkerEvent,
@@ -65,6 +66,8 @@ export class TaskWorker implements AsyncDisposable {
   readonly #concurrency: number;
   readonly #limits: AttemptLimits;
   readonly #running = new Map<string, Promise<void>>();
+  /** The polls of each {@link run}. */
+  readonly #looking = new Set<Promise<void>>();
   /** Errors of the worker itself, such as an agent with another storage. It then claims no more tasks. */
   readonly #failures: unknown[] = [];
   /** Reported tasks whose names have no agent here. */
@@ -103,7 +106,9 @@ export class TaskWorker implements AsyncDisposable {
     const watch = new StorageWatch(() => this.#options.tasks.watch(bell.ring));
     const shift: Shift = { stop, bell, left, watch, waitMs: undefined, failedAtMs: undefined };
     stop.addEventListener("abort", bell.ring);
-    await this.#look(shift, pollMs).catch((error: unknown) => void this.#failures.push(error));
+    const looking = this.#look(shift, pollMs).catch((error: unknown) => void this.#failures.push(error));
+    this.#looking.add(looking);
+    await looking.then(() => this.#looking.delete(looking));
     await Promise.all(this.#running.values());
     stop.removeEventListener("abort", bell.ring);
     const failures = this.#failures.splice(0);
@@ -134,18 +139,18 @@ export class TaskWorker implements AsyncDisposable {
     try {
       if (pollMs === Infinity) await shift.watch.start();
       else void this.#watchWhilePolling(shift, pollMs);
-      for (const failure of await this.#ticker.tick()) await this.#tell({ type: "schedule_failed", ...failure });
+      for (const failure of await this.#ticker.tick()) void this.#tell({ type: "schedule_failed", ...failure });
       await this.#take(shift);
     } catch (error) {
       if (!(error instanceof StorageError) || pollMs === Infinity) throw error;
       shift.failedAtMs ??= clock.monotonic();
-      await this.#tell({ type: "storage_failed", error, retryAfterMs: pollMs });
+      void this.#tell({ type: "storage_failed", error, retryAfterMs: pollMs });
       return;
     }
     if (shift.failedAtMs === undefined) return;
     const outageMs = clock.monotonic() - shift.failedAtMs;
     shift.failedAtMs = undefined;
-    await this.#tell({ type: "storage_recovered", outageMs });
+    void this.#tell({ type: "storage_recovered", outageMs });
   }
 
   /** Starts the watch. Does not delay the poll, because the poll finds tasks without the watch. */
@@ -154,15 +159,17 @@ export class TaskWorker implements AsyncDisposable {
       // Nobody reported the tasks that were created before the watch started.
       if (await watch.start()) bell.ring();
     } catch (error) {
-      if (error instanceof StorageError) return this.#tell({ type: "storage_failed", error, retryAfterMs: pollMs });
+      if (error instanceof StorageError)
+        return void this.#tell({ type: "storage_failed", error, retryAfterMs: pollMs });
       this.#failures.push(error);
       bell.ring();
     }
   }
 
-  /** Interrupts the running tasks and waits for them. */
+  /** Interrupts the running tasks, and waits for them and for the current poll. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposed.abort(new Error("The worker was disposed."));
+    await Promise.all(this.#looking);
     await Promise.all(this.#running.values());
   }
 
@@ -193,7 +200,7 @@ export class TaskWorker implements AsyncDisposable {
 
   /** Starts a task if this worker may start it. If not, returns the limit that the task must wait for. */
   async #offer(task: ClaimableTask, shift: Shift): Promise<QueueRefusal["kind"] | undefined> {
-    const agent = this.#agentOf(task);
+    const agent = agentOf(task, this.#options.agents);
     if (!agent) await this.#skip(task);
     else if (!this.#running.has(task.taskId) && !shift.left.has(task)) return this.#begin(task, agent, shift);
     return undefined;
@@ -363,12 +370,6 @@ export class TaskWorker implements AsyncDisposable {
 
   get #isFull(): boolean {
     return this.#running.size >= this.#concurrency;
-  }
-
-  #agentOf({ taskName }: ClaimableTask): AIAgent<never, unknown> | undefined {
-    const { agents } = this.#options;
-    if (agents instanceof AIAgent) return agents;
-    return Object.hasOwn(agents, taskName) ? agents[taskName] : undefined;
   }
 }
 

@@ -141,6 +141,15 @@ export function claimedTask({ taskId, taskName, status }: ClaimableTask) {
   return { taskId, taskName, recovered: status === "in_progress" };
 }
 
+/** Returns `undefined` if no agent has the name of the task. */
+export function agentOf(
+  { taskName }: ClaimableTask,
+  agents: TaskWorkerOptions["agents"],
+): AIAgent<never, unknown> | undefined {
+  if (agents instanceof AIAgent) return agents;
+  return Object.hasOwn(agents, taskName) ? agents[taskName] : undefined;
+}
+
 /** @throws FeatureNotInstalledError for an agent without Persistence. The error names the agent. */
 export function assertDurable(agents: TaskWorkerOptions["agents"]): void {
   const named: readonly (readonly [string, AIAgent<never, unknown>])[] =

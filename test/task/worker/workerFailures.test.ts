@@ -1,7 +1,11 @@
+import { InMemoryPersistenceStorageProvider } from "agent-persistence";
+import { LogPersistenceStorageProvider, type RecordLog } from "agent-persistence/storage";
 import { TaskManager, TaskWorker, type FileReservations, type TaskOutcome } from "agent-persistence/task";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { durableAgent } from "../../persistence/support/durableAgent.ts";
 import { logStorages } from "../../persistence/support/storages.ts";
+import { delegatingLog } from "../../testing/delegatingLog.ts";
+import { nextTurn } from "../../../src/internal/nextTurn.ts";
 import { oneNode } from "./oneNode.ts";
 
 const reserves = [{ path: "a", operation: "write" }] as const;
@@ -71,4 +75,32 @@ describe.each(logStorages)("$name: failures of a worker", (storage) => {
       ]),
     );
   });
+});
+
+it("a disposed worker no longer uses the storage", async () => {
+  const { log } = new InMemoryPersistenceStorageProvider();
+  let startListing = (): void => {};
+  const listing = new Promise<void>((resolve) => (startListing = resolve));
+  let goOn = (): void => {};
+  const mayGoOn = new Promise<void>((resolve) => (goOn = resolve));
+  const done: string[] = [];
+  const list: RecordLog["list"] = async function* (options) {
+    startListing();
+    await mayGoOn;
+    yield* log.list(options);
+    done.push("listed");
+  };
+  const storage = new LogPersistenceStorageProvider(delegatingLog(log, { list }));
+  const agents = durableAgent(
+    oneNode((input) => input),
+    storage,
+  );
+  const worker = new TaskWorker({ tasks: new TaskManager({ storage }), agents });
+  const run = worker.run({ pollMs: 60_000 });
+  await listing;
+  const disposal = worker[Symbol.asyncDispose]().then(() => done.push("disposed"));
+  await nextTurn();
+  goOn();
+  await Promise.all([run, disposal]);
+  expect(done).toEqual(["listed", "disposed"]);
 });
