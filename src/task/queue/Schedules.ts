@@ -158,6 +158,7 @@ export class Schedules {
   }
 
   async #tickOne(scheduleId: string): Promise<void> {
+    if (await this.#isHeld(scheduleId)) return;
     await using log = await this.#open(scheduleId);
     const { current } = log.state;
     if (!current || current.paused) return;
@@ -171,6 +172,17 @@ export class Schedules {
     const { next: _next, starting: _starting, ...rest } = state;
     const after: ScheduleRecord = withoutUndefined({ ...rest, next });
     if (!isSameValue(after, current)) await storeAndPrune(log, after);
+  }
+
+  /**
+   * Returns whether the only due ticks wait for an unfinished task. Reads without ownership, because each release wakes
+   * all workers.
+   */
+  async #isHeld(scheduleId: string): Promise<boolean> {
+    const { current } = (await readShape(scheduleShape, { log: this.#logs.log, id: scheduleId })).state;
+    if (!current || current.starting || current.waiting.length === 0) return false;
+    const isDue = current.next !== undefined && current.next <= this.#logs.clock.now();
+    return !isDue && current.overlap === "queue" && (await this.#tasks.isUnfinished(current.lastTaskId));
   }
 
   /** Returns the schedule after a tick. */

@@ -2,7 +2,7 @@ import { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { type NewSchedule, type Task, TaskManager, TaskWorker } from "agent-persistence/task";
 import { crashAfter, SimulatedClock } from "agent-persistence/testing";
 import fc from "fast-check";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { OwnershipLostError } from "../../../src/errors/storageErrors.ts";
 import { ShapedLog } from "../../../src/journal/shape/ShapedLog.ts";
 import { planTicks } from "../../../src/task/queue/Schedule.ts";
@@ -156,6 +156,22 @@ describe.each(queueStorages)("$name: schedules", (storage) => {
     await complete(2);
     await schedules.tick();
     expect(await schedules.get("s")).toMatchObject({ waiting: [], lastTaskId: `s@${at(3)}` });
+  });
+
+  it("own no schedule while its only due ticks wait for an unfinished task", async () => {
+    const { clock, schedules, tasks, complete, list } = await setup({ overlap: "queue" });
+    for (let n = 0; n < 2; n++) {
+      clock.advance(hour);
+      await schedules.tick();
+    }
+    const open = vi.spyOn(ShapedLog, "open");
+    onTestFinished(() => open.mockRestore());
+    for (let n = 0; n < 5; n++) await schedules.tick();
+    expect(open).not.toHaveBeenCalled();
+    await complete(1);
+    await schedules.tick();
+    expect(ticksOf(await list()).toSorted()).toEqual([at(1), at(2)]);
+    expect(await tasks.schedules.get("s")).toMatchObject({ waiting: [], nextAt: at(3) });
   });
 
   it("cancel the unfinished task of the tick before", async () => {
