@@ -40,6 +40,13 @@ const growing = (size: number) =>
     graph.edge(node, graph.finish, { when: () => step % steps === 0 });
   });
 
+async function fillerOf(fileSystem: FileSystem, bytes: number): Promise<string> {
+  await fileSystem.mkdir("/data");
+  const file = await fileSystem.create("/data/filler");
+  await file.write(new Uint8Array(bytes));
+  return "/data/filler";
+}
+
 /** A device on which one agent is done, and others have taken all the room that was left. */
 async function fullDevice() {
   const fileSystem = smallDevice(1024 * 1024);
@@ -74,6 +81,18 @@ describe("on a full device", () => {
     await persistence(agent()).deleteAgent("a");
     expect(await checkpointsOf(agent())).toEqual([]);
     await expect(agent(10).run("go", { agentId: "small" })).resolves.toMatchObject({ status: "completed" });
+  });
+
+  it("deleteAgent() creates the reserve that had no room before", async () => {
+    const fileSystem = smallDevice(1024 * 1024);
+    const filler = await fillerOf(fileSystem, 900 * 1024);
+    const storage = new FilePersistenceStorageProvider({ directory: "/data", fileSystem });
+    const agent = durableAgent(growing(10), storage);
+    await agent.run("go");
+    expect(await storage.log.makeRoom?.()).toBe(false);
+    await fileSystem.unlink(filler);
+    await persistence(agent).deleteAgent("a");
+    expect(await storage.log.makeRoom?.()).toBe(true);
   });
 
   it("deleteAgent() frees space again, because the reserve was restored", async () => {

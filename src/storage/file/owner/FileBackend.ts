@@ -66,6 +66,7 @@ export class DiskReserve {
       // Writes random bytes, because some file systems store no blocks for repeated bytes.
       await file?.write(randomBytes(this.#bytes));
     } catch {
+      this.#state = "released";
       await this.#disk.unlink(this.#path).catch(() => {});
     } finally {
       await file?.close().catch(() => {});
