@@ -90,7 +90,7 @@ export async function dropSegments(
 ): Promise<Held> {
   const { disk, sha256 } = backend;
   const claim = newClaim(backend, folder.agentId, taken.claim.generation + 1, taken.claim.nonce);
-  const blobs = (await disk.readdir(folder.blobs)) ?? [];
+  const blobs = ((await disk.readdir(folder.blobs)) ?? []).filter((name) => parseBlobReference(scheme + name));
   const segment = await publishReplacement(backend, folder, claim, droppedSegment(claim, end, sha256));
   try {
     for (const name of blobs) await disk.unlink(join(folder.blobs, name));

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { rm, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { agentPath, append, collect, nextOwner, summaryOf, testDirectory, testLog } from "../support/fixture.ts";
@@ -30,6 +30,15 @@ describe.skipIf(process.platform === "win32")("a pipe instead of a file", () => 
     expect(listed.find(({ agentId }) => agentId === "b")).toMatchObject({ status: "paused" });
     expect(listed).toHaveLength(2);
   });
+});
+
+it("a directory that another program adds to an agent's directories does not prevent a deletion", async () => {
+  const { directory, log } = await agent();
+  const path = agentPath(directory, "a");
+  for (const inside of ["", "blobs", "checkpoints", "owners", "tmp"]) await mkdir(join(path, inside, "@eaDir"));
+  const owned = await log.open("a", nextOwner());
+  await owned.drop();
+  expect((await collect(log.list())).map(({ agentId }) => agentId)).toEqual(["b"]);
 });
 
 it("a segment with the highest possible number is damage and has no owner", async () => {
