@@ -3,7 +3,7 @@ import type { FileSystem, OpenFile } from "./FileSystem.ts";
 import { StorageError, type StorageFailure } from "../errors/storageErrors.ts";
 import { constants } from "node:os";
 
-/** If there are too few file descriptors, opening a file is retried after these delays, in milliseconds. */
+/** A call that may succeed soon is retried after these delays, in milliseconds. */
 const retryDelaysMs = [5, 20, 80, 320];
 const notEmpty = new Set(["ENOTEMPTY", "EEXIST"]);
 const linkUnsupported = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV"]);
@@ -99,11 +99,20 @@ export class Disk {
       if (systemCode(error) === expected || (expected === "ENOENT" && systemCode(error) === "ENOTDIR"))
         return undefined;
       const delayMs = retryDelaysMs[attempt];
-      if (storageFailure(error) !== "too_many_files" || delayMs === undefined) throw diskError(operation, path, error);
+      if (!isPassing(operation, error) || delayMs === undefined) throw diskError(operation, path, error);
       await new Promise<void>((resolve) => this.#clock.after(delayMs, resolve));
       return this.#call(operation, path, expected, action, attempt + 1);
     }
   }
+}
+
+const heldCodes = new Set(["EPERM", "EACCES", "EBUSY"]);
+const refusedIfHeld = new Set(["rename", "unlink"]);
+
+/** Whether file descriptors are missing, or another program holds a file on Windows, such as a virus scanner. */
+function isPassing(operation: string, error: unknown): boolean {
+  const isHeld = process.platform === "win32" && refusedIfHeld.has(operation) && heldCodes.has(systemCode(error));
+  return isHeld || storageFailure(error) === "too_many_files";
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {
