@@ -414,3 +414,9 @@ it("finds no key in the methods of an object literal", async () => {
       code: "key_missing",
     });
 });
+
+it("reports a key that its source returns as null as missing", async () => {
+  const source = { current: "first", get: () => null as never };
+  const unwrapped = unwrapKey(source, { keyId: "first", wrapped: "" }, { agentId: "a", context: "" });
+  await expect(unwrapped).rejects.toMatchObject({ code: "key_missing" });
+});

@@ -57,7 +57,7 @@ export async function unwrapKey(
 async function keyOf(source: KeySource, agentId: string, keyId: string): Promise<EncryptionKey> {
   // A stored id is hostile: with `get: (id) => table[id]`, the id "constructor" would find a method of every object.
   const key = keyId in Object.prototype ? undefined : await source.get(keyId);
-  if (key === undefined) throw new KeyMissingError(agentId, keyId);
+  if (!key) throw new KeyMissingError(agentId, keyId);
   if (key instanceof Uint8Array ? key.length === keyBytes : typeof key.unwrap === "function") return key;
   const expected = `expected ${keyBytes} bytes, or an object with wrap and unwrap`;
   throw new InvalidInputError("keys.get()", [{ path: keyId, expected }]);
