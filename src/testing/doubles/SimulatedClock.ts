@@ -32,7 +32,7 @@ export class SimulatedClock implements Clock {
   }
 
   after(ms: number, callback: () => void): () => void {
-    const timer = { at: this.#monotonic + ms, callback };
+    const timer = { at: this.#monotonic + Math.max(0, ms), callback };
     this.#timers.push(timer);
     return () => void (this.#timers = this.#timers.filter((other) => other !== timer));
   }

@@ -94,7 +94,9 @@ function crashingOwner(owned: OwnedLog, save: Save): OwnedLog {
     get position() {
       return owned.position;
     },
-    generation: owned.generation,
+    get generation() {
+      return owned.generation;
+    },
     tornTail: owned.tornTail,
     damage: owned.damage,
     rebuilt: owned.rebuilt,
