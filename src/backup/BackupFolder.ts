@@ -211,7 +211,7 @@ async function write(
   });
 }
 
-/** Returns the sorted names in a directory. Returns no names if it does not exist. */
+/** Returns the sorted names in a directory, and no names if the directory does not exist. */
 async function names(path: string): Promise<readonly string[]> {
   return onDisk("readdir", path, async () => ((await readdir(path).catch(orMissing)) ?? []).toSorted());
 }

@@ -48,9 +48,7 @@ export function quoted(text: string): string {
 /** The maximum number of texts that {@link quotedList} lists. */
 const mostNamed = 20;
 
-/**
- * Returns the texts in double quotes, separated by commas. If there are more than 20, it returns 20 and their number.
- */
+/** Returns the texts in double quotes, separated by commas. If there are more than 20, returns 20 and "and n more". */
 export function quotedList(texts: readonly string[]): string {
   const named = texts.slice(0, mostNamed).map(quoted).join(", ");
   return texts.length > mostNamed ? `${named} and ${texts.length - mostNamed} more` : named;

@@ -13,7 +13,7 @@ export interface SealChange {
   readonly position: number;
 }
 
-/** A sealed log does not match its seals, because someone without the key changed the log. It rejects appends. */
+/** A sealed log does not match its seals, because someone without the key changed it. The log rejects appends. */
 export class SealBrokenError extends AgentPersistenceError {
   override readonly code = "seal_broken";
   readonly kind: SealChangeKind;

@@ -76,9 +76,7 @@ class AppendedRecords {
   #state: StatusState;
   #told: string | undefined;
   #runId: string;
-  /**
-   * Maps the run, or the number of a branch or sub-agent, to the reason of its first checkpoint, until it is appended.
-   */
+  /** Maps the run, or the number of a branch or sub-agent, to the reason of its first checkpoint. Empty after that. */
   readonly #starting = new Map<number | "run", string>();
 
   constructor(agentId: string, generation: number, index: LogProjection) {

@@ -44,7 +44,7 @@ export interface CheckpointBranch {
   readonly lastInput: unknown;
   /** The message history at the start of `nodeId`. */
   readonly messageHistory: readonly Message[];
-  /** `waiting`: all its work waits for answers. `completed`: it has finished, but other branches have not. */
+  /** `waiting`: all work of the branch waits for answers. `completed`: the branch has finished, but others have not. */
   readonly status: "in_progress" | "waiting" | "completed";
   readonly output?: unknown;
 }
@@ -109,8 +109,8 @@ export interface AgentCheckpointData {
   readonly by?: string;
   readonly reason?: string;
   /**
-   * The execution of a node that continues here. Its tool calls keep their ids. `version` is the version of the
-   * checkpoint before this execution, and `ordinal` counts node executions since then. `undefined` if a new one starts.
+   * The node execution that continues here. Its tool calls keep their ids. `version` is the version of the checkpoint
+   * before it, and `ordinal` counts node executions since then. `undefined` if a new execution starts.
    */
   readonly visit?: readonly [version: number, ordinal: number];
   /**

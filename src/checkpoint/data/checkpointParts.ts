@@ -9,7 +9,7 @@ export interface NamedRecord {
   readonly record: AgentRecord;
 }
 
-/** Returns whether records surely fit, by a quick estimate. @param uploads - whether their blobs are not stored yet. */
+/** Returns whether records surely fit, by a quick estimate. @param uploads - whether blobs must still be stored. */
 export function surelyFits(records: readonly AgentRecord[], uploads: boolean, maxBytes: number): boolean {
   return 3 * estimateBytes(records) + (uploads ? newBlobBytes(records, new Set()) : 0) <= maxBytes;
 }

@@ -76,7 +76,7 @@ class CheckpointImport {
     ];
   }
 
-  /** Returns `false` after a move, or after the end of a run. Then the checkpoint starts a new lane. */
+  /** Whether the checkpoint continues the lane of its parent. After a move or a finished run, a new lane starts. */
   #continuesLane(parent: CheckpointPoint): boolean {
     const { runId, move } = this.#data;
     const isHead = parent.runId === runId && this.#headOfLine(parent.record.lane) === parent;
@@ -239,7 +239,7 @@ function assertOwn({ checkpointId, agentPath = [] }: Partial<AgentCheckpointData
   throw new UnreadableValueError(`${name} can be stored only in the log of its caller`);
 }
 
-/** Returns where a branch belongs, which can start with this checkpoint. @throws UnreadableValueError */
+/** Returns the place of a branch in the log, even if the branch starts here. @throws UnreadableValueError */
 function placeOf(index: LogProjection, parent: CheckpointPoint | undefined, branch: string): LanePlace {
   const lane = parent?.record.lane ?? 0;
   const line = index.lines.nestedLine(lane);

@@ -16,7 +16,7 @@ import { envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
 import type { StoredMessage } from "../messages/LinkedHistory.ts";
 
 /**
- * Returns the checkpoint at which the current execution of a node starts, or the first one of a lane that repeats it.
+ * Returns the checkpoint at which the current node execution starts. If a lane repeats it, this is the lane's first.
  */
 export function visitStart(index: LogProjection, lane: number): CheckpointPoint | undefined {
   const latest = index.latestOf(lane);
@@ -69,7 +69,7 @@ interface Work {
   readonly records: readonly (AnswerRecord | IntentRecord | OutcomeRecord | ReplyRecord)[];
 }
 
-/** Returns the records of a repeated node execution from before the first checkpoint of the lane. */
+/** Returns the records of the earlier attempt of a node that this lane repeats. */
 export function repeatedRecords(
   index: LogProjection,
   { record: { lane, visit }, position, order }: CheckpointPoint,
@@ -100,8 +100,8 @@ export function checkpointByValue(index: LogProjection, { record, order }: Check
 }
 
 /**
- * Returns the records that repeat an open branch or sub-agent: its start, its changes to the state, and the current
- * execution of its node.
+ * Returns the records with which a snapshot contains an open branch or sub-agent: its start, its changes to the state,
+ * and its current node execution.
  *
  * @returns `undefined` if the index lacks some of these records.
  */

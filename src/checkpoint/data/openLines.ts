@@ -17,7 +17,7 @@ export function openLineStates(index: LogProjection): LineStates {
   return states;
 }
 
-/** Returns the lane of an open branch or sub-agent, or of a branch with a needed result, that precedes the index. */
+/** Returns the lane of a branch or sub-agent that is still needed, but starts before the index. `undefined` if none. */
 export function unreachedLine(index: LogProjection): number | undefined {
   const isUnreached = (lane: number) => !reachesLine(index, lane);
   const ended = [...neededResults(index)].map(({ line }) => line.lane);

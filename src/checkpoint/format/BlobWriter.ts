@@ -3,7 +3,7 @@ import { type BlobCell, type Pack, textHashOf } from "../values/BlobCell.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";
 import { encodeValue, type StoredValue } from "../values/valueCodec.ts";
 
-/** A large value that must be stored as a blob. `place` completes the records that refer to it. */
+/** A large value that must be stored as a blob. Afterwards, `place` writes its reference into the records. */
 export interface BlobUpload {
   readonly content: string | Uint8Array;
   readonly place: (reference: string, compressed: boolean) => void;

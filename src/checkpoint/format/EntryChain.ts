@@ -6,7 +6,7 @@ export interface ChainLink {
   readonly checksum: string;
 }
 
-/** Verifies that each append refers to the previous one. Positions may be missing only if a record names them. */
+/** Verifies that each append refers to the previous one. A missing position must be declared as removed in a record. */
 export class EntryChain {
   readonly #gaps: ReadonlyMap<number, readonly PrunedGap[]>;
   readonly #pruned: readonly (readonly [first: number, last: number])[];

@@ -9,7 +9,7 @@ export interface ShapeRecord extends LogRecord {
   readonly at: number;
   /** True if the following records repeat the whole state of the log. Omitted at the start of a log. */
   readonly restates?: true;
-  /** The number of following records that repeat a part of the state. Readers from the start skip these records. */
+  /** The number of following records that repeat a part of the state. Readers of the whole log skip these records. */
   readonly part?: number;
 }
 

@@ -18,7 +18,7 @@ interface NotedAnswer {
   readonly lane: number;
 }
 
-/** Tool outputs on a lane, from the last two executions of nodes. Messages refer to these and repeat older ones. */
+/** Tool outputs of the last two node executions on a lane. Messages refer to them, and contain older outputs. */
 interface VisitOutputs {
   readonly latest: Map<string, unknown>;
   readonly older: ReadonlyMap<string, unknown>;
@@ -109,7 +109,7 @@ export class ValueWriter extends BlobWriter {
     else if (latest) this.#outputs.set(lane, { latest: new Map(), older: latest });
   }
 
-  /** Allows later records of the caller's lane to refer to the lanes and the added messages of a joined branch. */
+  /** Allows later records to refer to the lanes of a joined branch, and to the messages that the branch added. */
   noteJoined(
     lanes: readonly number[],
     messages: readonly { readonly number: number; readonly message: Message }[],
@@ -164,7 +164,7 @@ export class ValueWriter extends BlobWriter {
       const { output } = content;
       const known = outputs.latest.has(content.toolCallId) ? outputs.latest : outputs.older;
       const part = storedPart(content, subject);
-      // A reader finds the output by the call id, so this id must be plain JSON in the stored part.
+      // Readers find an omitted output by the call id, so the stored part must contain this id as plain JSON.
       const isReadable = part["toolCallId"] === content.toolCallId && known.has(content.toolCallId);
       const stored = isReadable && Object.is(known.get(content.toolCallId), output);
       refers ||= stored;
@@ -182,7 +182,7 @@ function isToolMessage(value: object): boolean {
   return role === "tool" && Array.isArray(content) && content.every(isToolResult);
 }
 
-/** Returns a tool result without its output. `null` replaces an output that is not last, to keep the order. */
+/** Returns a tool result without its output. `null` replaces an output that is not the last field. */
 function storedPart(result: ToolResultPart, subject: string): StoredResult["part"] {
   const { output: _, ...others } = result;
   const isLast = Object.keys(result).at(-1) === "output";

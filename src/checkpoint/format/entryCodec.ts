@@ -16,7 +16,7 @@ const longestPlace = 160;
 const impliedGeneration =
   /^(?:\{"snapshot":)?\["[A-Za-z0-9_-]{43}","[A-Za-z0-9_-]*",[0-9]{1,16},"([1-9][0-9]{0,14})-[0-9]{1,16}",/;
 const generatedId = /^([1-9][0-9]{0,14})-[0-9]+$/;
-/** In its stored form, a rich value such as a `Map` has several levels for each of its levels. */
+/** The stored form of a value such as a `Map` has several levels for each level of the value. */
 const deepestRecords = 4 * maximumDepth;
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const encoder = new TextEncoder();

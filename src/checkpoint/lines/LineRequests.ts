@@ -8,7 +8,7 @@ export interface LineRequest {
 }
 
 interface OrderedRequest extends LineRequest {
-  /** The number of its newest record, counted over the whole log. */
+  /** The number of the newest record of the request, counted over the whole log. */
   readonly order: number;
 }
 

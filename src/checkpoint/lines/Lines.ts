@@ -6,7 +6,7 @@ export interface NestedLine {
   readonly lane: number;
   readonly lanes: readonly (readonly [lane: number, begun: number])[];
   readonly begun: number;
-  /** The order of the checkpoint that ended this line. `undefined` while the line is open. */
+  /** The order of the checkpoint that ended the branch or sub-agent. `undefined` while it is open. */
   readonly closed?: number;
 }
 
@@ -38,7 +38,7 @@ export class Lines {
     else this.#byLane.set(lane, this.#lineAt(place, lane, order));
   }
 
-  /** Closes the branches and sub-agents of a lane, unless the checkpoint continues the node that started them. */
+  /** Closes the branches and sub-agents of a lane, unless the checkpoint belongs to the node that started them. */
   addCheckpoint({ lane, version, visit }: CheckpointRecord, order: number): void {
     const base = visit?.[0] ?? version;
     if (base === (this.#bases.get(lane) ?? -lane)) return;

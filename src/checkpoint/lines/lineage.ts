@@ -63,7 +63,7 @@ export function placesRejoined(tree: LaneTree, target: PlacedCheckpoint, base: P
   return (lane, order) => isBelow(lane, order) && isOnWay(lane, order);
 }
 
-/** Returns a test for the records up to a checkpoint, on its line and on the lines that contain it. */
+/** Returns a test for the records up to a checkpoint, in its branch or sub-agent and in the enclosing ones. */
 export function placesOnWay(tree: LaneTree, point: PlacedCheckpoint): PlaceTest {
   const ends = endsOnWay(tree, point);
   return (lane, order) => order <= (ends.get(lane) ?? -1);
@@ -195,7 +195,7 @@ function isFirst({ record }: LaneStart): boolean {
   return record.from === undefined && !record.place;
 }
 
-/** Returns the newest lane of the same run, branch or sub-agent. `undefined` if it has finished. */
+/** Returns the newest lane of the run, branch or sub-agent of a lane. `undefined` if it has finished. */
 export function openLaneOf(index: LaneTree & { readonly lines: Lines }, lane: number): number | undefined {
   const { lines } = index;
   const newest = lines.nestedLine(lane)?.lane ?? lines.mainLane;

@@ -1,6 +1,6 @@
 /**
  * A message in the format of the AI SDK. The runtime keeps frozen copies. Maps, sets, dates and bytes are shared and
- * cannot be frozen, so do not change them. Replace the message.
+ * cannot be frozen, so do not change them. Replace the whole message.
  */
 export type Message =
   | { readonly role: "system"; readonly content: string }

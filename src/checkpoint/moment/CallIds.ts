@@ -8,7 +8,7 @@ import type { ValueReader } from "../state/ValueReader.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import { requestIdAt, type RunLine, toolCallIdAt } from "../ids/toolCallId.ts";
 
-/** Where a node made a call: the execution of the node, the kind of the call, its numbers, and the call around it. */
+/** Where a node made a call: the node execution, the kind of the call, its numbers, and the tool call around it. */
 type CallPosition = readonly [
   visit: Visit,
   kind: "m" | "c" | "x",
@@ -17,7 +17,7 @@ type CallPosition = readonly [
   within: string | undefined,
 ];
 
-/** Code can make calls that have no record. This many of its calls are tried to find one of them. */
+/** The maximum number of attempts to find the position of a call that code made and that has no record. */
 const mostOrdinals = 1_000;
 
 export interface IdSource {
@@ -44,7 +44,7 @@ export class CallIds {
   of(call: string, visit: Visit): string {
     const known = this.#ids.get(call);
     if (known !== undefined) return known;
-    // In a forged log, a call can contain itself. This entry ends the recursion.
+    // A forged log can contain a call that is within itself. This entry ends the recursion.
     this.#ids.set(call, call);
     const id = this.#isMadeAnew(call) ? this.#newId(call, visit) : call;
     this.#ids.set(call, id);

@@ -77,7 +77,7 @@ function linesOf(
   return [...records, ...statusOf(status, lines, options)];
 }
 
-/** Returns a new run if the fork continues from a checkpoint of a finished run, which keeps its result. */
+/** Returns a new run for a fork at a checkpoint of a finished run, because a finished run keeps its result. */
 function runAt(
   index: LogProjection,
   target: CheckpointPoint | undefined,

@@ -31,7 +31,7 @@ export interface NewLinesOptions {
   readonly usage?: ModelUsage | undefined;
   readonly sha256: Sha256;
   readonly reader: (state: AgentState) => ValueReader;
-  /** Changes the run, a branch or a sub-agent. Its records after the checkpoint and its branches are then omitted. */
+  /** Changes the run, a branch or a sub-agent. The later records and the branches of the changed part are omitted. */
   readonly change?: ((line: LineAt, lane: number, state: AgentState) => LineChange | undefined) | undefined;
 }
 
@@ -149,7 +149,7 @@ export class NewLines {
   }
 }
 
-/** Returns the node executions of the new lane. Without a checkpoint, they are numbered by the lane. */
+/** Returns the numbers of node executions on the new lane. Without a checkpoint, they contain the lane number. */
 function visitsOf({ point }: LineAt, lane: number): (visit: Visit) => Visit {
   return (visit) => (point ? visit : [firstVisitOf(lane)[0], visit[1]]);
 }

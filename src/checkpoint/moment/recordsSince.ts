@@ -102,7 +102,7 @@ class Restating {
     this.#add(order, { kind: "outcome", lane: this.#to.lane, visit: this.#to.visitOf(visit), call, retry: true });
   }
 
-  /** Returns whether the node makes the request again with a new id, after a rollback or an expiry that failed it. */
+  /** Returns whether the node makes a new request: after a rollback, or if the expired request failed the run. */
   #isDropped(request: RecordedRequest): boolean {
     return request.reply ? this.#isAskedAgain(request) : request.record.lane !== this.#line.lane;
   }

@@ -53,8 +53,8 @@ export interface IntentRecord extends CallFacts {
 }
 
 /**
- * The end of a tool call: an output, an error, a lost output, or a move. Also records how a call in doubt was settled.
- * For a call without effects, which has no intent record, contains the fields of the intent.
+ * The end of a tool call: an output, an error, an output that could not be stored, or a move of the run. Also records
+ * how a call in doubt was settled. Has the fields of the intent for a call without effects, which has no intent record.
  */
 export interface OutcomeRecord extends Partial<CallFacts> {
   readonly kind: "outcome";
@@ -91,7 +91,7 @@ export function isOver(outcome: OutcomeRecord | undefined): outcome is OutcomeRe
   return outcome !== undefined && !(outcome.suspended || outcome.unstarted || outcome.moved || outcome.retry);
 }
 
-/** Returns whether a model response can contain one of these calls. Always true if the response is in a blob. */
+/** Returns whether a model response can contain one of the `calls`. Always true if the response is in a blob. */
 export function asksFor({ message }: AnswerRecord, calls: ReadonlySet<string>): boolean {
   if (calls.size === 0) return false;
   if (envelopeKeyOf(message) !== undefined) return true;

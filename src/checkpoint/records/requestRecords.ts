@@ -2,7 +2,7 @@ import type { WaitingFor } from "../status/TaskStatus.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import type { Visit } from "./Visit.ts";
 
-/** A request for input from outside. Written each time a node waits. Makes earlier replies to it invalid. */
+/** A request for input from outside. Written each time a node waits. Earlier replies to the request become invalid. */
 export interface RequestRecord {
   readonly kind: "request";
   readonly lane: number;
@@ -11,7 +11,7 @@ export interface RequestRecord {
   readonly node: string;
   /** The digest of the question. Earlier versions omit it, and their `ordinal` counts requests of all questions. */
   readonly question?: string;
-  /** The id that the node gave. Otherwise `ordinal` counts equal questions of the node or tool call. */
+  /** The id that the node gave the request. Without it, `ordinal` counts equal questions of the node or tool call. */
   readonly id?: string;
   readonly ordinal?: number;
   readonly within?: string;

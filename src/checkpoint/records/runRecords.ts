@@ -28,7 +28,7 @@ export interface RunRecord {
   readonly assumed?: true;
   /** The trace in which the run was started, in the format of `traceparent` in W3C Trace Context. */
   readonly trace?: string;
-  /** A redacted value if the agent has a vault, or "" for readers with the vault. Other records can have it too. */
+  /** Set if the agent has a vault: a redacted value, or "" for readers with the vault. Other records can have it. */
   readonly vault?: string;
 }
 
@@ -77,7 +77,7 @@ export interface OriginRecord {
   readonly version: number;
   readonly position: number;
   readonly checksum: string;
-  /** The first lane that the fork may use. It differs from the number in a deleted fork with the same id. */
+  /** The first lane that the fork may use. A deleted fork with the same id had a different number. */
   readonly nextLane: number;
   /** True if all approvals must be requested again, because the archive is untrusted. */
   readonly asksAgain?: true;

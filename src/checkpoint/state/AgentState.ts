@@ -19,7 +19,7 @@ import type { SnapshotRecord } from "../records/SnapshotRecord.ts";
 export interface RecordedCall {
   readonly call: string;
   readonly visit: Visit;
-  /** The number of its newest record, counted over the whole log. */
+  /** The number of the newest record of the call, counted over the whole log. */
   readonly order: number;
   readonly intent?: IntentRecord;
   readonly outcome?: OutcomeRecord;
@@ -91,7 +91,7 @@ export function nextVisitOf({ checkpoint, lane }: Pick<AgentState, "checkpoint" 
   return checkpoint ? visitAt(checkpoint) : firstVisitOf(lane);
 }
 
-/** Returns the calls that were rejected. They are never made, but messages to the model contain their ids. */
+/** Returns the rejected calls. A rejected call is never made, but messages to the model contain its id. */
 export function refusedCalls({ requests }: AgentState): ReadonlySet<string> {
   const refused = [...requests.values()].flatMap(({ record: { approval }, reply }) =>
     approval && (reply?.expired || reply?.rejected !== undefined) ? [approval.call] : [],

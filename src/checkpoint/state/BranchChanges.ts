@@ -141,7 +141,7 @@ function changesWhatWasThere({ record }: OrderedRecord): boolean {
   return record.kind === "edit" || (record.kind === "lane" && record.from !== undefined && record.keep !== "all");
 }
 
-/** Returns the version of the checkpoint whose branches are joined at a point, or in its node execution. */
+/** Returns the version of the checkpoint whose branches are joined at a checkpoint, or in its node execution. */
 export function mergedAt(
   { checkpoints }: Pick<LogProjection, "checkpoints">,
   point: Pick<CheckpointPoint, "version" | "record">,

@@ -42,10 +42,10 @@ export class LogProjection extends LogFacts {
   base: ProjectionBase | undefined;
   statusState: StatusState = initialStatus;
   latest: CheckpointPoint | undefined;
-  /** The rollback that the log ends with. `undefined` once other records follow than retries of its failed steps. */
+  /** The rollback that the log ends with. Retries of failed steps can follow it, but no other records. */
   lastRollback: RollbackEndRecord | undefined;
   rollback: RollbackRecord | undefined;
-  /** The common ancestors of redos. They show which records are abandoned. */
+  /** The common ancestors of redos, which show which records are abandoned. */
   readonly redoneFrom = new Set<number>();
   /** True if a redo abandoned earlier records than the index has. Only the whole log then shows which runs finished. */
   needsWhole = false;
@@ -70,8 +70,8 @@ export class LogProjection extends LogFacts {
   #usage: ModelUsage | undefined;
 
   /**
-   * Returns a projection that continues from this head with a given state. Both share the facts about the whole log,
-   * and facts that either adds later.
+   * Returns a projection that continues from this head with a given state. Both projections share the facts about the
+   * whole log, including facts that one of them adds later.
    */
   continued(state: AgentState): LogProjection {
     const next = new LogProjection(this);
@@ -121,8 +121,8 @@ export class LogProjection extends LogFacts {
   }
 
   /**
-   * Returns whether a call still counts: it was not reverted, and its outcome is on the lane if it ended elsewhere, was
-   * closed by a rollback, or belongs to the original agent of a fork.
+   * Returns whether a call counts on its lane. A reverted call does not. A call without an outcome on the lane counts
+   * unless it ended on another lane, was closed by a rollback, or belongs to the original agent of a fork.
    */
   counts({ call, outcome }: { readonly call: string; readonly outcome?: OutcomeRecord }): boolean {
     if (this.owners.has(call) && !isOver(outcome)) return false;
@@ -283,7 +283,7 @@ export class LogProjection extends LogFacts {
     this.#closeCalls(version, parent);
   }
 
-  /** Branches can add checkpoints during a rollback. Only its last checkpoint has the target as parent. */
+  /** Branches can add checkpoints during a rollback. Only the last checkpoint of the rollback follows its target. */
   #closeCalls(version: number, parent = 0): void {
     if (this.rollback?.target !== parent) return;
     const reverted = this.rollback.calls.filter((call) => this.reverted.has(call));

@@ -5,7 +5,7 @@ import type { SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { CustodyRecord, RunRecord, StatusRecord, TaskRecord } from "../records/runRecords.ts";
 import { type TaskStatus, STATE_TRANSITIONS } from "../status/TaskStatus.ts";
 
-/** A status and its start. Each change creates a new object. */
+/** A status and the time of its start. Each change creates a new object. */
 export interface StatusEntry {
   readonly status: TaskStatus;
   readonly at: number;
@@ -133,7 +133,7 @@ function begun(state: StatusState, run: RunRecord): StatusState {
   };
 }
 
-/** Removes a failed call that has ended again. A resume does not retry it. */
+/** Removes a failed call that has ended again, so that a resume does not retry the call. */
 function endedAnew(state: StatusState, call: string): StatusState {
   if (state.failedCalls?.includes(call) !== true) return state;
   const left = state.failedCalls.filter((failed) => failed !== call);
@@ -154,7 +154,7 @@ function further(state: StatusState): StatusState {
 function moved({ startedAt, ...state }: StatusState, record: StatusRecord): StatusState {
   const { status, at, retry, attempt = 0 } = record;
   const started = status === "in_progress" ? (startedAt ?? at) : startedAt;
-  // A newly queued run has not started, although its run record comes first.
+  // A new queued run has not started, although the log already contains its run record.
   const waits = status === "queued" && retry === undefined;
   return {
     ...state,

@@ -18,7 +18,7 @@ export interface ModelUsage {
     | undefined;
 }
 
-/** Adds two usages from untyped data. Ignores other fields. @returns `undefined` if both contain no number. */
+/** Adds two usages from untyped data. Ignores other fields. @returns `undefined` if neither contains a number. */
 export function addUsage(one: unknown, other: unknown): ModelUsage | undefined {
   if (one === undefined && other === undefined) return undefined;
   return withNumbers({

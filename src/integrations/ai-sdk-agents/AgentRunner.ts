@@ -190,7 +190,7 @@ export class AgentRunner {
     }: {
       readonly rest: Rest;
       readonly ours?: RequestedRun;
-      /** The ids of decided calls. The stream starts once one is decided. By default, it starts with the run. */
+      /** Ids of calls. The stream starts when one of these calls is decided. By default, it starts with the run. */
       readonly decided?: readonly string[];
       readonly isFollowing?: boolean;
     },

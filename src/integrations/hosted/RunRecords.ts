@@ -130,7 +130,7 @@ export class RunRecords {
     return visit && this.#line.answers.get(answerKey(visit, ordinal));
   }
 
-  /** Returns the recorded outcome of a call, which has one of these ids. */
+  /** Returns the recorded outcome of a call that has one of these ids. The first id with an outcome counts. */
   outcome(ids: readonly string[]): OutcomeRecord | undefined {
     return ids.map((id) => this.#line.calls.get(id)?.outcome).find((outcome) => outcome !== undefined);
   }

@@ -271,7 +271,7 @@ export class DurableRunner {
 
   async #start(asked: Asked, stream: boolean, begin: Begin): Promise<AnyResult | AnyStream> {
     const { options } = asked;
-    // If a resume is rejected, this signal aborts the run. A failure would change its state.
+    // Aborts the run if a resume is rejected, because a failure would change the state of the run.
     const refusal = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, refusal.signal]) : refusal.signal;
     const attempt: Attempt = {};

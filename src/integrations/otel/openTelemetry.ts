@@ -132,7 +132,7 @@ function isOnlyMoved(error: unknown): boolean {
   return AgentPersistenceError.isInstance(error) && ["run_moved", "run_suspended"].includes(error.code);
 }
 
-/** Returns a span name with the model, tool or agent name. It has no ids, because names should be few. */
+/** Returns a span name with the model, tool or agent name. It contains no ids, which would make too many names. */
 function spanNameOf({ kind, model, agentName, toolName }: TelemetryOperation): string {
   if (!genAiOperations.has(kind)) return `agent_persistence.${kind}`;
   const name = kind === "chat" ? model : kind === "invoke_agent" ? agentName : toolName;

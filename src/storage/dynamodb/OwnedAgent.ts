@@ -32,7 +32,7 @@ export interface DynamoDBBackend {
   readonly reader: SlotReader;
   readonly summaries: Summaries;
   /**
-   * Returns when the remaining items of a dropped agent expire, in seconds since 1970. `undefined` if they are kept.
+   * Returns when the last items of a dropped agent expire, in seconds since 1970. `undefined` if the items are kept.
    */
   expires(): number | undefined;
 }
@@ -177,7 +177,7 @@ export class OwnedAgent {
       append.encoded,
     );
     const isNew = await slots.append(agentId, this.claim, before, { ...item, ...content });
-    // If an earlier attempt stored the append, its summary is settled now.
+    // If an earlier attempt stored the append, only its summary must still be settled.
     if (!isNew && !(marked && (await slots.get(agentId, slot))?.["gen"] === generation)) return false;
     // The append is already stored, so a failure is ignored. Lists then read the log to find the valid summary.
     if (marked) this.#pictures = await summaries.settle(agentId, marked).catch(() => undefined);

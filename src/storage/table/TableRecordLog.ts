@@ -200,7 +200,7 @@ export class TableRecordLog implements RecordLog {
 
   async close(): Promise<void> {
     await this.#owned.close();
-    // Closing a subscription fails if its connection is lost.
+    // If the connection of a subscription is lost, closing the subscription fails, which is ignored.
     await Promise.allSettled([...this.#watches].map((close) => close()));
   }
 

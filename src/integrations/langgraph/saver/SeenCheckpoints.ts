@@ -4,7 +4,7 @@ import type { ThreadState } from "../thread/ThreadState.ts";
 import type { CheckpointPlace } from "../write/checkpointRecords.ts";
 
 interface Seen {
-  /** The number of the next put at the time when this process saw the checkpoint. */
+  /** The number that the next stored checkpoint would have had when this process saw this checkpoint. */
   readonly next: number;
   readonly own: boolean;
 }
@@ -20,7 +20,7 @@ const mostCheckpoints = 1000;
 
 /**
  * The checkpoints that this process has read or stored. If another process deletes or continues a thread, a graph in
- * this process must not store checkpoints that follow checkpoints it read before. They would be lost, or would hide the
+ * this process must not store checkpoints that follow earlier ones. Such checkpoints would be lost, or would hide the
  * checkpoints of the other process.
  */
 export class SeenCheckpoints {

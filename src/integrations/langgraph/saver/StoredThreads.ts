@@ -49,7 +49,7 @@ export class StoredThreads implements AsyncDisposable {
     this.#logs = new KeptLogs(threadShape, { storage });
   }
 
-  /** Owns a thread while `work` runs. Concurrent calls in this process share it. @throws AgentBusyError */
+  /** Owns a thread while `work` runs. Concurrent calls in this process share the ownership. @throws AgentBusyError */
   use<Result>(threadId: string, work: (thread: OwnedThread) => Promise<Result>): Promise<Result> {
     this.#views.forget(threadId);
     return this.#logs.use(threadId, work);

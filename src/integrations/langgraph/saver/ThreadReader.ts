@@ -158,7 +158,7 @@ interface PutFilter {
   readonly namespace: string | undefined;
   /** `undefined` selects all checkpoints. */
   readonly checkpointId: string | undefined;
-  /** Selects only checkpoints before this one. */
+  /** Selects only checkpoints before the checkpoint with this id. */
   readonly before: string | undefined;
 }
 

@@ -19,7 +19,7 @@ export interface StoredPut extends PutFields {
   /** The position among all records of the thread. */
   readonly order: number;
   readonly entry: CheckpointEntry;
-  /** The checkpoint that this one is stored as a difference to. */
+  /** The checkpoint to which the stored record is a difference. */
   parent: StoredPut | undefined;
   values: ReadonlyMap<string, GraphValue>;
   hidden: boolean;
@@ -68,8 +68,8 @@ export function writesOf(entry: CheckpointEntry): readonly StoredWrite[] {
 }
 
 /**
- * Returns the writes that led from a checkpoint to its child: the writes after the previous child. A copy of another
- * child has the writes of that child. A copy of the parent has none.
+ * Returns the writes that led from a checkpoint to its child: the writes after the previous child. If the child is a
+ * copy of another child, they are the writes of that child. If it is a copy of the parent, there are none.
  */
 export function writesBefore(entry: CheckpointEntry, child: StoredPut): readonly StoredWrite[] {
   const end = isCopy(child) ? originalPut(entry, child)?.order : child.order;

@@ -1,7 +1,7 @@
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
 import type { Json } from "../values/Json.ts";
 
-/** Values that other records refer to by number. They are numbered in the order of the log, from 0. */
+/** Values that other records refer to by number. The values are numbered in the order of the log, from 0. */
 export interface ItemsRecord {
   readonly kind: "items";
   readonly items: readonly StoredValue[];
@@ -108,7 +108,7 @@ export interface CallRecord {
   readonly digest: string;
   /** The input as the caller passed it. */
   readonly input: StoredValue;
-  /** The outcome. Omitted while the call runs, when it can take effect. */
+  /** The outcome. Omitted in the record of a call that starts, and that can take effect from then on. */
   readonly end?: StoredCallEnd;
 }
 

@@ -64,7 +64,7 @@ export function valueChange(before: GraphValue | undefined, after: GraphValue): 
   return mapChange(before?.kind === "map" ? before.entries : undefined, after.entries);
 }
 
-/** Returns the value in a snapshot. A delta channel then shares its items with a plain list. */
+/** Returns the value in a snapshot, so that a delta channel and a plain list can share items. */
 export function withoutSnapshot(value: GraphValue | undefined): GraphValue | undefined {
   return value?.kind === "snapshot" ? value.value : value;
 }

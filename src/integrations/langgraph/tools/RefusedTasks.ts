@@ -31,7 +31,7 @@ export class RefusedTasks {
     this.#forget((refused) => refused.isReported && refused.threadId === threadId && refused.namespace === namespace);
   }
 
-  /** Notes that the graph has stored the error of a task. Then it stores no results of the task. */
+  /** Notes that the graph has stored the error of a task. The graph then stores no results of the task. */
   failed(threadId: string, task: string): void {
     for (const refused of this.#refused)
       if (refused.threadId === threadId && refused.task === task) refused.isReported = true;

@@ -6,7 +6,7 @@ const passing = new WeakSet<object>();
 /** A `ToolNode` rethrows errors with this name, and sends all other errors to the model. */
 const nameThatPasses = "GraphDrained";
 
-/** Changes an error so that every node of a graph rethrows it. Outside of nodes, it keeps its original name. */
+/** Changes an error so that every node of a graph rethrows it. Outside of nodes, the error keeps its original name. */
 export function letThrough(error: unknown): void {
   if (typeof error !== "object" || error === null || passing.has(error)) return;
   passing.add(error);

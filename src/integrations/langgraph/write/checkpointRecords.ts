@@ -144,7 +144,7 @@ class ItemWriter {
     return item;
   }
 
-  /** Returns the item of this state for an item from an earlier read of the thread. */
+  /** Returns the item of this state that equals an item from an earlier read of the thread, or a new item. */
   #own(known: Item): Item {
     const own = known.number === undefined ? undefined : this.state.items.get(known.number);
     if (own === known || (own && isSameStored(own.stored, known.stored))) return own;
@@ -198,7 +198,7 @@ class ItemSearch {
   }
 }
 
-/** Returns whether an item contains a value. A value with the form of an envelope has another stored form. */
+/** Returns whether an item stores a value as plain JSON, and not in an envelope such as `$blob`. */
 function isStoredAs({ stored }: Item, json: Json): boolean {
   return envelopeKeyOf(stored) === undefined && isSameStored(stored, json);
 }

@@ -147,7 +147,7 @@ async function decideApprovals(
   }
 }
 
-/** Returns the rejection message for the model. Without a reason, the SDK creates it as the user configured. */
+/** Returns the rejection message for the model. Without a reason, the SDK uses the message that the user configured. */
 function messageOf(verdict: HostedApproval | undefined): { readonly message: string } | undefined {
   if (!verdict || verdict.approved || verdict.reason === unexplainedRejection) return undefined;
   return { message: verdict.reason };

@@ -236,10 +236,7 @@ function partRecords(
   return [{ kind: "progress", run, done, ...added, ...dropped }, ...named];
 }
 
-/**
- * Returns whether a change equals the change that the run made before at this number. Compares only changes whose items
- * are stored.
- */
+/** Returns whether a change repeats the earlier change of the run with this number. Compares only stored items. */
 async function isRepeated(log: SessionLog, change: SessionChange, { run, before }: RunPart): Promise<boolean> {
   const items = "items" in change ? change.items : [];
   const progress = log.state.progressOf(run);
@@ -254,13 +251,13 @@ async function isRepeated(log: SessionLog, change: SessionChange, { run, before 
 
 type Progress = ReturnType<SessionState["progressOf"]>;
 
-/** Returns the numbers of the items that the run added there. `false` if it replaced items there. */
+/** Returns the numbers of the items that the run added from the change `before` on. `false` if it replaced items. */
 function addedAt(progress: Progress, before: number, length: number): readonly (number | undefined)[] | false {
   const made = Array.from({ length }, (_, index) => progress.at(before + index));
   return made.some((each) => typeof each === "object") ? false : (made as (number | undefined)[]);
 }
 
-/** Returns the numbers of the items of a replacement. `true` if no change is known, `false` for another change. */
+/** Returns the item numbers of the earlier replacement. `true` for no earlier change, `false` for a different one. */
 function replacedAt(progress: Progress, before: number, length: number): readonly number[] | boolean {
   const made = progress.at(before);
   if (made === undefined) return true;

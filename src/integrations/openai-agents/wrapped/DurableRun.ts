@@ -49,7 +49,7 @@ export class DurableRun {
     return true;
   }
 
-  /** Returns a mutex for the agent runs in a tool call. Their requests are identified by their order. */
+  /** Returns a mutex for the agent runs in a tool call, because their requests are identified by their order. */
   turnOf(toolCallId: string): Mutex {
     const known = this.#turns.get(toolCallId);
     if (known) return known;

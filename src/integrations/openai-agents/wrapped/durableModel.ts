@@ -16,7 +16,7 @@ const durable = new WeakSet<Model>();
 const wrappers = new WeakMap<Model, Map<string | undefined, Model>>();
 
 /**
- * Returns a model whose responses are recorded in durable runs. Elsewhere, it behaves like the original.
+ * Returns a model whose responses are recorded in durable runs. Elsewhere, the model behaves like the original.
  *
  * @param name - the name by which the model was requested. `undefined` if unknown.
  */

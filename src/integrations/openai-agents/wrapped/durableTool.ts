@@ -85,7 +85,7 @@ function memberDescriptors(tool: AnyFunctionTool, run: DurableRun): PropertyDesc
   const { inputGuardrails = [], outputGuardrails = [] } = tool;
   const members: Partial<AnyFunctionTool> = {
     invoke,
-    // Only the original tool has the time limit, so that writing records does not count.
+    // Only the original tool has the time limit, so that the time for writing records does not count.
     timeoutMs: undefined as never,
     inputGuardrails: inputGuardrails.map((guardrail) => ({ ...guardrail, run: unrecordedCode(guardrail.run) })),
     outputGuardrails: outputGuardrails.map((guardrail) => ({ ...guardrail, run: unrecordedCode(guardrail.run) })),

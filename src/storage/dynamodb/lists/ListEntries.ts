@@ -129,14 +129,14 @@ function rangeBehind(status: string | undefined, behind: Uint8Array | undefined)
 }
 
 function queryOf(status: string | undefined, { dueBefore, updatedBefore, limit }: EntrySelection) {
-  // One more entry shows whether the next entry shares the prefix of the last one.
+  // With one more entry than the limit, a page shows whether the next key has the same prefix as the last one.
   const page = { limit: limit + 1 };
   if (status === undefined) return page;
   const asked = [
     ...(dueBefore === undefined ? [] : ["#due <= :due"]),
     ...(updatedBefore === undefined ? [] : ["#updated <= :updated"]),
   ];
-  // DynamoDB applies a limit before the filter, so many pages would be empty.
+  // DynamoDB applies a limit before the filter, so that with a limit many pages would be empty.
   if (asked.length === 0) return page;
   const filter: Condition = { if: asked.join(" AND "), values: { ":due": dueBefore, ":updated": updatedBefore } };
   return { filter };

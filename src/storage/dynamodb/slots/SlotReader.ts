@@ -53,7 +53,7 @@ export class SlotReader {
 
   async #last(agentId: string, state: SlotState, first: number, end: number): Promise<TableRow[]> {
     const segments = this.segments(agentId, state, first, end).toReversed();
-    // The last item may be a claim.
+    // Reads two items, because the last one can be the claim of an owner that has not appended yet.
     for await (const row of this.#rowsOf(segments, { descending: true, limit: 2 })) return [row];
     return [];
   }

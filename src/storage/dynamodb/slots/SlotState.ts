@@ -116,9 +116,9 @@ export class SlotChain {
 }
 
 /**
- * Returns the state in an item. The state in a claim describes the slot before the claim. An item with an expiry
- * belongs to a dropped log. It can be the last item, because DynamoDB removes expired items in any order. The log
- * restarts after it.
+ * Returns the state of the log that an item contains. In a claim, it is the state before the claim. An item that
+ * expires belongs to a dropped log. Such an item can be the last one, because DynamoDB removes expired items in any
+ * order. The log restarts after it.
  */
 function slotState(item: FoundItem): SlotState {
   const state = slotStateOf(slotOf(item.sk) - (item["claim"] === undefined ? 0 : 1), item);
