@@ -61,7 +61,7 @@ export class BackupFolder {
    * release the result, no other backup can use the directory.
    *
    * @throws InvalidInputError if the directory has other content.
-   * @throws BackupBusyError if another backup writes into it.
+   * @throws BackupBusyError if another backup writes into the directory.
    */
   async begin(): Promise<OwnedLog> {
     const isEmpty = async () =>
@@ -183,15 +183,13 @@ function nameOf(logId: string): string {
   return `${nodeSha256.hex(logId).slice(0, 40)}.archive`;
 }
 
-/**
- * Removes unfinished files of earlier backups. If such a backup was only suspended, it then fails to rename its file.
- */
+/** Removes unfinished files of earlier backups. A backup that was only suspended then fails to rename its file. */
 async function removeUnfinished(path: string): Promise<void> {
   for (const name of (await names(path)).filter((each) => unfinishedName.test(each)))
     await onDisk("rm", path, () => rm(join(path, name), { force: true }));
 }
 
-/** @param beforeRename - called when all bytes are durable. If it rejects, the file stays unchanged. */
+/** @param beforeRename - called when all bytes are durable. If the callback rejects, the file stays unchanged. */
 async function write(
   file: string,
   bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,

@@ -30,7 +30,7 @@ import { BackupFolder, type BackedUpLog } from "./BackupFolder.ts";
 
 /** Options of {@link backupStorage}. */
 export interface BackupOptions {
-  /** The directory of the backup. It is created, and must be empty or contain an earlier backup of the storage. */
+  /** The directory of the backup: a new or empty one, or one with an earlier backup of the storage. */
   readonly directory: string;
   /**
    * Encrypts each archive with a separate data key, which the current key encrypts. Archives that another key has
@@ -61,7 +61,7 @@ export interface BackupReport {
   readonly unchanged: readonly string[];
   /**
    * The logs that the storage no longer has, and moved agents. With `removeDeleted`, their archives were removed.
-   * Otherwise they were kept.
+   * Otherwise the archives were kept.
    */
   readonly deleted: readonly string[];
   /** The logs that cannot be read. Their earlier archives are kept. */
@@ -77,8 +77,8 @@ const optionsSchema = strictOptions(() => ({
 }));
 
 /**
- * Copies all agents, threads, sessions and inboxes of a storage into a directory, while programs use the storage. Each
- * log is copied at one moment. A repeated backup into the same directory writes only the changed logs. Rate limits,
+ * Copies all agents, threads, sessions and inboxes of a storage into a directory, while programs use the storage. The
+ * copy of each log is consistent. A repeated backup into the same directory writes only the changed logs. Rate limits,
  * schedules, moved agents and data keys are omitted.
  *
  * If the process ends during a backup, each archive in the directory is either the earlier or the new one.

@@ -133,7 +133,7 @@ export type RedoObstacle = "outside" | "nested" | "open" | "unrelated";
 
 interface Refusal {
   readonly obstacle: RedoObstacle;
-  /** The branch that the checkpoint belongs to. Set only if its parallel node has already joined the branch. */
+  /** The branch that the checkpoint belongs to. Set only if the parallel node has already joined the branch. */
   readonly joinedBranch?: string | undefined;
   /** The target of the unfinished rollback. */
   readonly openTo?: string | undefined;

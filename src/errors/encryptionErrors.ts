@@ -21,8 +21,8 @@ export class KeyMissingError extends AgentPersistenceError {
 }
 
 /**
- * Stored data cannot be authenticated. Someone changed it, moved it to another position or agent, or stored it without
- * the key.
+ * Stored data cannot be authenticated. Someone changed the data, moved it to another position or agent, or stored it
+ * without the key.
  */
 export class AuthenticationFailedError extends AgentPersistenceError {
   override readonly code = "authentication_failed";

@@ -132,7 +132,7 @@ export class StorageClosedError extends AgentPersistenceError {
   }
 }
 
-/** The category of a storage failure. It determines the advice in the message. */
+/** The category of a storage failure. The category determines the advice in the message. */
 export type StorageFailure = "full" | "io" | "permission" | "too_many_files" | "unavailable";
 
 const nextSteps: Readonly<Record<StorageFailure, string>> = {

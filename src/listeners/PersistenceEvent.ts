@@ -109,13 +109,13 @@ interface RunEvents {
     /** The data of the new status, as in summaries. */
     readonly data: unknown;
   };
-  /** A recovery is about to resume the agent. `task` is the name of its task, or the agent id if it has no task. */
+  /** A recovery is about to resume the agent. `task` is the name of the task, or the agent id without a task. */
   readonly recovery_notice: EventCheckpoint & { readonly task: string };
 }
 
 /** The events about an agent as a whole, by type, with their fields. */
 interface AgentEvents {
-  /** When the agent was opened, an incomplete append at the end of its log was skipped. A crash or damage caused it. */
+  /** An opened agent has an incomplete append at the end of its log, from a crash or damage. The append was skipped. */
   readonly log_torn_tail: { readonly tornTail: TornTail };
   /**
    * When the agent was opened, its summary was damaged or belonged to another agent. `file` was rebuilt from the log.
@@ -131,9 +131,9 @@ interface AgentEvents {
     readonly bytes: number;
   };
   /**
-   * Pruning at the end of a run or by a schedule failed. If it only failed to remove bytes, the next pruning of the
-   * agent removes them. The run is not affected. If a schedule could not list the agents, `agentId` is the agent id of
-   * the definition.
+   * Pruning at the end of a run or by a schedule failed. Bytes that could not be removed are removed by the next
+   * pruning of the agent. The run is not affected. If a schedule could not list the agents, `agentId` is the agent id
+   * of the definition.
    */
   readonly pruning_failed: { readonly error: unknown };
   /**

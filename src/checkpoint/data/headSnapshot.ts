@@ -17,8 +17,8 @@ import {
 } from "./lineSnapshot.ts";
 
 /**
- * Returns a snapshot of the head with all open branches and sub-agents. Append it as the next record. The index must
- * contain all records since the newest snapshot.
+ * Returns a snapshot of the head with all open branches and sub-agents. Append the snapshot as the next record. The
+ * index must contain all records since the newest snapshot.
  *
  * @returns `undefined` during a rollback, during a merge of branches, or if no run is in progress.
  */

@@ -15,9 +15,7 @@ import { StateFold } from "../state/StateFold.ts";
 import { envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
 import type { StoredMessage } from "../messages/LinkedHistory.ts";
 
-/**
- * Returns the checkpoint at which the current node execution starts. If a lane repeats it, this is the lane's first.
- */
+/** Returns the checkpoint that starts the current node execution: for a repeated execution, the first of the lane. */
 export function visitStart(index: LogProjection, lane: number): CheckpointPoint | undefined {
   const latest = index.latestOf(lane);
   const [base] = latest ? visitAt(latest) : [];
@@ -232,8 +230,8 @@ function ownValue(index: LogProjection, lane: number, slot: StoredValue, order: 
 }
 
 /**
- * Returns the records that turn one history into another. Messages in both must have the same order. New messages must
- * have higher numbers than all messages of `before`.
+ * Returns the records that turn one history into another. Messages in both histories must have the same order. New
+ * messages must have higher numbers than all messages of `before`.
  */
 export function historyDelta(
   lane: number,

@@ -3,7 +3,7 @@ import { type BlobCell, type Pack, textHashOf } from "../values/BlobCell.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";
 import { encodeValue, type StoredValue } from "../values/valueCodec.ts";
 
-/** A large value that must be stored as a blob. Afterwards, `place` writes its reference into the records. */
+/** A large value that must be stored as a blob. Then `place` writes the reference of the blob into the records. */
 export interface BlobUpload {
   readonly content: string | Uint8Array;
   readonly place: (reference: string, compressed: boolean) => void;

@@ -23,7 +23,7 @@ export class ReceivedAppends {
   #generation = 0;
   #count = 0;
 
-  /** @param generation - the highest valid generation of an append. @throws CorruptLogError if it is too high. */
+  /** @param generation - the highest valid generation of an append. @throws CorruptLogError if too high. */
   constructor(agentId: string, generation: number, sha256: Sha256) {
     this.#agentId = agentId;
     this.#sha256 = sha256;

@@ -18,13 +18,13 @@ interface NotedAnswer {
   readonly lane: number;
 }
 
-/** Tool outputs of the last two node executions on a lane. Messages refer to them, and contain older outputs. */
+/** Tool outputs of the last two node executions on a lane. Messages refer to these outputs, and contain older ones. */
 interface VisitOutputs {
   readonly latest: Map<string, unknown>;
   readonly older: ReadonlyMap<string, unknown>;
 }
 
-/** Encodes the values of one log. Stores each value once, and then refers to it. Large values become blobs. */
+/** Encodes the values of one log. Stores each value once, and refers to it later. Large values become blobs. */
 export class ValueWriter extends BlobWriter {
   readonly #contents: Set<string>;
   #answers = new WeakMap<object, NotedAnswer>();

@@ -23,7 +23,7 @@ const encoder = new TextEncoder();
 /** Texts without which encoded JSON has no key "generation". `\u` can start an escaped letter of that key. */
 const statedGeneration = ['"generation"', "\\u"].map((text) => encoder.encode(text));
 const unknownChecksum = "-".repeat(checksumLength);
-/** A buffer for all encodings. It only grows, because allocating a buffer costs more than encoding an append. */
+/** A buffer for all encodings. Never shrinks, because allocating a buffer costs more than encoding an append. */
 let scratch = new Uint8Array(64 * 1024);
 
 export interface EncodableEntry extends Omit<Entry, "checksum"> {
@@ -50,7 +50,7 @@ export type DecodedEntry =
  * omitted if the id starts with it. An append with a snapshot is stored as an object, so that readers can find it by
  * its first bytes.
  *
- * @returns `encoded` is valid only until the next call. Copy it before you await.
+ * @returns `encoded` is valid only until the next call. Copy the bytes before you await.
  * @throws Errors of `JSON.stringify` for values that are not JSON.
  */
 export function encodeEntry(
@@ -94,7 +94,7 @@ function isEntry(text: string): boolean {
 
 function parsedEntry(text: string): DecodedEntry {
   const parsed = parsedJson(text);
-  // Only long appends can be too deep. Other code relies on this check when it walks a value recursively.
+  // Only long appends can be too deep. Recursive code relies on this check.
   const deep = text.length > 2 * deepestRecords && isDeeper([parsed], deepestRecords + 1);
   return (deep ? undefined : entryOf(parsed, text.startsWith(snapshotStart))) ?? { ok: false, defect: "malformed" };
 }
@@ -134,7 +134,7 @@ function generationOfId(id: string): number | undefined {
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** Encodes texts one after another into the buffer. Returns their length in bytes. */
+/** Encodes texts one after another into the buffer. Returns the total length in bytes. */
 function encode(pieces: readonly string[]): number {
   let needed = 0;
   for (const piece of pieces) needed += piece.length * 3;

@@ -5,7 +5,7 @@ import type { LogRecord } from "../records/Entry.ts";
 /** Fields with the same value in the records of one append, such as the time. The value is stored once. */
 type Implied = { readonly at?: number | undefined };
 
-/** Returns the records of an append without repeated fields. {@link wholeRecords} restores them. */
+/** Returns the records of an append without repeated fields. {@link wholeRecords} restores these fields. */
 export function leanRecords(records: readonly AgentRecord[]): readonly LogRecord[] {
   let last: Implied = {};
   return records.map((record) => {

@@ -28,7 +28,7 @@ export function mayBeToolCallId(id: string): boolean {
   return id.length === 2 * half;
 }
 
-/** Returns the id of the call that reverts another call. It is the same for every attempt. */
+/** Returns the id of the call that reverts another call. Each attempt to revert the call has the same id. */
 export function inverseIdOf(
   call: string,
   { agentId, sha256 }: Pick<RunLine, "agentId"> & { readonly sha256: Sha256 },
@@ -36,7 +36,7 @@ export function inverseIdOf(
   return toolCallIdAt({ agentId, runId: "", lane: 0 }, `inverse of ${call}`, sha256);
 }
 
-/** Returns the id of a request for input: a digest of its lane and place. It has 12 hex digits for easy typing. */
+/** Returns the id of a request for input: a digest of its lane and place. The id has 12 hex digits for easy typing. */
 export function requestIdAt(line: RunLine, place: string, sha256: Sha256): string {
   return sha256.hex(JSON.stringify(["request", line.agentId, line.runId, line.lane, place])).slice(0, 12);
 }

@@ -6,7 +6,7 @@ export interface NestedLine {
   readonly lane: number;
   readonly lanes: readonly (readonly [lane: number, begun: number])[];
   readonly begun: number;
-  /** The order of the checkpoint that ended the branch or sub-agent. `undefined` while it is open. */
+  /** The order of the checkpoint that ended the branch or sub-agent. `undefined` while the branch is open. */
   readonly closed?: number;
 }
 

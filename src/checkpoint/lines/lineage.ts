@@ -195,7 +195,7 @@ function isFirst({ record }: LaneStart): boolean {
   return record.from === undefined && !record.place;
 }
 
-/** Returns the newest lane of the run, branch or sub-agent of a lane. `undefined` if it has finished. */
+/** Returns the newest lane of the run, branch or sub-agent of a lane. `undefined` if all of them have finished. */
 export function openLaneOf(index: LaneTree & { readonly lines: Lines }, lane: number): number | undefined {
   const { lines } = index;
   const newest = lines.nestedLine(lane)?.lane ?? lines.mainLane;

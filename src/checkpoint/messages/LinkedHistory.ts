@@ -139,7 +139,7 @@ export interface HistoryEdit<Entry> {
   readonly before?: number;
 }
 
-/** Returns ranges of consecutive numbers. They skip unused numbers, which can belong to trimmed messages. */
+/** Returns ranges of consecutive numbers. Skips unused numbers, which can belong to trimmed messages. */
 export function numberRanges(numbers: Iterable<number>): HistoryEdit<never>["remove"] {
   const ranges: [from: number, to: number][] = [];
   for (const number of [...numbers].sort((a, b) => a - b)) {

@@ -40,7 +40,7 @@ export type ContentPart =
       readonly providerOptions?: ProviderOptions;
     }
   | { readonly type: "custom"; readonly kind: string; readonly providerOptions?: ProviderOptions };
-/** Data for a provider. The library stores it and sends it back to the provider. */
+/** Data for a provider. The library stores the data and sends it back to the provider. */
 export type ProviderOptions = Readonly<Record<string, unknown>>;
 
 /** A response of a model. */

@@ -107,7 +107,7 @@ export class MessageHistory {
     return editsBetween(before, this.#entries);
   }
 
-  /** Remembers the current messages for {@link messagesAtMark}. Copies them only if the history is rewritten. */
+  /** Remembers the current messages for {@link messagesAtMark}. Copies messages only if the history is rewritten. */
   mark(): void {
     this.#mark = { length: this.#entries.length, next: this.#free.next };
     this.#reissued.clear();

@@ -149,7 +149,7 @@ export class NewLines {
   }
 }
 
-/** Returns the numbers of node executions on the new lane. Without a checkpoint, they contain the lane number. */
+/** Returns the numbers of node executions on the new lane. Without a checkpoint, the numbers contain the lane. */
 function visitsOf({ point }: LineAt, lane: number): (visit: Visit) => Visit {
   return (visit) => (point ? visit : [firstVisitOf(lane)[0], visit[1]]);
 }

@@ -22,7 +22,7 @@ export class StateSpan {
   keep: Keep = "all";
   #originals = new HistorySpan();
   #trimmed: HistorySpan | undefined;
-  /** The history that the kept records produce. `undefined` until a record trims it. */
+  /** The history that the kept records produce. `undefined` until a record trims the history. */
   #restated: LinkedHistory | undefined;
   #values = new LayeredMap<number, StoredValue>();
   #storage = new LayeredMap<string, StoredValue>();

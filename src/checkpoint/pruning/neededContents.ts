@@ -12,7 +12,7 @@ const hashes = /[0-9a-f]{64}/g;
 /**
  * Returns the SHA-256 of all file contents that a rollback or checkpoint can need. A rollback stops only at kept
  * checkpoints, so only the first and the last state of a file between two of them count. Reverted notes need no
- * contents. Other notes need all of theirs.
+ * contents. Other notes need all their contents.
  *
  * @returns `undefined` if every content can be needed, because a note cannot be read or a command was interrupted.
  */
@@ -59,7 +59,7 @@ function* effectiveNotes(index: LogProjection, kept: ReadonlySet<number>): Gener
   }
 }
 
-/** Returns the lane around the finished branches and sub-agents of a lane. `undefined` if one of them still runs. */
+/** Returns the lane around the finished branches and sub-agents of a lane. `undefined` if any of them still runs. */
 function laneAround({ lines }: LogProjection, lane: number): number | undefined {
   let at = lane;
   for (const { closed, place } of lines.around(lane)) {
@@ -103,8 +103,8 @@ function requiredHashes({ records }: RestatedEntry): readonly string[] {
 }
 
 /**
- * Adds the blobs that a record needs, with their lengths. Call it for all records in order. A record that replaces
- * earlier records also replaces their blobs.
+ * Adds the blobs that a record needs, with their lengths. Call this function for all records in order. A record that
+ * replaces earlier records also replaces their blobs.
  */
 export function addNeededBlobs(record: LogRecord, into: Map<string, number>): void {
   const { restated } = record as { readonly restated?: unknown };

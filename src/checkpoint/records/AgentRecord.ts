@@ -119,7 +119,7 @@ export function isOfRollback(record: AgentRecord, { target }: RollbackEndRecord,
   }
 }
 
-/** A value that a feature stores, such as the files that a tool changed. It is kept while a rollback can need it. */
+/** A value that a feature stores, such as the files that a tool changed. Kept while a rollback can need it. */
 export interface NoteRecord {
   readonly kind: "note";
   readonly lane: number;

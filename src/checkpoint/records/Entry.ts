@@ -33,7 +33,7 @@ export function entryBytes(records: readonly LogRecord[]): number {
  */
 export const formatVersion = 2;
 
-/** An incomplete append at the end of a log, after a crash or damage. It was never confirmed. Readers skip it. */
+/** An incomplete append at the end of a log, after a crash or damage. Readers skip this unconfirmed append. */
 export interface TornTail {
   readonly file: string;
   /** Counted from 1. */

@@ -50,7 +50,7 @@ export interface SnapshotRecord {
   readonly since?: readonly SnapshotEntry[];
   /** True if the run repeats a node execution. `since` then starts with the records of the earlier attempt. */
   readonly repeats?: true;
-  /** The lanes of earlier attempts of repeated nodes, newest first. The ids of their calls derive from these lanes. */
+  /** The lanes of earlier attempts of repeated nodes, newest first. The ids of calls derive from these lanes. */
   readonly earlier?: readonly { readonly lane: number; readonly lanes: readonly EarlierLane[] }[];
   /** The lowest unused version. Defaults to the version after the checkpoint. */
   readonly nextVersion?: number;

@@ -26,7 +26,7 @@ export interface ModelFailure {
 
 export interface FailedRequest {
   readonly asked: string;
-  /** The key of the last result before the failure. Omitted if there is none. */
+  /** The key of the last result before the failure. Omitted if no result came before. */
   readonly after?: string;
   readonly error: ModelFailure;
 }
@@ -40,7 +40,7 @@ interface CallFacts {
   /** The number of the call in the node execution, for a call that code made. */
   readonly ordinal?: number;
   readonly within?: string;
-  /** True if an inverse was registered. If it is not registered any more, a rollback stops at this call. */
+  /** True if an inverse was registered. If the inverse is not registered any more, a rollback stops at this call. */
   readonly inverse?: true;
 }
 
@@ -65,19 +65,19 @@ export interface OutcomeRecord extends Partial<CallFacts> {
   /** `name` is omitted for `Error`, and empty if the thrown value is not an error. */
   readonly error?: { readonly message: string; readonly name?: string };
   readonly failedCalls?: readonly string[];
-  /** The call failed at its time limit. It possibly took effect, or can still take effect. */
+  /** The call failed at its time limit. Such a call possibly took effect, or can still take effect. */
   readonly late?: true;
   readonly lost?: { readonly path: string; readonly reason: string };
   readonly moved?: true;
   /** The call waits for an answer, and is then repeated with the same id. */
   readonly suspended?: true;
-  /** The call was aborted before its tool started. It can be repeated with the same id. */
+  /** The call was aborted before its tool started. The call can be repeated with the same id. */
   readonly unstarted?: true;
   /** Who resolved the call in doubt. `undefined` if the call was not in doubt. */
   readonly settled?: "probe" | "handler" | "outside";
   /** The call was settled as `unknown`: it possibly took effect, and the run continues. */
   readonly unknown?: true;
-  /** The call was settled as `"retry"`. It is repeated with the same id, whether or not it took effect. */
+  /** The call was settled as `"retry"`. The call is repeated with the same id, whether or not it took effect. */
   readonly retry?: true;
 }
 

@@ -95,7 +95,7 @@ export interface StructureRecord {
   readonly kind: "structure";
   readonly lane: number;
   readonly fingerprint: string;
-  /** The digest of the whole `structure`, with schemas, tools and called agents. Earlier versions omit it. */
+  /** The digest of the whole `structure`, with schemas, tools and called agents. Earlier versions omit this field. */
   readonly code?: string;
   readonly version?: number;
   readonly structure?: StoredValue;
@@ -148,7 +148,7 @@ export interface CheckpointRecord {
   readonly standing?: readonly string[];
   /** True at the end of a branch or sub-agent. `input` is its output. */
   readonly ended?: true;
-  /** The version of the checkpoint at which the branches started. Their results are merged next. */
+  /** The version of the checkpoint at which the branches started. The results of these branches are merged next. */
   readonly joined?: number;
 }
 

@@ -9,14 +9,14 @@ export interface RequestRecord {
   readonly visit: Visit;
   readonly request: string;
   readonly node: string;
-  /** The digest of the question. Earlier versions omit it, and their `ordinal` counts requests of all questions. */
+  /** The digest of the question. Earlier versions omit this field and count requests of all questions. */
   readonly question?: string;
-  /** The id that the node gave the request. Without it, `ordinal` counts equal questions of the node or tool call. */
+  /** The id that the node gave the request. Without one, `ordinal` counts equal questions of the node or tool call. */
   readonly id?: string;
   readonly ordinal?: number;
   readonly within?: string;
   readonly around?: readonly string[];
-  /** When the request was first made, in milliseconds since 1970. Earlier versions omit it. */
+  /** When the request was first made, in milliseconds since 1970. Earlier versions omit this field. */
   readonly at?: number;
   readonly approval?: {
     readonly call: string;
@@ -28,7 +28,7 @@ export interface RequestRecord {
   readonly waitingFor: WaitingFor;
   /** The name of the event that the node waits for. The answer is `{ event, payload }` with the number of the event. */
   readonly event?: string;
-  /** The number of events received before, so that opening the log need not count them. Earlier versions omit it. */
+  /** The number of events received before, so that opening the log need not count them. Omitted by earlier versions. */
   readonly receipts?: number;
   /** Milliseconds since 1970. */
   readonly expiresAt?: number;
@@ -43,7 +43,7 @@ export interface ReplyRecord {
   readonly answer?: StoredValue;
   readonly expired?: true;
   readonly rejected?: string;
-  /** True if the answer does not approve a call. Earlier versions omit it. */
+  /** True if the answer does not approve a call. Earlier versions omit this field. */
   readonly refused?: true;
   /** The answering person, as stated by the caller and not verified. */
   readonly by?: string;

@@ -50,6 +50,6 @@ export interface RollbackEndRecord {
   readonly kind: "rollback_end";
   readonly target: number;
   readonly base?: number;
-  /** The result of the rollback, for callers that repeat it. Earlier versions omit it. */
+  /** The result of the rollback, for callers that repeat it. Earlier versions omit this field. */
   readonly report?: StoredValue;
 }

@@ -28,7 +28,7 @@ export interface RunRecord {
   readonly assumed?: true;
   /** The trace in which the run was started, in the format of `traceparent` in W3C Trace Context. */
   readonly trace?: string;
-  /** Set if the agent has a vault: a redacted value, or "" for readers with the vault. Other records can have it. */
+  /** Set if the agent has a vault: a redacted value, or "" for readers with the vault. Exists in other records too. */
   readonly vault?: string;
 }
 
@@ -59,7 +59,7 @@ export interface StatusRecord {
   readonly prompt?: string;
   readonly until?: number;
   readonly error?: { readonly name: string; readonly message: string; readonly code?: string; readonly stack?: string };
-  /** The calls and the expired requests whose failures ended the run. A resume retries them. */
+  /** The calls and the expired requests whose failures ended the run. A resume retries these calls and requests. */
   readonly failedCalls?: readonly string[];
   /** The tokens of a failed run so far, including requests without a response. `undefined` if unknown. */
   readonly usage?: ModelUsage;
@@ -113,7 +113,7 @@ export interface TaskControls {
   readonly expiresAt?: string;
   /** How often a worker retries the task after a failure. Defaults to 0. */
   readonly retries?: number;
-  /** The first retry delay in milliseconds. Each retry doubles it, up to 64 times the first. Requires `retries`. */
+  /** The first retry delay in milliseconds. Doubled for each retry, up to 64 times the first. Requires `retries`. */
   readonly retryDelayMs?: number;
   /** The id that distinguishes the task from its duplicates. */
   readonly deduplicationId?: string;

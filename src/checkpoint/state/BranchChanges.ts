@@ -22,7 +22,7 @@ interface LineChanges {
   readonly storage: ReadonlyMap<string, { readonly value: StoredValue } | undefined>;
 }
 
-/** The changes of a branch since it started. Each one is computed when it is first read. */
+/** The changes of a branch since it started. Each change is computed when it is first read. */
 export class BranchChanges {
   readonly #index: LogProjection;
   #records: readonly OrderedRecord[] | undefined;
@@ -35,7 +35,7 @@ export class BranchChanges {
     this.#index = index;
   }
 
-  /** The newest checkpoint of the branch. It is marked as `ended` if the branch has finished. */
+  /** The newest checkpoint of the branch. Marked as `ended` if the branch has finished. */
   get checkpoint(): CheckpointPoint | undefined {
     return this.#index.latestOf(this.line.lane);
   }
@@ -69,7 +69,7 @@ export class BranchChanges {
     return this.#last("settings");
   }
 
-  /** The whole history of the branch. `undefined` if it only adds {@link messages} to the history at its start. */
+  /** The whole history of the branch. `undefined` if it is the history at the start, followed by {@link messages}. */
   get history(): readonly StoredMessage[] | undefined {
     const [first] = this.#own;
     const isFresh = first?.record.kind === "lane" && first.record.keep !== "all";

@@ -42,7 +42,7 @@ export class LogFacts {
   readonly named = new Map<string, CheckpointPosition>();
   readonly names = new CheckpointNames();
   readonly structures = new Set<string>();
-  /** Calls after the target of a rollback. They do not belong to the run any more. */
+  /** Calls after the target of a rollback. These calls do not belong to the run any more. */
   readonly closed = new Set<string>();
   /** Calls whose inverse started but did not end, so that the inverse possibly took effect. */
   readonly inverting = new Set<string>();
@@ -59,7 +59,7 @@ export class LogFacts {
   readonly notes: NotePoint[] = [];
   /** The notes that finished rollbacks reverted, and the notes of the agent from which this agent was forked. */
   readonly revertedNotes = new Set<NotePoint>();
-  /** The notes of the agent from which this agent was forked. A redo never repeats their changes. */
+  /** The notes of the agent from which this agent was forked. A redo never repeats the changes in these notes. */
   readonly #notesOfOthers = new Set<NotePoint>();
   readonly contents = new Map<string, ContentPlace>();
   readonly valueBlobs = new Map<string, BlobCell>();

@@ -47,7 +47,7 @@ export class LogProjection extends LogFacts {
   rollback: RollbackRecord | undefined;
   /** The common ancestors of redos, which show which records are abandoned. */
   readonly redoneFrom = new Set<number>();
-  /** True if a redo abandoned earlier records than the index has. Only the whole log then shows which runs finished. */
+  /** True if a redo abandoned earlier records than the index has. Then only a whole log shows which runs finished. */
   needsWhole = false;
   pruned: LastPruning | undefined;
   /** By lane: earlier lanes that the index lacks, newest first. Ids of calls can be derived from these lanes. */
@@ -114,7 +114,7 @@ export class LogProjection extends LogFacts {
     const snapshot = records.find((record) => record.kind === "snapshot");
     this.bytes = snapshot ? bytes : this.bytes + bytes;
     if (first && snapshot) this.#beginWith(snapshot, entry);
-    // Earlier records in the append of a snapshot are part of the snapshot. Later records are not.
+    // Earlier records in the append of a snapshot are part of the snapshot. Later records are not part of the snapshot.
     const added = first && snapshot ? records.slice(records.indexOf(snapshot) + 1) : records;
     for (const record of added) this.#addRecord(record, entry);
     return bytes;

@@ -9,7 +9,7 @@ import { refersToLane } from "../values/valueCodec.ts";
 import type { LogProjection, OrderedRecord } from "./LogProjection.ts";
 
 export interface FoldOptions {
-  /** Returns the original history, without its trims. The index must then contain the log from its start. */
+  /** Returns the original history, without its trims. Requires an index of the whole log. */
   readonly originals?: boolean;
 }
 
@@ -61,7 +61,7 @@ function withPlace(
   return { ...folded.state, lane, runId, run, checkpoint: checkpoint && pointByValue(index, checkpoint) };
 }
 
-/** After branches are joined, records refer to messages on their lanes. Replaces such references by the messages. */
+/** Replaces references to lanes of joined branches by the messages there. */
 function pointByValue(index: LogProjection, point: CheckpointPoint): CheckpointPoint {
   const record = recordByValue(index, point);
   return record === point.record || record.kind !== "checkpoint" ? point : { ...point, record };
@@ -123,7 +123,7 @@ function parallelStartIn(part: LanePart | undefined): number | undefined {
 
 const forkStates = new WeakMap<LogProjection, Map<number, AgentState>>();
 
-/** Returns the state in which the branches of a parallel node start. Computes it only once. */
+/** Returns the state in which the branches of a parallel node start. Computes the state only once. */
 function stateAtParallelStart(index: LogProjection, parallelStart: number, parts: readonly LanePart[]): AgentState {
   const known = forkStates.get(index) ?? new Map<number, AgentState>();
   forkStates.set(index, known);

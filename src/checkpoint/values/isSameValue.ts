@@ -2,7 +2,7 @@ import { NotSerializableError } from "../../errors/storedDataErrors.ts";
 import { encodeValue, type StoredValue } from "./valueCodec.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
-/** The length of a digest, in characters. It makes accidental collisions unlikely. */
+/** The length of a digest, in characters. This length makes accidental collisions unlikely. */
 const digestLength = 11;
 
 /** Returns whether two values are equal after storage, apart from key order. False for values that cannot be stored. */

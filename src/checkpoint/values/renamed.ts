@@ -4,7 +4,7 @@ export function renamed(name: string, renames: readonly Names[]): string {
   return renames.reduce((now, names) => (Object.hasOwn(names, now) ? (names[now] ?? now) : now), name);
 }
 
-/** Applies renames to a path, one after another. Each one replaces the longest matching start of the path. */
+/** Applies renames to a path, one after another. Each rename replaces the longest matching start of the path. */
 export function renamedPath(path: string, renames: readonly Names[]): string {
   return renames.reduce(renamedOnce, path);
 }

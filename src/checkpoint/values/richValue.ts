@@ -29,7 +29,7 @@ superjson.registerCustom<Uint8Array, string>(
   "bytes",
 );
 
-/** Limits the length of a `bigint` that superjson reads. Values are not stored under this name. */
+/** Limits the length of a `bigint` that superjson reads. No value is stored under the name `digits`. */
 superjson.registerCustom<bigint, string>(
   { isApplicable: (_value): _value is bigint => false, serialize: String, deserialize: bigintOf },
   "digits",

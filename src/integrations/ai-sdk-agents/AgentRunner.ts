@@ -40,7 +40,7 @@ interface GenerateResult {
 
 type Rest = Readonly<Record<string, unknown>>;
 
-/** The run that a caller requests. Before it starts, the call possibly finishes another run. */
+/** The run that a caller requests. Before the requested run starts, the call possibly finishes another run. */
 interface RequestedRun {
   readonly input: CallInput;
   readonly runId: string | undefined;
@@ -190,7 +190,7 @@ export class AgentRunner {
     }: {
       readonly rest: Rest;
       readonly ours?: RequestedRun;
-      /** Ids of calls. The stream starts when one of these calls is decided. By default, it starts with the run. */
+      /** Ids of calls. The stream starts when one of them is decided. By default, the stream starts with the run. */
       readonly decided?: readonly string[];
       readonly isFollowing?: boolean;
     },
@@ -248,7 +248,7 @@ export class AgentRunner {
     return attached;
   }
 
-  /** Executes a run. While it starts, `attach` can wait for it in `#beginnings`. */
+  /** Executes a run. While the run starts, `attach` can wait for it in `#beginnings`. */
   #run(
     agentId: string,
     body: HostedBody<unknown>,

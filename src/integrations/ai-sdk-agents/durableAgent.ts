@@ -30,7 +30,7 @@ export interface DurableAgents<Agent extends AnyAgent> {
    * @throws RunNotFoundError, RecordingPrunedError, InvalidAgentIdError, InvalidInputError
    */
   replay(agentId: string, options?: HostedReplayOptions): Promise<HostedReplay<Awaited<ReturnType<Agent["generate"]>>>>;
-  /** Yields the unfinished runs that no process executes. Resume them after a restart. */
+  /** Yields the unfinished runs that no process executes. Resume these runs after a restart. */
   unfinished(options?: UnfinishedOptions): AsyncGenerator<UnfinishedRun>;
   /** Deletes the data that the retention policy does not keep. @throws PruningNotSupportedError */
   prune(options?: PruneOptions): Promise<PruneReport>;

@@ -12,7 +12,7 @@ export interface CallInput {
   readonly options?: unknown;
 }
 
-/** One pass of the AI SDK loop. It ends with a final response, or when calls need approvals. */
+/** One pass of the AI SDK loop. A pass ends with a final response, or when calls need approvals. */
 interface Leg<Result> {
   readonly result: Result;
   /** Resolves at the end of the pass with the messages that it added. */

@@ -22,7 +22,7 @@ export const generationSchema: z.ZodType = z.looseObject({
  */
 export interface AiSdkLanguageModel {
   readonly specificationVersion: "v2" | "v3" | "v4";
-  /** The provider, such as `openai.chat`. Errors include it. */
+  /** The provider, such as `openai.chat`. Errors include this name. */
   readonly provider: string;
   /** The provider's name of the model. */
   readonly modelId: string;

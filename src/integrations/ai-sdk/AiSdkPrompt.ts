@@ -62,7 +62,7 @@ interface WithOptions {
   providerOptions?: Record<string, Record<string, JsonValue>>;
 }
 
-/** Converts provider options. Does not check them, because providers do. */
+/** Converts provider options. Does not check the options, because providers do. */
 export function optionsOf(options: ProviderOptions | undefined): WithOptions {
   return options === undefined ? {} : { providerOptions: options as Record<string, Record<string, JsonValue>> };
 }
@@ -130,8 +130,8 @@ export function toolInputOf(written: string): unknown {
 }
 
 /**
- * Converts a tool input for a later request. Providers reject a whole request if one input is not an object. So any
- * other input becomes an empty object. The result of that call already reports the mistake.
+ * Converts a tool input for a later request. Providers reject a whole request if one input is not an object. So an
+ * input that is not an object becomes an empty object. The result of that call already reports the mistake.
  */
 export function shownInputOf(input: unknown): JsonValue {
   const value = jsonValueOf(input);
@@ -140,7 +140,7 @@ export function shownInputOf(input: unknown): JsonValue {
 
 interface Specification<Data> {
   readonly fileDataOf: (data: string | Uint8Array) => Data;
-  /** Whether prompts support `custom` parts. If not, these parts are dropped. */
+  /** Whether prompts support `custom` parts. If `false`, `custom` parts are dropped. */
   readonly custom: boolean;
 }
 

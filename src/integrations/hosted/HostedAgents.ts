@@ -252,7 +252,7 @@ export interface HostedReplayOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The result of a replay of a stored run. The matcher `toMatchRecording` accepts it. */
+/** The result of a replay of a stored run. The matcher `toMatchRecording` accepts this result. */
 export interface HostedReplay<Result> extends Pick<ReplayResult, "matches" | "divergence" | "status"> {
   /** The result of the agent, if the replayed run has completed. */
   readonly result?: Result;

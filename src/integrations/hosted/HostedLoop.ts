@@ -47,9 +47,7 @@ export interface HostedLoop {
   durable(): Promise<void>;
 }
 
-/**
- * Where a response is requested. `pieces` shows the response to other processes, and is omitted if they cannot see it.
- */
+/** Where a response is requested. `pieces` shows the response to other processes. Omitted if they do not see it. */
 export interface HostedPlace extends RequestPlace {
   readonly pieces?: ResponsePieces | undefined;
 }

@@ -24,8 +24,8 @@ interface LoopObserver {
 type Follow = () => Promise<void>;
 
 /**
- * A loop that returns only recorded results, and can wait for new ones. A call returns its recorded outcome, so the
- * requests within it are not made.
+ * A loop that returns only recorded results, and can wait for new ones. A call returns its recorded outcome, so no
+ * requests are made within a call.
  */
 export class RecordedLoop implements HostedLoop {
   readonly live = false;

@@ -8,10 +8,10 @@ import { functionSchema, numberFrom, objectWithMethods } from "../../internal/op
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { ToolFailedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 
-/** The input of a tool of an MCP server. The server checks it. */
+/** The input of a tool of an MCP server. The server checks the input. */
 export type McpToolInput = Record<string, unknown>;
 
-/** Settings of one tool of an MCP server. They replace the annotations of the server. */
+/** Settings of one tool of an MCP server. The settings replace the annotations of the server. */
 export interface McpToolSettings extends Partial<
   Pick<
     Tool<McpToolInput, unknown>,
@@ -71,8 +71,8 @@ const listedSchema = z.object({
 const mostPages = 1000;
 
 /**
- * Returns the tools of a server of the Model Context Protocol as durable tools. Their calls are recorded like other
- * calls, so a resumed run never repeats a finished call.
+ * Returns the tools of a server of the Model Context Protocol as durable tools. The calls of these tools are recorded
+ * like other calls, so a resumed run never repeats a finished call.
  *
  * The server's annotations set the effect: `readOnlyHint` means `none`, `idempotentHint` means `idempotent`, and any
  * other tool is `irreversible`. `destructiveHint`, which the protocol defaults to `true`, sets `dangerous`. The server
@@ -189,8 +189,8 @@ const noTimeoutMs = 2 ** 31 - 1;
 const mostSilentMs = 600_000;
 
 /**
- * Returns the limits for the client. The agent enforces a `timeoutMs`. Without one, the call ends if the server is
- * silent, because a client does not notice that an HTTP server has lost the stream of its response.
+ * Returns the limits for the client. The agent enforces a `timeoutMs`. Without this limit, the call ends if the server
+ * is silent, because a client does not notice that an HTTP server has lost the stream of its response.
  */
 function limitsOf({ timeoutMs }: McpToolSettings): object {
   if (timeoutMs !== undefined) return { timeout: noTimeoutMs };
@@ -227,7 +227,7 @@ async function callMcpTool(call: McpCall, input: unknown, options: ToolCallOptio
 
 /**
  * Returns the error of a call without a response. A call that is safe to repeat has failed, but possibly took effect.
- * So a rollback repeats and reverts it.
+ * So a rollback repeats and reverts the call.
  */
 function lostFailure({ toolName, effect }: McpCall, toolCallId: string, cause: unknown): Error {
   if (!isRepeatable(effect)) return new ToolOutcomeUnknownError(toolName, toolCallId);
@@ -297,7 +297,7 @@ function textsOf({ content = [] }: McpToolResult): readonly string[] {
   });
 }
 
-/** Hints of an MCP server about a tool. The server does not guarantee them. */
+/** Hints of an MCP server about a tool. The server does not guarantee these hints. */
 export interface McpToolAnnotations {
   readonly readOnlyHint?: boolean | undefined;
   readonly destructiveHint?: boolean | undefined;

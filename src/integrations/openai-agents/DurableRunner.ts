@@ -74,7 +74,7 @@ export interface DurableResumeOptions extends Pick<RunOptions, "takeOver"> {
   /** The id of the durable agent. */
   readonly agentId: string;
   /**
-   * Answers to open requests by request id, recorded before the run continues. If one answer is invalid, none is
+   * Answers to open requests by request id, recorded before the run continues. An invalid answer prevents that any is
    * recorded.
    */
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
@@ -133,7 +133,7 @@ type Begin = (signal: AbortSignal, body: Body, later?: Answers) => Promise<Resul
  * ```
  */
 export class DurableRunner {
-  /** The runner of the SDK that this class uses. Listen to its events here. */
+  /** The runner of the SDK that this class uses. Listen to the events of the SDK here. */
   readonly runner: Runner;
   readonly #agents: HostedAgents;
   readonly #tools: KnownTools;
@@ -240,7 +240,7 @@ export class DurableRunner {
     return this.#agents.agent(agentId);
   }
 
-  /** Lists the unfinished runs of the storage, like `persistence(agent).unfinished()`. Resume them after a restart. */
+  /** Lists the unfinished runs of the storage, like `persistence(agent).unfinished()`, to resume after a restart. */
   unfinished(options?: UnfinishedOptions): AsyncGenerator<UnfinishedRun> {
     return this.#agents.feature.unfinished(options);
   }

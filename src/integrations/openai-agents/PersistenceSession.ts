@@ -18,7 +18,7 @@ import { InvalidInputError } from "../../errors/agentErrors.ts";
 
 /** Options of a `PersistenceSession`. */
 export interface PersistenceSessionOptions {
-  /** The storage. It needs a log, so a provider with only the three basic methods is not supported. */
+  /** The storage. A provider with only the three basic methods is not supported, because a session needs a log. */
   readonly storage: LogPersistenceStorageProvider;
   /** The name of the session. Agents and sessions have separate namespaces. */
   readonly sessionId: string;
@@ -41,8 +41,8 @@ const mutationsSchema = z.looseObject({ mutations: z.array(mutation) });
 
 /**
  * An OpenAI Agents session in a storage of this library. Each session is one log. Each change is one append, and is
- * durable when the promise of the call resolves. Several processes can share a session. An idle process releases it
- * when another process needs it.
+ * durable when the promise of the call resolves. Several processes can share a session. An idle process releases the
+ * session when another process needs it.
  *
  * @example
  * ```ts
@@ -134,7 +134,7 @@ export class PersistenceSession
     return this.#store.prune();
   }
 
-  /** Releases the session. It can be used again afterwards. */
+  /** Releases the session. The session can be used again afterwards. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#store.close();
   }

@@ -30,13 +30,13 @@ export interface OpenTelemetryOptions {
   /** Creates the metrics, such as `metrics.getMeter("desk")`. Omitted for no metrics. */
   readonly meter?: Meter | undefined;
   /**
-   * `"persistence"` reports only the spans `agent_persistence.*` and their metrics. Use it with frameworks that report
-   * agents, model requests and tool calls themselves. Defaults to `"all"`.
+   * `"persistence"` reports only the spans `agent_persistence.*` and their metrics. Use this value with frameworks that
+   * report agents, model requests and tool calls themselves. Defaults to `"all"`.
    */
   readonly spans?: "all" | "persistence" | undefined;
   /** Whether spans contain messages, inputs and outputs, which may contain personal data. Defaults to `false`. */
   readonly content?: boolean | undefined;
-  /** The `gen_ai.provider.name`, such as `"openai"`, if the framework reports none. By default, it is omitted. */
+  /** The `gen_ai.provider.name`, such as `"openai"`, if the framework reports none. By default, the name is omitted. */
   readonly provider?: string | undefined;
 }
 
@@ -132,7 +132,7 @@ function isOnlyMoved(error: unknown): boolean {
   return AgentPersistenceError.isInstance(error) && ["run_moved", "run_suspended"].includes(error.code);
 }
 
-/** Returns a span name with the model, tool or agent name. It contains no ids, which would make too many names. */
+/** Returns a span name with the model, tool or agent name. Ids are left out, because they would make too many names. */
 function spanNameOf({ kind, model, agentName, toolName }: TelemetryOperation): string {
   if (!genAiOperations.has(kind)) return `agent_persistence.${kind}`;
   const name = kind === "chat" ? model : kind === "invoke_agent" ? agentName : toolName;

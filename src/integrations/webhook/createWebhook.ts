@@ -12,7 +12,7 @@ import { persistence } from "../../persistence/Persistence.ts";
 
 /** Options of {@link createWebhook}. */
 export interface WebhookOptions {
-  /** The definition of the agents that receive the events. It needs `Persistence`. */
+  /** The definition of the agents that receive the events. Requires the feature `Persistence`. */
   readonly agent: AIAgent<never, unknown>;
   /** The key that signs tokens, at least 32 characters. Another secret makes all earlier tokens invalid. */
   readonly secret: string;
@@ -23,7 +23,7 @@ export interface WebhookOptions {
 /** An HTTP endpoint that sends an event to an agent for each request. */
 export interface Webhook {
   /**
-   * Returns the token for an event of an agent, which is always the same and does not expire. Use it as the last
+   * Returns the token for an event of an agent, which is always the same and does not expire. Use the token as the last
    * segment of the URL that you give to the caller. Everybody with the token can send this event to this agent.
    *
    * @throws InvalidInputError, InvalidAgentIdError

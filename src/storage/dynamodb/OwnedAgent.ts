@@ -86,7 +86,7 @@ export class OwnedAgent {
     return this.#store(append, before);
   }
 
-  /** Deletes appends. A stored record already names them as removed, so readers do not miss them. */
+  /** Deletes appends. A stored record already names these appends as removed, so readers do not miss them. */
   async remove(ranges: readonly TableGap[]): Promise<boolean> {
     if (!(await this.#isOwner())) return false;
     const { summaries, reader, connection } = this.#backend;

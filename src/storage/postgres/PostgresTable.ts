@@ -70,8 +70,8 @@ export class PostgresTable implements LogTable {
   }
 
   /**
-   * Claims an agent. A statement that waited for a concurrent append does not see this append. Then the result omits
-   * the end of the log.
+   * Claims an agent. A statement that waited for a concurrent append does not see this append. In this case, the result
+   * omits the end of the log.
    */
   async claim(agentId: string, { owner }: TableClaim, replaced?: TableSighting): ReturnType<LogTable["claim"]> {
     const { agents, appends } = this.#connection.names;

@@ -187,7 +187,8 @@ export function selectAgents(names: PostgresNames, selection: TableSelection): P
   const lists = selectLists(names, selection, given);
   const first = (columns: string, most: string) => {
     const pages = lists.map((list) => `(${list} ORDER BY place, name LIMIT ${most})`);
-    // A summary with a changed name matches no agent. It stays in the page, because a short page would end the list.
+    // A summary with a changed name matches no agent. The summary stays in the page, because a short page would end the
+    // list.
     return `SELECT ${columns} FROM (${pages.join(" UNION ALL ")}) AS s LEFT JOIN ${names.agents} AS a ON a.id = s.name
       ORDER BY s.place, s.name LIMIT ${most}`;
   };

@@ -22,7 +22,7 @@ const optionsSchema = strictOptions(() => ({ schema: schemaName.optional() }));
  * statements with a migration tool, and pass `migrate: false` to the storage.
  *
  * @param options.schema - the schema of the storage. Defaults to `agent_persistence`.
- * @returns all migrations, oldest first. Skip those up to the version in `agent_persistence_migrations`.
+ * @returns all migrations, oldest first. Skip the migrations up to the version in `agent_persistence_migrations`.
  * @throws InvalidInputError if an option is unknown or invalid.
  */
 export function postgresMigrations(options: { readonly schema?: string | undefined } = {}): PostgresMigration[] {

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { utf8 } from "../../internal/bytes.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
 
-/** A byte that never occurs in UTF-8. It is the prefix of keys that are not agents, and sorts after every text. */
+/** A byte that never occurs in UTF-8. Keys that are not agents start with this byte, which sorts after every text. */
 const noText = 0xff;
 
 export const behindAll: Uint8Array = Uint8Array.of(noText);
@@ -63,7 +63,7 @@ export function quoteText(text: string): string {
   return `E'${text.replaceAll(/[\\']/g, "$&$&")}'`;
 }
 
-/** Returns the channel of a schema. Similar names may share one, which only causes extra wakeups. */
+/** Returns the channel of a schema. Similar names may share a channel, which only causes extra wakeups. */
 function channelOf(schema: string): string {
   return `agent_persistence_${schema.toLowerCase().replaceAll(/[^a-z0-9]/g, "_")}`.slice(0, longestName);
 }

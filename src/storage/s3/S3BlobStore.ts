@@ -41,9 +41,9 @@ const optionsSchema = strictOptions(() => ({
 }));
 
 /**
- * Stores large values of agents in an S3 bucket. Pass it as the option `blobs` of a storage. The key of a blob consists
- * of the prefix, the SHA-256 of the agent id in hex, a slash, and the reference without `blob://`. Stored blobs never
- * change.
+ * Stores large values of agents in an S3 bucket. Pass the store as the option `blobs` of a storage. The key of a blob
+ * consists of the prefix, the SHA-256 of the agent id in hex, a slash, and the reference without `blob://`. Stored
+ * blobs never change.
  *
  * @throws InvalidInputError if an option is unknown or invalid.
  *

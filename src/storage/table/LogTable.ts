@@ -6,8 +6,8 @@ import type { LogCapabilities, LogWatch } from "../RecordLog.ts";
  * the records of one write, and handles checksums, leases and retries. Texts may contain any characters. Agent ids are
  * well-formed texts of up to 1,024 bytes.
  *
- * Each write is atomic. It resolves when it is as durable as `capabilities.durable` declares. A method rejects with any
- * error if the database fails.
+ * Each write is atomic. A write resolves when it is as durable as `capabilities.durable` declares. A method rejects
+ * with any error if the database fails.
  */
 export interface LogTable {
   /** The name of the database in errors, such as `SQLite`. */
@@ -22,7 +22,7 @@ export interface LogTable {
    * Returns advice for an error, as a sentence. By default, the message has the advice for the category of the failure.
    */
   adviceOn?(error: unknown): string | undefined;
-  /** Stores the blobs of agents, and removes them together with their agent. If it is missing, pass a `BlobStore`. */
+  /** Stores the blobs of agents, and removes them together with their agent. If missing, pass a `BlobStore`. */
   readonly blobs?: TableBlobs;
   /** Returns the row of an agent. `undefined` for an agent that never had an owner. */
   head(agentId: string): Promise<TableHead | undefined>;

@@ -7,7 +7,7 @@ import { addFinished, longestLeaseMs, Sightings } from "../lease/Sightings.ts";
 import { parsedJson } from "../../internal/parsedJson.ts";
 
 export interface StoredOwner extends LogOwner {
-  /** A random id of the claim. It differs each time the same owner claims a log. */
+  /** A random id of the claim. Each claim of an owner has a different id. */
   readonly session: string;
   readonly leaseMs: number;
 }

@@ -129,7 +129,7 @@ export class TableReader {
   }
 
   /**
-   * Reads all rows, and then the removed ranges, before it returns the first row. So a concurrent pruning is visible
+   * Reads all rows, and then the removed ranges, before it returns the first row. A concurrent pruning is visible
    * completely or not at all, even if there are several pages.
    */
   async #collect(range: TableRange): Promise<Collected> {
@@ -138,7 +138,7 @@ export class TableReader {
       const read = await this.#rows(asked);
       const collected = read && (await this.#withPruned(asked, read));
       if (collected !== undefined) return collected;
-      // A crash can leave the newest snapshot in a partly removed range. Then earlier rows are read as well.
+      // A crash can leave the newest snapshot in a partly removed range. The next attempt reads earlier rows as well.
       if (attempt > 0) asked = { ...range, sinceSnapshot: false };
     }
     const of = `agent ${quoted(this.#agentId)} in ${this.#table.name}`;

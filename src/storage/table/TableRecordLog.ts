@@ -38,8 +38,8 @@ import { formatBlobReference, parseBlobReference } from "../blobs.ts";
 /** Options of a storage that keeps logs in database tables. */
 export interface TableRecordLogOptions {
   /**
-   * The lease in milliseconds. An owner renews it every third of this time and can be replaced after it expires. Values
-   * above one day are treated as one day. Defaults to 15,000.
+   * The lease in milliseconds. An owner renews the lease every third of this time, and can be replaced after the lease
+   * expires. Values above one day are treated as one day. Defaults to 15,000.
    */
   readonly leaseMs?: number | undefined;
   /**
@@ -218,7 +218,8 @@ export class TableRecordLog implements RecordLog {
   async #open(agentId: string, owner: LogOwner): Promise<TableOwnedLog> {
     this.#owned.assertOpenable(agentId, owner);
     const backend = { ...this.#settings, sha256: await this.#sha256() };
-    // A claim whose response is lost is possibly stored. Its session counts as finished, so the retry replaces it.
+    // A claim whose response is lost is possibly stored. The session of such a claim counts as finished, so the retry
+    // replaces it.
     const claimed = await askAgain(this.#retried, () => this.#claim(agentId, { ...owner }));
     const { generation, session, since } = claimed;
     const end = await this.#endOf(agentId, claimed, backend.sha256);

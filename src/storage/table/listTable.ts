@@ -11,7 +11,7 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 const checksumLength = 43;
 
 const listedAtOnce = 100;
-/** The page size after the first page, for lists of agents without an owner. They skip all running agents. */
+/** The page size after the first page, for lists of agents without an owner. Such lists skip all running agents. */
 const passedAtOnce = 2_500;
 
 type Selection = Omit<ListOptions, "limit">;
@@ -35,7 +35,7 @@ export async function* listTable(
     const last = agents.at(-1);
     if (last === undefined || !more) return;
     const next = { order: last.order, agentId: last.agentId };
-    // A damaged row can be sorted by another value than its `order`. Then the next page repeats it, so the page grows.
+    // A damaged row can be sorted by another value than its `order`. Then the next page repeats the row, so pages grow.
     if (before !== undefined && compareSummaries(next, before) <= 0) limit *= 2;
     else if (free) limit = passedAtOnce;
     before = next;

@@ -255,7 +255,7 @@ async function* replayedParts(generation: ProviderGeneration, agentId: string): 
   yield* restOf(generation, [], agentId);
 }
 
-/** Yields one part of a response. @param shown - the start of its text, which was already yielded. */
+/** Yields one part of a response. @param shown - the start of the text, which was already yielded. */
 function* piecesOf(part: ProviderPart, id: string, shown = ""): Generator<ProviderPart> {
   const { type, text, input, ...fields } = part;
   const metadata = fields["providerMetadata"] !== undefined && { providerMetadata: fields["providerMetadata"] };

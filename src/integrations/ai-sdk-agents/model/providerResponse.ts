@@ -8,14 +8,14 @@ import { isOwnCall, leftOut } from "../../ai-sdk/StreamedGeneration.ts";
 /** The metadata key under which messages keep the provider's id of a call, so that later runs can read it. */
 const key = "agent-persistence";
 
-/** An empty text part. It contains a part of the response whose type the log does not know. */
+/** An empty text part. The part contains a part of the response whose type the log does not know. */
 interface CarriedPart {
   readonly type: "text";
   readonly text: "";
   readonly part: ProviderPart;
 }
 
-/** The fields of a response other than its message. They never include headers or bodies. */
+/** The fields of a response other than its message. Headers and bodies are never included. */
 interface Opaque {
   readonly finishReason: unknown;
   readonly usage: unknown;

@@ -176,8 +176,8 @@ export function* listedPuts({ namespaces }: ThreadState, filter: PutFilter): Gen
 }
 
 /**
- * Returns the checkpoints before `before`. In its namespace, the order of storing decides. In other namespaces, such as
- * those of subgraphs, the times in the ids decide.
+ * Returns the checkpoints before `before`. In the namespace of `before`, the order of storing decides. In other
+ * namespaces, such as those of subgraphs, the times in the ids decide.
  */
 function entriesBefore({ stored, entries }: Namespace, before: string | undefined): readonly CheckpointEntry[] {
   // Copied, because the thread can grow while the caller iterates.

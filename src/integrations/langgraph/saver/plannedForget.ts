@@ -79,7 +79,7 @@ function lastCheckpoints({ namespaces }: ThreadState, keep: number): ReadonlySet
   return kept;
 }
 
-/** Returns the checkpoint whose earlier subgraph memory a run uses. For a copied or changed one, it is the parent. */
+/** Returns the checkpoint whose earlier subgraph memory a run uses: for a copied or changed checkpoint, its parent. */
 function replayedFrom({ meta, parentId, entry }: StoredPut): string {
   const source = meta.get("source");
   return (source === "fork" || source === "update" ? parentId : undefined) ?? entry.id;

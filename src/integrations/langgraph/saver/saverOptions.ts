@@ -25,8 +25,8 @@ export interface PersistenceSaverOptions {
   readonly serde?: SerializerProtocol | undefined;
   /**
    * How unchanged items of lists and maps are found. `"fields"` compares the direct fields of an object, and the whole
-   * content of a message. It misses a change that a graph makes deeper inside another object. `"deep"` compares the
-   * whole content. Defaults to `"fields"`.
+   * content of a message. `"fields"` misses a change that a graph makes deeper inside another object. `"deep"` compares
+   * the whole content. Defaults to `"fields"`.
    */
   readonly compare?: "fields" | "deep" | undefined;
   /**

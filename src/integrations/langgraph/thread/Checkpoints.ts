@@ -69,7 +69,7 @@ export function writesOf(entry: CheckpointEntry): readonly StoredWrite[] {
 
 /**
  * Returns the writes that led from a checkpoint to its child: the writes after the previous child. If the child is a
- * copy of another child, they are the writes of that child. If it is a copy of the parent, there are none.
+ * copy of another child, they are the writes of that child. A copy of the parent has no such writes.
  */
 export function writesBefore(entry: CheckpointEntry, child: StoredPut): readonly StoredWrite[] {
   const end = isCopy(child) ? originalPut(entry, child)?.order : child.order;
@@ -84,7 +84,7 @@ export function isCopy({ meta }: StoredPut): boolean {
 
 const counters = "counters_since_delta_snapshot";
 
-/** Returns the child of the same parent that a checkpoint copies. `undefined` if there is none. */
+/** Returns the child of the same parent that a checkpoint copies. `undefined` for a checkpoint that is no copy. */
 export function originalPut({ children }: CheckpointEntry, copy: StoredPut): StoredPut | undefined {
   if (!isCopy(copy)) return undefined;
   const isOriginal = (child: StoredPut): boolean =>

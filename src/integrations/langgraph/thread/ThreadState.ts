@@ -100,7 +100,7 @@ export class ThreadState implements ShapeState<GraphRecord> {
     return restated(this);
   }
 
-  /** Returns the last checkpoint with this id. `undefined` if it is missing or pruned. */
+  /** Returns the last checkpoint with this id. `undefined` for a missing or pruned checkpoint. */
   put(namespace: string, id: string): StoredPut | undefined {
     const put = this.entry(namespace, id)?.put;
     return put?.hidden ? undefined : put;

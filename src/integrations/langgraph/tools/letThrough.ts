@@ -16,7 +16,7 @@ export function letThrough(error: unknown): void {
   Reflect.defineProperty(error, "name", { get, configurable: true, enumerable: false });
 }
 
-/** Marks errors of a checkpointer. If they end a graph inside a tool, they do not count as a failure of the tool. */
+/** Marks errors of a checkpointer. A marked error that ends a graph inside a tool is no failure of the tool. */
 export async function lettingThrough<Result>(action: () => Promise<Result>): Promise<Result> {
   try {
     return await action();

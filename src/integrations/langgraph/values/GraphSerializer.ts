@@ -9,9 +9,9 @@ import { messageOf, messageClassOf, messageFields } from "./messageFields.ts";
 import { maximumDepth } from "../../../internal/frozenCopy.ts";
 
 /**
- * The default serializer of `PersistenceSaver`. It stores JSON, messages and documents of LangChain, `Send`,
- * `Overwrite`, `Command`, errors, Date, Map, Set, bigint, bytes, URL, RegExp, undefined, NaN and instances of classes
- * registered with `registerClass`. It rejects other values, because they would be read back changed.
+ * The default serializer of `PersistenceSaver`. Stores JSON, messages and documents of LangChain, `Send`, `Overwrite`,
+ * `Command`, errors, Date, Map, Set, bigint, bytes, URL, RegExp, undefined, NaN and instances of classes registered
+ * with `registerClass`. Rejects other values, because they would be read back changed.
  */
 export class GraphSerializer implements SerializerProtocol {
   /** @throws NotSerializableError with the path of the unsupported value */
@@ -245,7 +245,7 @@ function encodeLangGraph(value: object, walk: Walk): Json | undefined {
   return fields && encodeFields(fields, walk);
 }
 
-/** Returns the fields of a LangGraph object. LangGraph accepts them in place of an instance. */
+/** Returns the fields of a LangGraph object. LangGraph accepts an object with these fields in place of an instance. */
 function fieldsOfPlain(name: unknown, value: object): object | undefined {
   const { node, args, timeout, graph, update, resume, goto } = value as Readonly<Record<string, unknown>>;
   const optional = (fields: object): object =>

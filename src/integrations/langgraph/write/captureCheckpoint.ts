@@ -77,7 +77,7 @@ export function captureCheckpoint(
   };
 }
 
-/** The metadata fields that this library reads. They are stored as JSON even with another serializer. */
+/** The metadata fields that this library reads. These fields are stored as JSON even with another serializer. */
 const readFields: ReadonlySet<string> = new Set(["source", "parents", "counters_since_delta_snapshot"]);
 
 function capturedMetadata(
@@ -119,7 +119,7 @@ function encoded(fields: object, subject: string): ReadonlyMap<string, Json> {
 interface FreshItem {
   /** Complete when the promise {@link ValueCapture.settled} resolves. */
   json: Json;
-  /** The source object and its fields, so that it can be recognized later. Omitted if this is not possible. */
+  /** The source object and its fields, to recognize the object later. Omitted if the object cannot be recognized. */
   readonly source?: object;
   readonly fields?: OwnFields;
 }

@@ -87,7 +87,7 @@ interface NewlyKnown {
   readonly fields: OwnFields;
 }
 
-/** Converts captured values to items. Its record of new items must precede the records that refer to them. */
+/** Converts captured values to items. The record of new items must precede the records that refer to these items. */
 class ItemWriter {
   readonly #added: Item[] = [];
   readonly #known: NewlyKnown[] = [];

@@ -13,7 +13,7 @@ interface EventCounts {
 
 /**
  * Joins the streams of a run into one, because the SDK creates a new stream after each wait for approvals. The run
- * continues even if the stream is not read. If its reader cancels or leaves it, the stream of the SDK is cancelled.
+ * continues even if the stream is not read. If a reader cancels or leaves it, the stream of the SDK is cancelled.
  */
 export class JoinedStream {
   readonly #events = new EventQueue<RunStreamEvent>(() => this.#cancel());

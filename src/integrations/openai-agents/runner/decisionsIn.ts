@@ -47,7 +47,7 @@ export function decisionsIn(state: AnyState, records: RunRecords, requests: read
   return answers;
 }
 
-/** Returns the answers of a `RunState` to later requests. They exist if a decision is for all calls of a tool. */
+/** Returns the answers of a `RunState` to later requests. Only a decision for all calls of a tool gives them. */
 export function laterDecisionsIn(
   state: AnyState,
   requests: readonly PendingRequest[],

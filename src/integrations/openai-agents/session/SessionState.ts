@@ -197,7 +197,7 @@ interface RunStep {
   /** The numbers of the added items. */
   readonly added: readonly NumberRange[];
   readonly dropped?: readonly NumberRange[] | undefined;
-  /** The removed items. Omitted if they are lost, after a pruning or because other changes replaced all items. */
+  /** The removed items. Omitted after a pruning, or if other changes replaced all items. */
   items?: readonly SessionItem[] | undefined;
 }
 
@@ -218,7 +218,7 @@ class RunProgress {
     for (const step of this.#steps) step.items = undefined;
   }
 
-  /** Forgets the changes of a run, but not their number, if none of their items is stored. Returns whether it did. */
+  /** Forgets the changes of a run, but not their number, if none of their items is stored. Returns `true` if so. */
   forgetChanges(known: ReadonlyMap<number, SessionItem>): boolean {
     const { done } = this;
     const isKnown = (range: NumberRange): boolean => itemsOfRange(known, range).length > 0;

@@ -35,7 +35,7 @@ interface RunPart {
 
 export interface ReadItems {
   readonly items: readonly AgentInputItem[];
-  /** The numbers of the items. A resumed run uses them to read the same items. */
+  /** The numbers of the items. A resumed run reads the same items by these numbers. */
   readonly numbers: readonly NumberRange[];
   readonly done: number;
 }

@@ -19,7 +19,7 @@ export class DurableRun {
   readonly sessions = new WeakMap<Session, Map<string | undefined, Session>>();
   /** By the library's id of a call: the approval at which a loop of the run stopped. */
   readonly approvals = new Map<string, RunToolApprovalItem>();
-  /** The error of a replay that would run tools. It names these tools. */
+  /** The error of a replay that would run tools. The error names these tools. */
   refusal: InvalidInputError | undefined;
   readonly #turns = new Map<string, Mutex>();
 
@@ -114,7 +114,7 @@ class ProvidedIds {
     for (const [call, provided] of ids) this.#earlier.set(call, provided);
   }
 
-  /** Returns the provider's id of a call. `undefined` if it equals the library's id. */
+  /** Returns the provider's id of a call. `undefined` if both ids are equal. */
   providedOf(callId: string): string | undefined {
     return this.#provided.get(callId) ?? this.#earlier.get(callId);
   }

@@ -18,8 +18,9 @@ import type { AnyContext } from "./AnyAgent.ts";
 
 const readingSession = hostedTool("read_session", { effect: "none" });
 /**
- * Removing items is recorded as a call with an effect. So its start is durable before items are removed, and only the
- * owner of the run removes them. A rollback need not revert it, because the run then removes the items again.
+ * Removing items is recorded as a call with an effect. So the start of the call is durable before items are removed,
+ * and only the owner of the run removes them. A rollback need not revert the call, because the run then removes the
+ * items again.
  */
 export const takingBack = hostedTool("take_back_session_items", { effect: "idempotent", rollback: () => undefined });
 
@@ -136,8 +137,9 @@ const readingItems = hostedTool("read_session_items", { effect: "none" });
 const compacting = hostedTool("compact_session", { effect: "none" });
 
 /**
- * A session of another library in a durable run. It cannot tell which items the run added. So its items are recorded
- * when they are read, and compared in a replay. It stores the provider's ids of calls, as without this library.
+ * A session of another library in a durable run. Such a session cannot tell which items the run added. So items are
+ * recorded when they are read, and compared in a replay. The session stores the provider's ids of calls, as without
+ * this library.
  */
 class ForeignRunSession {
   readonly #session: AnySession;

@@ -102,7 +102,7 @@ async function streamedResponse(
   return { responseId, ...withoutUndefined({ requestId, rawUsage }), output, usage: new Usage(usage as UsageInput) };
 }
 
-/** Returns `undefined` for raw usage that cannot be read or copied. The SDK ignores it as well. */
+/** Returns `undefined` for raw usage that cannot be read or copied. The SDK ignores such usage as well. */
 function rawUsageOf(response: LastEvent["response"]): ModelResponse["rawUsage"] {
   try {
     return snapshotRawUsage(response.rawUsage);

@@ -205,7 +205,7 @@ function shownTimeout(run: DurableRun, { tool, shown }: Performance, id: string)
   return timeoutFailure(run.knownTools.named(tool.name).tool, id, tool.timeoutMs, reason);
 }
 
-/** Adds a signal to the details of a call. They have more fields than the types of the SDK. */
+/** Adds a signal to the details of a call. The details have more fields than the types of the SDK. */
 function withSignal(details: Details, signal: AbortSignal): Details {
   const signals = details.signal ? [details.signal, signal] : [signal];
   const member = { value: AbortSignal.any(signals), enumerable: true, configurable: true, writable: true };
@@ -221,8 +221,8 @@ const spanMessage = "Error running tool (non-fatal)";
 type AnySpan = Span<never>;
 
 /**
- * Calls a tool and returns whether a text replaces an error of the tool. The SDK reports this only to the current span.
- * Without a trace, the call gets a span that only receives errors.
+ * Calls a tool and returns whether a text replaces an error of the tool. The SDK reports the error only to the current
+ * span. Without a trace, the call gets a span that only receives errors.
  */
 async function withToolErrors(
   toolName: string,

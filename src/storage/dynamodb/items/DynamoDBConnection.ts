@@ -298,7 +298,7 @@ export async function putParts(
   return { parts: count };
 }
 
-/** Returns the bytes of an item. `undefined` if they were removed or are damaged. */
+/** Returns the bytes of an item. `undefined` if the bytes were removed or are damaged. */
 export async function itemBytes(
   connection: DynamoDBConnection,
   owner: PartsOwner,

@@ -44,8 +44,8 @@ export class ListEntries {
   }
 
   /**
-   * Adds the list entries for the next summary of an agent. Their times also match the current summary, which stays
-   * valid until the next one is stored.
+   * Adds the list entries for the next summary of an agent. The times of the entries also match the current summary,
+   * which stays valid until the next one is stored.
    */
   async put(agentId: string, next: Picture, step: number, current: Picture | undefined): Promise<void> {
     const { generation, status, order } = next;

@@ -9,7 +9,7 @@ import {
 import { type KeyRange, slotOf, slotRange, stagedPosition, stagedRange } from "../items/itemKeys.ts";
 import { type SlotChain, endPosition, type SlotState } from "./SlotState.ts";
 
-/** The target size of a page. Reading it takes one request per MB, plus one request for the end of the log. */
+/** The target size of a page. Reading a page takes one request per MB, plus one request for the end of the log. */
 const pageBytes = 8 * 1024 * 1024;
 
 interface Segment {
