@@ -107,9 +107,7 @@ export class BackupFolder {
     return new InvalidInputError("options of a backup", [{ path: "directory", expected }]);
   }
 
-  /**
-   * Returns the readable archives by the id of their log, and the files whose first line is damaged or cannot be read.
-   */
+  /** Returns the readable archives by the id of their log, and the files whose first line cannot be read. */
   async read(): Promise<{
     readonly archives: ReadonlyMap<string, BackedUpLog>;
     readonly damaged: readonly { readonly file: string; readonly error: unknown }[];

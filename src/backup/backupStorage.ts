@@ -59,10 +59,7 @@ export interface BackupReport {
   readonly written: readonly string[];
   /** The logs that did not change since the last backup. */
   readonly unchanged: readonly string[];
-  /**
-   * The logs that the storage no longer has, and moved agents. With `removeDeleted`, their archives were removed.
-   * Otherwise the archives were kept.
-   */
+  /** Deleted logs and moved agents. Their archives are kept, or removed with `removeDeleted`. */
   readonly deleted: readonly string[];
   /** The logs that cannot be read. Their earlier archives are kept. */
   readonly failed: readonly FailedLog[];
@@ -196,10 +193,7 @@ async function copyLog(copied: CopiedStorage, { logId, status, earlier }: FoundL
   return earlier && "deleted";
 }
 
-/**
- * Removes the archive of a deleted log, or encrypts the archive with the current key, so that the earlier key is not
- * needed.
- */
+/** Removes the archive of a deleted log, or encrypts it with the current key, which replaces the earlier key. */
 async function finishDeleted({ folder, keys, removeDeleted }: CopiedStorage, earlier: BackedUpLog): Promise<void> {
   if (removeDeleted) await folder.remove(earlier.file);
   else if (keys && earlier.keyId !== keys.current) await encryptAgain(folder, earlier, keys);
@@ -227,10 +221,7 @@ function changesArchive({ records }: Entry): boolean {
   return isMoved || records.length === 0 || (records as readonly CustodyRecord[]).some(isAboutMore);
 }
 
-/**
- * Whether the backup omits the log. Programs create rate limits and schedules again when they start. A data key in a
- * backup would survive `destroyKey`.
- */
+/** Whether the backup omits the log. A data key in a backup would survive `destroyKey`. */
 function isOmitted(logId: string, status: string): boolean {
   if (status === keyStatus || (status === unreadable && isKeyLogId(logId))) return true;
   return omitted.includes(shapeOfStatus(status));

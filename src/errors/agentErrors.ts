@@ -32,10 +32,7 @@ export class AgentMovedError extends AgentPersistenceError {
   }
 }
 
-/**
- * Two different agent definitions use the default id in one storage. Each would continue the runs of the other. Nothing
- * was changed.
- */
+/** Two definitions use the default id in one storage, and would continue each other's runs. Nothing was changed. */
 export class DefaultIdSharedError extends AgentPersistenceError {
   override readonly code = "default_id_shared";
 
@@ -54,9 +51,7 @@ export class FeatureNotInstalledError extends AgentPersistenceError {
 
   constructor(
     readonly feature: string,
-    /**
-     * The operation that requires the feature, such as `resume()`. Omitted if your code requested the feature itself.
-     */
+    /** The operation that requires the feature, such as `resume()`. Omitted if your code requested the feature. */
     readonly neededBy?: string,
     advice = `Add .install(${feature}, { … }) to the agent before its first run.`,
   ) {

@@ -1,8 +1,6 @@
 import { AgentPersistenceError, quotedList, quoted } from "./AgentPersistenceError.ts";
 
-/**
- * The agent has no checkpoint with the requested id or name, or no checkpoint at all. The stored state is unchanged.
- */
+/** The agent has no checkpoint with the requested id or name, or no checkpoint. The stored state is unchanged. */
 export class CheckpointNotFoundError extends AgentPersistenceError {
   override readonly code = "checkpoint_not_found";
   /** The ids of the newest checkpoints, newest last. At most ten. */
@@ -34,10 +32,7 @@ const nextSteps = {
   name: { empty: "Its checkpoints have no names", some: "Choose one of its names" },
 } as const;
 
-/**
- * `createCheckpoint()` cannot save the start of a node, because the running execution of this node already saved a
- * later state. No checkpoint was saved.
- */
+/** The start of a running node cannot be saved, because the node already saved a later state. Nothing was saved. */
 export class CheckpointNotPossibleError extends AgentPersistenceError {
   override readonly code = "checkpoint_not_possible";
 
@@ -97,7 +92,6 @@ export interface UnresolvedMismatch {
   readonly kind: string;
   /** The file or directory concerned. Omitted for other mismatches. */
   readonly path?: string;
-  /** A description for people. */
   readonly description: string;
   /** The values that `onEnvironmentMismatch` may return. */
   readonly options: readonly string[];
@@ -227,10 +221,7 @@ interface FailedCall extends ListedCall {
   readonly error: unknown;
 }
 
-/**
- * A rollback stopped at a call that it cannot revert. The agent is blocked until a rollback, run or resume continues
- * the rollback.
- */
+/** A rollback stopped at a call that it cannot revert. The agent is blocked until the rollback continues. */
 export class RollbackIncompleteError extends AgentPersistenceError {
   override readonly code = "rollback_incomplete";
 
@@ -242,7 +233,6 @@ export class RollbackIncompleteError extends AgentPersistenceError {
     readonly reverted: readonly ListedCall[],
     /** The calls that could not be reverted. The last of these calls stopped the rollback. */
     readonly failed: readonly FailedCall[],
-    /** The calls that the rollback did not reach. */
     readonly remaining: readonly ListedCall[],
   ) {
     const stopped = failed.at(-1);

@@ -20,10 +20,7 @@ export class KeyMissingError extends AgentPersistenceError {
   }
 }
 
-/**
- * Stored data cannot be authenticated. Someone changed the data, moved it to another position or agent, or stored it
- * without the key.
- */
+/** Stored data was changed, moved to another position or agent, or stored without the key. */
 export class AuthenticationFailedError extends AgentPersistenceError {
   override readonly code = "authentication_failed";
 
@@ -45,10 +42,7 @@ export class AuthenticationFailedError extends AgentPersistenceError {
   }
 }
 
-/**
- * `redaction()` would remove a value that the agent needs later, for example in a resume. Pass a `vault` that keeps the
- * value. No feature was installed.
- */
+/** The agent needs a redacted value later, so `redaction()` requires a `vault`. No feature was installed. */
 export class VaultRequiredError extends AgentPersistenceError {
   override readonly code = "vault_required";
 
@@ -57,7 +51,6 @@ export class VaultRequiredError extends AgentPersistenceError {
     readonly toolName: string | undefined,
     /** The redacted path. `undefined` for texts. */
     readonly path: string | undefined,
-    /** Why the value is needed. */
     readonly reason: string,
   ) {
     const tool = toolName === undefined ? "" : ` of tool ${quoted(toolName)}`;

@@ -39,7 +39,6 @@ export class ModelNotAvailableError extends AgentPersistenceError {
 
   constructor(
     readonly model: string,
-    /** The reason, as a clause without a period. */
     readonly reason: string,
     options?: ErrorCause,
   ) {
@@ -51,10 +50,7 @@ export class ModelNotAvailableError extends AgentPersistenceError {
 type Failure = Pick<ModelRequestError, "model" | "provider" | "retryable"> &
   Partial<Pick<ModelRequestError, "statusCode" | "retryAfterMs">> & { readonly cause: unknown };
 
-/**
- * A request to a model failed. The provider rejected the request, or is not reachable. `cause` is the error of the
- * provider.
- */
+/** The provider rejected a model request, or is not reachable. `cause` is the error of the provider. */
 export class ModelRequestError extends AgentPersistenceError {
   override readonly code = "model_request_failed";
   readonly model: string;

@@ -81,10 +81,7 @@ export class WaitExpiredError extends AgentPersistenceError {
   }
 }
 
-/**
- * A node requested input, an approval or a long sleep, but the storage cannot store open requests. The stored state is
- * unchanged.
- */
+/** A node requested input, an approval or a long sleep, which this storage cannot store. The state is unchanged. */
 export class WaitingNotSupportedError extends AgentPersistenceError {
   override readonly code = "waiting_not_supported";
 

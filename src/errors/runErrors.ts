@@ -6,7 +6,6 @@ export class BranchesChangedError extends AgentPersistenceError {
 
   constructor(
     readonly agentId: string,
-    /** The path of the parallel node. */
     readonly nodeId: string,
     /** The keys of the started branches that the node no longer has. */
     readonly missing: readonly string[],
@@ -107,7 +106,6 @@ export class RunStoppedError extends AgentPersistenceError {
 
   constructor(
     readonly agentId: string,
-    /** The current status. */
     readonly status: string,
   ) {
     super(

@@ -13,9 +13,7 @@ export interface BusyOwner {
 /** Another owner holds the agent. The stored state is unchanged. */
 export class AgentBusyError extends AgentPersistenceError {
   override readonly code = "agent_busy";
-  /**
-   * Milliseconds to wait before another attempt. If the owner has crashed, the agent can be taken over after this time.
-   */
+  /** Milliseconds to wait before another attempt. If the owner has crashed, the agent is then free. */
   readonly retryAfterMs: number;
 
   constructor(
@@ -175,10 +173,7 @@ function systemCode(options: ErrorCause | undefined): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
-/**
- * Tasks require a storage that lists its agents. A storage with only the three methods of `PersistenceStorageProvider`
- * cannot list them.
- */
+/** Tasks require a storage that lists its agents, such as a storage with a log. */
 export class StorageNotListableError extends AgentPersistenceError {
   override readonly code = "storage_not_listable";
 
@@ -200,7 +195,6 @@ export class StorageNotReadyError extends AgentPersistenceError {
     readonly subject: string,
     /** The version in the database, or 0 if the tables are missing. */
     readonly found: number,
-    /** The version that this library requires. */
     readonly needed: number,
   ) {
     const state = found === 0 ? "has no tables of agent-persistence" : `has its tables in version ${found}`;

@@ -120,7 +120,6 @@ export class UnsupportedFormatError extends AgentPersistenceError {
     /** The file or row with the data. */
     readonly subject: string,
     readonly found: number,
-    /** The newest format version that this library can read. */
     readonly supported: number,
   ) {
     super(
@@ -150,15 +149,11 @@ export class UnsupportedRecordError extends AgentPersistenceError {
 /** The kinds of logs that do not belong to agents. Their ids start with the kind and a colon. */
 export const logShapes = ["thread", "session", "inbox", "rate", "schedule"] as const;
 
-/** The kinds of logs. */
 export type LogShapeName = "agent" | (typeof logShapes)[number];
 
 const readers: Readonly<Record<string, string>> = { thread: "PersistenceSaver", session: "PersistenceSession" };
 
-/**
- * A log is of another kind than expected. For example, it belongs to a graph thread and not to an agent. The log is
- * unchanged.
- */
+/** A log is of another kind than expected, such as a graph thread and not an agent. The log is unchanged. */
 export class WrongShapeError extends AgentPersistenceError {
   override readonly code = "wrong_shape";
 
@@ -166,7 +161,6 @@ export class WrongShapeError extends AgentPersistenceError {
     readonly logId: string,
     /** The kind of the log according to its first record. A newer version of this library may use other kinds. */
     readonly found: string,
-    /** The kind that the caller requested. */
     readonly expected: LogShapeName,
   ) {
     super(

@@ -5,9 +5,7 @@ export class BranchConflictError extends AgentPersistenceError {
   override readonly code = "branch_conflict";
 
   constructor(
-    /** The path of the parallel node. */
     readonly nodeId: string,
-    /** The branches that changed each key. */
     readonly branchesByKey: Readonly<Record<string, readonly string[]>>,
   ) {
     super(
@@ -84,9 +82,7 @@ export class MigrationFailedError extends AgentPersistenceError {
   override readonly code = "migration_failed";
 
   constructor(
-    /** The version before the migration. */
     readonly from: number,
-    /** The version after the migration. */
     readonly to: number,
     /** The message of the thrown error. */
     readonly reason: string,

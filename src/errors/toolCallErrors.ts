@@ -68,7 +68,6 @@ export class ToolCallNotInDoubtError extends AgentPersistenceError {
     readonly toolCallId: string,
     /** `true` if the call has an outcome, `false` if the log has no call with this id. */
     readonly ended: boolean,
-    /** The calls of the agent that are in doubt. */
     readonly inDoubt: readonly { readonly toolCallId: string; readonly toolName: string }[],
   ) {
     const found = ended ? "its outcome is recorded" : "no call with this id is recorded";
@@ -84,10 +83,7 @@ export class ToolCallNotInDoubtError extends AgentPersistenceError {
 export class ToolFailedError extends AgentPersistenceError {
   override readonly code = "tool_failed";
 
-  /**
-   * The ids of the calls whose failures caused this failure. Set only if the failure was read from a log, because its
-   * `cause` is not stored.
-   */
+  /** The ids of the calls whose failures caused this failure. Set only if the failure was read from a log. */
   readonly failedCalls?: readonly string[];
 
   /**

@@ -56,10 +56,7 @@ interface LineEvents {
   };
   /** A trigger threw an error. The checkpoint is made anyway. Without a listener, the error is a process warning. */
   readonly trigger_failed: { readonly nodeId: string; readonly trigger: string; readonly reason: string };
-  /**
-   * An agent continues from a stored checkpoint: after an interruption, on a new branch of history, or after a
-   * rollback.
-   */
+  /** An agent continues from a stored checkpoint: after an interruption, on a new branch, or after a rollback. */
   readonly checkpoint_restored: EventCheckpoint & { readonly by: "resume" | "branch" | "rollback" };
   /** The strategy or the tools changed, but not the code that the unfinished run still needs. The run continues. */
   readonly strategy_adapted: {
@@ -117,9 +114,7 @@ interface RunEvents {
 interface AgentEvents {
   /** An opened agent has an incomplete append at the end of its log, from a crash or damage. The append was skipped. */
   readonly log_torn_tail: { readonly tornTail: TornTail };
-  /**
-   * When the agent was opened, its summary was damaged or belonged to another agent. `file` was rebuilt from the log.
-   */
+  /** An opened agent has a damaged summary, or one of another agent. `file` was rebuilt from the log. */
   readonly summary_rebuilt: { readonly file: string };
   /** Checkpoints of an agent or the whole agent were deleted. */
   readonly checkpoint_pruned: {

@@ -169,10 +169,7 @@ export function eventCheckpoint(
   };
 }
 
-/**
- * Returns the reason for a checkpoint. @param started - `run_started` or `line_started` for the first checkpoint of a
- * run or line.
- */
+/** Returns the reason for a checkpoint. `started` is `run_started` or `line_started` for the first checkpoint. */
 export function triggerOf(
   { trigger, move, status, ended, joined, unresolved }: CheckpointRecord,
   started: string | undefined,

@@ -33,10 +33,7 @@ export interface CheckpointDecision {
 
 /** A branch or sub-agent that has started and whose result the node of the checkpoint has not received yet. */
 export interface CheckpointBranch {
-  /**
-   * The path of a branch, like `branch` of {@link AgentCheckpointData}, or the name of the tool that calls the
-   * sub-agent.
-   */
+  /** The path of a branch, like `branch` of {@link AgentCheckpointData}, or the tool that calls the sub-agent. */
   readonly path: string;
   /** The node that runs next. `finish` if the branch or sub-agent has finished. */
   readonly nodeId: string;

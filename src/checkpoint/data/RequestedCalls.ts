@@ -82,7 +82,6 @@ export function callFacts(call: RecordedCall): {
   readonly tool: string;
   readonly effect: string;
   readonly node: string;
-  /** Whether an inverse was registered at the time of the call. */
   readonly inverse: boolean;
 } {
   const { tool, effect, node, inverse } = call.intent ?? call.outcome ?? {};

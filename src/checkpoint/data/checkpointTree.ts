@@ -25,10 +25,7 @@ export interface CheckpointTreeNode extends Pick<
   readonly isHead: boolean;
   /** The last checkpoints of the branches and sub-agents that were joined here, in addition to the parent. */
   readonly otherParentIds?: readonly string[];
-  /**
-   * The following checkpoints, oldest first: the next one, and the first one of each branch, sub-agent or move that
-   * starts here.
-   */
+  /** The following checkpoints, oldest first, such as the first ones of branches, sub-agents and moves. */
   readonly children: readonly CheckpointTreeNode[];
 }
 

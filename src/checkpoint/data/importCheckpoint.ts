@@ -261,7 +261,6 @@ function assertNew({ agentId, checkpointId, version }: AgentCheckpointData, inde
     throw new InvalidInputError("checkpoint to record", [{ path: "version", expected: "expected at most 2^52" }]);
 }
 
-/** Returns whether the stored forms of two values are equal. */
 function same(a: unknown, b: unknown): boolean {
   return Object.is(a, b) || contentKey(a) === contentKey(b);
 }

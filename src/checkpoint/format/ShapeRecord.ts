@@ -20,12 +20,10 @@ export interface ShapePrunedRecord extends LogRecord {
   readonly blobs: readonly string[];
 }
 
-/** Checks only the kind, not the other fields. */
 export function isShapeRecord(record: LogRecord): record is ShapeRecord {
   return record.kind === "shape";
 }
 
-/** Returns whether the records after this record repeat a part of the state. */
 export function isPartial(record: LogRecord): record is ShapeRecord & { readonly part: number } {
   return isShapeRecord(record) && record.part !== undefined;
 }

@@ -268,7 +268,6 @@ function restatedBy(record: LogRecord): readonly LogRecord[] {
   return (since ?? []).flatMap(({ records }) => records);
 }
 
-/** Returns the name of the first invalid field of a record, or `undefined`. */
 export function invalidField(record: LogRecord): string | undefined {
   const fields = fieldsOf.get(record.kind);
   if (fields === undefined) return "kind";

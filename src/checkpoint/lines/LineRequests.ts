@@ -8,7 +8,6 @@ export interface LineRequest {
 }
 
 interface OrderedRequest extends LineRequest {
-  /** The number of the newest record of the request, counted over the whole log. */
   readonly order: number;
 }
 

@@ -79,7 +79,6 @@ export class LinkedHistory {
 
   #insert(entry: StoredMessage, after: number | undefined): void {
     const { number } = entry;
-    // A duplicate would create a cycle of links.
     if (this.has(number)) throw new UnreadableValueError(`message ${number} is in the history twice`);
     const before = this.#links.get(after)?.before;
     this.#links.set(number, { entry, before, after });

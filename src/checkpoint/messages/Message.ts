@@ -43,7 +43,6 @@ export type ContentPart =
 /** Data for a provider. The library stores the data and sends it back to the provider. */
 export type ProviderOptions = Readonly<Record<string, unknown>>;
 
-/** A response of a model. */
 export type AssistantMessage = Extract<Message, { role: "assistant" }>;
 /** The results of the tool calls of a model response. */
 export type ToolMessage = Extract<Message, { role: "tool" }>;

@@ -4,10 +4,7 @@ import { visitAt } from "../state/AgentState.ts";
 import { mergedAt } from "../state/BranchChanges.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
-/**
- * Returns the wanted versions and the versions that they depend on, such as the checkpoints at which a branch or
- * sub-agent started and ended.
- */
+/** Returns the wanted versions, and the ones that they need, such as the start and end of a branch. */
 export function neededCheckpoints(index: LogProjection, wanted: Iterable<number>): ReadonlySet<number> {
   return new Needed(index).with(wanted);
 }

@@ -55,10 +55,7 @@ export type AgentRecord =
   | PrunedRecord
   | SnapshotRecord;
 
-/**
- * Prunes a log. `restated` replaces all records up to `upTo`, even if their bytes are still stored. Only the newest
- * record of this kind is valid.
- */
+/** Prunes a log. `restated` replaces all records up to `upTo`. Only the newest record of this kind counts. */
 export interface PrunedRecord {
   readonly kind: "pruned";
   readonly upTo: number;
@@ -93,7 +90,6 @@ const kindsOfState: ReadonlySet<string> = new Set([
   "decision",
 ]);
 
-/** Returns whether a record changes messages, storage, settings, requirements or decisions. */
 export function isOfState({ kind }: AgentRecord): boolean {
   return kindsOfState.has(kind);
 }

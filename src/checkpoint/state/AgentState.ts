@@ -19,7 +19,6 @@ import type { SnapshotRecord } from "../records/SnapshotRecord.ts";
 export interface RecordedCall {
   readonly call: string;
   readonly visit: Visit;
-  /** The number of the newest record of the call, counted over the whole log. */
   readonly order: number;
   readonly intent?: IntentRecord;
   readonly outcome?: OutcomeRecord;

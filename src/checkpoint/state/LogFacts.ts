@@ -42,7 +42,6 @@ export class LogFacts {
   readonly named = new Map<string, CheckpointPosition>();
   readonly names = new CheckpointNames();
   readonly structures = new Set<string>();
-  /** Calls after the target of a rollback. These calls do not belong to the run any more. */
   readonly closed = new Set<string>();
   /** Calls whose inverse started but did not end, so that the inverse possibly took effect. */
   readonly inverting = new Set<string>();

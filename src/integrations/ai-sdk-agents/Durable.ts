@@ -24,7 +24,6 @@ type ExecuteOf<Tool> = Tool extends { readonly execute?: infer Execute } ? NonNu
 
 type InputOf<Tool> = [ExecuteOf<Tool>] extends [(input: infer Input, options: never) => unknown] ? Input : unknown;
 
-/** The final output of a tool. */
 type OutputOf<Tool> = [ExecuteOf<Tool>] extends [(input: never, options: never) => infer Output]
   ? Settled<Output>
   : unknown;
@@ -83,7 +82,6 @@ export class DurableDefinition {
     this.#redact = redact;
   }
 
-  /** Whether a model was wrapped. */
   get hasModel(): boolean {
     return this.#hasModel;
   }

@@ -182,10 +182,7 @@ function partsOf<Data, Type extends ContentPart["type"]>(
   });
 }
 
-/**
- * Whether a part is sent. Providers reject empty texts. An empty text with options is sent, because the options can
- * mark a cache point.
- */
+/** Whether a part is sent. Providers reject empty texts, but the options of an empty text can mark a cache point. */
 function isSaid(part: ContentPart): boolean {
   return part.type !== "text" || part.text !== "" || part.providerOptions !== undefined;
 }

@@ -37,10 +37,7 @@ export class StreamedGeneration {
     return { ...end, content, warnings: this.#warnings, response: this.#response };
   }
 
-  /**
-   * Adds a part of the stream. Returns the index of the text, reasoning or call that it belongs to. `undefined` for
-   * other parts.
-   */
+  /** Adds a part of the stream. Returns the index of its text, reasoning or call, if it belongs to one. */
   add(part: ProviderPart): number | undefined {
     const [, kind = "", piece] = /^(text|reasoning|tool-input)-(start|delta|end)$/.exec(part.type) ?? [];
     if (kind === "tool-input") return piece === "start" ? this.#startCall(part) : this.#placeOf(kind, part["id"]);

@@ -12,9 +12,7 @@ export interface HostedLoop {
   readonly signal: AbortSignal;
   /** `true` once the loop has requested a response or call that is not recorded. */
   readonly live: boolean;
-  /**
-   * The error that ended the run, even if the other runtime converted it. All later requests reject with this error.
-   */
+  /** The error that ended the run, even if the other runtime converted it. Later requests reject with this error. */
   readonly failure: { readonly error: unknown } | undefined;
   /**
    * Returns the next recorded response. If all are returned, calls `perform` and records its response. A response

@@ -6,7 +6,6 @@ import { pause, systemClock } from "../../internal/Clock.ts";
 /** A piece of a text in a response. */
 export interface HostedPiece {
   readonly kind: "text" | "reasoning";
-  /** The index of the text in the response. */
   readonly index: number;
   readonly text: string;
 }
@@ -69,10 +68,7 @@ export class HostedPieces {
     this.#prefix = prefixOf(request);
   }
 
-  /**
-   * Returns the pieces since the last call, after a short wait if there are none. `undefined` if the response was cut
-   * off, so that its pieces are invalid.
-   */
+  /** Returns the pieces since the last call, after a short wait. `undefined` if the response was cut off. */
   async next(signal: AbortSignal): Promise<readonly HostedPiece[] | undefined> {
     let place = (this.#place ??= { writer: await this.#owner(), number: 0 });
     const entries = await readStore(this.#store, this.#agentId, place, { signal });

@@ -23,10 +23,7 @@ interface LoopObserver {
 /** Resolves when the run has new records. Rejects if the run stops without new records. */
 type Follow = () => Promise<void>;
 
-/**
- * A loop that returns only recorded results, and can wait for new ones. A call returns its recorded outcome, so no
- * requests are made within a call.
- */
+/** A loop that returns only recorded results, and can wait for new ones. Requests within a call are not made. */
 export class RecordedLoop implements HostedLoop {
   readonly live = false;
   readonly signal: AbortSignal;
@@ -198,7 +195,6 @@ export class LoopComparison implements LoopObserver {
   readonly #calls: ReadonlyMap<string, RecordedToolCall>;
   readonly #asked = new Set<RecordedResponse | RecordedToolCall>();
   #found: Found | undefined;
-  /** The first request or call that has no record. */
   #unrecorded: Found | undefined;
 
   constructor(recording: Recording) {

@@ -135,16 +135,12 @@ export class RunRecords {
     return ids.map((id) => this.#line.calls.get(id)?.outcome).find((outcome) => outcome !== undefined);
   }
 
-  /** The tool calls in the responses of the run. */
   get calls(): readonly ToolCallPart[] {
     const messages = [...this.#line.answers.values()].map(({ message }) => this.readValue(message));
     return messages.flatMap((message) => toolCallsIn(message as AssistantMessage).map(({ part }) => part));
   }
 
-  /**
-   * Returns the newest request for the approval of one of these calls, even if a rollback dropped it or its answer does
-   * not count in an imported agent.
-   */
+  /** Returns the newest request for the approval of one of these calls, even if a rollback dropped it. */
   request(...calls: readonly string[]): AskedRequest | undefined {
     this.#requests ??= this.#readRequests();
     return [...this.#requests.values()].findLast(

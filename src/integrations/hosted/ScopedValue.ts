@@ -6,10 +6,7 @@ interface Scope {
   readonly around: Scope | undefined;
 }
 
-/**
- * One storage for all values, because Node 20 never releases an `AsyncLocalStorage`, and each one slows down every
- * promise.
- */
+/** One storage for all values, because Node 20 never releases an `AsyncLocalStorage`, which slows down promises. */
 const scopes = new AsyncLocalStorage<Scope>();
 
 /** A value that all code inside a call of {@link run} can read, including asynchronous code. */

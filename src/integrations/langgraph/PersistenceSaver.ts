@@ -124,9 +124,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     });
   }
 
-  /**
-   * Lists the checkpoints of a thread, or of all threads without a `thread_id`. The last stored checkpoint is first.
-   */
+  /** Lists the checkpoints of a thread, or of all threads without a `thread_id`. The last stored one is first. */
   override async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
     const { namespace, ...wanted } = threadConfig(config);
     const checkpointId = config.configurable?.["checkpoint_id"] === undefined ? undefined : wanted.checkpointId;

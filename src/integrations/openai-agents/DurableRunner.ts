@@ -73,10 +73,7 @@ export interface DurableRunnerRunOptions extends Pick<RunOptions, "runId" | "unf
 export interface DurableResumeOptions extends Pick<RunOptions, "takeOver"> {
   /** The id of the durable agent. */
   readonly agentId: string;
-  /**
-   * Answers to open requests by request id, recorded before the run continues. An invalid answer prevents that any is
-   * recorded.
-   */
+  /** Answers by request id, recorded before the run continues. If one is invalid, none is recorded. */
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
 }
 

@@ -142,7 +142,6 @@ function spanNameOf({ kind, model, agentName, toolName }: TelemetryOperation): s
 /** W3C Trace Context, version 00. */
 const form = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** Formats a span context as the text that is stored with a run. */
 function traceparentOf({ traceId, spanId, traceFlags }: SpanContext): string {
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
 }

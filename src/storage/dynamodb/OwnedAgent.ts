@@ -31,9 +31,7 @@ export interface DynamoDBBackend {
   readonly slots: SlotChain;
   readonly reader: SlotReader;
   readonly summaries: Summaries;
-  /**
-   * Returns when the last items of a dropped agent expire, in seconds since 1970. `undefined` if the items are kept.
-   */
+  /** Returns when the last items of a dropped agent expire, in seconds since 1970. `undefined` for never. */
   expires(): number | undefined;
 }
 
@@ -105,10 +103,7 @@ export class OwnedAgent {
     return true;
   }
 
-  /**
-   * Drops the agent. A claim in the next slot restarts the log there. If a crash leaves older items, later owners
-   * remove them.
-   */
+  /** Drops the agent. A claim in the next slot restarts the log there. Later owners remove left items. */
   async drop(): Promise<boolean> {
     if (!(await this.#isOwner())) return false;
     const { summaries, slots, heads } = this.#backend;

@@ -69,10 +69,7 @@ export class PostgresTable implements LogTable {
     return row && headOf(row);
   }
 
-  /**
-   * Claims an agent. A statement that waited for a concurrent append does not see this append. In this case, the result
-   * omits the end of the log.
-   */
+  /** Claims an agent. Omits the end of the log after a wait for a concurrent append, which the statement cannot see. */
   async claim(agentId: string, { owner }: TableClaim, replaced?: TableSighting): ReturnType<LogTable["claim"]> {
     const { agents, appends } = this.#connection.names;
     // An update before the insert writes less than `ON CONFLICT DO UPDATE`, which locks the row first.

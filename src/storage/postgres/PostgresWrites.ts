@@ -4,10 +4,7 @@ import type { PostgresValue } from "./PostgresConnection.ts";
 import { type PostgresNames, behindAll } from "./postgresNames.ts";
 import { claimable, putSummary } from "./postgresMigrations.ts";
 
-/**
- * The SQL statements of an owner. `$1` is the agent id and `$2` the generation. A statement returns a row only if this
- * generation still owns the agent.
- */
+/** The SQL statements of an owner, with the agent id `$1` and the generation `$2`. A lost owner gets no row. */
 export class PostgresWrites {
   readonly #names: PostgresNames;
 
@@ -27,10 +24,7 @@ export class PostgresWrites {
       SELECT pg_notify('${channel}', '') FROM ${summaries} JOIN head ON agent = key WHERE status IN (${claimable})`;
   }
 
-  /**
-   * Adds an append and its summary, and renews the lease or releases the agent. Calls an SQL function, because a
-   * connection plans a function only once.
-   */
+  /** Adds an append and its summary with an SQL function, because a connection plans a function only once. */
   append(append: TableAppend, releases: boolean): PostgresStatement {
     const { values, given } = valueList(2);
     const rest = [...rowValues(append, given), ...summaryValues(append.summary, given), String(releases)];

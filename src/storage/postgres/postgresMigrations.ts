@@ -9,7 +9,6 @@ export interface PostgresMigration {
   readonly statements: readonly string[];
 }
 
-/** The newest version of the tables. */
 export const postgresVersion = 5;
 
 /** The key of the advisory lock during a migration, which is the text `agent_pe` as a number. */
@@ -193,7 +192,6 @@ export function putSummary({ summaries }: PostgresNames, row: string): string {
       due = excluded.due, updated = excluded.updated, summary = excluded.summary`;
 }
 
-/** The index that finds due agents. */
 function dueIndex({ summaries }: PostgresNames): string {
   return `CREATE INDEX agent_persistence_dues ON ${summaries} (due) WHERE due IS NOT NULL`;
 }

@@ -235,10 +235,7 @@ const numbers: Readonly<Record<string, number>> = {
   SQLITE_AUTH: 23,
 };
 
-/**
- * Classifies an error of a driver. Only a database that another process has locked is `unavailable`, so only then the
- * call is retried.
- */
+/** Classifies an error of a driver. Only a database that another process has locked is `unavailable`. */
 export function sqliteFailure(error: unknown): StorageFailure {
   const { code, errcode } = Object(error) as { readonly code?: unknown; readonly errcode?: unknown };
   // Extended codes add details in the higher bytes, or after another underscore.

@@ -259,7 +259,6 @@ function insert(
   return db.run(insertSql, position, mark, encoded, JSON.stringify(agentId), generation, position - 1) > 0;
 }
 
-/** Returns `false` if the agent has a row. */
 function createAgent(db: SqliteConnection, { agentId, append }: TableCreation): boolean {
   const sql = `INSERT INTO agent_persistence_agents (id, generation, beat) VALUES (?, 1, '')
     ON CONFLICT (id) DO NOTHING RETURNING key`;

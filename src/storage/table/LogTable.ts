@@ -18,9 +18,7 @@ export interface LogTable {
    * append. After any other failure, the ownership ends. If the method is missing, all errors are `unavailable`.
    */
   reasonOf?(error: unknown): StorageFailure;
-  /**
-   * Returns advice for an error, as a sentence. By default, the message has the advice for the category of the failure.
-   */
+  /** Returns advice for an error, as a sentence. Defaults to advice for the category of the failure. */
   adviceOn?(error: unknown): string | undefined;
   /** Stores the blobs of agents, and removes them together with their agent. If missing, pass a `BlobStore`. */
   readonly blobs?: TableBlobs;
@@ -53,10 +51,7 @@ export interface LogTable {
    * @param agents - at most 100 distinct agents.
    */
   create?(agents: readonly TableCreation[]): Promise<readonly string[]>;
-  /**
-   * Returns a page of the appends in a range, in ascending order. Positions are missing only if their appends were
-   * removed.
-   */
+  /** Returns a page of the appends in a range, in ascending order. Only removed positions are missing. */
   rows(agentId: string, range: TableRange): Promise<TablePage>;
   /** Returns the positions of all appends with `pruned: true`, in ascending order. */
   pruned(agentId: string): Promise<TablePruned>;
@@ -68,10 +63,7 @@ export interface LogTable {
    * the `start` of the next log.
    */
   drop(agentId: string, generation: number): Promise<boolean>;
-  /**
-   * Called when this process ends an ownership, even without `release` or `drop`. The table can then forget data that
-   * it keeps in memory for this owner.
-   */
+  /** Called when this process ends an ownership, so that the table can forget data of the owner in memory. */
   ended?(agentId: string, generation: number): void;
   /**
    * Stores appends of another log for the empty agent, but no other method returns them before `publish`. Resolves to
@@ -107,7 +99,6 @@ export interface TableSighting {
   readonly beat: string;
 }
 
-/** The data of a new owner. */
 export interface TableClaim {
   /** Identifies the owner. */
   readonly owner: string;
@@ -134,20 +125,17 @@ export interface TableHead extends TableSighting {
   readonly stop?: string | undefined;
 }
 
-/** The result of a renewal. */
 export interface TableRenewal {
   /** The reason of `requestStop`. `undefined` without a request. */
   readonly stop?: string | undefined;
 }
 
-/** A stored append. */
 export interface TableRow {
   readonly position: number;
   /** The encoded append, which must be returned byte for byte. */
   readonly encoded: Uint8Array;
 }
 
-/** An append to store. */
 export interface TableAppend extends TableRow {
   /** Whether the append contains a snapshot, so that a reader may start here. */
   readonly snapshot: boolean;
@@ -157,16 +145,13 @@ export interface TableAppend extends TableRow {
   readonly summary?: TableSummary | undefined;
 }
 
-/** An agent to create. */
 export interface TableCreation {
   readonly agentId: string;
-  /** The append at position 1. */
   readonly append: TableAppend;
 }
 
 /** The data that {@link LogTable.publish} stores with the staged appends. */
 export interface TablePublication {
-  /** The new generation of the owner. */
   readonly generation: number;
   /** See {@link TablePage.start}. */
   readonly start: number;
@@ -186,7 +171,6 @@ export interface TableSummary {
   readonly text: string;
 }
 
-/** Selects appends. */
 export interface TableRange {
   /** Selects appends after this position. */
   readonly after: number;
@@ -205,15 +189,9 @@ export interface TablePage {
   readonly rows: readonly TableRow[];
   /** Whether the range may contain more appends. */
   readonly more: boolean;
-  /**
-   * The position of the last append, if the table stores it separately. If the log ends at another position, it is
-   * damaged.
-   */
+  /** The position of the last append, if stored separately. A log that ends at another position is damaged. */
   readonly end?: number | undefined;
-  /**
-   * The positions that {@link LogTable.pruned} returns, read together with the rows. If omitted, the log calls
-   * `pruned`.
-   */
+  /** The positions that {@link LogTable.pruned} returns. If omitted, the log calls `pruned`. */
   readonly pruned?: readonly number[] | undefined;
 }
 
@@ -237,7 +215,6 @@ export interface TableSelection {
   readonly updatedBefore?: number | undefined;
   /** Selects agents after this entry of the list. Without an id, selects agents after all agents with this `order`. */
   readonly after?: { readonly order: string; readonly agentId?: string | undefined } | undefined;
-  /** The maximum number of agents. */
   readonly limit: number;
   /** Replaces `limit` if most of the next agents have an owner. Set for lists of agents without an owner. */
   readonly passingLimit?: number | undefined;
@@ -250,7 +227,6 @@ export interface TableList {
   readonly more: boolean;
 }
 
-/** An agent in a list. */
 export interface TableListed extends Pick<TableSummary, "order" | "text"> {
   readonly agentId: string;
   /** The row of the agent, read together with its summary. */

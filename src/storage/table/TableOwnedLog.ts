@@ -53,10 +53,7 @@ export class TableOwnedLog extends LeasedOwnedLog<TableEncoded> {
   #generation: number;
   /** Whether the last stored status is `completed`. Then no worker waits for the release. */
   #isOver = false;
-  /**
-   * True while the owner is released or its generation changes. A renewal that finds no owner at this time does not end
-   * the ownership.
-   */
+  /** True while the owner is released or its generation changes. A renewal then finds no owner. */
   #moving = false;
 
   constructor(backend: TableBackend, claimed: ClaimedLog, onEnd: () => void) {
@@ -171,10 +168,7 @@ export class TableOwnedLog extends LeasedOwnedLog<TableEncoded> {
     if (!this.#isOver) this.#backend.watchers.tell();
   }
 
-  /**
-   * Makes one attempt to store an append. If the table rejects it, returns whether an earlier attempt stored the same
-   * row.
-   */
+  /** Makes one attempt to store an append. Returns `true` if an earlier attempt already stored it. */
   async #storeOnce(row: TableAppend, store: () => Promise<boolean>): Promise<boolean> {
     if (await this.#askOnce("append", store)) return true;
     const found = await this.#reader.at(row.position);

@@ -249,7 +249,6 @@ function* shown({ kind, index, text }: HostedPiece, texts: HostedPiece[]): Gener
   yield { type: `${kind}-delta`, id, delta: text };
 }
 
-/** Yields the parts of a recorded response, each in one piece. */
 async function* replayedParts(generation: ProviderGeneration, agentId: string): AsyncGenerator<ProviderPart> {
   yield { type: "stream-start", warnings: generation.warnings ?? [] };
   yield* restOf(generation, [], agentId);

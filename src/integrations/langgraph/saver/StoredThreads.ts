@@ -98,7 +98,6 @@ export class StoredThreads implements AsyncDisposable {
   }
 }
 
-/** A record of the source thread, with its values. */
 interface CopiedRecord {
   readonly record: GraphRecord;
   readonly values: readonly unknown[];

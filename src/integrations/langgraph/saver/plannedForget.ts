@@ -4,10 +4,7 @@ import { ancestors } from "./ThreadReader.ts";
 import type { ForgetRecord } from "../thread/GraphRecord.ts";
 import type { OwnedThread } from "./StoredThreads.ts";
 
-/**
- * Plans which checkpoints to drop. A checkpoint that delta channels of a kept checkpoint need is only hidden. Returns
- * `undefined` if nothing changes.
- */
+/** Plans which checkpoints to drop. A checkpoint that kept delta channels need is hidden and not dropped. */
 function plannedForget(state: ThreadState, kept: ReadonlySet<StoredPut>): ForgetRecord | undefined {
   const hidden = new Map<StoredPut, Set<string>>();
   for (const put of kept) for (const [ancestor, channels] of replayedBy(state, put)) addAll(hidden, ancestor, channels);

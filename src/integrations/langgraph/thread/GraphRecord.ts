@@ -12,10 +12,7 @@ export interface ItemsRecord {
 /** The number of an item, or a short value. */
 export type ItemReference = number | { readonly v: Json };
 
-/**
- * A part of a list: one item, the items at the positions `[from, to)` of the previous list, or the items with the
- * numbers `a` to `b`.
- */
+/** A part of a list: one item, the positions `[from, to)` of the previous list, or the item numbers `a` to `b`. */
 export type ListSegment =
   | ItemReference
   | readonly [from: number, to: number]

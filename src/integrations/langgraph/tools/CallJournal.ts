@@ -70,16 +70,12 @@ interface Performance {
   readonly recorded: StoredCall | undefined;
 }
 
-/** By checkpointer: its journal. */
 const journals = new WeakMap<object, CallJournal>();
 
 /** Records the tool calls of nodes in the log of their thread, and returns recorded results to repeated nodes. */
 export class CallJournal {
   readonly #options: CallJournalOptions;
-  /**
-   * The running calls, by thread and call id, because a copy of a thread has the same call ids. A repeated node waits
-   * for its own running calls.
-   */
+  /** The running calls, by thread and call id. A repeated node waits for its running calls. */
   readonly #running = new Map<string, Promise<CallCompletion>>();
 
   constructor(options: CallJournalOptions) {
@@ -148,10 +144,7 @@ export class CallJournal {
     }
   }
 
-  /**
-   * Returns a copy of the output of a running call, for another call that waited for it. A tool message in the copy
-   * gets the id of the other call.
-   */
+  /** Returns a copy of the output of a running call for another call, whose id a tool message then gets. */
   async #joined(outcome: CallCompletion, performance: Performance): Promise<CallCompletion> {
     const { thread, facts } = performance;
     const end = thread.state.calls.get(facts.call)?.end;

@@ -62,7 +62,6 @@ interface TaskAttempt {
 
 export interface CallPlace {
   readonly attempt: TaskAttempt;
-  /** `true` for the first call of the attempt. */
   readonly isFirst: boolean;
   /** The start of the positions of all calls in the same enclosing call. */
   readonly within: string;
@@ -78,7 +77,6 @@ interface CountedAttempt extends TaskAttempt {
 export class TaskAttempts {
   readonly #attempts = new WeakMap<object, CountedAttempt>();
 
-  /** Returns the position of a new call. */
   take({ scratchpad }: TaskPlace, { configurable, executionInfo, toolCall }: ToolConfig): CallPlace {
     const known = this.#attempts.get(scratchpad);
     const number = executionInfo?.nodeAttempt ?? known?.number ?? 1;

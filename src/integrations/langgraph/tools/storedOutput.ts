@@ -66,9 +66,7 @@ interface ToolAnswer {
   readonly lc_kwargs?: { tool_call_id?: string };
 }
 
-/**
- * Gives a recorded tool message the id of the current call, because a repeated model request makes calls with new ids.
- */
+/** Gives a recorded tool message the id of the current call, because repeated requests make calls with new ids. */
 export function answerTo(output: unknown, id: string | undefined): unknown {
   const [answer, other] = answersIn(output);
   if (!answer || other || id === undefined) return output;

@@ -130,7 +130,6 @@ interface Walk {
   readonly subject: string;
   readonly ancestors: Set<object>;
   objects: number;
-  /** The keys and indexes from the root to the current value. */
   readonly path: (string | number)[];
 }
 

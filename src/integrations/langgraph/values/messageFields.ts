@@ -54,7 +54,6 @@ export function messageFields(name: string, message: object): MessageFields {
   return fields;
 }
 
-/** @returns `undefined` for an unknown class */
 export function messageOf(name: string, fields: MessageFields): object | undefined {
   const Message = classes.get(name);
   return Message && new Message(fields as never);

@@ -47,10 +47,7 @@ function hasFields(value: object, fields: OwnFields): boolean {
   return endOfFields(value, messageClassOf(value) !== undefined, fields, 0) === fields.length;
 }
 
-/**
- * Returns the index after the fields of a value, or -1 if a field differs. Must be fast, because each checkpoint calls
- * it for each item.
- */
+/** Returns the index after the fields of a value, or -1 if a field differs. Must be fast. */
 function endOfFields(value: object, isDeep: boolean, fields: OwnFields, from: number): number {
   let at = from;
   for (const key in value) {

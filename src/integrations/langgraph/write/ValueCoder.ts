@@ -10,10 +10,7 @@ export interface ValueCoder {
   decode(json: Json): unknown;
 }
 
-/**
- * Returns a coder that uses a serializer. The built-in serializer works synchronously, and the bytes of any other
- * serializer are stored.
- */
+/** Returns a coder that uses a serializer. Only the built-in serializer works synchronously. */
 export function coderOf(serde: SerializerProtocol): ValueCoder {
   if (serde instanceof GraphSerializer) return { encode: encodeGraphValue, decode: decodeGraphValue };
   return {

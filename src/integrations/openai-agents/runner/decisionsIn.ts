@@ -92,7 +92,6 @@ function hasCallOf(records: RunRecords, state: AnyState): boolean {
   });
 }
 
-/** Returns the library's id of a call. */
 function callIn(records: RunRecords, rawItem: object): string | undefined {
   const id = idOf(rawItem);
   return isHosted(rawItem) && id !== undefined ? records.callOfProvider(id) : id;

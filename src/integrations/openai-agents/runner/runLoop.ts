@@ -81,10 +81,7 @@ function optionsIn(run: DurableRun, options: SdkOptions): SdkOptions {
   };
 }
 
-/**
- * Returns the options that the SDK takes from a state when it resumes a run. Omits the usage, which the records
- * contain.
- */
+/** Returns the options that the SDK takes from a state in a resume, without the usage, which is recorded. */
 export function optionsOfState(state: AnyState): Partial<SdkOptions> {
   return withoutUndefined({
     context: state._context.context as unknown,

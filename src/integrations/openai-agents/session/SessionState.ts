@@ -10,7 +10,6 @@ interface SpliceRecord {
   readonly at: number;
   /** The number of removed items. Defaults to 0. */
   readonly drop?: number;
-  /** The new items. Omitted if items are only removed. */
   readonly items?: readonly StoredValue[];
   /** The number of the first new item. Defaults to the next unused number. */
   readonly first?: number;
@@ -84,7 +83,6 @@ export class SessionState {
     return this.#transactions.get(operation);
   }
 
-  /** The provider's ids of calls that durable runs added. */
   get callIds(): readonly CallId[] {
     return [...this.#callIds];
   }
@@ -93,7 +91,6 @@ export class SessionState {
     return this.#next;
   }
 
-  /** Returns the changes that a durable run has applied. */
   progressOf(run: string): RunProgress {
     return this.#progress.get(run) ?? new RunProgress();
   }
@@ -194,7 +191,6 @@ interface RunStep {
   /** The number of changes that the run made before this step. */
   readonly from: number;
   readonly done: number;
-  /** The numbers of the added items. */
   readonly added: readonly NumberRange[];
   readonly dropped?: readonly NumberRange[] | undefined;
   /** The removed items. Omitted after a pruning, or if other changes replaced all items. */

@@ -90,7 +90,6 @@ export class SessionStore {
     return this.#read(({ known }) => numbers.flatMap((range) => itemsOfRange(known, range)));
   }
 
-  /** Returns the provider's ids of calls that durable runs added. */
   async callIds(): Promise<readonly CallId[]> {
     let callIds: readonly CallId[] = [];
     await this.#read((state) => {

@@ -119,7 +119,6 @@ interface DuePlace {
   readonly agentId: string;
 }
 
-/** Returns the key of an agent in the list of due times. */
 export function dueEntryKey({ status, order, dueAt, agentId }: DuePlace, sha256: Sha256): ItemKey {
   const name = utf8(sha256.base64url(placeBytes(order, agentId)));
   return { pk: duePartition(status), sk: keyOf(dueKind, numberBytes(Math.floor(dueAt)), name) };
@@ -145,10 +144,7 @@ export function sortedPart(place: Uint8Array): Uint8Array {
   return place.subarray(0, maxKeyBytes - 1 - hashBytes);
 }
 
-/**
- * Encodes `order` and id as bytes that sort like them. Each UTF-8 byte is raised by one, so that the byte 0 can
- * separate them.
- */
+/** Encodes `order` and id as bytes that sort like them. Bytes are raised by one, so that 0 can separate them. */
 export function placeBytes(order: string, agentId: string | undefined): Uint8Array {
   const raised = (text: string) => utf8(text).map((byte) => byte + 1);
   // Without an id, the key sorts after all agents with this order.

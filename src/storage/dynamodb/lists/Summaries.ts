@@ -105,10 +105,7 @@ export class Summaries {
     await this.#write(agentId, settled);
   }
 
-  /**
-   * Deletes the summaries and list entries of a dropped agent, up to this generation. The remaining item rejects late
-   * marks.
-   */
+  /** Deletes the summaries and list entries of a dropped agent. The remaining item rejects late marks. */
   async remove(agentId: string, generation: number, expires: number | undefined): Promise<void> {
     const pictures = await this.#read(agentId);
     if (pictures === undefined || pictures.generation > generation) return;

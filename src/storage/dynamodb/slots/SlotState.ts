@@ -102,9 +102,7 @@ export class SlotChain {
     await this.#connection.put(slotKey(agentId, state.slot + 1), attributes, condition);
   }
 
-  /**
-   * Stores an item in the next slot, which must be empty or contain the owner's claim. Otherwise resolves to `false`.
-   */
+  /** Stores an item in the next slot, if the slot is empty or contains the owner's claim. `false` otherwise. */
   append(agentId: string, claim: number, { slot }: SlotState, attributes: Attributes): Promise<boolean> {
     const condition = { if: "attribute_not_exists(#pk) OR #claim = :g", values: { ":g": claim } };
     return this.#connection.put(slotKey(agentId, slot + 1), attributes, condition);
