@@ -47,8 +47,7 @@ export interface RestoreReport {
 }
 
 /**
- * Restores a backup of `backupStorage` into a storage of any kind. Existing logs stay unchanged, so an interrupted
- * restore can be repeated.
+ * Restores a backup into a storage of any kind. Existing logs stay unchanged, so a restore can be repeated.
  *
  * A restored agent has the status `copied`, because it may have made calls after the backup. `run` and `resume` reject
  * with `agent_copied` until you check these effects and pass `takeOver: true`. Approvals are requested again. Threads

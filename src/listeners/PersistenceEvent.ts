@@ -126,9 +126,8 @@ interface AgentEvents {
     readonly bytes: number;
   };
   /**
-   * Pruning at the end of a run or by a schedule failed. Bytes that could not be removed are removed by the next
-   * pruning of the agent. The run is not affected. If a schedule could not list the agents, `agentId` is the agent id
-   * of the definition.
+   * Pruning at the end of a run or by a schedule failed. The next pruning of the agent tries again. The run is not
+   * affected. If a schedule could not list the agents, `agentId` is the agent id of the definition.
    */
   readonly pruning_failed: { readonly error: unknown };
   /**

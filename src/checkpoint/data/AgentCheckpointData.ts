@@ -75,8 +75,7 @@ export interface AgentCheckpointData {
   readonly agentPath: readonly string[];
   /**
    * The branches and sub-agents whose results the node has not received yet, in start order, even if they have
-   * finished. The newest checkpoint contains the current state of each branch. `undefined` without branches and
-   * sub-agents.
+   * finished. The newest checkpoint contains their current states. `undefined` if there are none.
    */
   readonly branches?: readonly CheckpointBranch[];
   /** The id of the checkpoint at which the finished branches started. Set if `merge` of `nodeId` runs next. */

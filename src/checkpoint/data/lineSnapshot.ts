@@ -98,8 +98,7 @@ export function checkpointByValue(index: LogProjection, { record, order }: Check
 }
 
 /**
- * Returns the records with which a snapshot contains an open branch or sub-agent: its start, its changes to the state,
- * and its current node execution.
+ * Returns the records with which a snapshot contains an open branch or sub-agent.
  *
  * @returns `undefined` if the index lacks some of these records.
  */

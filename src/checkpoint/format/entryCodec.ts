@@ -47,8 +47,7 @@ export type DecodedEntry =
  * ```
  *
  * The checksum covers every byte after the comma that follows the checksum, up to the line break. `generation` is
- * omitted if the id starts with it. An append with a snapshot is stored as an object, so that readers can find it by
- * its first bytes.
+ * omitted if the id starts with it. An append with a snapshot is stored as an object, to be found by its first bytes.
  *
  * @returns `encoded` is valid only until the next call. Copy the bytes before you await.
  * @throws Errors of `JSON.stringify` for values that are not JSON.

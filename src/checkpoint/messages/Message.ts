@@ -9,8 +9,7 @@ export type Message =
   | { readonly role: "tool"; readonly content: readonly ContentPart[] };
 /**
  * A part of a message. `toolCallId` is the library's id. `providerToolCallId` is the provider's id, which is sent back
- * to the provider. File data is bytes, base64 text, or a URL as text. A `custom` part has content in `providerOptions`
- * that only one provider understands.
+ * to the provider. File data is bytes, base64 text, or a URL as text. Only one provider understands a `custom` part.
  */
 export type ContentPart =
   | { readonly type: "text"; readonly text: string; readonly providerOptions?: ProviderOptions }

@@ -17,8 +17,7 @@ export interface LinesAt {
 
 /**
  * Returns the run, branches and sub-agents that were open when a checkpoint was made, each with its newest checkpoint
- * at that time. Includes the later records of each node, except for the node of the given checkpoint. A branch that has
- * finished since is included.
+ * at that time. Includes the later records of each node, except for the node of the given checkpoint.
  *
  * The result ignores a rollback that was open at that time. Without a checkpoint, the target of an open rollback is the
  * current checkpoint, because the rollback can only be completed.

@@ -37,8 +37,7 @@ export interface NewLinesOptions {
 
 /**
  * Restarts a run with its branches and sub-agents on new lanes, each with a new checkpoint and the later records of its
- * node. Calls keep their ids and outcomes. A fork repeats calls without an outcome, other moves leave them in doubt.
- * Requests get new ids.
+ * node. Calls keep their ids and outcomes. Without an outcome, a fork repeats them. Requests get new ids.
  *
  * @throws UnreadableValueError if the index lacks lanes of the run.
  */

@@ -303,8 +303,7 @@ async function consumed(result: StreamResult, signal: AbortSignal): Promise<read
 const everyMs = 100;
 
 /**
- * Returns a function that waits for new records of a run. The function rejects if the run ends without new records or
- * its process dies.
+ * Returns a function that waits for new records of a run, and that rejects if the run or its process ends.
  *
  * @returns `undefined` if the run is neither in progress nor waiting
  */

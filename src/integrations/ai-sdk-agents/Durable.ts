@@ -49,15 +49,13 @@ export interface Durable {
   /** Aborts when the run is cancelled or aborted, or when another process takes over the agent. */
   readonly signal: AbortSignal;
   /**
-   * Returns a model whose responses are recorded. Wrap every model of the run, including the models of sub-agents and
-   * the models that `prepareStep` returns.
+   * Returns a model whose responses are recorded. Wrap every model, also of sub-agents and of `prepareStep`.
    *
    * @param model a model of the AI SDK 6 or 7, or a model name for the global provider
    */
   readonly model: <Model extends string | object>(model: Model) => Model;
   /**
-   * Returns tools whose calls are recorded. A call that has finished is never repeated. Tools without `execute` are
-   * returned unchanged.
+   * Returns tools whose calls are recorded. A call that has finished is never repeated. Keeps tools without `execute`.
    *
    * @param settings by tool name. Calls of tools without settings count as irreversible.
    * @throws InvalidInputError for settings of an unknown tool

@@ -50,8 +50,7 @@ const boundOptionsSchema = strictOptions(() => ({
 }));
 
 /**
- * Makes agents of the AI SDK 6 or 7 durable. After a crash, a run continues with its recorded model responses and
- * finished tool calls.
+ * Makes agents of the AI SDK 6 or 7 durable. After a crash, a run reuses its recorded responses and calls.
  *
  * @example
  * ```ts

@@ -17,9 +17,9 @@ export interface DurableRunOptions extends HostedConfig, Omit<BoundAgentOptions,
 }
 
 /**
- * Runs code durably that calls `generateText`, `streamText` or similar functions. The same call continues the run after
- * a crash and reuses recorded model responses and finished tool calls. The same call after the end of the run returns
- * the recorded result again.
+ * Runs code durably that calls `generateText`, `streamText` or similar functions. After a crash, the same call
+ * continues the run and reuses recorded responses and tool calls. After the end of the run, it returns the recorded
+ * result.
  *
  * Code other than models and tools is not recorded and runs each time. Approvals and rollbacks need `durableAgent`:
  * here, `durable.tools` throws InvalidInputError for a tool with `needsApproval` or `rollback`.
@@ -55,10 +55,7 @@ export async function durableRun<Result>(
   return result.value;
 }
 
-/**
- * Rejects tools that need an approval, because the code around the model cannot wait for a person. Rejects inverses,
- * because a rollback would not find them.
- */
+/** Rejects tools with approvals, for which code cannot wait, and inverses, which no rollback would find. */
 class RunDefinition extends DurableDefinition {
   override tools<Tools extends AiSdkTools>(tools: Tools, settings?: AiSdkToolsSettings<NoInfer<Tools>>): Tools {
     const given = Object.entries({ ...settings });

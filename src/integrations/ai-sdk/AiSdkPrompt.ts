@@ -95,8 +95,7 @@ export function messageDataOf(data: string | Uint8Array | TaggedFileData): strin
 
 /**
  * Converts a value to JSON for a model. A map with string keys becomes an object, any other map a list of pairs, a set
- * a list, and bytes base64. A bigint becomes its digits, a number such as `NaN` its name, and `undefined` becomes
- * `null`.
+ * a list, and bytes base64. A bigint becomes its digits, `NaN` its name, and `undefined` becomes `null`.
  */
 export function jsonValueOf(value: unknown): JsonValue {
   const text: string | undefined = JSON.stringify(value, function (this: Record<string, unknown>, key: string, after) {

@@ -79,8 +79,7 @@ export class RunRecords {
   }
 
   /**
-   * Reads the records that were appended since the last call. The first call starts at the newest snapshot if it
-   * contains the start of the run.
+   * Reads the new records. The first call starts at the newest snapshot if it contains the start of the run.
    *
    * @throws CorruptLogError, UnreadableValueError
    */

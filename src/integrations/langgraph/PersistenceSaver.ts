@@ -219,8 +219,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   }
 
   /**
-   * Deletes a thread, even if it is damaged or its key is missing. A graph that still runs on the thread can store no
-   * more checkpoints.
+   * Deletes a thread, even if it is damaged or its key is missing. A graph that still runs can store no more.
    *
    * @throws AgentBusyError while another process owns the thread
    */
@@ -244,8 +243,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   }
 
   /**
-   * Owns a thread while `work` runs, such as one `graph.invoke`. Other processes cannot continue the thread until
-   * `work` ends.
+   * Owns a thread while `work` runs, such as one `graph.invoke`. Other processes cannot continue it.
    *
    * @throws AgentBusyError while another process owns the thread
    */
@@ -255,8 +253,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   }
 
   /**
-   * Settles a call of a durable tool that is in doubt. The next run of the graph continues with this outcome, which is
-   * durable when the promise resolves.
+   * Settles a call of a durable tool that is in doubt. The next run continues with this durable outcome.
    *
    * @param toolCallId the id from ToolCallInDoubtError
    * @throws ToolCallNotInDoubtError, InvalidInputError, NotSerializableError, AgentBusyError
@@ -266,8 +263,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   }
 
   /**
-   * Removes old checkpoints of a thread and frees their storage. The values of the remaining checkpoints can still be
-   * read, including their delta channels.
+   * Removes old checkpoints of a thread and frees their storage. Other checkpoints keep their values.
    *
    * @returns the number of bytes freed
    * @throws AgentBusyError, InvalidInputError
@@ -287,8 +283,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   }
 
   /**
-   * Copies a thread, by default with all its checkpoints, or up to an earlier checkpoint. The copy is independent of
-   * the source.
+   * Copies a thread, by default with all its checkpoints, or up to an earlier checkpoint.
    *
    * @param source a thread id, or a config with `thread_id` and optionally the `checkpoint_id` to copy up to
    * @returns the config of the copy

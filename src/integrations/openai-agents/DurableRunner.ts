@@ -151,11 +151,9 @@ export class DurableRunner {
    * with the same `runId` returns its result again, without calling models or tools.
    *
    * Pass a `RunState` to resume its run. The decisions that you made with `approve` and `reject` of the state answer
-   * the open requests. The items come from the records and not from the state, and `runId` and `unfinished` do not
-   * apply.
+   * the open requests. Its items are not used, and `runId` and `unfinished` do not apply.
    *
-   * @returns the result of the SDK. While calls need approvals, it contains `interruptions`, and `agent(agentId)` lists
-   * the requests.
+   * @returns the result of the SDK. While calls need approvals, it has `interruptions`.
    * @throws UnfinishedRunError, AgentBusyError, ToolCallInDoubtError, or an error of the SDK. The run stays resumable.
    */
   run<Given extends AnySdkAgent, Context = undefined>(

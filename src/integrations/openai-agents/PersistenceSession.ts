@@ -41,8 +41,7 @@ const mutationsSchema = z.looseObject({ mutations: z.array(mutation) });
 
 /**
  * An OpenAI Agents session in a storage of this library. Each session is one log. Each change is one append, and is
- * durable when the promise of the call resolves. Several processes can share a session. An idle process releases the
- * session when another process needs it.
+ * durable when the promise of the call resolves. Several processes can share a session: an idle process releases it.
  *
  * @example
  * ```ts
@@ -117,11 +116,9 @@ export class PersistenceSession
   }
 
   /**
-   * Applies a transaction at most once, because its id is stored in the same append. If the call rejects, it made no
-   * change.
+   * Applies a transaction at most once, because its id is stored with it. A rejected call made no change.
    *
-   * @throws SessionConflictError if the id belongs to another transaction or the last items differ from the expected
-   * ones
+   * @throws SessionConflictError if the id belongs to another transaction or the last items differ
    * @throws InvalidInputError, or the errors of {@link addItems}
    */
   async applyHistoryTransaction(args: SessionHistoryTransactionArgs): Promise<void> {

@@ -50,8 +50,8 @@ const optionsSchema = strictOptions(() => ({
 }));
 
 /**
- * Returns a webhook for servers with `Request` and `Response`, such as Next.js, Hono or Deno. Install `Persistence` in
- * the agent first.
+ * Returns a webhook for servers with `Request` and `Response`, such as Next.js, Hono or Deno. The agent needs
+ * `Persistence`.
  *
  * @throws InvalidInputError, FeatureNotInstalledError
  *
@@ -117,8 +117,7 @@ function answer(status: number, headers: Readonly<Record<string, string>> = {}):
 }
 
 /**
- * Reads the text of a body, and stops if it has more than `maxBytes`. Returns `undefined` if reading fails, for example
- * because the client is gone.
+ * Reads the text of a body, and stops if it has more than `maxBytes`. Returns `undefined` if reading fails.
  *
  * @throws TypeError if another reader has the body
  */

@@ -43,8 +43,8 @@ interface SlotOwner {
 
 /**
  * An agent that this process owns. Each append also stores the state of the log, so the owner keeps this state in
- * memory. A retry stores the same append. An append with a lost response counts as stored when the caller requests the
- * append after it.
+ * memory. A retry stores the same append. An append with a lost response counts as stored once the next one is
+ * requested.
  */
 export class OwnedAgent {
   /** The generation of the claim in the log. An import raises only {@link OwnedAgent.generation}. */

@@ -5,8 +5,7 @@ import type { TableSelection } from "../table/LogTable.ts";
 
 /**
  * A connection to an SQLite database, compatible with `node:sqlite`, better-sqlite3 and libsql. Only the storage may
- * use it. If the application leaves a transaction open on the connection, the storage throws, because the transaction
- * would include its writes.
+ * use it. The storage throws if a transaction is open, because that transaction would include its writes.
  */
 export interface SqliteDatabase {
   exec(sql: string): unknown;
@@ -44,8 +43,7 @@ export const highestPosition = 2 ** positionBits - 1;
  * The SQL that creates the tables. The row number of an append contains the agent and the position, so an append needs
  * no separate index. `mark` is 1 for a snapshot, 2 for a record of removed appends, and 3 for both.
  *
- * Ids are stored as JSON, because a driver truncates texts at NUL. Sort keys are stored as bytes, because JSON would
- * sort differently.
+ * Ids are JSON, because a driver truncates texts at NUL. Sort keys are bytes, because JSON sorts differently.
  */
 const sqliteSchema = `
 CREATE TABLE IF NOT EXISTS agent_persistence (version INTEGER NOT NULL);

@@ -79,8 +79,7 @@ interface Claimed extends Omit<TableClaimed, "last">, Partial<Pick<TableClaimed,
 const maxAttempts = 8;
 
 /**
- * Stores logs in the tables of a database. Encodes and verifies appends and manages leases. A {@link LogTable} stores
- * the rows.
+ * Stores logs in a database. Encodes and verifies appends and manages leases. A {@link LogTable} stores the rows.
  *
  * @throws InvalidInputError if an option is unknown or invalid.
  *

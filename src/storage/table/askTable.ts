@@ -7,8 +7,7 @@ import { type Clock, pause } from "../../internal/Clock.ts";
 const [shortestPauseMs, longestPauseMs] = [50, 5_000];
 
 /**
- * Calls a table and resolves in a later turn of the event loop. Otherwise a synchronous driver would block the timers
- * that renew leases.
+ * Calls a table and resolves in a later turn of the event loop, so that a synchronous driver blocks no timers.
  *
  * @throws StorageError in place of an error of the driver.
  */

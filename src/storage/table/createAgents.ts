@@ -9,8 +9,8 @@ const [firstGeneration, noEnd] = [1, { position: 0, checksum: "" }];
 
 /**
  * Creates agents with one append each. Returns for each agent whether this call created it. If a response was lost, an
- * agent with the same append counts as created. For an empty log, returns the error of the lost response, because the
- * agent was possibly deleted since.
+ * agent with the same append counts as created. For a log that is empty by then, returns the error of the lost
+ * response.
  */
 export async function createAgents(
   retried: RetriedTable & { readonly table: LogTable },

@@ -200,8 +200,7 @@ function streamOf(
 }
 
 /**
- * Yields a response that another process receives: its texts while the model writes them, and the rest when the
- * response is recorded.
+ * Yields a response that another process receives: its texts at once, and the rest when it is recorded.
  *
  * @throws RunStoppedError if the response was cut off, or if another response was recorded
  */

@@ -15,7 +15,7 @@ interface CallAttempt {
 /**
  * What happens to a call. `perform` makes a new call. `repeat` makes a started call again with its id. `replay` returns
  * the recorded outcome. `ask` means that the call is in doubt. `diverged` means that a different call with an effect is
- * recorded at this position.
+ * recorded.
  */
 export type CallDecision = "perform" | "repeat" | "replay" | "ask" | "diverged";
 

@@ -323,8 +323,7 @@ export function recordsOf(state: SessionState, change: SessionChange, encode: En
 }
 
 /**
- * Returns the records that replace function calls. The new call takes the position of the first call with its id. Other
- * calls with this id are removed.
+ * Returns the records that replace function calls. A new call replaces all calls with its id, at the first one.
  *
  * @param items the items of the session in order
  */

@@ -19,8 +19,7 @@ import type { AnyContext } from "./AnyAgent.ts";
 const readingSession = hostedTool("read_session", { effect: "none" });
 /**
  * Removing items is recorded as a call with an effect. So the start of the call is durable before items are removed,
- * and only the owner of the run removes them. A rollback need not revert the call, because the run then removes the
- * items again.
+ * and only the owner of the run removes them. After a rollback, the run removes the items again.
  */
 export const takingBack = hostedTool("take_back_session_items", { effect: "idempotent", rollback: () => undefined });
 
@@ -138,8 +137,7 @@ const compacting = hostedTool("compact_session", { effect: "none" });
 
 /**
  * A session of another library in a durable run. Such a session cannot tell which items the run added. So items are
- * recorded when they are read, and compared in a replay. The session stores the provider's ids of calls, as without
- * this library.
+ * recorded when they are read, and compared in a replay. The session stores the provider's ids of calls.
  */
 class ForeignRunSession {
   readonly #session: AnySession;

@@ -41,8 +41,7 @@ const responseSchema = z.looseObject({
 
 /**
  * Converts a response to its recorded form. Texts and function calls become the message. Other items, including
- * handoffs, are stored separately. `providerData` of the response is dropped, because it can contain everything that
- * the provider sent.
+ * handoffs, are stored separately. `providerData` of the response is dropped, which can be large.
  *
  * @throws UnusableModelAnswerError if the model adapter returned an invalid response
  */

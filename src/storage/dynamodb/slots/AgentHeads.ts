@@ -19,10 +19,7 @@ export class AgentHeads {
     return item && headOf(item);
   }
 
-  /**
-   * Takes ownership under the next generation if the owner is unchanged. The request names the previous generation, so
-   * a late or repeated request has no effect.
-   */
+  /** Takes ownership if the owner is unchanged. A late or repeated request fails, because it names the generation. */
   async take(agentId: string, { owner, beat }: TableClaim, replaced?: TableSighting): Promise<number | undefined> {
     const seen = await this.get(agentId);
     if (seen?.owner !== undefined && !(seen.generation === replaced?.generation && seen.beat === replaced.beat))

@@ -115,8 +115,8 @@ export class SlotChain {
 
 /**
  * Returns the state of the log that an item contains. In a claim, it is the state before the claim. An item that
- * expires belongs to a dropped log. Such an item can be the last one, because DynamoDB removes expired items in any
- * order. The log restarts after it.
+ * expires belongs to a dropped log. DynamoDB removes such items in any order, so it can be the last. The log restarts
+ * after it.
  */
 function slotState(item: FoundItem): SlotState {
   const state = slotStateOf(slotOf(item.sk) - (item["claim"] === undefined ? 0 : 1), item);
