@@ -11,7 +11,7 @@ export interface NamedRecord {
 
 /** Returns whether records surely fit, by a quick estimate. @param uploads - whether blobs must still be stored. */
 export function surelyFits(records: readonly AgentRecord[], uploads: boolean, maxBytes: number): boolean {
-  return 3 * estimateBytes(records) + (uploads ? newBlobBytes(records, new Set()) : 0) <= maxBytes;
+  return 6 * estimateBytes(records) + (uploads ? newBlobBytes(records, new Set()) : 0) <= maxBytes;
 }
 
 export const defaultMaxCheckpointBytes: number = 5 * 1024 * 1024;
