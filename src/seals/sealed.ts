@@ -9,7 +9,7 @@ import {
   type LogStorage,
   offersLog,
 } from "../storage/PersistenceStorageProvider.ts";
-import type { SealKeeper, Sign, Verify, KeptSeal } from "./log/Seal.ts";
+import { type KeptSeal, readKept, type SealKeeper, type Sign, type Verify } from "./log/Seal.ts";
 import { SealingRecordLog } from "./log/SealingRecordLog.ts";
 import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
 import { InvalidInputError } from "../errors/agentErrors.ts";
@@ -65,7 +65,9 @@ export function sealed(storage: PersistenceStorageProvider, options: SealOptions
   checkSchema(providerSchema, storage, "storage of sealed()");
   checkSchema(optionsSchema, options, "options of sealed()");
   const stored = withLog(storage, "sealed()");
-  const { sign, verify, keepAt, every = defaultEvery } = options;
+  const { sign, verify, keepAt } = options;
+  // A seal contains this number as JSON, which has no infinite numbers.
+  const every = Math.min(options.every ?? defaultEvery, Number.MAX_SAFE_INTEGER);
   const log = new SealingRecordLog(stored.log, { sign, verify, keepAt, every, sha256: () => stored.sha256() });
   const { inlineThresholdBytes, compressThresholdBytes } = stored;
   return new LogPersistenceStorageProvider(log, { inlineThresholdBytes, compressThresholdBytes });
@@ -152,10 +154,10 @@ async function verified(
   keepAt: SealKeeper | undefined,
 ): Promise<SealVerification> {
   // Read before the log, because an append in between would make the log appear truncated.
-  const kept = await keepAt?.read(agentId);
+  const kept = await readKept(keepAt, agentId);
   const found = await compared(log, agentId, verify, kept);
   // A deletion or an import between the two reads looks like a change.
-  const isOutdated = found.changes.length > 0 && !isSameSeal(kept, await keepAt?.read(agentId));
+  const isOutdated = found.changes.length > 0 && !isSameSeal(kept, await readKept(keepAt, agentId));
   return isOutdated ? verified(log, agentId, verify, keepAt) : found;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Entry } from "../../src/checkpoint/records/Entry.ts";
-import { verifySeals } from "../../src/seals.ts";
+import { type KeptSeal, sealed, verifySeals } from "../../src/seals.ts";
 import { SealBrokenError } from "../../src/errors/sealErrors.ts";
 import { LogPersistenceStorageProvider } from "../../src/storage/LogPersistenceStorageProvider.ts";
 import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
@@ -254,6 +254,17 @@ describe("a sealed log", () => {
     expect(found).toEqual({ agentId: "a", position: 12, unsealed: 2, changes: [] });
   });
 
+  it("is not broken if only the ends of runs are sealed", async () => {
+    const inner = new MemoryRecordLog();
+    const { sign, verify } = testKey;
+    const { log } = sealed(storageOf(inner), { sign, verify, every: Infinity });
+    const owned = await log.open("a", processOwner());
+    await owned.append({ id: "1-1", records: [text("first")] }, 0);
+    await owned.append({ id: "1-2", records: [text("second")] }, 1);
+    await owned.release();
+    expect(await collect(log.read("a"))).toHaveLength(2);
+  });
+
   it("finds every appended record if every append is sealed", async () => {
     const inner = new MemoryRecordLog();
     await writeAgents(inner, { every: 1 });
@@ -381,6 +392,24 @@ describe("a sealed log whose newest seals are kept elsewhere", () => {
     await owned.release();
     expect(await changesOf(inner, { keepAt })).toEqual([]);
     expect(keepAt.seals.get("a")).toMatchObject({ position: 11 });
+  });
+
+  it.each([
+    ["JSON", JSON.stringify, "", "object"],
+    ["a position as text", (seal: KeptSeal) => ({ ...seal, position: String(seal.position) }), "position", "number"],
+  ])("refuses a kept seal that is %s, and names the expected form", async (_name, stored, path, expected) => {
+    const { inner, keepAt } = await kept();
+    const broken = {
+      read: async (agentId: string) => stored((await keepAt.read(agentId)) ?? none("seal")) as never,
+      write: async () => {},
+    };
+    const refused = {
+      code: "invalid_input",
+      subject: "result of keepAt.read()",
+      problems: [{ path, expected: expect.stringContaining(expected) as string }],
+    };
+    await expect(sealedLog(inner, { keepAt: broken }).open("a", processOwner())).rejects.toMatchObject(refused);
+    await expect(changesOf(inner, { keepAt: broken })).rejects.toMatchObject(refused);
   });
 
   it("rejects calls while the place cannot be reached", async () => {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import { utf8 } from "../../internal/bytes.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
 /** A range of positions, both inclusive. */
@@ -145,4 +146,21 @@ export interface SealKeeper {
   write(agentId: string, seal: KeptSeal): Promise<void>;
   /** Lists the ids of all kept seals. If the method is missing, `verifySeals` does not find agents that were removed. */
   agentIds?(): AsyncIterable<string> | Iterable<string>;
+}
+
+const keptSchema = z
+  .object({
+    generation: z.number(),
+    position: z.number(),
+    hash: z.string(),
+    dropping: z.boolean().nullish(),
+    dropped: z.boolean().nullish(),
+  })
+  .nullish();
+
+/** Returns the kept seal of a log. @throws InvalidInputError if the keeper returns another value */
+export async function readKept(keepAt: SealKeeper | undefined, agentId: string): Promise<KeptSeal | undefined> {
+  const kept = await keepAt?.read(agentId);
+  checkSchema(keptSchema, kept, "result of keepAt.read()");
+  return kept ?? undefined;
 }

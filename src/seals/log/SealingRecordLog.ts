@@ -1,5 +1,6 @@
 import { decodeEntry } from "../../checkpoint/format/entryCodec.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { SealBrokenError } from "../../errors/sealErrors.ts";
 import { StorageError } from "../../errors/storageErrors.ts";
 import { toBase64Url } from "../../internal/bytes.ts";
@@ -10,6 +11,7 @@ import { orRelease, type Receive, RecordLogWrapper } from "../../storage/LogWrap
 import { checkSeals, type SealCheck, type SealedAppend, SealReading } from "./checkSeals.ts";
 import {
   positionRanges,
+  readKept,
   type Seal,
   type SealContent,
   sealHash,
@@ -126,7 +128,7 @@ export class SealingRecordLog extends RecordLogWrapper<SealingOwnedLog> {
   }
 
   async #kept(agentId: string): Promise<KeptSeal | undefined> {
-    return orUnavailable("keepAt.read()", agentId, async () => this.options.keepAt?.read(agentId));
+    return orUnavailable("keepAt.read()", agentId, () => readKept(this.options.keepAt, agentId));
   }
 
   async #keep(agentId: string, kept: KeptSeal): Promise<void> {
@@ -257,6 +259,7 @@ async function orUnavailable<Result>(operation: string, agentId: string, call: (
   try {
     return await call();
   } catch (error) {
+    if (error instanceof InvalidInputError) throw error;
     throw new StorageError("unavailable", operation, `the seal of ${agentId}`, { cause: error });
   }
 }
