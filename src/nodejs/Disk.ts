@@ -6,7 +6,7 @@ import { constants } from "node:os";
 /** A call that may succeed soon is retried after these delays, in milliseconds. */
 const retryDelaysMs = [5, 20, 80, 320];
 const notEmpty = new Set(["ENOTEMPTY", "EEXIST"]);
-const linkUnsupported = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV"]);
+const linkUnsupported = new Set(["EPERM", "EISDIR", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV"]);
 
 /** A file system. Returns `undefined` for a missing file, `false` for a name in use. Else throws `StorageError`. */
 export class Disk {

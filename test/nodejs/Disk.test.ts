@@ -54,3 +54,13 @@ it("refuses at once without a permission on other systems", async () => {
   const { disk, from, to } = await heldFile(1, "EPERM");
   await expect(disk.rename(from, to)).rejects.toMatchObject({ code: "storage_failed", reason: "permission" });
 });
+
+it.each([
+  ["EPERM", "a FAT file system on Linux"],
+  ["ENOTSUP", "a FAT file system on macOS"],
+  ["EISDIR", "a FAT file system on Windows"],
+])("finds with %s that %s has no hard links", async (code) => {
+  const link = () => Promise.reject(Object.assign(new Error("no links"), { code }));
+  const disk = new Disk(delegating(nodeFileSystem, { link }), new HastyClock());
+  expect(await disk.link("from", "to")).toBe("unsupported");
+});

@@ -92,7 +92,7 @@ export class LogWriter<Rec extends LogRecord> {
     return this.#owned.lost;
   }
 
-  /** Aborts {@link lost} if another process requested the log. Never waits for the storage. */
+  /** Aborts {@link lost} if another process requested the log. Does not wait for appends. */
   async checkStop(): Promise<void> {
     await this.#owned.checkStop?.();
   }
