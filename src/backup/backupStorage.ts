@@ -193,7 +193,7 @@ async function copyLog(copied: CopiedStorage, { logId, status, earlier }: FoundL
   return earlier && "deleted";
 }
 
-/** Removes the archive of a deleted log, or encrypts it with the current key, which replaces the earlier key. */
+/** Removes the archive of a deleted log, or encrypts the archive with the current key. */
 async function finishDeleted({ folder, keys, removeDeleted }: CopiedStorage, earlier: BackedUpLog): Promise<void> {
   if (removeDeleted) await folder.remove(earlier.file);
   else if (keys && earlier.keyId !== keys.current) await encryptAgain(folder, earlier, keys);

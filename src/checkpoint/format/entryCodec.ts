@@ -20,7 +20,7 @@ const generatedId = /^([1-9][0-9]{0,14})-[0-9]+$/;
 const deepestRecords = 4 * maximumDepth;
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const encoder = new TextEncoder();
-/** Texts without which encoded JSON has no key "generation". `\u` can start an escaped letter of that key. */
+/** JSON without these texts has no key "generation". `\u` starts an escape, which can stand for a letter of the key. */
 const statedGeneration = ['"generation"', "\\u"].map((text) => encoder.encode(text));
 const unknownChecksum = "-".repeat(checksumLength);
 /** A buffer for all encodings. Never shrinks, because allocating a buffer costs more than encoding an append. */

@@ -232,8 +232,8 @@ export interface NextNumbers {
 /**
  * Validates the records of an entry, because its checksum does not prove who wrote it.
  *
- * @param next - the lowest valid numbers. Omitted if earlier entries were not read. A lane must not start above the
- * next version or inside a later lane. The version of a pruned checkpoint stays used.
+ * @param next - the lowest valid numbers. Omitted if earlier entries were not read. A lane must refer only to earlier
+ * checkpoints and lanes. The version of a pruned checkpoint stays used.
  * @returns a description of the first defect, or `undefined`.
  */
 export function validateRecord({ records, position }: Entry, next?: NextNumbers): string | undefined {

@@ -40,7 +40,7 @@ export class LineRequests {
 
   /**
    * Invalidates approvals, because an approval is valid only for one call of one agent. With `isOpenToo`, also removes
-   * open requests for approval. Rejections stay valid.
+   * open requests for approval. Keeps rejections.
    */
   #forgetApprovals(order: number, isOpenToo: boolean): void {
     this.asksAgain = true;

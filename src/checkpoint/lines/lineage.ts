@@ -20,7 +20,7 @@ type PlaceTest = (lane: number, order: number) => boolean;
 
 /** Returns a test for the records that follow a checkpoint, on any lane. */
 export function placesBelow(tree: LaneTree, target: PlacedCheckpoint): PlaceTest {
-  /** By lane: later records of the lane follow the checkpoint. `Infinity` for a cycle in a forged log. */
+  /** By lane: the `order` after which records follow the checkpoint. `Infinity` for a cycle in a forged log. */
   const after = new Map([[target.record.lane, target.order], ...joinsAround(tree, target.record.lane)]);
   const isBelow = ({ version, order, record }: PlacedCheckpoint): boolean =>
     version === target.version || order > (after.get(record.lane) ?? Infinity);

@@ -16,7 +16,7 @@ export type IsNeeded = (record: AnswerRecord | IntentRecord | OutcomeRecord) => 
 
 /**
  * Returns a test for the responses and calls that a pruned log keeps: a stored value refers to them, a repeated node
- * replays them, or a rollback must revert them. `kept` are the versions and `restated` the records that stay.
+ * replays them, or a rollback must revert them. `kept` are versions of checkpoints, `restated` their states.
  */
 export async function neededCalls(
   index: LogProjection,

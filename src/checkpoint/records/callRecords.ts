@@ -54,7 +54,7 @@ export interface IntentRecord extends CallFacts {
 
 /**
  * The end of a tool call: an output, an error, an output that could not be stored, or a move of the run. Also records
- * how a call in doubt was settled. Has the fields of the intent for a call without effects, which has no intent record.
+ * how a call in doubt was settled. A call without effects has no intent, so its outcome has the fields of the intent.
  */
 export interface OutcomeRecord extends Partial<CallFacts> {
   readonly kind: "outcome";

@@ -125,7 +125,7 @@ export interface CheckpointRecord {
   readonly node: string;
   readonly input: StoredValue;
   readonly inputType?: string;
-  /** True if `input` is the output of `node` and no edge accepted it. Then only the edges are evaluated again. */
+  /** True if `input` is the output of `node` and no edge accepted it. A resume then evaluates only the edges again. */
   readonly unresolved?: true;
   readonly visit?: Visit;
   readonly iteration: number;

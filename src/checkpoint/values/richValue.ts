@@ -29,7 +29,7 @@ superjson.registerCustom<Uint8Array, string>(
   "bytes",
 );
 
-/** Limits the length of a `bigint` that superjson reads. No value is stored under the name `digits`. */
+/** Limits the length of a `bigint` that superjson reads. Only for reading: no value is stored as `digits`. */
 superjson.registerCustom<bigint, string>(
   { isApplicable: (_value): _value is bigint => false, serialize: String, deserialize: bigintOf },
   "digits",

@@ -153,7 +153,7 @@ export class DurableRunner {
    * Pass a `RunState` to resume its run. The decisions that you made with `approve` and `reject` of the state answer
    * the open requests. Its items are not used, and `runId` and `unfinished` do not apply.
    *
-   * @returns the result of the SDK. While calls need approvals, it has `interruptions`.
+   * @returns the result of the SDK. It has `interruptions` if tool calls wait for approval.
    * @throws UnfinishedRunError, AgentBusyError, ToolCallInDoubtError, or an error of the SDK. The run stays resumable.
    */
   run<Given extends AnySdkAgent, Context = undefined>(

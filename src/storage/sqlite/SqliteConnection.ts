@@ -94,7 +94,7 @@ function pageOf(
   { dueBefore, updatedBefore, after, limit }: TableSelection,
 ): { readonly sql: string; readonly values: readonly SqliteValue[] } {
   const place = utf8(after?.order ?? "");
-  // An omitted id starts after all agents with this order.
+  // Without an id, the page starts after all agents with this order.
   const name = after && (after.agentId === undefined ? behindAll : utf8(after.agentId));
   // With a plus, SQLite cannot use the index of this column, so it uses the index of due times.
   const own = dueBefore === undefined ? "" : "+";

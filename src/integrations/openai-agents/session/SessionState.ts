@@ -41,7 +41,7 @@ interface ProgressRecord {
   readonly done: number;
   /** The numbers of the items that the run added since its last record. */
   readonly added?: readonly NumberRange[];
-  /** The numbers of all items, if the change removed them. Omitted if the change only added items. */
+  /** The numbers of all removed items, if the change cleared the session. Omitted if the change only added items. */
   readonly dropped?: readonly NumberRange[];
 }
 

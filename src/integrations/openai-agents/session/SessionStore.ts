@@ -256,7 +256,7 @@ function addedAt(progress: Progress, before: number, length: number): readonly (
   return made.some((each) => typeof each === "object") ? false : (made as (number | undefined)[]);
 }
 
-/** Returns the item numbers of the earlier replacement. `true` for no earlier change, `false` for a different one. */
+/** Returns the item numbers if the run already made this replacement, `true` if not, `false` for a different change. */
 function replacedAt(progress: Progress, before: number, length: number): readonly number[] | boolean {
   const made = progress.at(before);
   if (made === undefined) return true;

@@ -15,7 +15,7 @@ export class DurableRun {
   /** By original agent: its durable agent. */
   readonly agents = new WeakMap<AnySdkAgent, AnySdkAgent>();
   readonly tools = new WeakMap<AnySdkTool, AnySdkTool>();
-  /** By original session, then by the tool call that uses it: the wrapped session. */
+  /** The wrapped sessions, by original session, then by the tool call that uses the session. */
   readonly sessions = new WeakMap<Session, Map<string | undefined, Session>>();
   /** By the library's id of a call: the approval at which a loop of the run stopped. */
   readonly approvals = new Map<string, RunToolApprovalItem>();

@@ -48,7 +48,7 @@ export function pictureOf(
   return { slot, generation, status, order, dueAt, updatedAt, content };
 }
 
-/** Returns the owner of the parts that hold a long summary text. */
+/** Returns the key under which the parts of a long summary are stored. */
 export function pictureParts(agentId: string, { generation, slot }: Picture): PartsOwner {
   return { agentId, generation, id: `summary ${slot}` };
 }

@@ -19,7 +19,7 @@ export class AgentHeads {
     return item && headOf(item);
   }
 
-  /** Takes ownership if the owner is unchanged. A late or repeated request fails, because it names the generation. */
+  /** Takes ownership if the owner is unchanged. A repeated request fails, because the generation has changed. */
   async take(agentId: string, { owner, beat }: TableClaim, replaced?: TableSighting): Promise<number | undefined> {
     const seen = await this.get(agentId);
     if (seen?.owner !== undefined && !(seen.generation === replaced?.generation && seen.beat === replaced.beat))
