@@ -34,6 +34,8 @@ export class ExactReplay implements PersistenceAnswers {
   readonly failures = new Set<unknown>();
   /** True if a node waits for a result that the recording does not have. */
   isInNode = false;
+  /** The runs that completed a node which the recorded run left by a move before the node had a checkpoint. */
+  readonly abandoned = new WeakSet<AgentRun>();
   readonly #controller = new AbortController();
   readonly #stop = new ReplayStop();
   readonly #lines: LinesAtRest;
@@ -196,7 +198,9 @@ export class ExactReplay implements PersistenceAnswers {
     this.#assertAllAsked(line);
     if (this.#cross(run, next, nodeId)) return;
     const hasMore = line.nextPart ? !line.isAtEndOfPart : line.hasVisit([run.visitBase, run.visitOrdinal]);
-    if (line.isTail && (next.nodeId === "finish" || !hasMore)) await this.hold(line);
+    if (!line.isTail || (next.nodeId !== "finish" && hasMore)) return;
+    await this.hold(line);
+    this.abandoned.add(run);
   }
 
   /** The failure of a node ends the recording of a failed run, or of a run that was interrupted here. */

@@ -57,18 +57,26 @@ export class TraceCollector {
   readonly #recording: Recording;
   readonly #visits: OpenVisit[] = [];
   readonly #open = new Map<AgentRun, OpenVisit>();
+  /** The last ended visit of each run. */
+  readonly #ended = new Map<AgentRun, OpenVisit>();
   /** The visits in branches of a parallel node. They wait here until the visit of the parallel node itself starts. */
   readonly #waiting = new Map<AgentRun, OpenVisit[]>();
 
   readonly #recordedOf: (event: InputRequestEvent) => RecordedInput | undefined;
+  readonly #abandoned: Pick<WeakSet<AgentRun>, "delete">;
 
-  /** @param recordedOf returns the recorded request that a request repeats, at once or when the request ends */
+  /**
+   * @param recordedOf returns the recorded request that a request repeats, at once or when the request ends
+   * @param abandoned the runs that move away from the node that ended last
+   */
   constructor(
     recording: Recording,
-    recordedOf: (event: InputRequestEvent) => RecordedInput | undefined = () => undefined,
+    recordedOf: (event: InputRequestEvent) => RecordedInput | undefined,
+    abandoned: Pick<WeakSet<AgentRun>, "delete"> = new WeakSet(),
   ) {
     this.#recording = recording;
     this.#recordedOf = recordedOf;
+    this.#abandoned = abandoned;
   }
 
   install(pipeline: FeaturePipeline): void {
@@ -123,12 +131,13 @@ export class TraceCollector {
     if (!visit) return;
     Object.assign(visit, { state, output, changes: changesOf(visit), before: undefined });
     this.#open.delete(run);
+    this.#ended.set(run, visit);
   }
 
   /** Removes the visit that a move abandoned, with the branches of the visit. */
   #drop(run: AgentRun): void {
     this.#waiting.delete(run);
-    const left = this.#open.get(run);
+    const left = this.#abandoned.delete(run) ? this.#ended.get(run) : this.#open.get(run);
     if (!left) return;
     this.#open.delete(run);
     const lists = [this.#visits, ...this.#waiting.values(), ...[...this.#open.values()].map(({ inner }) => inner)];

@@ -48,7 +48,7 @@ export async function replayRecording(
 ): Promise<ReplayResult> {
   signal?.throwIfAborted();
   const replay = new ExactReplay(recording, await platformSha256());
-  const trace = new TraceCollector(recording, (event) => recordedInput(replay, event));
+  const trace = new TraceCollector(recording, (event) => recordedInput(replay, event), replay.abandoned);
   const definitions: ReplayDefinitions = new ReplayDefinitions({
     install: (pipeline, { maxIterations }) => {
       trace.install(pipeline);

@@ -200,3 +200,35 @@ it("shows approvals, rich values and the code of an error in a counterfactual re
     { kind: "approval", tool: "pay", state: "answered", prompt: expect.any(String), answer: { approved: true } },
   ]);
 });
+
+const saves: readonly (readonly [string, Body])[] = [
+  [
+    "nothing",
+    async (input, context) => {
+      await persistence(context).createCheckpoint({ checkpointId: "in" });
+      return input;
+    },
+  ],
+  [
+    "a call",
+    async (input, context) => {
+      await persistence(context).createCheckpoint({ checkpointId: "in" });
+      await context.tools.call(fail, {}).catch(String);
+      return input;
+    },
+  ],
+];
+
+it.each(saves.map(([name, body]) => ({ name, body })))(
+  "shows a node once after a rollback to a checkpoint within the node, which $name follows",
+  async ({ body }) => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    const agent = agentOf(storage, body);
+    await agent.run("go");
+    await durableOf(agent).rollbackToCheckpoint("in");
+    await agent.resume();
+    const { stored, replayed } = await bothTraces(storage, agentOf(storage, body));
+    expect(known(replayed).visits.map(({ node }) => node)).toEqual(["work", "last"]);
+    expect(known(replayed)).toEqual(known(stored));
+  },
+);
