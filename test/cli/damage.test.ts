@@ -73,6 +73,17 @@ describe("unreadable agents", () => {
     });
   });
 
+  it("show that nothing can be read before a damaged first line, which salvage does not need", async () => {
+    await using desk = await Desk.open();
+    await desk.completes("order-1");
+    await desk.damage("order-1", 0);
+    const { code, out, err } = await desk.command(["tree", "order-1"]);
+    expect({ code, out }).toEqual({ code: 6, out: "" });
+    expect(err).toMatch(/^Warning: No part of the log can be shown: .* salvage the intact part .*\n$/);
+    const saved = await desk.command(["salvage", "order-1", "--to", "saved", "--yes", "--json"]);
+    expect(documentOf(saved)).toMatchObject({ lastCheckpointId: "3-6", unreachable: [] });
+  });
+
   it("show the steps before a damaged line that a later owner copied", async () => {
     await using desk = await Desk.open();
     await desk.completes("order-1");

@@ -106,8 +106,9 @@ export async function warnOfDamage(
 ): Promise<ExitReason | void> {
   const [damage] = (await view.agent(agentId))?.damage ?? [];
   if (damage === undefined) return;
-  const { code, message } = damage;
-  const warning = `Only the part before the damage is shown: ${message.replace(/\.$/, "")}. verify names all damage.`;
+  const { code, message, lastPosition } = damage;
+  const shown = lastPosition === 0 ? "No part of the log can be shown" : "Only the part before the damage is shown";
+  const warning = `${shown}: ${message.replace(/\.$/, "")}. verify names all damage.`;
   if (output.json) await output.beside.item({ error: { code, message: warning } });
   else await output.beside.line(painted("yellow", `Warning: ${warning}`));
   return "damaged";

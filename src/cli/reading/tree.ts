@@ -14,14 +14,17 @@ export async function tree(session: Session, { last }: TreeCommandOptions, given
   const storage = await session.storage();
   const agentId = await findAgent(storage, given);
   const view = inspect(storage);
-  await showTree(session, await newestCheckpoints(view, agentId, last === 0 ? Infinity : last));
-  return warnOfDamage(session, view, agentId);
+  const found = await newestCheckpoints(view, agentId, last === 0 ? Infinity : last);
+  await showTree(session, found);
+  const damaged = await warnOfDamage(session, view, agentId);
+  if (!damaged && found.total === 0) await session.output.note("It has no checkpoints.");
+  return damaged;
 }
 
 async function showTree(session: Session, { checkpoints, total }: NewestCheckpoints): Promise<void> {
   const { output } = session;
   if (output.json) return output.document({ checkpoints, total });
-  if (checkpoints.length === 0) return output.note("It has no checkpoints.");
+  if (checkpoints.length === 0) return;
   const rows = checkpointGraph(checkpoints).map(({ graph, checkpoint }) => rowOf(session, graph, checkpoint));
   await output.table(["", "CHECKPOINT", "NEXT NODE", "MADE BY", "WHEN"], rows);
   if (checkpoints.length < total)
