@@ -12,7 +12,7 @@ const page = readFileSync(new URL("../../docs/replay.md", import.meta.url), "utf
 const { OPENAI_API_KEY: _key, ...env } = process.env;
 const directory = mkdtempSync(join(tmpdir(), "replay-check-"));
 try {
-  const args = ["--import", "tsx", demo, directory];
+  const args = ["--import", "tsx", demo, join(directory, "new")];
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8", env });
   assert.equal(status, 0, stdout + stderr);
   assert.doesNotMatch(stdout, /✗/);

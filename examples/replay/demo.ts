@@ -1,4 +1,4 @@
-import { mkdtempSync } from "node:fs";
+import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,6 +16,7 @@ import { printComparison } from "./printComparison.ts";
 
 const csv = fileURLToPath(new URL("../user-import/people.csv", import.meta.url));
 const directory = process.argv[2] ?? mkdtempSync(join(tmpdir(), "replay-"));
+mkdirSync(directory, { recursive: true });
 const importing = { csv, directory };
 
 console.log("1. An import is killed, resumed, rolled back and resumed again");
