@@ -97,7 +97,7 @@ async function* documentHtml(
 <meta http-equiv="Content-Security-Policy" content="${contentSecurityPolicy(parts)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
-<title>${escaped(title)}</title>
+<title>${escaped(JSON.parse(inertJson(title)) as string)}</title>
 <style>${style}</style>
 </head>
 <body>
@@ -129,10 +129,12 @@ function hashOf(text: string): string {
   return `sha256-${createHash("sha256").update(text).digest("base64")}`;
 }
 
-/** Characters that reorder text or are invisible, in the raw and the escaped form of JSON. */
-const unseen = /[\u007f-\u009f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu;
+/** Characters that reorder text or are invisible. Emoji and some scripts need the joiners U+200C and U+200D. */
+const unseen =
+  /[\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e0fff}]/gu;
 /** Finds in one pass all sequences to replace, and some more. The surrogate starts all characters of its plane. */
-const needsEscape = /[<\u007f-\u009f\u2028-\u202e\u2066-\u2069\udb40]|\\u00/;
+const needsEscape =
+  /[<\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\udb40-\udb43]|\\u00/;
 const escapedControl = /(?<!\\)((?:\\\\)*)\\u00([01][0-9a-f])/g;
 
 /** Encodes JSON for a script element, with control, reordering and closing sequences as text such as `\u{202e}`. */

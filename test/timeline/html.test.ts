@@ -1,11 +1,33 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { inertJson } from "../../src/timeline/timelinePage.ts";
+import { comparisonPage, inertJson } from "../../src/timeline/timelinePage.ts";
 
 describe("the data of a page", () => {
   it("has no invisible or reordering characters in values and keys", () => {
     const shown = JSON.parse(inertJson({ "a\u202e": "\x1b[31m \u2066b\u{e0041} \n \\u001b \x9b" })) as object;
     expect(shown).toEqual({ "a\\u{202e}": "\\x1b[31m \\u{2066}b\\u{e0041} \n \\u001b \\u{9b}" });
+  });
+
+  it("shows characters that make two names look the same, and keeps those that emoji and scripts need", () => {
+    const names = ["sign\u200bUp", "sign\u2060Up", "\ufeffsignUp", "sign\u00adUp", "\u200fsignUp", "signUp\u{e0101}"];
+    for (const name of names) expect(JSON.parse(inertJson(name))).toMatch(/\\u\{[0-9a-f]+\}/);
+    for (const text of ["👩\u200d👩\u200d👧", "می\u200cخواهم", "❤\ufe0f"])
+      expect(JSON.parse(inertJson(text))).toBe(text);
+  });
+
+  it("has a title without reordering characters and without markup", async () => {
+    const run = {
+      version: 1,
+      agentId: "a\u202e</title><b>",
+      runId: "r",
+      status: "completed",
+      input: 1,
+      visits: [],
+    } as const;
+    let html = "";
+    for await (const piece of comparisonPage(run, run)) html += piece;
+    const [, title] = /<title>(.*)<\/title>/.exec(html) ?? [];
+    expect(title).toMatch(/^a\\u\{202e\}&lt;\/title>&lt;b> ↔ a\\u\{202e\}&lt;/);
   });
 
   it("parses to the same data for other text and never ends its script", () => {
