@@ -116,6 +116,8 @@ describe("the command line as a process", () => {
     await deskOn(storage).run("an order", { agentId: "order-2" });
     const asked = await command("answer", "--json", "--agent", "other/desk.mjs#desk");
     expect(JSON.parse(asked.out)).toMatchObject([{ agentId: "order-2" }]);
+    const replayed = await command("replay", "order-2", "--agent", "other/desk.mjs#desk");
+    expect(replayed).toMatchObject({ code: 0, out: "order-2 matches its recording: waiting.\n" });
   });
 
   it("follows a log while an agent writes and ends when stopped", async () => {

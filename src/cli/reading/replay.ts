@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { inspect } from "../../inspect.ts";
-import { compareRuns, readRunTrace, replayRun, replayRuns, type ReplayedRun, type SelectedRun } from "../../replay.ts";
+import { compareRuns, readRunTrace, type ReplayedRun, type ReplayReport, type SelectedRun } from "../../replay.ts";
 import type { Candidate } from "../../replay/run/CounterfactualReplay.ts";
 import { divergenceText } from "../../replay/results/Divergence.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
@@ -43,12 +43,13 @@ export async function replay(
 
 async function replayOne(
   { output, io }: Session,
-  { agent, storage }: Loaded,
+  { agent, storage, replay: load }: Loaded,
   { run: runId, out, ...options }: ReplayCommandOptions,
   given: string,
 ): Promise<ExitReason | void> {
   const agentId = await findAgent(storage, given);
   const candidate = candidateOf(options);
+  const { replayRun } = await load();
   const result = await replayRun(agent, { storage, agentId, runId, signal: io.stopSignal(), ...candidate });
   const { matches, status, divergence, trace } = result;
   const recorded = await readRunTrace(storage, { agentId, runId: trace.runId });
@@ -64,10 +65,11 @@ async function replayOne(
 
 async function replayAll(
   session: Session,
-  { agent, storage }: Loaded,
+  { agent, storage, replay: load }: Loaded,
   options: ReplayCommandOptions,
 ): Promise<ExitReason | void> {
   const { output, io } = session;
+  const { replayRuns } = await load();
   const runs: SelectedRun[] = [];
   for await (const { agentId, shape, runId, status } of inspect(storage).agents())
     if (shape === "agent" && (runId !== undefined || status === "unreadable")) runs.push({ agentId, runId });
@@ -89,7 +91,7 @@ async function replayAll(
 async function reportLines(
   { output }: Session,
   differing: readonly ReplayedRun[],
-  { replayed, matching }: ReturnType<typeof replayRuns>["report"],
+  { replayed, matching }: ReplayReport,
 ): Promise<void> {
   const rows = differing.map((run): readonly Part[] => [run.agentId, run.runId ?? "", ...differenceOf(run)]);
   if (rows.length > 0) await output.table(["AGENT", "RUN", "RESULT", "NODE"], rows);

@@ -5,6 +5,7 @@ import {
   persistence,
   type PersistenceStorageProvider,
 } from "../../index.ts";
+import type * as replay from "../../replay.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { loadExport } from "./loadExport.ts";
 import type { Session, WritingOptions } from "./Session.ts";
@@ -59,10 +60,13 @@ async function noModel(): Promise<never> {
 interface LoadedAgent {
   readonly agent: AIAgent<never, unknown>;
   readonly feature: PersistenceFeature;
+  readonly replay: Library["replay"];
 }
 
 interface Library {
   readonly persistence: typeof persistence;
+  /** Loads the entry `replay` of the same copy, because no other copy can run the agent. */
+  readonly replay: () => Promise<typeof replay>;
 }
 
 /**
@@ -81,7 +85,7 @@ async function featureOf(agent: unknown, path: string, exported: string): Promis
   for await (const library of librariesOf(path)) {
     try {
       const feature = library.persistence(agent as AIAgent<never, unknown>);
-      if (feature) return { agent: agent as AIAgent<never, unknown>, feature };
+      if (feature) return { agent: agent as AIAgent<never, unknown>, feature, replay: library.replay };
     } catch (error) {
       if (!AgentPersistenceError.isInstance(error)) throw error;
     }
@@ -94,12 +98,19 @@ async function featureOf(agent: unknown, path: string, exported: string): Promis
 
 /** Yields the copies of the library that the module may use. A TypeScript loader creates a second copy for CommonJS. */
 async function* librariesOf(path: string): AsyncGenerator<Library> {
-  yield { persistence };
+  yield { persistence, replay: () => import("../../replay.ts") };
   const require = createRequire(path);
+  const imported = (name: string): Promise<unknown> => import(pathToFileURL(require.resolve(name)).href);
   try {
-    yield (await import(pathToFileURL(require.resolve("agent-persistence")).href)) as Library;
-    yield require("agent-persistence") as Library;
+    yield libraryOf(await imported("agent-persistence"), () => imported(replayEntry));
+    yield libraryOf(require("agent-persistence"), async () => require(replayEntry) as unknown);
   } catch {
     // The project of the module does not contain the library.
   }
+}
+
+const replayEntry = "agent-persistence/replay";
+
+function libraryOf(root: unknown, replay: () => Promise<unknown>): Library {
+  return { persistence: (root as Library).persistence, replay: replay as Library["replay"] };
 }

@@ -6,6 +6,7 @@ import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import type { AnyTool } from "../../agent/tool/Tool.ts";
 import { Persistence } from "../../persistence/Persistence.ts";
 import type { RunPersistence } from "../../persistence/RunPersistence.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { systemClock } from "../../internal/Clock.ts";
 import { z } from "zod";
 
@@ -57,6 +58,7 @@ export class ReplayDefinitions {
 
 const definitions = new WeakMap<object, AgentDefinition>();
 
+/** @throws InvalidInputError for an agent of another copy of the package, which has other classes */
 export function definitionOf(agent: AIAgent<never, unknown>): AgentDefinition {
   const known = definitions.get(agent);
   if (known) return known;
@@ -67,7 +69,11 @@ export function definitionOf(agent: AIAgent<never, unknown>): AgentDefinition {
     inputSchema: z.unknown(),
     input: () => undefined as never,
   });
-  const { definition } = subAgentOf(tool) as { readonly definition: AgentDefinition };
-  definitions.set(agent, definition);
-  return definition;
+  const found = subAgentOf(tool);
+  if (!found)
+    throw new InvalidInputError("agent of a replay", [
+      { path: "", expected: "expected an agent of this copy of agent-persistence; import the replay from its copy" },
+    ]);
+  definitions.set(agent, found.definition);
+  return found.definition;
 }

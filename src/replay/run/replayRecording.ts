@@ -47,6 +47,7 @@ export async function replayRecording(
   { signal }: { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<ReplayResult> {
   signal?.throwIfAborted();
+  const definition = definitionOf(agent);
   const replay = new ExactReplay(recording, await platformSha256());
   const trace = new TraceCollector(recording, (event) => recordedInput(replay, event), replay.abandoned);
   const definitions: ReplayDefinitions = new ReplayDefinitions({
@@ -64,7 +65,7 @@ export async function replayRecording(
   const signals = signal ? AbortSignal.any([signal, replay.signal]) : replay.signal;
   const request = { kind: "run", agentId, input, options: { runId, signal: signals }, start } as const;
   try {
-    const result = await executeRun(definitions.of(definitionOf(agent)), request);
+    const result = await executeRun(definitions.of(definition), request);
     return ended(replay, trace, result.status === "completed" ? { output: result.output } : {});
   } catch (error) {
     signal?.throwIfAborted();

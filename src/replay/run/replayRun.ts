@@ -41,7 +41,6 @@ export interface ReplayRunOptions extends Candidate {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Also accepts agents of another copy of the package. */
 export const replayedAgentSchema = objectWithMethods<AIAgent<never, unknown>>("run", "asTool");
 
 const optionsSchema = strictOptions(() => ({
