@@ -121,6 +121,22 @@ describe("a client of a stream whose store has a mistake", () => {
     },
   );
 
+  it("sees no mixture of two responses if the chunk between them is lost", async () => {
+    const [storage, store] = [new InMemoryPersistenceStorageProvider(), new InMemoryStreamStore()];
+    const chunkOf = (text: string, at: number) =>
+      JSON.stringify({ type: "text-delta", text, at, nodeId: "n", requestId: "r" });
+    const append = (first: number, ...chunks: string[]) => store.append("a", { writer: 1, first, chunks });
+    await append(1, chunkOf("one", 0));
+    // Chunk 2, which restarts the response, is lost.
+    await append(3, chunkOf("two", 0), chunkOf(" and more", 3));
+    const view = new ClientView();
+    for await (const chunk of attachStream({ storage, store }, "a", { after: ClientView.start })) {
+      view.add(chunk);
+      expect(["one", "", "two", "two and more"]).toContain(view.texts.get("r"));
+    }
+    expect(view.chunks).toBeGreaterThan(0);
+  });
+
   it("learns the branch and the sub-agent of a response that was interrupted", async () => {
     const [storage, store] = [new InMemoryPersistenceStorageProvider(), new InMemoryStreamStore()];
     const place = { nodeId: "n", branch: "both#facts", agentPath: ["helper"], requestId: "r" };

@@ -221,6 +221,8 @@ class StreamFollower {
       for (const [index, text] of chunks.entries()) {
         const number = first + index;
         if (number <= this.#cursor.chunk.number) continue;
+        // A missing chunk can be the restart of an incomplete response.
+        if (number > this.#cursor.chunk.number + 1) yield* this.#discardOpen();
         this.#cursor.chunk = { writer, number };
         const chunk = parseChunk(text);
         if (chunk) yield* this.#shown(chunk);
@@ -236,7 +238,7 @@ class StreamFollower {
       return;
     }
     const received = this.#cursor.received(chunk)[chunk.type === "text-delta" ? "text" : "reasoning"];
-    // After a lost chunk, the rest follows from the log.
+    // The start of the response is lost. The whole response follows from the log.
     if (received.length !== at) return;
     received.add(chunk.text);
     yield this.#chunk(chunk);
