@@ -1,6 +1,6 @@
 import { AgentPersistenceError, quotedList, quoted } from "./AgentPersistenceError.ts";
 
-/** The agent has no checkpoint with the requested id or name, or no checkpoint. The stored state is unchanged. */
+/** The agent has no checkpoint with the requested id or name, or none at all. The stored state is unchanged. */
 export class CheckpointNotFoundError extends AgentPersistenceError {
   override readonly code = "checkpoint_not_found";
   /** The ids of the newest checkpoints, newest last. At most ten. */

@@ -1,7 +1,7 @@
 import { AgentPersistenceError, quoted } from "./AgentPersistenceError.ts";
 
 /**
- * How a sealed log was changed. `removed`: an append is missing, or its bytes. `truncated`: the end of the log is
+ * How a sealed log was changed. `removed`: an append or its content is missing. `truncated`: the end of the log is
  * missing. `unsealed`: an append has no valid seal but must have one.
  */
 export type SealChangeKind = "edited" | "removed" | "inserted" | "reordered" | "truncated" | "unsealed";

@@ -41,7 +41,7 @@ export class AlreadyExistsError extends AgentPersistenceError {
     override readonly code: "agent_exists" | "checkpoint_exists" | "task_exists" | "thread_exists",
     /** The id of the agent or thread. A task has the id of its agent. */
     readonly agentId: string,
-    /** The id of the checkpoint. Omitted for other kinds. */
+    /** The id of the checkpoint. Omitted unless a checkpoint has the id. */
     readonly checkpointId?: string,
     reason?: string,
   ) {

@@ -86,7 +86,7 @@ interface LineEvents {
   };
   /** Summaries replaced `messages` older messages and `toolOutputs` tool outputs. Durable with the next checkpoint. */
   readonly history_trimmed: { readonly toolOutputs: number; readonly messages: number };
-  /** The summarizer threw `error`. The content that it should have replaced stays in the history. */
+  /** The summarizer threw `error`. The content that was to be summarized stays in the history. */
   readonly trimming_failed: { readonly content: "tool_output" | "messages"; readonly error: unknown };
   /** A branch of a parallel node failed with `error`. The other branches continue, unless `onFailure` is `"stop"`. */
   readonly branch_failed: {

@@ -12,7 +12,7 @@ const prunedKind = new TextEncoder().encode(':"pruned"');
 
 export const highestReceivedGeneration = 2 ** 40;
 
-/** Verifies the appends of an imported log: their chain, their generations, and that missing ones were removed. */
+/** Verifies the appends of an imported log: their chain, their generations, and that missing appends were removed. */
 export class ReceivedAppends {
   readonly #agentId: string;
   readonly #sha256: Sha256;

@@ -39,7 +39,7 @@ const requirements = {
   files: listOf(text),
   environment: mapOf(text),
   directory: optional(text),
-  // A text if the file path is redacted.
+  // `hashes` is a text if file paths are redacted.
   hashes: optional((value) => text(value) || mapOf((hash) => hash === null || text(hash))(value)),
 };
 const decision = { at: time, node: text, decision: text, reason: optional(text) };
@@ -233,7 +233,7 @@ export interface NextNumbers {
  * Validates the records of an entry, because its checksum does not prove who wrote it.
  *
  * @param next - the lowest valid numbers. Omitted if earlier entries were not read. A lane must refer only to earlier
- * checkpoints and lanes. The version of a pruned checkpoint stays used.
+ * checkpoints and lanes. The version of a pruned checkpoint is never used again.
  * @returns a description of the first defect, or `undefined`.
  */
 export function validateRecord({ records, position }: Entry, next?: NextNumbers): string | undefined {

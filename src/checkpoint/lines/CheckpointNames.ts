@@ -8,7 +8,7 @@ export class CheckpointNames {
     return this.#versions.size;
   }
 
-  /** Gives a checkpoint a name. Removes the earlier name of the checkpoint, and takes the name from another one. */
+  /** Gives a checkpoint a name. Removes its earlier name, and takes the new name from any other checkpoint. */
   add({ name, version }: Pick<NameRecord, "name" | "version">): void {
     this.#remove(name);
     if (version === undefined) return;

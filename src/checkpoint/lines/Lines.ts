@@ -23,7 +23,7 @@ export function laneAt({ lanes }: NestedLine, order: number): number | undefined
   return lanes.findLast(([, begun]) => begun <= order)?.[0];
 }
 
-/** The lines of a log: the run, its branches and its sub-agents. Adding a record costs as much as its changes. */
+/** The lines of a log: the run, its branches and its sub-agents. Adding a record takes time only for its changes. */
 export class Lines {
   mainLane = 0;
   readonly #byPlace = new Map<string, Mutable<NestedLine>>();

@@ -27,7 +27,7 @@ export class LinkedHistory {
     return this.#links.isCopied;
   }
 
-  /** Returns a history that shares the messages of this one. Do not change this history while the new one is in use. */
+  /** Returns a history with the messages of this one. Do not change this history while the new history is in use. */
   layered(): LinkedHistory {
     const next = new LinkedHistory();
     next.#links = this.#links.layered();

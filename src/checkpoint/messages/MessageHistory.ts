@@ -123,7 +123,7 @@ export class MessageHistory {
     return number !== undefined && number < this.#mark.next ? number : undefined;
   }
 
-  /** The changes since the last mark: new messages, remaining messages after a rewrite, and the earlier number. */
+  /** The changes since the last mark: new messages, messages that a rewrite kept, and the message count at the mark. */
   get changedSinceMark(): {
     readonly fresh: readonly Message[];
     readonly left?: readonly LeftMessage[];

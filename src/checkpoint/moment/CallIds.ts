@@ -63,7 +63,7 @@ export class CallIds {
     return this.#partOf(call)?.input;
   }
 
-  /** Returns whether a call gets a new id. Rejected calls of a model keep their ids, which later messages contain. */
+  /** Returns whether a call gets a new id. Rejected model calls keep their ids, because messages contain the ids. */
   #isMadeAnew(call: string): boolean {
     const { isMadeAnew, state } = this.#from;
     this.#refused ??= refusedCalls(state);

@@ -37,7 +37,7 @@ export interface NewLinesOptions {
 
 /**
  * Restarts a run with its branches and sub-agents on new lanes, each with a new checkpoint and the later records of its
- * node. Calls keep their ids and outcomes. Without an outcome, a fork repeats them. Requests get new ids.
+ * node. Calls keep their ids and outcomes. A fork repeats calls without an outcome. Requests get new ids.
  *
  * @throws UnreadableValueError if the index lacks lanes of the run.
  */
@@ -148,7 +148,7 @@ export class NewLines {
   }
 }
 
-/** Returns the numbers of node executions on the new lane. Without a checkpoint, the numbers contain the lane. */
+/** Returns the numbers of node executions on the new lane. Without a checkpoint, they depend on the lane. */
 function visitsOf({ point }: LineAt, lane: number): (visit: Visit) => Visit {
   return (visit) => (point ? visit : [firstVisitOf(lane)[0], visit[1]]);
 }

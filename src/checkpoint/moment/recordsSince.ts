@@ -28,7 +28,7 @@ interface NewLane {
   readonly isTriedAgain: (call: string) => boolean;
 }
 
-/** Returns the records after a checkpoint for a new lane. If ids change, includes earlier records of the node. */
+/** Returns the records after a checkpoint for a new lane. Includes earlier records of the node if ids change. */
 export function recordsSince(index: LogProjection, line: LineAt, to: NewLane): Restating {
   return new Restating(index, line, to);
 }
@@ -107,7 +107,7 @@ class Restating {
     return request.reply ? this.#isAskedAgain(request) : request.record.lane !== this.#line.lane;
   }
 
-  /** Returns the request as the fork needs it. The fork needs a new approval for a call that it has yet to make. */
+  /** Returns the request for the new lane. A fork needs a new approval for a call that it has yet to make. */
   #askedAgain(request: RecordedRequest): RecordedRequest | undefined {
     const { record, reply } = request;
     const { approval, expiresAt = Infinity } = record;

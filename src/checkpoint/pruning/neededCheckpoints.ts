@@ -4,7 +4,7 @@ import { visitAt } from "../state/AgentState.ts";
 import { mergedAt } from "../state/BranchChanges.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
-/** Returns the wanted versions, and the ones that they need, such as the start and end of a branch. */
+/** Returns the wanted versions, and the versions that these need, such as the start and end of a branch. */
 export function neededCheckpoints(index: LogProjection, wanted: Iterable<number>): ReadonlySet<number> {
   return new Needed(index).with(wanted);
 }

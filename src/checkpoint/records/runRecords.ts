@@ -28,7 +28,7 @@ export interface RunRecord {
   readonly assumed?: true;
   /** The trace in which the run was started, in the format of `traceparent` in W3C Trace Context. */
   readonly trace?: string;
-  /** Set if the agent has a vault: a redacted value, or "" for readers with the vault. Exists in other records too. */
+  /** Set if running the agent needs its vault: a token, or "" for readers with the vault. Any record can have it. */
   readonly vault?: string;
 }
 

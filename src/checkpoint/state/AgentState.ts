@@ -119,7 +119,7 @@ export interface ProjectionBase {
   readonly order: number;
   readonly parentId: string | undefined;
   readonly first: boolean;
-  /** Whether other records come between the checkpoint of the snapshot and the snapshot. */
+  /** Whether other records come between the snapshot and its checkpoint. */
   readonly isPassed: boolean;
 }
 

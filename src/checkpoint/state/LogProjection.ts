@@ -121,8 +121,8 @@ export class LogProjection extends LogFacts {
   }
 
   /**
-   * Returns whether a call counts on its lane. A reverted call does not. A call without an outcome on the lane counts
-   * unless it ended on another lane, was closed by a rollback, or belongs to the original agent of a fork.
+   * Returns whether a call counts on its lane. A reverted call does not count. A call without an outcome on the lane
+   * counts unless it ended on another lane, was closed by a rollback, or belongs to the original agent of a fork.
    */
   counts({ call, outcome }: { readonly call: string; readonly outcome?: OutcomeRecord }): boolean {
     if (this.owners.has(call) && !isOver(outcome)) return false;

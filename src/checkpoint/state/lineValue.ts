@@ -23,7 +23,7 @@ interface Found extends LinePlace {
 /** The maximum number of consecutive references. In a forged log, references can form a cycle. */
 const mostReferences = 1_000;
 
-/** Returns a value without references, except to blobs and missing records. Reading the latter throws. */
+/** Returns a value without references, except to blobs and missing records. Reading a missing record throws. */
 export function lineValue(index: LogProjection, lane: number, slot: StoredValue, upTo = Infinity): StoredValue {
   return resolved(index, { value: slot, lane, upTo }, mostReferences);
 }

@@ -2,7 +2,7 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { TaskStatus, StateData } from "../status/TaskStatus.ts";
 import type { StatusState } from "./StatusState.ts";
 
-/** Returns the status data in the summary of an agent. {@link inProgressData} has more of a running agent. */
+/** Returns the status data in the summary of an agent. {@link inProgressData} returns more for a running agent. */
 export function stateDataOf(agentId: string, state: StatusState): unknown {
   const status = state.current?.status;
   return status === undefined ? {} : dataOf[status](state, agentId);

@@ -14,7 +14,7 @@ const argumentsSchema = strictOptions(() => ({
 /** Returns `false` for a class that extends a built-in class, whose data is not in fields and would be lost. */
 function isStorable(value: unknown): boolean {
   let at = Object(value).prototype as object | null | undefined;
-  // A prototype without a constructor inherits `Object`.
+  // A prototype without a constructor inherits the constructor `Object`.
   while (
     at &&
     at !== Object.prototype &&

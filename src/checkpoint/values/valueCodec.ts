@@ -6,7 +6,7 @@ import { richFromJson, richToJson } from "./richValue.ts";
 /** A stored value. Plain JSON stays unchanged. Any other value is an object with one key that starts with `$`. */
 export type StoredValue = unknown;
 
-/** Refers to a model response by node execution, numbers and tool call around it. `lane` names a joined branch. */
+/** Refers to a model response by node execution, request number and enclosing call. `lane` names a joined branch. */
 export type AnswerReference = readonly [
   base: number,
   ordinal: number,

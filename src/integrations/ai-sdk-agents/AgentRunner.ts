@@ -190,7 +190,7 @@ export class AgentRunner {
     }: {
       readonly rest: Rest;
       readonly ours?: RequestedRun;
-      /** Ids of calls. The stream starts when one of them is decided. By default, the stream starts with the run. */
+      /** The stream starts when a call with one of these ids is decided. By default, it starts with the run. */
       readonly decided?: readonly string[];
       readonly isFollowing?: boolean;
     },

@@ -111,7 +111,7 @@ export function durableAgent<Agent extends AnyAgent>(
   };
 }
 
-/** Throws if a model or tool of the agent is not wrapped. Its calls would be repeated after a crash. */
+/** Throws if a model or tool of the agent is not wrapped, because its calls would be repeated after a crash. */
 function assertRecorded(template: DurableDefinition, agent: AnyAgent): void {
   const issues = template.unrecorded(Object(agent.tools) as object).map((name) => ({
     path: `tools.${name}`,

@@ -39,7 +39,7 @@ export interface HostedProbe {
   readonly abortSignal: AbortSignal;
 }
 
-/** A tool of another runtime, in the form that the log needs. */
+/** A tool of another runtime whose calls are recorded. */
 export interface HostedTool {
   /** The tool in the definition of the agent. Each call provides the function to run, so `execute` is not used. */
   readonly tool: AnyTool;

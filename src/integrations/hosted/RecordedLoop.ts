@@ -23,7 +23,7 @@ interface LoopObserver {
 /** Resolves when the run has new records. Rejects if the run stops without new records. */
 type Follow = () => Promise<void>;
 
-/** A loop that returns only recorded results, and can wait for new ones. Requests within a call are not made. */
+/** A loop that returns only recorded results, and can wait for new ones. Tools do not run, so they make no requests. */
 export class RecordedLoop implements HostedLoop {
   readonly live = false;
   readonly signal: AbortSignal;

@@ -79,7 +79,7 @@ export class RunRecords {
   }
 
   /**
-   * Reads the new records. The first call starts at the newest snapshot if it contains the start of the run.
+   * Reads the new records. The first read starts at the newest snapshot if this contains the start of the run.
    *
    * @throws CorruptLogError, UnreadableValueError
    */
@@ -207,7 +207,7 @@ function lanesOf({ lanes }: LogProjection, runId: string): readonly number[] {
 
 const neededKinds: ReadonlySet<string> = new Set(["run", "snapshot", "answer", "outcome", "reply"]);
 
-/** Returns whether values of a record are read. Other records can have large values, such as the input of a call. */
+/** Returns whether the values of a record are needed. Other values, such as inputs of calls, can be large. */
 function hasNeededValues({ kind }: AgentRecord): boolean {
   return neededKinds.has(kind);
 }

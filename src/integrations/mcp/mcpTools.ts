@@ -84,7 +84,7 @@ const mostPages = 1000;
  * result with `isError` is a failed call. The library's time limits replace the limits of the client. Without a
  * `timeoutMs` in `tools`, a call also counts as lost after 10 minutes without a response or progress.
  *
- * @param client A connected client. The library does not close it.
+ * @param client a connected client, which the library does not close
  * @example
  * ```ts
  * const client = new Client({ name: "desk", version: "1.0.0" });
@@ -183,7 +183,7 @@ function refusal(expected: string): InvalidInputError {
 /** The key in `_meta` for the id of the call. A server can use this id as an idempotency key. */
 const toolCallIdKey = "agent-persistence/toolCallId";
 
-/** This is the longest time that JavaScript timers accept. */
+/** The longest time that JavaScript timers accept. */
 const noTimeoutMs = 2 ** 31 - 1;
 /** How long a server may send neither a response nor progress, in milliseconds. */
 const mostSilentMs = 600_000;

@@ -64,7 +64,7 @@ export interface DurableRunnerRunOptions extends Pick<RunOptions, "runId" | "unf
   readonly agentId: string;
   /**
    * Handles a run that is in progress, as for `AIAgent.run`. With `"join"`, the call ignores its input and returns the
-   * result of that run. A stream then starts when that run has ended. Defaults to `"reject"`.
+   * result of that run. A stream starts only when that run has ended. Defaults to `"reject"`.
    */
   readonly whenBusy?: WhenBusy | undefined;
 }
@@ -151,7 +151,7 @@ export class DurableRunner {
    * with the same `runId` returns its result again, without calling models or tools.
    *
    * Pass a `RunState` to resume its run. The decisions that you made with `approve` and `reject` of the state answer
-   * the open requests. Its items are not used, and `runId` and `unfinished` do not apply.
+   * the open requests. The items of the state are not used, and `runId` and `unfinished` do not apply.
    *
    * @returns the result of the SDK. It has `interruptions` if tool calls wait for approval.
    * @throws UnfinishedRunError, AgentBusyError, ToolCallInDoubtError, or an error of the SDK. The run stays resumable.

@@ -121,7 +121,7 @@ function startedSpan(
 
 /** Returns the attribute `error.type`: the code of a library error, or the name of another error. Never its message. */
 function errorTypeOf(error: unknown): string {
-  // The error that the tool threw says more.
+  // The error that the tool threw is more specific.
   if (error instanceof ToolFailedError && error.cause instanceof Error) return errorTypeOf(error.cause);
   if (AgentPersistenceError.isInstance(error)) return error.code;
   return error instanceof Error ? error.name : "_OTHER";

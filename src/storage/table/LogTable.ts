@@ -59,8 +59,8 @@ export interface LogTable {
   remove(agentId: string, generation: number, ranges: readonly TableGap[]): Promise<boolean>;
   /**
    * Removes the owner and all data of the agent, including staged appends and blobs. Resolves to `false` without a
-   * change if this generation no longer owns the agent. Keeps the generation. The position of the last append becomes
-   * the `start` of the next log.
+   * change if this generation no longer owns the agent. The agent keeps its generation number. The position of the last
+   * append becomes the `start` of the next log.
    */
   drop(agentId: string, generation: number): Promise<boolean>;
   /** Called when this process ends an ownership, so that the table can forget data of the owner in memory. */
@@ -176,7 +176,7 @@ export interface TableRange {
   readonly after: number;
   /** Selects appends up to this position, inclusive. Defaults to all. */
   readonly upTo?: number | undefined;
-  /** Starts at the newest append with `snapshot: true` in the range. Without such an append, starts after `after`. */
+  /** Starts at the newest append with `snapshot: true` in the range, or after `after` if there is none. */
   readonly sinceSnapshot?: boolean | undefined;
   /** Selects only the last append of the range. */
   readonly last?: boolean | undefined;
@@ -191,7 +191,7 @@ export interface TablePage {
   readonly more: boolean;
   /** The position of the last append, if stored separately. A log that ends at another position is damaged. */
   readonly end?: number | undefined;
-  /** The positions that {@link LogTable.pruned} returns. If omitted, the log calls `pruned`. */
+  /** The positions that {@link LogTable.pruned} returns. If omitted, the log calls that method. */
   readonly pruned?: readonly number[] | undefined;
 }
 

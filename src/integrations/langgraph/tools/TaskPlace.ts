@@ -65,7 +65,7 @@ export interface CallPlace {
   readonly isFirst: boolean;
   /** The start of the positions of all calls in the same enclosing call. */
   readonly within: string;
-  /** The enclosing call, the id that the caller gave to this call, and the number of earlier calls with both. */
+  /** The enclosing call, the id that the caller gave this call, and the number of earlier calls with the same two. */
   readonly at: string;
 }
 

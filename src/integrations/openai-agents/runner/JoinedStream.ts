@@ -13,7 +13,7 @@ interface EventCounts {
 
 /**
  * Joins the streams of a run into one, because the SDK creates a new stream after each wait for approvals. The run
- * continues even if the stream is not read. If a reader cancels or leaves it, the stream of the SDK is cancelled.
+ * continues even if the stream is not read. If a reader cancels or leaves, the stream of the SDK is cancelled.
  */
 export class JoinedStream {
   readonly #events = new EventQueue<RunStreamEvent>(() => this.#cancel());
@@ -48,7 +48,7 @@ export class JoinedStream {
     await stream.completed;
   }
 
-  /** Call this before the loop runs from its start. Earlier events of the same run are then not sent again. */
+  /** Call this before the loop runs from its start, so that earlier events of the same run are not sent again. */
   restart(runId: string): void {
     if (runId !== this.#runId) this.#shownCounts = { responses: 0, others: 0 };
     this.#runId = runId;

@@ -5,7 +5,7 @@ import type { AnyFunctionTool, AnyComputerTool, AnyContext } from "./AnyAgent.ts
 import { type Computer, type ComputerTool, RunContext } from "@openai/agents-core";
 import { originalOf } from "./originals.ts";
 
-/** The tools of a runner, in the form that the log needs. A tool without settings is added at its first call. */
+/** The tools of a runner whose calls are recorded. A tool without settings is added at its first call. */
 export class KnownTools {
   readonly computers = new KeptComputers();
   readonly #tools: Map<string, HostedTool>;

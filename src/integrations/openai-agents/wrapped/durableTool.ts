@@ -29,8 +29,8 @@ type Invoke = AnyFunctionTool["invoke"];
 type Details = NonNullable<Parameters<Invoke>[2]>;
 
 /**
- * Returns a tool whose calls are recorded. A tool search that runs in the client is wrapped, because it loads tools. A
- * computer tool keeps its computer until the end of the run. Other tools are returned unchanged.
+ * Returns a tool whose calls are recorded. A tool search that runs in the client is wrapped, because the search loads
+ * tools. A computer tool keeps its computer until the end of the run. Other tools are returned unchanged.
  */
 export function wrappedTool<Given extends AnySdkTool>(given: Given, run: DurableRun): Given {
   const tool: AnySdkTool = originalOf(given);

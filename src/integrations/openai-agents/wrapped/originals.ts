@@ -22,7 +22,7 @@ export function withOriginalAgent<Given>(given: Given): Given {
   return copy as Given;
 }
 
-/** Wraps a user's function that the SDK calls, so that it receives original agents and tools. Keeps its properties. */
+/** Wraps a user's function that the SDK calls: it receives original agents and tools, and keeps its properties. */
 export function givenOriginals<Parameters extends readonly unknown[], Result>(
   code: (...parameters: Parameters) => Result,
 ): (...parameters: Parameters) => Result {

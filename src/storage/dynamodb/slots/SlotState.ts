@@ -12,7 +12,7 @@ export interface SlotState {
   readonly start: number;
   readonly snapshot: number;
   readonly pruned: readonly number[];
-  /** The imported appends: the generation that imported them, or 0, and the last imported position. */
+  /** `by`: the generation that imported appends, or 0. `end`: the last imported position. */
   readonly taken: { readonly by: number; readonly end: number };
 }
 
@@ -114,9 +114,9 @@ export class SlotChain {
 }
 
 /**
- * Returns the state of the log that an item contains. In a claim, it is the state before the claim. An item that
- * expires belongs to a dropped log. DynamoDB removes such items in any order, so it can be the last. The log restarts
- * after it.
+ * Returns the state of the log that an item contains. For a claim, it is the state before the claim. An expiring item
+ * belongs to a dropped log, which restarts after this item: DynamoDB removes such items in any order, so this item can
+ * be the last one.
  */
 function slotState(item: FoundItem): SlotState {
   const state = slotStateOf(slotOf(item.sk) - (item["claim"] === undefined ? 0 : 1), item);
