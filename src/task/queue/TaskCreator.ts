@@ -334,10 +334,16 @@ function duplicateIds(task: NewTask, now: number, sha256: Sha256): DuplicateIds 
   return { taskId: id(window), nearby: [id(window - 1), id(window + 1)] };
 }
 
-/** Returns the id of the log that a creator owns while it looks for duplicates in several windows. */
+/**
+ * Returns the id of the log that a creator owns while it looks for duplicates in several windows. All tasks share 4,096
+ * such logs, because each one stays.
+ */
 function duplicateLock(task: NewTask, sha256: Sha256): string {
-  return `lock-${baseOf(task, sha256)}`;
+  return `lock-${baseOf(task, sha256).slice(0, lockNameLength)}`;
 }
+
+/** The prefix and two of 64 characters. */
+const lockNameLength = "once-".length + 2;
 
 function baseOf({ queue = "", deduplicationId = "" }: NewTask, sha256: Sha256): string {
   return `once-${sha256.base64url(JSON.stringify([queue, deduplicationId]))}`;

@@ -90,6 +90,21 @@ it("creates one task for many duplicates in one call, which never wait for each 
   expect(busy).toBe(0);
 });
 
+it("owns one of 4,096 logs for any number of ids", async () => {
+  const locks = new Set<string>();
+  const { tasks } = setup((log) => ({
+    open: (id, owner) => {
+      if (id.startsWith("lock-")) locks.add(id);
+      return log.open(id, owner);
+    },
+  }));
+  const others = Array.from({ length: 100 }, (_, n) => ({ ...duplicate, deduplicationId: `order ${n}` }));
+  await tasks.createMany(others);
+  expect(await collect(tasks.list())).toHaveLength(100);
+  expect([...locks].filter((id) => !/^lock-once-[\w-]{2}$/.test(id))).toEqual([]);
+  expect(locks.size).toBeGreaterThan(80);
+});
+
 it("reports no failure of a duplicate to the telemetry of a table", async () => {
   const failures: unknown[] = [];
   class Recorder extends Telemetry {
