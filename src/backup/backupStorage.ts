@@ -59,9 +59,9 @@ export interface BackupReport {
   readonly written: readonly string[];
   /** The logs that did not change since the last backup. */
   readonly unchanged: readonly string[];
-  /** Deleted logs and moved agents. Their archives are kept, or removed with `removeDeleted`. */
+  /** Deleted logs and moved agents, whose archives are kept, or removed with `removeDeleted`. */
   readonly deleted: readonly string[];
-  /** The logs that cannot be read. Their earlier archives are kept. */
+  /** The logs that cannot be read, whose earlier archives are kept. */
   readonly failed: readonly FailedLog[];
 }
 

@@ -37,7 +37,7 @@ const optionsSchema = strictOptions(() => ({
 export interface RestoreReport {
   /** The restored logs. */
   readonly restored: readonly string[];
-  /** The logs that the storage already has, for example from an interrupted restore. They are unchanged. */
+  /** The logs that the storage already had, for example from an interrupted restore, and that are unchanged. */
   readonly existing: readonly string[];
   /**
    * The logs whose archives cannot be read, for example because a key is missing. If an archive has no readable id, its

@@ -129,7 +129,7 @@ export class NewLines {
     return { records, checkpoint: isFork && line.point ? ended : undefined };
   }
 
-  /** Whether the failure of this call ended the run. A fork makes such a call again. */
+  /** Whether a fork makes the call again, because its failure ended the run. */
   #isTriedAgain(call: string): boolean {
     return this.#options.move === "fork" && this.#index.statusState.failedCalls?.includes(call) === true;
   }

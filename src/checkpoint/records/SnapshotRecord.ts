@@ -22,7 +22,7 @@ export interface SnapshotRecord {
   readonly run: RunRecord;
   /** When the first run of the agent was requested, in milliseconds since 1970. */
   readonly createdAt: number;
-  /** Data of the status that the run and the checkpoint lack. Omitted if the run started when it was requested. */
+  /** Status data that neither `run` nor `checkpoint` contains. Omitted if the run started when it was requested. */
   readonly life?: {
     readonly task?: TaskRecord;
     readonly startedAt?: number;

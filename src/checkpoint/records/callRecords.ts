@@ -65,7 +65,7 @@ export interface OutcomeRecord extends Partial<CallFacts> {
   /** `name` is omitted for `Error`, and empty if the thrown value is not an error. */
   readonly error?: { readonly message: string; readonly name?: string };
   readonly failedCalls?: readonly string[];
-  /** The call failed at its time limit. Such a call possibly took effect, or can still take effect. */
+  /** The call exceeded its time limit, so it possibly took effect or can still take effect. */
   readonly late?: true;
   readonly lost?: { readonly path: string; readonly reason: string };
   readonly moved?: true;

@@ -21,8 +21,8 @@ export interface LaneStart {
 }
 
 /**
- * Where a branch or sub-agent belongs in the lane `parent`. A branch has the version of the checkpoint of its parallel
- * node and a key. A sub-agent has the tool call that runs it.
+ * Where a branch or sub-agent belongs in the lane `parent`. A branch is named by its key and the version of the
+ * checkpoint of its parallel node, a sub-agent by the tool call that runs it.
  */
 export type LanePlace =
   | { readonly parent: number; readonly fork: number; readonly branch: string }

@@ -16,7 +16,7 @@ export interface RollbackRecord {
 export interface PlannedSteps {
   readonly key: string;
   readonly steps: StoredValue;
-  /** Whether a redo repeats changes that an earlier rollback reverted. Omitted if there are no such changes. */
+  /** Whether a redo repeats changes that an earlier rollback reverted. Omitted if there are no reverted changes. */
   readonly redone?: boolean;
   readonly packs?: readonly Pack[];
 }

@@ -47,7 +47,7 @@ export class LogProjection extends LogFacts {
   rollback: RollbackRecord | undefined;
   /** The common ancestors of redos, which show which records are abandoned. */
   readonly redoneFrom = new Set<number>();
-  /** True if a redo abandoned earlier records than the index has. Then only a whole log shows which runs finished. */
+  /** True if a redo abandoned records from before the index, so only the whole log shows which runs finished. */
   needsWhole = false;
   pruned: LastPruning | undefined;
   /** By lane: earlier lanes that the index lacks, newest first. Ids of calls can be derived from these lanes. */
@@ -306,7 +306,7 @@ export class LogProjection extends LogFacts {
     this.nextVersion = version + 1;
   }
 
-  /** If two checkpoints have the same given id, the later one keeps it. */
+  /** If two checkpoints have the same given id, the later checkpoint keeps this id. */
   #takeId(id: string): void {
     const before = this.#ids.get(id);
     if (!before) return;

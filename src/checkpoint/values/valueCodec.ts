@@ -27,7 +27,7 @@ export interface StoredResult {
   readonly output?: StoredValue;
 }
 
-/** The keys that mark a stored value. Such a key is valid only in an object without other keys. */
+/** The keys that mark a stored value. An object with one of these keys must have no other keys. */
 const envelopeKeys: ReadonlySet<string> = new Set(["$plain", "$rich", "$blob", "$message", "$answer", "$outcomes"]);
 
 /**

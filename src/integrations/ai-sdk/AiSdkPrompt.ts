@@ -33,7 +33,7 @@ interface FilePart<Data> extends WithOptions {
   filename?: string;
 }
 
-/** Content that only one provider understands. Only the specification v4 supports such parts. */
+/** Content that only one provider understands. Only specification v4 supports `custom` parts. */
 type CustomPart<Data> = Data extends TaggedFileData
   ? { type: "custom"; kind: `${string}.${string}` } & WithOptions
   : never;

@@ -48,7 +48,7 @@ export interface AiSdkExecutor extends PromptExecutor {
  *
  * The model parameters of an agent are the call settings of the AI SDK (`temperature`, `maxOutputTokens`, `topP`,
  * `topK`, `seed`, `stopSequences`, `presencePenalty`, `frequencyPenalty`, `toolChoice`, `responseFormat`, `reasoning`,
- * `providerOptions`). They are stored with the agent, so configure headers and keys at the provider.
+ * `providerOptions`). The settings are stored with the agent, so configure headers and keys at the provider.
  *
  * Each call sends one request. Errors have `retryable` and `retryAfterMs`, and the agent retries according to its
  * `modelRetry`. URLs of file parts are passed to the model and never downloaded.

@@ -30,7 +30,7 @@ export interface HostedLoop {
    */
   call(toolCallId: string, call: HostedCall): Promise<unknown>;
   /**
-   * Makes a call that code requests, for example to read a value. A replay identifies such calls by their order.
+   * Makes a call that code requests, for example to read a value. A replay identifies the calls of code by their order.
    *
    * @throws the error of `perform`, which ends the run and is not recorded
    */

@@ -28,7 +28,7 @@ import type {
 /** The loop of a running node. Records its requests, or returns the results that an earlier attempt recorded. */
 export class LiveLoop implements HostedLoop {
   readonly #context: AgentContext;
-  /** The context of the tool call that the current code runs in. Its model requests belong to it. */
+  /** The context of the tool call around the current code, whose model requests belong to the call. */
   readonly #within = new ScopedValue<AgentContext>();
   readonly #calls = new ResponseCalls();
   readonly #writer: StreamWriter | undefined;

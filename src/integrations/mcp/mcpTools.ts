@@ -243,7 +243,7 @@ async function request(
 ): Promise<McpToolResult> {
   const params = { name, arguments: input as Record<string, unknown>, _meta: { [toolCallIdKey]: toolCallId } };
   const options = { signal: abortSignal, ...limits };
-  // Version 1 takes a result schema before the options. This schema has a default, so `length` does not count it.
+  // Version 1 takes a result schema before the options. `length` does not count the schema, because it has a default.
   const rest = client.callTool.length < 2 ? [undefined, options] : [options];
   return client.callTool(params, ...(rest as never[]));
 }

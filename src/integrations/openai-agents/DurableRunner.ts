@@ -100,7 +100,7 @@ interface Asked {
   readonly input?: StoredInput;
   /** The requested run id. `undefined` accepts a run with any id. Results of other runs are not returned. */
   readonly runId?: string | undefined;
-  /** The state whose decisions answer requests, even later ones. */
+  /** The state whose decisions answer requests, even later requests. */
   readonly state?: AnyState;
   /** Whether the run is only compared with its records, so that no tool may run. */
   readonly executesNothing?: boolean;

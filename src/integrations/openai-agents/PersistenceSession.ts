@@ -138,7 +138,7 @@ export class PersistenceSession
 }
 
 /**
- * Returns a copy of a valid transaction. A session of the SDK validates it, so that both accept the same transactions.
+ * Returns a copy of a valid transaction. The SDK's own session validates the transaction, so the rules are the same.
  *
  * @throws InvalidInputError, which contains no content of the transaction
  */

@@ -154,7 +154,7 @@ function parseTraceparent(text: string | undefined): SpanContext | undefined {
   return isSpanContextValid(span) ? span : undefined;
 }
 
-/** Returns a span that refers to the active span, for an operation without a new one. A resumed run can link to it. */
+/** Returns a span that refers to the active span, for operations without a span. A resumed run can link to it. */
 function surroundingSpan(): TelemetrySpan {
   const active = trace.getActiveSpan()?.spanContext();
   return {

@@ -149,8 +149,8 @@ END`;
 
 /**
  * Returns the SQL function that adds an owner's next append and its summary, and removes the owner if `releases`. The
- * function without this parameter stays, because processes of earlier versions call it. An `UPDATE` before an `INSERT`
- * writes less than `ON CONFLICT`, which locks the row first.
+ * function without the parameter `releases` stays, because processes of earlier versions call it. An `UPDATE` before an
+ * `INSERT` writes less than `ON CONFLICT`, which locks the row first.
  */
 function turnFunction(names: PostgresNames): string {
   const { agents, appends, summaries, channel } = names;

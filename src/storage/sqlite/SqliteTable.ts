@@ -285,7 +285,7 @@ function insertInto(db: SqliteConnection, key: number, { position, encoded, snap
   db.run(sql, key, position, Number(snapshot) + 2 * Number(pruned), encoded);
 }
 
-/** A higher position would be stored as a row of another agent. An imported log can contain such positions. */
+/** Rejects a position that would be stored as a row of another agent. Imported logs can have too high positions. */
 function assertPosition(position: number): void {
   if (position <= highestPosition) return;
   const advice = `SQLite stores no position above ${highestPosition}. Use another storage for this log.`;

@@ -155,7 +155,7 @@ export interface TablePublication {
   readonly generation: number;
   /** See {@link TablePage.start}. */
   readonly start: number;
-  /** The append after the staged ones. */
+  /** The append that follows the staged appends. */
   readonly append: TableAppend;
 }
 

@@ -51,7 +51,7 @@ export class TableOwnedLog extends LeasedOwnedLog<TableEncoded> {
   readonly #session: string;
   readonly #reader: TableReader;
   #generation: number;
-  /** Whether the last stored status is `completed`. Then no worker waits for the release. */
+  /** Whether the last stored status is `completed`, so that no worker waits for the release. */
   #isOver = false;
   /** True while the owner is released or its generation changes. A renewal then finds no owner. */
   #moving = false;

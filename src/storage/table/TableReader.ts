@@ -129,7 +129,7 @@ export class TableReader {
   }
 
   /**
-   * Reads all rows, and then the removed ranges, before it returns the first row. A concurrent pruning is visible
+   * Reads all rows, then the removed ranges, and only then returns the first row. A concurrent pruning is visible
    * completely or not at all, even if there are several pages.
    */
   async #collect(range: TableRange): Promise<Collected> {

@@ -217,8 +217,8 @@ export class TableRecordLog implements RecordLog {
   async #open(agentId: string, owner: LogOwner): Promise<TableOwnedLog> {
     this.#owned.assertOpenable(agentId, owner);
     const backend = { ...this.#settings, sha256: await this.#sha256() };
-    // A claim whose response is lost is possibly stored. The session of such a claim counts as finished, so the retry
-    // replaces it.
+    // A claim whose response is lost is possibly stored. Its session counts as finished, so that a retry can replace
+    // the claim.
     const claimed = await askAgain(this.#retried, () => this.#claim(agentId, { ...owner }));
     const { generation, session, since } = claimed;
     const end = await this.#endOf(agentId, claimed, backend.sha256);

@@ -11,7 +11,7 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 const checksumLength = 43;
 
 const listedAtOnce = 100;
-/** The page size after the first page, for lists of agents without an owner. Such lists skip all running agents. */
+/** The page size after the first page, for lists of agents without an owner, which skip all running agents. */
 const passedAtOnce = 2_500;
 
 type Selection = Omit<ListOptions, "limit">;

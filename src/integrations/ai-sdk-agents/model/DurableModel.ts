@@ -116,10 +116,10 @@ interface Recording {
 }
 
 /**
- * Forwards a stream and records the response. After the last part, the AI SDK starts the tools. This part is forwarded
- * before the response is durable, so that the first records of the tools are stored together with the response. The AI
- * SDK ends a step at the end of its stream, so the stream ends only after the response is durable. An incomplete
- * response is not recorded.
+ * Forwards a stream and records the response. After the last part, the AI SDK starts the tools. The last part is
+ * forwarded before the response is durable, so that the first records of the tools are stored together with the
+ * response. The AI SDK ends a step at the end of its stream, so the stream ends only after the response is durable. An
+ * incomplete response is not recorded.
  *
  * Reads the stream to its end even if the reader is slow or stops reading, because the run waits for the response.
  */

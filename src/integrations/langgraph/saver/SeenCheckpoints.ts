@@ -20,7 +20,7 @@ const mostCheckpoints = 1000;
 
 /**
  * The checkpoints that this process has read or stored. If another process deletes or continues a thread, a graph in
- * this process must not store checkpoints that follow earlier ones. Such checkpoints would be lost, or hide others.
+ * this process must not store checkpoints that follow earlier checkpoints, because these would be lost or hide others.
  */
 export class SeenCheckpoints {
   readonly #threads = new Map<string, SeenThread>();

@@ -188,7 +188,7 @@ function entriesBefore({ stored, entries }: Namespace, before: string | undefine
 }
 
 interface ChannelHistory {
-  /** The value in the nearest ancestor that has one. `undefined` if the channel starts empty. */
+  /** The channel's value in the nearest ancestor that has a value. `undefined` if the channel starts empty. */
   readonly seed: GraphValue | undefined;
   /** The writes of the ancestors, oldest first. */
   readonly writes: readonly StoredWrite[];

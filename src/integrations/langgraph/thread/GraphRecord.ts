@@ -142,7 +142,7 @@ export function valuesOfRecord(record: GraphRecord): readonly StoredValue[] {
   return values.filter((value) => value !== undefined);
 }
 
-/** Returns a record in which other values replace its {@link valuesOfRecord}. */
+/** Returns a record with other values in place of those that {@link valuesOfRecord} returns. */
 export function withRecordValues(record: GraphRecord, values: readonly StoredValue[]): GraphRecord {
   if (record.kind === "items") return { ...record, items: values };
   if (record.kind === "call") {

@@ -222,8 +222,8 @@ async function nestedRun(
   const call = currentCall();
   const asEver = () => runOfSdk.call(this, agent, input, options as never);
   if (!run) return asEver();
-  // Not recorded: a run outside of a tool call, because such runs have no fixed order, and a run of a `RunState`,
-  // because its agents are not durable.
+  // Not recorded: a run outside of a tool call, because runs outside of calls have no fixed order, and a run of a
+  // `RunState`, because its agents are not durable.
   if (call === undefined || input instanceof RunState) return besideTheRun(asEver)();
   makeDurable(this);
   const { stream = false, ...rest } = options ?? {};

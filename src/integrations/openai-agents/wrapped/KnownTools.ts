@@ -42,7 +42,7 @@ function codeOf(name: string): ToolCode {
   };
 }
 
-/** Returns whether `agent.asTool()` made a tool. Only such tools have a method `on`. */
+/** Returns whether `agent.asTool()` made a tool, which then has a method `on`. */
 function isAgent(tool: object): boolean {
   return "on" in tool && typeof tool.on === "function";
 }

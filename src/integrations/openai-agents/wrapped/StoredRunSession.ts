@@ -136,7 +136,7 @@ const readingItems = hostedTool("read_session_items", { effect: "none" });
 const compacting = hostedTool("compact_session", { effect: "none" });
 
 /**
- * A session of another library in a durable run. Such a session cannot tell which items the run added. So items are
+ * A session of another library in a durable run. The session cannot tell which items the run added, so items are
  * recorded when they are read, and compared in a replay. The session stores the provider's ids of calls.
  */
 class ForeignRunSession {
@@ -162,7 +162,7 @@ class ForeignRunSession {
   async getItemsWithCompactionOwnership(
     ...context: [AnyContext?]
   ): Promise<{ items: AgentInputItem[]; ownership: object }> {
-    // In a replay, the session does not know this ownership, and so does not replace its items.
+    // In a replay, the session is not read. So this ownership is unknown to the session, which replaces no items.
     let ownership = {};
     const items = await this.#read(async () => {
       const read = await this.#session.getItemsWithCompactionOwnership(...context);
