@@ -25,9 +25,9 @@ import { ToolFailedError } from "../../errors/toolCallErrors.ts";
 
 /** Options of {@link openTelemetry}. */
 export interface OpenTelemetryOptions {
-  /** Creates the spans, such as `trace.getTracer("desk")`. Omitted for no spans. */
+  /** Creates the spans, such as `trace.getTracer("desk")`. If omitted, no spans are created. */
   readonly tracer?: Tracer | undefined;
-  /** Creates the metrics, such as `metrics.getMeter("desk")`. Omitted for no metrics. */
+  /** Creates the metrics, such as `metrics.getMeter("desk")`. If omitted, no metrics are created. */
   readonly meter?: Meter | undefined;
   /**
    * `"persistence"` reports only the spans `agent_persistence.*` and their metrics. Use this value with frameworks that

@@ -205,7 +205,7 @@ export interface TablePruned {
 /** A range of positions, inclusive. */
 export type TableGap = readonly [first: number, last: number];
 
-/** Selects the agents to list. A table may return more in the correct order, because the log filters again. */
+/** Selects the agents to list. A table may return other agents too, in list order, because the log filters again. */
 export interface TableSelection {
   /** Distinct statuses. Defaults to all. */
   readonly statuses?: readonly string[] | undefined;

@@ -74,7 +74,7 @@ export function placeCall(
   return { at: free, recorded: undefined, decision: "perform" };
 }
 
-/** Returns an unused position. A position is used if an equal call with another id uses its record. */
+/** Returns an unused position. A position is taken if an equal call with another id returns its record. */
 function freePlace(at: string, used: ReadonlySet<string>): string {
   let free = at;
   while (used.has(free)) free += "+";

@@ -162,7 +162,7 @@ class ForeignRunSession {
   async getItemsWithCompactionOwnership(
     ...context: [AnyContext?]
   ): Promise<{ items: AgentInputItem[]; ownership: object }> {
-    // In a replay, the session is not read. So this ownership is unknown to the session, which replaces no items.
+    // In a replay, the session does not know this new object, and therefore replaces no items.
     let ownership = {};
     const items = await this.#read(async () => {
       const read = await this.#session.getItemsWithCompactionOwnership(...context);
