@@ -164,10 +164,15 @@ export class Schedules {
     if (!current || current.paused) return;
     const { runs, missed, next } = planTicks(current, this.#logs.clock.now());
     let state: ScheduleRecord = { ...current, ...withMissed(current, missed, "late") };
-    const before = current.waiting.length;
-    for (const [at, tick] of [...current.waiting, ...runs].entries()) {
-      const undecided = withoutUndefined({ ...state, next: runs[Math.max(0, at + 1 - before)] ?? next });
-      state = await this.#decide(log, undecided, { tick, isWaiting: at < before });
+    for (const tick of current.waiting) {
+      const undecided = withoutUndefined({ ...state, next: runs[0] ?? next });
+      state = await this.#decide(log, undecided, { tick, isWaiting: true });
+      // The other waiting ticks wait for the same task.
+      if (state === undecided) break;
+    }
+    for (const [at, tick] of runs.entries()) {
+      const undecided = withoutUndefined({ ...state, next: runs[at + 1] ?? next });
+      state = await this.#decide(log, undecided, { tick, isWaiting: false });
     }
     const { next: _next, starting: _starting, ...rest } = state;
     const after: ScheduleRecord = withoutUndefined({ ...rest, next });

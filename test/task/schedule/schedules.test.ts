@@ -1,4 +1,5 @@
-import { LogPersistenceStorageProvider } from "agent-persistence/storage";
+import { InMemoryPersistenceStorageProvider } from "agent-persistence";
+import { LogPersistenceStorageProvider, type RecordLog } from "agent-persistence/storage";
 import { type NewSchedule, type Task, TaskManager, TaskWorker } from "agent-persistence/task";
 import { crashAfter, SimulatedClock } from "agent-persistence/testing";
 import fc from "fast-check";
@@ -260,6 +261,30 @@ describe.each(queueStorages)("$name: schedules", (storage) => {
     await expect(tasks.schedule({ ...hourly, scheduleId: "other", ...wrong })).rejects.toThrow(message);
     expect(await collect(schedules.list())).toHaveLength(1);
   });
+});
+
+it("a tick reads the last task as often with 40 waiting ticks as with 10", async () => {
+  const readsAmong = async (waiting: number) => {
+    const { log } = new InMemoryPersistenceStorageProvider();
+    let reads = 0;
+    const read: RecordLog["read"] = (agentId, options) => {
+      if (agentId.startsWith("s@")) reads++;
+      return log.read(agentId, options);
+    };
+    const clock = new SimulatedClock(start);
+    const storage = new LogPersistenceStorageProvider(delegatingLog(log, { read }));
+    const tasks = new TaskManager({ storage, clock: settableClock(clock) });
+    await tasks.schedule({ ...hourly, overlap: "queue", catchUp: "all" });
+    clock.advance((1 + waiting) * hour);
+    await tasks.schedules.tick();
+    expect((await tasks.schedules.get("s"))?.waiting).toHaveLength(waiting);
+    await tasks.cancel(`s@${at(1)}`);
+    reads = 0;
+    await tasks.schedules.tick();
+    expect(await tasks.schedules.get("s")).toMatchObject({ lastAt: at(2) });
+    return reads;
+  };
+  expect(await readsAmong(40)).toBe(await readsAmong(10));
 });
 
 describe("the plan of due ticks", () => {
