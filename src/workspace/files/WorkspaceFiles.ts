@@ -198,8 +198,12 @@ export class WorkspaceFiles {
     }
   }
 
-  /** Sets the permissions of a directory, or creates it. @throws PathNotAllowedError, FileAccessError */
-  async setFolder(path: string, mode: number): Promise<void> {
+  /**
+   * Sets the permissions of a directory, or creates it. Calls `made` with each parent directory that it creates.
+   *
+   * @throws PathNotAllowedError, FileAccessError
+   */
+  async setFolder(path: string, mode: number, made: (folder: string) => void = () => {}): Promise<void> {
     try {
       await this.#folder.within(
         path,
@@ -207,7 +211,7 @@ export class WorkspaceFiles {
           makeFolder(at, mode);
           setFolderMode(at, mode);
         },
-        () => {},
+        made,
       );
     } catch (error) {
       throw accessError(error, path);

@@ -38,9 +38,13 @@ export function withoutFileOfOthers(history: FileHistory): FileHistory {
   return { ...rest, spans: [{}, ...history.spans] };
 }
 
-/** Returns the SHA-256 of contents that others wrote between changes of the agent. */
-export function contentsOfOthers(histories: readonly FileHistory[]): ReadonlySet<string> {
-  const made = histories.flatMap(({ spans }) => spans.slice(1).map(({ before }) => before));
+/** Returns the SHA-256 of contents that others wrote between changes of the agent, and of files that are not restored. */
+export function contentsOfOthers(
+  histories: readonly FileHistory[],
+  blocked: readonly FileHistory[],
+): ReadonlySet<string> {
+  const between = histories.flatMap(({ spans }) => spans.slice(1).map(({ before }) => before));
+  const made = [...between, ...blocked.map(({ target }) => target)];
   return new Set(made.flatMap((state) => (state?.kind === "file" ? [state.hash] : [])));
 }
 

@@ -6,8 +6,9 @@ import type { Note, ParticipantPlan, ParticipantRequest, StepRequest } from "../
 import { type GitHistory, gitHistory } from "../capture/gitHistory.ts";
 import type { Scan } from "../capture/Scan.ts";
 import type { ConflictResolver } from "../conflicts/ConflictResolver.ts";
-import { fileNoteOf, movedOver, type LeftOutFile, unknownIn } from "../files/FileNote.ts";
+import { type FileNote, fileNoteOf, movedOver, type LeftOutFile, unknownIn } from "../files/FileNote.ts";
 import { stateOf } from "../files/readFile.ts";
+import { foldersAbove } from "../files/relativePath.ts";
 import { withChanges } from "../git/commitFiles.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { carryOutRestore } from "./RestoreWriter.ts";
@@ -76,11 +77,14 @@ export class FileRestore {
     // The changes of a command after its last scan are unknown, and the current state does not reveal them.
     const scanned = { notes: again.toReversed(), content: request.content };
     const redone = changesOf(await withInterruptedCommands(scanned, (before) => Promise.resolve(before)));
-    const histories = withRedoneFiles(undone.files, redone.files);
-    const folders = withRedoneFolders(undone.folders, redone.folders);
+    const all = withRedoneFiles(undone.files, redone.files);
+    const allFolders = withRedoneFolders(undone.folders, redone.folders);
+    const hasRoom = roomIn(all);
+    const [histories, blocked] = [all.filter(hasRoom), all.filter((history) => !hasRoom(history))];
+    const folders = allFolders.filter(hasRoom);
     const created = createdIn(folders);
     const modes = await this.#modesOf(folders.filter(({ byOthers }) => !byOthers));
-    const others = contentsOfOthers([...undone.files, ...redone.files]);
+    const others = contentsOfOthers([...undone.files, ...redone.files], blocked);
     const planned = await this.#planFiles(histories, [...created, ...modes], others);
     const lost = request.redone ? await lostIn(planned, request) : [];
     const isLost = new Set(lost.map(({ path }) => path));
@@ -94,6 +98,7 @@ export class FileRestore {
         ...undone.unknown,
         ...unknownIn(again.map(({ value }) => fileNoteOf(value))),
         ...lost,
+        ...[...blocked, ...allFolders.filter((folder) => !hasRoom(folder))].map(withoutRoom),
         ...folders.filter(({ byOthers }) => byOthers).map(changedByOthers),
         ...git.unknown,
       ],
@@ -233,12 +238,35 @@ interface NotedFiles {
 function changesOf(notes: readonly Note[]): NotedFiles {
   const noted = notes.map(({ value }) => fileNoteOf(value));
   const isMovedOver = movedOver(noted);
-  const folders = folderHistories(noted, 0o777 & ~process.umask());
+  const fileAt = firstChanges(noted, ({ changes }) => changes);
+  const folderAt = firstChanges(noted, ({ folderModes = [] }) => folderModes);
+  // Others created a directory in place of a file that the agent had deleted before.
+  const isOfOthers = ({ path, target }: FolderHistory) =>
+    target !== undefined && (fileAt.get(path) ?? noted.length) < (folderAt.get(path) ?? 0);
+  const folders = folderHistories(noted, 0o777 & ~process.umask()).filter((history) => !isOfOthers(history));
   const before = new Set(folders.filter(({ target }) => target !== undefined).map(({ path }) => path));
   const files = fileHistories(notes)
     .filter(({ path }) => !isMovedOver(path))
     .map((history) => (history.target && before.has(history.path) ? withoutFileOfOthers(history) : history));
   return { files, folders, git: gitHistory(notes), unknown: unknownIn(noted) };
+}
+
+/** Returns the position of the first note about each path. */
+function firstChanges(
+  notes: readonly FileNote[],
+  changesIn: (note: FileNote) => readonly { readonly path: string }[],
+): ReadonlyMap<string, number> {
+  return new Map(notes.flatMap((note, at) => changesIn(note).map(({ path }) => [path, at] as const)).toReversed());
+}
+
+/** Returns whether an entry can exist: no directory above it is a file at the checkpoint. */
+function roomIn(histories: readonly FileHistory[]): (entry: FileHistory | FolderHistory) => boolean {
+  const restored = new Set(histories.filter(({ target }) => target).map(({ path }) => path));
+  return ({ path, target }) => target === undefined || !foldersAbove(path).some((folder) => restored.has(folder));
+}
+
+function withoutRoom({ path }: FileHistory | FolderHistory): LeftOutFile {
+  return { path, reason: "has no room, because a directory above it is a file at the checkpoint" };
 }
 
 /** Returns the files of a redo whose contents were pruned. */

@@ -121,8 +121,10 @@ export class RestoreWriter {
       if (isRestored || outcome.has(path)) return;
       if (mode !== leftMode(part) && !isHalfOpened(part, mode)) return this.#leaveFolder(part);
       const left = leftMode(part);
+      let at = this.#done.length;
       this.#done.push(left === undefined ? { kind: "folder_made", path } : { kind: "folder_set", path, mode: left });
-      await files.setFolder(path, finalMode(part) | 0o700);
+      const made = (folder: string) => void this.#done.splice(at++, 0, { kind: "folder_made", path: folder });
+      await files.setFolder(path, finalMode(part) | 0o700, made);
     });
   }
 

@@ -98,6 +98,48 @@ describe.each(logStorages)("the work of others, $name", ({ open }) => {
     expect(asked).toEqual([{ kind: "file_modified_externally", path: "doc" }]);
   });
 
+  it("a file of others in a directory that is a file at the checkpoint is reported, and the file is restored", async () => {
+    const root = temporaryFolder();
+    put(root, { doc: "1" });
+    const before = treeOf(root);
+    const work = [
+      { agent: () => rmSync(join(root, "doc")) },
+      {
+        others: () => put(root, { "doc/mine": "mine", "doc/sub/x": "mine" }),
+        agent: () => rmSync(join(root, "doc"), { recursive: true }),
+      },
+    ];
+    const shell = await ran(root, work, await storage());
+    const { participants } = await shell.rollBack(0);
+    expect(participants.flatMap((participant) => participant.steps)).toEqual(
+      expect.arrayContaining([
+        { subject: "doc", change: "write" },
+        ...["doc/mine", "doc/sub", "doc/sub/x"].map((subject) => ({
+          subject,
+          change: "not restored: has no room, because a directory above it is a file at the checkpoint",
+        })),
+      ]),
+    );
+    expect(treeOf(root)).toEqual(before);
+  });
+
+  it("a file of others in such a directory is a conflict where the agent moved it", async () => {
+    const root = temporaryFolder();
+    put(root, { doc: "1" });
+    const { asked, onConflict } = answering("use_current");
+    const work = [
+      { agent: () => rmSync(join(root, "doc")) },
+      {
+        others: () => put(root, { "doc/mine": "mine" }),
+        agent: () => renameSync(join(root, "doc"), join(root, "moved")),
+      },
+    ];
+    const shell = await ran(root, work, { ...(await storage()), onConflict });
+    await shell.rollBack(0);
+    expect(asked).toEqual([{ kind: "file_modified_externally", path: "moved/mine" }]);
+    expect(treeOf(root)).toEqual({ doc: "644 1", moved: "folder", "moved/mine": "644 mine" });
+  });
+
   it("a file that others returned to its checkpoint content is not a conflict", async () => {
     const root = temporaryFolder();
     put(root, { doc: lines() });
