@@ -109,17 +109,22 @@ export function define(target: object, key: string, value: unknown): void {
 
 /**
  * Returns a frozen value with copies of its dates, maps, sets and bytes, so that callers cannot change the original.
- * Shares the parts that {@link frozenCopy} shares.
+ * Shares the parts that {@link frozenCopy} shares, and all parts beyond the number that can be stored.
  */
 export function copyMutableParts<Value>(value: Value): Value {
-  if (typeof value !== "object" || value === null || frozen.has(value)) return value;
-  if (isPlain(value) && !Object.isFrozen(value)) return value;
-  const copy = copyObject(value, copyMutableParts) as Value & object;
-  if (!isPlain(value)) return copy;
-  const items: unknown[] = Object.values(copy);
-  if (!Object.values(value).every((item, at) => Object.is(item, items[at]))) return copy;
-  frozen.add(value);
-  return value;
+  let left = maximumObjects;
+  const copyPart = (part: unknown): unknown => {
+    if (typeof part !== "object" || part === null || frozen.has(part) || --left < 0) return part;
+    const isObject = isPlain(part);
+    if (isObject && !Object.isFrozen(part)) return part;
+    const copy = copyObject(part, copyPart) as object;
+    if (!isObject || left < 0) return copy;
+    const items: unknown[] = Object.values(copy);
+    if (!Object.values(part).every((item, at) => Object.is(item, items[at]))) return copy;
+    frozen.add(part);
+    return part;
+  };
+  return copyPart(value) as Value;
 }
 
 /** Returns whether {@link copyMutableParts} shares no part that can change, such as a class instance. */

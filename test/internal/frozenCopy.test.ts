@@ -1,7 +1,7 @@
 import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, strategy } from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import { encodeValue } from "../../src/checkpoint/values/valueCodec.ts";
-import { frozenCopy } from "../../src/internal/frozenCopy.ts";
+import { copyMutableParts, frozenCopy } from "../../src/internal/frozenCopy.ts";
 
 /** What is given to a run is copied before it is stored: the copy must not hide what cannot be stored. */
 describe("a value that cannot be stored without changes", () => {
@@ -53,5 +53,14 @@ describe("a value whose objects are shared", () => {
     expect(() => encodeValue(frozenCopy(stored), "the value")).toThrow(
       expect.objectContaining({ code: "not_serializable", message: expect.stringContaining("2000000 objects") }),
     );
+  });
+
+  it("is copied for a node at most as often as it can be stored", () => {
+    let value: object = { first: new Date(0) };
+    for (let level = 0; level < 60; level++) value = frozenCopy({ left: value, right: value });
+    const given = frozenCopy({ first: new Date(0), value });
+    const { first } = copyMutableParts(given);
+    expect(first).not.toBe(given.first);
+    expect(first).toEqual(given.first);
   });
 });
