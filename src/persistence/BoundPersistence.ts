@@ -95,40 +95,44 @@ export class BoundPersistence implements RunPersistence {
 
   note(note: NewNote): void {
     checkSchema(newNoteSchema, note, "note");
-    this.#at(this.#context).recorder.note(note, withinOf(this.#context));
+    this.#recorder.note(note, withinOf(this.#context));
   }
 
   durable(): Promise<void> {
-    return this.#at(this.#context).recorder.journal.durable();
+    return this.#recorder.journal.durable();
   }
 
   recordedNotes(key: string): readonly unknown[] {
     const call = withinOf(this.#context);
-    const { recording } = this.#at(this.#context).recorder;
+    const { recording } = this.#recorder;
     return call === undefined ? [] : (recording?.notesOf(call, key) ?? []);
   }
 
   async getNotes(key: string): Promise<readonly unknown[]> {
     checkSchema(nonEmptyString, key, "key of notes");
-    const { log } = this.#at(this.#context).recorder.setup;
+    const { log } = this.#recorder.setup;
     const { notedValues } = await import("./changes.ts");
     return notedValues(log, await this.#savedAgentId(), key);
   }
 
   async getCheckpoints(filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]> {
-    const { storage } = this.#at(this.#context).recorder.setup;
+    const { storage } = this.#recorder.setup;
     return storage.getCheckpoints(await this.#savedAgentId(), filter);
   }
 
   async getLatestCheckpoint(): Promise<AgentCheckpointData | undefined> {
-    const { storage } = this.#at(this.#context).recorder.setup;
+    const { storage } = this.#recorder.setup;
     return storage.getLatestCheckpoint(await this.#savedAgentId());
   }
 
   async #savedAgentId(): Promise<string> {
-    const { run, recorder } = this.#at(this.#context);
-    await recorder.journal.durable();
-    return run.agentId;
+    const { journal } = this.#recorder;
+    await journal.durable();
+    return journal.agentId;
+  }
+
+  get #recorder(): RunRecorder {
+    return this.#at(this.#context).recorder;
   }
 
   #at(context: AgentContext): BoundRun {

@@ -52,12 +52,7 @@ export class BranchGroup {
     if (this.#failure) throw this.#failure.error;
     if (this.#left.length > 0) return { waiting: this.#left };
     if (this.#results.size < this.#branches.length) return undefined;
-    return new Map(
-      this.#branches.flatMap(({ key }) => {
-        const result = this.#results.get(key);
-        return result ? [[key, result] as const] : [];
-      }),
-    );
+    return new Map(this.#branches.map(({ key }) => [key, this.#results.get(key) as BranchResult]));
   }
 
   /** Continues and starts branches while slots are free. If no branch can continue, the group waits or finishes. */

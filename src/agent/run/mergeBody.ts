@@ -38,16 +38,15 @@ function mergeArguments(
   context: AgentContext,
   branches: readonly (readonly [key: string, branch: BranchOf<unknown>])[],
 ): [results: unknown, context: AgentContext] {
+  const isNamed = kind === "named";
   const outputs = [...joined].map(([key, { output }]) => [key, output] as const);
-  if (kind === "named")
-    return [
-      Object.freeze(Object.fromEntries(outputs)),
-      Object.assign(context, { branches: Object.fromEntries(branches) }),
-    ];
-  const results = Object.freeze(outputs.map(([, output]) => output));
   return [
-    results,
-    Object.assign(context, { branches: branches.map(([key, branch]) => Object.assign(branch, { key })) }),
+    Object.freeze(isNamed ? Object.fromEntries(outputs) : outputs.map(([, output]) => output)),
+    Object.assign(context, {
+      branches: isNamed
+        ? Object.fromEntries(branches)
+        : branches.map(([key, branch]) => Object.assign(branch, { key })),
+    }),
   ];
 }
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { MessageHistory, type MessageNumbers, type NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
+import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
@@ -123,10 +124,7 @@ export class RunState {
 
   noteEnvironment(found: Required<Pick<RecordedRequirements, "workingDirectory" | "hashes">>): void {
     const { workingDirectory, hashes = {} } = this.#requirements;
-    const paths = Object.keys(found.hashes);
-    const same =
-      paths.length === Object.keys(hashes).length && paths.every((path) => hashes[path] === found.hashes[path]);
-    if (same && workingDirectory === found.workingDirectory) return;
+    if (isSameValue({ workingDirectory, hashes }, found)) return;
     this.#requirements = frozenCopy({ ...this.#requirements, ...found });
   }
 }

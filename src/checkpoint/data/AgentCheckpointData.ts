@@ -1,7 +1,8 @@
 import type { ModelUsage } from "../status/ModelUsage.ts";
 import type { FileChanges } from "./FileChange.ts";
 import type { Message } from "../messages/Message.ts";
-import type { RequirementsRecord } from "../records/lineRecords.ts";
+import type { DecisionRecord, RequirementsRecord } from "../records/lineRecords.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 
 /** A tool call that finished after the parent checkpoint and before this checkpoint. */
 export interface CheckpointToolCall {
@@ -151,4 +152,10 @@ export function recoveryInfo(
     ...(directory !== undefined && { workingDirectory: directory }),
     environment,
   };
+}
+
+export function checkpointDecisions(decisions: readonly DecisionRecord[]): AgentCheckpointData["decisions"] {
+  return decisions.map(({ node: nodeId, at, decision, reason }) =>
+    withoutUndefined({ decision, reason, nodeId, decidedAt: new Date(at).toISOString() }),
+  );
 }

@@ -6,7 +6,12 @@ import type { LogProjection } from "../state/LogProjection.ts";
 import { type BlobTexts, ValueReader } from "../state/ValueReader.ts";
 import { formatVersion } from "../records/Entry.ts";
 import type { Message } from "../messages/Message.ts";
-import { type AgentCheckpointData, type CheckpointBranch, recoveryInfo } from "./AgentCheckpointData.ts";
+import {
+  type AgentCheckpointData,
+  type CheckpointBranch,
+  checkpointDecisions,
+  recoveryInfo,
+} from "./AgentCheckpointData.ts";
 import { type FileChanges, fileChangesIn, fileNoteKey, summarizeFileChanges } from "./FileChange.ts";
 import { linePath } from "./linePath.ts";
 import { RequestedCalls, checkpointToolCall } from "./RequestedCalls.ts";
@@ -63,10 +68,7 @@ export function checkpointData(log: CheckpointLog, point: CheckpointPoint): Agen
     tools: () => opened().state.settings?.tools ?? [],
     toolCalls: () => toolCallsSince(index, point, opened()),
     fileChanges: () => fileChangesSince(index, point, opened()),
-    decisions: () =>
-      opened().state.decisions.map(({ node: nodeId, at, decision, reason }) =>
-        withoutUndefined({ decision, reason, nodeId, decidedAt: new Date(at).toISOString() }),
-      ),
+    decisions: () => checkpointDecisions(opened().state.decisions),
     recoveryInfo: () => recoveryInfo(record.node, opened().state.requirements),
     strategyFingerprint: () => opened().state.structure?.fingerprint,
   }) as unknown as AgentCheckpointData;

@@ -73,7 +73,8 @@ export class Replay {
   #addNote({ call = "", key, value }: NoteRecord, reader: ValueReader): void {
     if (!this.#calls.has(call)) return;
     const noted = this.#notes.get(call) ?? [];
-    this.#notes.set(call, [...noted, { key, value: reader.read(value) }]);
+    noted.push({ key, value: reader.read(value) });
+    this.#notes.set(call, noted);
   }
 
   answer(visit: Visit, ordinal: number, within: string | undefined): RecordedModelAnswer | undefined {

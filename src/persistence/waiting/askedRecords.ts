@@ -64,7 +64,7 @@ export function requestRecord(
   const { prompt, schema, waitingFor } = askedQuestion(request);
   const { id, ordinal, within } = requestPlace(event);
   const around = callsAround(event.context);
-  return {
+  return withoutUndefined({
     kind: "request",
     lane,
     visit: visitIn(visit),
@@ -72,18 +72,18 @@ export function requestRecord(
     node: nodeId,
     at,
     question,
-    ...(approval && { approval: approvalIn(approval, writer) }),
-    ...(id !== undefined && { id }),
-    ...(ordinal !== undefined && { ordinal }),
-    ...(within !== undefined && { within }),
-    ...(around.length > 0 && { around }),
+    approval: approval && approvalIn(approval, writer),
+    id,
+    ordinal,
+    within,
+    around: around.length > 0 ? around : undefined,
     prompt: writer.value(prompt, "the prompt of a request"),
     schema: writer.value(schema, "the schema of a request"),
     waitingFor,
-    ...(event.timer?.event && { event: event.timer.event.name }),
-    ...(request.expiresAt && { expiresAt: request.expiresAt.getTime() }),
-    ...(problems && { problems }),
-  };
+    event: event.timer?.event?.name,
+    expiresAt: request.expiresAt?.getTime(),
+    problems,
+  });
 }
 
 function approvalIn({ call: { toolCallId: call, tool, input } }: ApprovalEvent, writer: ValueWriter) {
