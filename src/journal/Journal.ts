@@ -71,7 +71,7 @@ export class Journal implements AsyncDisposable {
   /** The estimated size in bytes of the data that was read when the log was opened, and of all later appends. */
   storedBytes: number;
   running = false;
-  /** The calls and requests whose failures ended a branch. */
+  /** The calls and requests whose failures ended a node. */
   readonly failedCalls = new Set<string>();
   /** Returns whether the caller disposes this journal once the current run has completed. */
   endsWithRun: (() => boolean) | undefined;

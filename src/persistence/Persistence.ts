@@ -61,7 +61,6 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
       const { agentId, runId, signal } = run;
       const recorder = recorders.find(run);
       if (signal.aborted || !recorder) return;
-      for (const call of failedCallsIn(error)) recorder.journal.failedCalls.add(call);
       recorder.setup.tell({ type: "branch_failed", agentId, runId, ...eventLine(run), nodeId, error });
     });
     pipeline.onLineWaiting(({ run, requests }) => LiveRequests.of(recorders.of(run).journal).open(run, requests));
@@ -160,8 +159,11 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup): void 
         : dueBetween(recorder, { kind: "node_completed", nodeId, left: next.left }, run, next);
     await recorder.leaveNode(run, next, due);
   });
-  pipeline.onNodeFailed(async ({ run, nodeId, unresolved }) => {
+  pipeline.onNodeFailed(async ({ run, nodeId, error, unresolved }) => {
     const recorder = recorders.find(run);
+    if (recorder && failedCallsIn(error).length > 0)
+      for (const failure of [error, ...recorder.calls.failures])
+        for (const call of failedCallsIn(failure)) recorder.journal.failedCalls.add(call);
     // If the edges of this node matched before, a resume must repeat the node to find the later records.
     if (unresolved && !recorder?.recording?.reaches(run))
       await recorder?.leaveUnresolved(run, nodeId, unresolved.output);

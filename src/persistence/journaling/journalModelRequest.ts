@@ -30,6 +30,7 @@ export async function journalModelRequest(
   next: Next,
 ): Promise<PromptAnswer> {
   const within = withinOf(event.context);
+  recorder.calls.failures.clear();
   const asked = recorder.requests.of(event, within === undefined ? runOf(event.context).state.history : undefined);
   // These values must be read now, because a move closes the context while the model responds.
   const node = event.context.nodeId;

@@ -16,6 +16,7 @@ import { NotSerializableError } from "../../errors/storedDataErrors.ts";
 import { shownOf } from "../../checkpoint/records/runRecords.ts";
 import { ToolFailedError, ToolNotStartedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 import { frozenCopy, countParts, frozenCopyInTurns } from "../../internal/frozenCopy.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { saveIfDue } from "../record/saveIfDue.ts";
 import { recordedCall } from "../replay/Replay.ts";
@@ -35,14 +36,20 @@ type Next = (event: ToolCallEvent) => Promise<unknown>;
  */
 export function journalToolCall(recorder: RunRecorder, event: ToolCallEvent, next: Next): Promise<unknown> {
   const { toolCallId, origin } = event;
-  if (origin.kind === "node") return replayOrPerform(recorder, event, next);
+  recorder.calls.failures.clear();
+  const make = () => replayOrPerform(recorder, event, next);
+  if (origin.kind === "node") {
+    const making = make();
+    // A call within a tool is made again only by its tool.
+    if (withinOf(event.context) === undefined) making.catch((error) => recorder.calls.failures.add(error));
+    return making;
+  }
   // A message that is executed twice has the same call ids and gets the same outcomes.
   const known = recorder.calls.resultOf(toolCallId);
   if (known) return known;
   const ended = recorder.calls.isForgotten(toolCallId)
     ? import("../replay/findCalls.ts").then(({ readForgotten }) => readForgotten(recorder, toolCallId))
     : recorder.calls.earlier?.endOf(toolCallId);
-  const make = () => replayOrPerform(recorder, event, next);
   const performing = ended ? ended.then((end) => (end ? outputOfEnd(toolCallId, end, event.tool) : make())) : make();
   recorder.calls.performed.set(toolCallId, performing);
   performing.catch((error: unknown) => {
@@ -207,8 +214,7 @@ function unsavedOutput(tool: ToolCallEvent["tool"], path: string, reason: string
 function intentOf(recorder: RunRecorder, event: ToolCallEvent): IntentRecord {
   const { writer } = recorder.journal;
   const { origin, tool, input, context } = event;
-  const within = withinOf(context);
-  return {
+  return withoutUndefined({
     kind: "intent",
     lane: recorder.lane,
     visit: visitIn(event.visit),
@@ -216,11 +222,11 @@ function intentOf(recorder: RunRecorder, event: ToolCallEvent): IntentRecord {
     tool: tool.name,
     effect: recorder.setup.effectOf(tool),
     node: context.nodeId,
-    ...(!isInAnswer(event, writer) && { input: writer.value(input, `the input of tool "${tool.name}"`) }),
-    ...(recorder.setup.registry.has(tool.name) && { inverse: true }),
-    ...(origin.kind === "node" && { ordinal: origin.ordinal }),
-    ...(within !== undefined && { within }),
-  };
+    input: isInAnswer(event, writer) ? undefined : writer.value(input, `the input of tool "${tool.name}"`),
+    inverse: recorder.setup.registry.has(tool.name) || undefined,
+    ordinal: origin.kind === "node" ? origin.ordinal : undefined,
+    within: withinOf(context),
+  });
 }
 
 /** Returns whether a recorded response requests exactly this call. An interceptor can change the id, tool or input. */

@@ -27,6 +27,8 @@ export class LineCalls {
   /** Failed model requests by visit and number, recorded with the later response of the same number. */
   readonly failedRequests = new Map<string, readonly FailedRequest[]>();
   readonly inFlight = new Map<string, IntentRecord>();
+  /** The errors of node code's calls since the last start of a call or a model request. Their calls are retried together. */
+  readonly failures = new Set<unknown>();
   /** Calls that moved the run or that wait. Such a call gets no second outcome. */
   readonly moved = new Set<string>();
 

@@ -11,7 +11,6 @@ import { describeError } from "../../checkpoint/records/runRecords.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { runRecord } from "../../journal/runRecords.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { failedCallsIn } from "../journaling/journalToolCall.ts";
 import { newRun, storedState, type StoredState } from "../starting/startRecorder.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { recorders } from "../record/recorders.ts";
@@ -252,9 +251,9 @@ async function start(call: DurableCall, recorder: RunRecorder, isLast = true): P
 async function recordFailure(journal: Journal, { options }: RunRequest, error: unknown): Promise<boolean> {
   if (!journal.running || journal.failed || journal.lost.aborted || options.signal?.aborted) return false;
   try {
-    const { usage, statusState, failedCalls: ofBranches } = journal;
-    // Unfinished calls of an earlier failure, and of other failed branches, must be retried as well.
-    const failedCalls = [...new Set([...(statusState.failedCalls ?? []), ...ofBranches, ...failedCallsIn(error)])];
+    const { usage, statusState, failedCalls: failedNow } = journal;
+    // Unfinished calls of an earlier failure must be retried as well.
+    const failedCalls = [...new Set([...(statusState.failedCalls ?? []), ...failedNow])];
     const failed = { status: "failed", at: journal.clock.now(), error: describeError(error) } as const;
     const facts = { ...(usage && { usage }), ...(failedCalls.length > 0 && { failedCalls }) };
     await journal.store(statusRecords(statusState, { ...failed, ...facts }));

@@ -90,6 +90,27 @@ describe.each(logStorages)("a call whose failure ended the run, $name", ({ open 
     expect(said[1]).toBe(said[0]);
   });
 
+  it("is made again with the other failed calls of one Promise.all, unlike a failure that an earlier call followed", async () => {
+    const opened = await open();
+    const shakies = ["caught", "a", "b", "c"].map((name) => ({ ...shaky(name === "b" ? 0 : 1, "irreversible"), name }));
+    const tools = shakies.map(({ pay, name }) => Object.freeze({ ...pay, name }));
+    const graph = one(async (item, context) => {
+      const pay = (each: (typeof tools)[number]) => context.tools.call(each, { item });
+      const [caught, ...others] = tools;
+      const first = caught && (await pay(caught).catch(() => "caught"));
+      return [first, ...(await Promise.all(others.map(pay)))].join(", ");
+    });
+    const agent = () => durableAgent(graph, opened(), { tools });
+    await expect(agent().run("rent")).rejects.toThrow("no connection");
+    expect(await agent().resume()).toMatchObject({ output: "caught, rent is paid, rent is paid, rent is paid" });
+    expect(shakies.map(({ ids }) => [ids.length, new Set(ids).size])).toEqual([
+      [1, 1],
+      [2, 1],
+      [1, 1],
+      [2, 1],
+    ]);
+  });
+
   it("is recorded even if the name of the error cannot be read", async () => {
     const opened = await open();
     const { pay } = shaky(0, "irreversible");
