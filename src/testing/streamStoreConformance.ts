@@ -1,4 +1,6 @@
 import { nextTurn } from "../internal/nextTurn.ts";
+import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
+import { functionSchema, objectWithMethods } from "../internal/options/optionSchemas.ts";
 import type { StreamEntry, StreamStore } from "../streams/store/StreamStore.ts";
 import { type ConformanceTest, defineConformanceTest, type Expectations } from "./support/Expectations.ts";
 
@@ -164,7 +166,7 @@ export const streamStoreConformance: readonly StreamStoreTest[] = [
   }),
   defineConformanceTest(
     "shows entries and removals to another process",
-    (made: StreamStoreHarness, leftOut) => ({ made, leftOut }),
+    (made: StreamStoreHarness, leftOut) => ({ made: checkedHarness(made), leftOut }),
     async ({ made: { store, beside }, leftOut }, expect) => {
       if (!beside) return leftOut.end("beside", { leftOut: "the harness has none" });
       const other = await beside();
@@ -199,7 +201,18 @@ function entry(writer: number, first: number, ...chunks: readonly string[]): Str
 }
 
 function streamTest(name: string, body: (store: StreamStore, expect: Expectations) => Promise<void>): StreamStoreTest {
-  return defineConformanceTest(name, ({ store }: StreamStoreHarness) => store, body);
+  return defineConformanceTest(name, (made: StreamStoreHarness) => checkedHarness(made).store, body);
+}
+
+const harnessSchema = strictOptions(() => ({
+  store: objectWithMethods<StreamStore>("append", "read", "remove"),
+  beside: functionSchema().optional(),
+}));
+
+/** @throws InvalidInputError */
+function checkedHarness(made: StreamStoreHarness): StreamStoreHarness {
+  checkSchema(harnessSchema, made, "harness of a stream store");
+  return made;
 }
 
 /** A store may start to listen some time after the call, so the change is repeated. */

@@ -1,6 +1,7 @@
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import { FileRecordLog } from "agent-persistence/file";
 import { aiSdkExecutor } from "agent-persistence/ai-sdk";
+import { InMemoryStreamStore } from "agent-persistence/streams";
 import {
   crashAfter,
   persistenceStorageProviderConformance,
@@ -8,6 +9,7 @@ import {
   scriptedModel,
   SimulatedClock,
   SimulatedFileSystem,
+  streamStoreConformance,
 } from "agent-persistence/testing";
 import { expect, it } from "vitest";
 
@@ -99,6 +101,7 @@ const others = { reopen: none, advance: none, silence: none, alter: none, loseAn
 const many = new FileRecordLog();
 const [logTest] = recordLogConformance;
 const [providerTest] = persistenceStorageProviderConformance;
+const [streamTest] = streamStoreConformance;
 
 /** What `make` returns, the path of the problem, and what is said of it. */
 const harnesses: readonly (readonly [string, string, RegExp, () => Promise<void> | undefined])[] = [
@@ -137,6 +140,8 @@ const harnesses: readonly (readonly [string, string, RegExp, () => Promise<void>
     /function/,
     () => providerTest?.run(() => wrong({ provider: storage, reopen: storage })),
   ],
+  ["a stream store alone", "", /plain object, received/, () => streamTest?.run(() => wrong(new InMemoryStreamStore()))],
+  ["a stream store without methods", "store", /object with/, () => streamTest?.run(() => wrong({ store: {} }))],
   ["text instead of a log", "", /plain object, received string/, () => logTest?.run(() => wrong("log"))],
   ["text instead of a provider", "", /plain object, received string/, () => providerTest?.run(() => wrong("memory"))],
   ["a make that is not a function", "", /function/, () => providerTest?.run(wrong(storage))],
