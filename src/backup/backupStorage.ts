@@ -213,8 +213,8 @@ async function endsWith(
 }
 
 /**
- * Whether an entry after the archived entries changes the archive. Records about copies do not change it. A moved agent
- * has no archive.
+ * Whether an entry after the archived entries changes the archive. Records about copies do not change the archive. A
+ * moved agent has no archive.
  */
 function changesArchive({ records }: Entry): boolean {
   const isMoved = records.some((record) => (record as Partial<CustodyRecord>).state === "moved");

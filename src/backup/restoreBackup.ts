@@ -49,9 +49,9 @@ export interface RestoreReport {
 /**
  * Restores a backup into a storage of any kind. Existing logs stay unchanged, so a restore can be repeated.
  *
- * A restored agent has the status `copied`, because it may have made calls after the backup. `run` and `resume` reject
- * with `agent_copied` until you check the effects of these calls and pass `takeOver: true`. Approvals are requested
- * again. Threads and sessions do not have this status, so check their effects before you continue them.
+ * A restored agent has the status `copied`, because the agent may have made calls after the backup. `run` and `resume`
+ * reject with `agent_copied` until you check the effects of these calls and pass `takeOver: true`. Approvals are
+ * requested again. Threads and sessions do not have this status, so check their effects before you continue them.
  *
  * @throws InvalidInputError if the directory has no backup.
  * @throws NotSupportedError if the storage cannot receive logs.
@@ -104,9 +104,9 @@ export interface MarkReport {
 
 /**
  * Marks all agents of a storage as `copied`. Call this after you restored a database or a directory with other tools,
- * and before any program runs the agents, because they may have made calls after the backup. `run` and `resume` then
- * reject with `agent_copied` until you check the effects of these calls and pass `takeOver: true`. Repeated calls are
- * allowed. Agents that are moving, moved or copied stay unchanged.
+ * and before any program runs the agents, because the agents may have made calls after the backup. `run` and `resume`
+ * then reject with `agent_copied` until you check the effects of these calls and pass `takeOver: true`. Repeated calls
+ * are allowed. Agents that are moving, moved or copied stay unchanged.
  *
  * @throws NotSupportedError if the storage cannot list or return its logs.
  */

@@ -127,7 +127,7 @@ export class PathNotAllowedError extends AgentPersistenceError {
   }
 }
 
-/** A reservation was released or expired. Do not write the files that it covered. */
+/** A reservation was released or expired. Do not write the files that the reservation covered. */
 export class ReservationLostError extends AgentPersistenceError {
   override readonly code = "reservation_lost";
 

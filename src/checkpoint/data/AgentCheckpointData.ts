@@ -101,7 +101,7 @@ export interface AgentCheckpointData {
   readonly toolCalls: readonly CheckpointToolCall[];
   /** The ids of the calls that the rollback to this checkpoint reverted. */
   readonly revertedToolCallIds?: readonly string[];
-  /** The operation that created the checkpoint. `undefined` if the run itself created it. */
+  /** The operation that created the checkpoint. `undefined` if the run itself created the checkpoint. */
   readonly move?: "rollback" | "execution_point" | "branch" | "fork" | "edit" | "migration";
   /** The author of an edit, as stated by the caller and not verified. */
   readonly by?: string;

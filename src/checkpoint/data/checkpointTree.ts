@@ -48,8 +48,8 @@ export function checkpointTree(index: LogProjection): readonly CheckpointTreeNod
 }
 
 /**
- * Returns the checkpoint below which the tree shows a branch or sub-agent. For a sub-agent, it is the newest checkpoint
- * of the caller. For a branch whose start was pruned, it is the closest remaining checkpoint.
+ * Returns the checkpoint below which the tree shows a branch or sub-agent. For a sub-agent, returns the newest
+ * checkpoint of the caller. For a branch whose start was pruned, it is the closest remaining checkpoint.
  */
 function versionAround(
   { lanes, lines, checkpoints }: LogProjection,

@@ -239,7 +239,7 @@ function assertOwn({ checkpointId, agentPath = [] }: Partial<AgentCheckpointData
   throw new UnreadableValueError(`${name} can be stored only in the log of its caller`);
 }
 
-/** Returns the place of a branch in the log, even if the branch starts here. @throws UnreadableValueError */
+/** Returns the place of a branch in the log, also of a new branch. @throws UnreadableValueError */
 function placeOf(index: LogProjection, parent: CheckpointPoint | undefined, branch: string): LanePlace {
   const lane = parent?.record.lane ?? 0;
   const line = index.lines.nestedLine(lane);

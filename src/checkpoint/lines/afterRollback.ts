@@ -33,7 +33,7 @@ export function runsLeft(index: RolledBackLog, goal: Goal): readonly string[] {
   });
 }
 
-/** Returns the runs before the run of a redo's target. The redo makes them finished again. */
+/** Returns the runs before the run of a redo's target. The redo makes these runs finished again. */
 export function runsRejoined(index: RolledBackLog, goal: Goal): readonly FinishedRun[] {
   const { target, base } = pointsOf(index, goal) ?? {};
   if (!target || !base) return [];

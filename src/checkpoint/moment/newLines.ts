@@ -57,7 +57,7 @@ interface Begun {
 }
 
 export class NewLines {
-  /** The records to append. Append all of them together. */
+  /** The records to append. Append all records together. */
   readonly records: AgentRecord[] = [];
   readonly lines = new Map<number, Begun>();
   readonly requests = new Map<string, string>();
@@ -148,7 +148,7 @@ export class NewLines {
   }
 }
 
-/** Returns the numbers of node executions on the new lane. Without a checkpoint, they depend on the lane. */
+/** Returns the numbers of node executions on the new lane. Without a checkpoint, these numbers depend on the lane. */
 function visitsOf({ point }: LineAt, lane: number): (visit: Visit) => Visit {
   return (visit) => (point ? visit : [firstVisitOf(lane)[0], visit[1]]);
 }

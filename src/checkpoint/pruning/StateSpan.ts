@@ -38,7 +38,7 @@ export class StateSpan {
     return (history.isCopied ? history.size : 0) + (this.#storage.isCopied ? this.#storage.size : 0);
   }
 
-  /** Returns a copy for one of several lanes that start here. Do not change this span while the copy is in use. */
+  /** Returns a copy for one of several lanes with the same start. Do not change this span while the copy is in use. */
   fork(): StateSpan {
     const fork = new StateSpan();
     fork.keep = this.keep;

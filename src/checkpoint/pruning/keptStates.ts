@@ -60,7 +60,7 @@ export class KeptStates {
       const child = frame.children.pop();
       const next = frame.records[frame.at];
       const isOver = next === undefined || next.order > frame.last;
-      // The last lane that starts here reuses the state. Each earlier lane gets a copy.
+      // The last lane that starts at the checkpoint reuses the state. Each earlier lane gets a copy.
       const isLast = isOver && frame.children.length === 0;
       if (isLast) this.#frames.pop();
       if (child !== undefined) this.#enter(child, isLast ? frame.span : frame.span.fork());

@@ -115,7 +115,7 @@ export function isOfRollback(record: AgentRecord, { target }: RollbackEndRecord,
   }
 }
 
-/** A value that a feature stores, such as the files that a tool changed. Kept while a rollback can need it. */
+/** A value that a feature stores, such as the files that a tool changed. Kept while a rollback can need the value. */
 export interface NoteRecord {
   readonly kind: "note";
   readonly lane: number;

@@ -5,7 +5,7 @@ export interface LogRecord {
   readonly kind: string;
 }
 
-/** An append: records that are stored together, completely or not at all. One checksum covers all of them. */
+/** An append: records that are stored together, completely or not at all. One checksum covers all records. */
 export interface Entry {
   /** The number of the append, from 1. Numbers are missing only after a pruning. */
   readonly position: number;

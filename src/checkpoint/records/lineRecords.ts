@@ -114,7 +114,7 @@ export function structureKey({ code, fingerprint }: Pick<StructureRecord, "code"
 
 /**
  * A point from which a run can continue, with the next node and its input. `id` is omitted if it is
- * `<generation>-<version>`. `visit` is omitted if a new execution of the node starts here.
+ * `<generation>-<version>`. `visit` is omitted if a new execution of the node starts at the checkpoint.
  */
 export interface CheckpointRecord {
   readonly kind: "checkpoint";
@@ -146,7 +146,7 @@ export interface CheckpointRecord {
   readonly trigger?: string;
   /** For an execution point: the calls whose effects remain. */
   readonly standing?: readonly string[];
-  /** True at the end of a branch or sub-agent. `input` is its output. */
+  /** True at the end of a branch or sub-agent. `input` is the output. */
   readonly ended?: true;
   /** The version of the checkpoint at which the branches started. The results of these branches are merged next. */
   readonly joined?: number;

@@ -42,7 +42,7 @@ export class LogProjection extends LogFacts {
   base: ProjectionBase | undefined;
   statusState: StatusState = initialStatus;
   latest: CheckpointPoint | undefined;
-  /** The rollback that the log ends with. Retries of failed steps can follow it, but no other records. */
+  /** The rollback that the log ends with. Only retries of failed steps can follow the rollback. */
   lastRollback: RollbackEndRecord | undefined;
   rollback: RollbackRecord | undefined;
   /** The common ancestors of redos, which show which records are abandoned. */

@@ -9,7 +9,7 @@ import { type TaskStatus, STATE_TRANSITIONS } from "../status/TaskStatus.ts";
 export interface StatusEntry {
   readonly status: TaskStatus;
   readonly at: number;
-  /** The record that set the status. Omitted if the start or the end of a run set it. */
+  /** The record that set the status. Omitted if the start or the end of a run set the status. */
   readonly record?: StatusRecord;
 }
 

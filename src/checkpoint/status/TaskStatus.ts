@@ -15,7 +15,7 @@ export const TaskStatus = {
 
 export type TaskStatus = (typeof TaskStatus)[keyof typeof TaskStatus];
 
-/** What a waiting run needs. `timer`: the time at which it continues by itself. `event`: an event from `send()`. */
+/** What a waiting run needs. `timer`: the time when the run continues by itself. `event`: an event from `send()`. */
 export type WaitingFor = "user_input" | "external_api" | "human_approval" | "timer" | "event";
 
 /** The possible next statuses of a task. A failed task is queued again only if it is recoverable. */

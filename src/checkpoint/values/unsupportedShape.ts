@@ -31,7 +31,7 @@ function unsupportedKeys(keys: readonly string[], length: number): string | unde
   return isDense ? undefined : "is an array with holes or keys of its own";
 }
 
-/** Returns why a bigint cannot be stored, or `undefined`. Parsing a very long one would take seconds. */
+/** Returns why a bigint cannot be stored, or `undefined`. Parsing a very long bigint would take seconds. */
 export function unsupportedBigint(value: bigint): string | undefined {
   return value > -tooLarge && value < tooLarge ? undefined : `is a bigint with more than ${mostDigits} digits`;
 }

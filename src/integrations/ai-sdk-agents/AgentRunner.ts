@@ -248,7 +248,7 @@ export class AgentRunner {
     return attached;
   }
 
-  /** Executes a run. While the run starts, `attach` can wait for it in `#beginnings`. */
+  /** Executes a run. While the run starts, `attach` can wait for the run in `#beginnings`. */
   #run(
     agentId: string,
     body: HostedBody<unknown>,

@@ -118,7 +118,7 @@ export class StreamLegs {
     return whole;
   }
 
-  /** Forwards a stream. Delays its error until the run has ended, so that a retry finds the agent free. */
+  /** Forwards a stream. Delays an error of the stream until the run has ended, so that a retry finds the agent free. */
   async *#failingAtTheEnd<Part>(stream: unknown): AsyncGenerator<Part> {
     try {
       yield* stream as AsyncIterable<Part>;

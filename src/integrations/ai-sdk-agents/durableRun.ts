@@ -18,8 +18,8 @@ export interface DurableRunOptions extends HostedConfig, Omit<BoundAgentOptions,
 
 /**
  * Runs code durably that calls `generateText`, `streamText` or similar functions. After a crash, the same call
- * continues the run and reuses recorded responses and tool calls. After the end of the run, it returns the recorded
- * result.
+ * continues the run and reuses recorded responses and tool calls. After the end of the run, the call returns the
+ * recorded result.
  *
  * Code other than models and tools is not recorded and runs each time. Approvals and rollbacks need `durableAgent`:
  * here, `durable.tools` throws InvalidInputError for a tool with `needsApproval` or `rollback`.

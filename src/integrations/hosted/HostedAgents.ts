@@ -51,7 +51,7 @@ export type HostedConfig = Omit<
 
 const given = z.unknown().optional();
 
-/** Lists the options of {@link HostedConfig}. `install(Persistence)` checks their values. */
+/** Lists the options of {@link HostedConfig}. `install(Persistence)` checks the values of the options. */
 export const hostedShape = {
   storage: z.looseObject({}),
   participants: given,
@@ -102,7 +102,7 @@ export class HostedAgents {
   /**
    * @param name the name of the strategy. Only runs with the same name can be resumed.
    * @param config.streams stores responses while models write them, so that other processes can show them
-   * @param tools the tools that the definition has. A rollback from outside of a run uses them.
+   * @param tools the tools that the definition has. A rollback from outside of a run uses these tools.
    */
   constructor(
     name: string,
@@ -136,7 +136,7 @@ export class HostedAgents {
     return this.#settled(options.agentId, body, () => this.#agent.run(input, options));
   }
 
-  /** Continues a run. For a finished run, runs the body on its records. */
+  /** Continues a run. For a finished run, runs the body on the run's records. */
   resume<Result>(options: ResumeOptions, body: HostedBody<Result>): Promise<HostedResult<Result>> {
     return this.#settled(options.agentId, body, () => this.#agent.resume(options));
   }
@@ -164,7 +164,7 @@ export class HostedAgents {
     return records;
   }
 
-  /** Runs a body on the records of a run. `follow` waits for more records. Omit it for a finished run. */
+  /** Runs a body on the records of a run. `follow` waits for more records. Omit `follow` for a finished run. */
   async replay<Result>(
     records: RunRecords,
     body: HostedBody<Result>,

@@ -15,8 +15,8 @@ export interface HostedLoop {
   /** The error that ended the run, even if the other runtime converted it. Later requests reject with this error. */
   readonly failure: { readonly error: unknown } | undefined;
   /**
-   * Returns the next recorded response. If all are returned, calls `perform` and records its response. A response
-   * inside a tool call belongs to that call. Errors of `perform` are not recorded.
+   * Returns the next recorded response. If all recorded responses are returned, calls `perform` and records its
+   * response. A response inside a tool call belongs to that call. Errors of `perform` are not recorded.
    *
    * @param asked - the model, for telemetry.
    */
@@ -44,7 +44,7 @@ export interface HostedLoop {
   durable(): Promise<void>;
 }
 
-/** Where a response is requested. `pieces` shows the response to other processes. Omitted if they do not see it. */
+/** Where a response is requested. `pieces` shows the response to other processes, and is omitted if none sees it. */
 export interface HostedPlace extends RequestPlace {
   readonly pieces?: ResponsePieces | undefined;
 }

@@ -72,7 +72,7 @@ export class RunRecords {
     return [...this.#line.answers.values()].toSorted((a, b) => a.order - b.order).at(-1)?.visit;
   }
 
-  /** The lanes of the run, newest first. A rollback or move starts a new lane, and a call can belong to any of them. */
+  /** The lanes of the run, newest first. Each rollback or move starts a lane. A call can belong to any lane. */
   get lines(): readonly RunLine[] {
     const { runId, agentId } = this;
     return this.#lanes.toReversed().map((lane) => ({ agentId, runId, lane }));

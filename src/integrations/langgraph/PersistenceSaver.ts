@@ -243,7 +243,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   }
 
   /**
-   * Owns a thread while `work` runs, such as one `graph.invoke`. Other processes cannot continue it.
+   * Owns a thread while `work` runs, such as one `graph.invoke`. Other processes cannot continue the thread.
    *
    * @throws AgentBusyError while another process owns the thread
    */
@@ -325,7 +325,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     await this.#threads[Symbol.asyncDispose]();
   }
 
-  /** Captures values at once. If a deletion or pruning has removed a blob that they reuse, captures them again. */
+  /** Captures values at once. If a deletion or pruning removed a blob that the values reuse, captures them again. */
   async #write<Captured>(
     threadId: string,
     capture: (values: ValueCapture) => Captured,

@@ -261,8 +261,8 @@ const codesBeforeRequest: readonly unknown[] = ["NOT_CONNECTED", "CAPABILITY_NOT
 /** Codes with which Node's `fetch` reports that it cannot reach a server. */
 const codesWithoutServer: readonly unknown[] = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"];
 /**
- * HTTP statuses with which a server rejects a request without processing it. In version 1 of the client, they are the
- * `code` of the error, and in version 2 its `status`.
+ * HTTP statuses with which a server rejects a request without processing it. In version 1 of the client, the status is
+ * the `code` of the error, in version 2 its `status`.
  */
 const refusingStatuses: readonly unknown[] = [400, 401, 403, 404, 405, 406, 411, 413, 415, 429];
 /** The first error code that JSON-RPC reserves. Codes from here to {@link lastRpcCode} come from the server. */

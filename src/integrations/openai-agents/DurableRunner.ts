@@ -322,7 +322,7 @@ export class DurableRunner {
   }
 }
 
-/** Starts a run. While the `RunState` decides the requests that the run waits for, continues it. */
+/** Starts a run. While the `RunState` decides the requests that the run waits for, continues the run. */
 async function decided(
   { state }: Asked,
   attempt: Attempt,

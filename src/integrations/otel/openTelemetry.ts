@@ -119,7 +119,7 @@ function startedSpan(
   };
 }
 
-/** Returns the attribute `error.type`: the code of a library error, or the name of another error. Never its message. */
+/** Returns the attribute `error.type`: the code of a library error, or the name of another error. Never the message. */
 function errorTypeOf(error: unknown): string {
   // The error that the tool threw is more specific.
   if (error instanceof ToolFailedError && error.cause instanceof Error) return errorTypeOf(error.cause);
@@ -154,7 +154,7 @@ function parseTraceparent(text: string | undefined): SpanContext | undefined {
   return isSpanContextValid(span) ? span : undefined;
 }
 
-/** Returns a span that refers to the active span, for operations without a span. A resumed run can link to it. */
+/** Returns a span that refers to the active span, for operations without a span. A resumed run can link to the span. */
 function surroundingSpan(): TelemetrySpan {
   const active = trace.getActiveSpan()?.spanContext();
   return {

@@ -13,7 +13,7 @@ import { DynamoDBLogTable } from "./DynamoDBLogTable.ts";
 
 /** Options of {@link DynamoDBPersistenceStorageProvider}. */
 export interface DynamoDBProviderOptions extends TableRecordLogOptions, LogProviderOptions {
-  /** The `DynamoDB` client of `@aws-sdk/client-dynamodb`. The storage does not destroy it. */
+  /** The `DynamoDB` client of `@aws-sdk/client-dynamodb`. The storage does not destroy the client. */
   readonly client: DynamoDBClient;
   /** The name of a table that was created from `dynamoDBTable`. */
   readonly tableName: string;

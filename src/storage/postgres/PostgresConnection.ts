@@ -103,7 +103,7 @@ const reasons: Readonly<Record<string, StorageFailure>> = {
   "55": "unavailable",
   // The server is starting or shutting down, or the statement was canceled.
   "57": "unavailable",
-  // A server that became read-only in a failover. A retry reaches its successor.
+  // A server that became read-only in a failover. A retry reaches the new server.
   "25006": "unavailable",
   // A failed login, or missing privileges on a table.
   "28": "permission",

@@ -15,8 +15,8 @@ import { PostgresTable } from "./PostgresTable.ts";
 /** Options of {@link PostgresPersistenceStorageProvider}. */
 export interface PostgresProviderOptions extends TableRecordLogOptions, LogProviderOptions {
   /**
-   * A `Pool` of `pg` or Neon, PGlite, or a wrapper function for postgres.js. The storage does not close it. Never pass
-   * a client inside a transaction, because appends would be acknowledged before they are durable.
+   * A `Pool` of `pg` or Neon, PGlite, or a wrapper function for postgres.js. The storage does not close the client.
+   * Never pass a client inside a transaction, because appends would be acknowledged before they are durable.
    */
   readonly client: PostgresClient;
   /** The schema of the tables. Defaults to `agent_persistence`. */
@@ -31,7 +31,7 @@ export interface PostgresProviderOptions extends TableRecordLogOptions, LogProvi
    * accepts `{ name, text, values }`, such as `pg` or Neon, without a pooler in transaction mode. Defaults to `false`.
    */
   readonly preparedStatements?: boolean | undefined;
-  /** Wakes workers in this process when a task is ready. Without it, workers find the task with their next poll. */
+  /** Wakes workers in this process when a task is ready. By default, workers find the task with their next poll. */
   readonly listen?: PostgresListen | undefined;
 }
 

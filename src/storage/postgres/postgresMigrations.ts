@@ -3,7 +3,7 @@ import { defaultSchema, postgresNames, type PostgresNames, quoteText, schemaName
 
 /** One migration step of the schema. */
 export interface PostgresMigration {
-  /** Consecutive, starting at 1. The last statement stores it. */
+  /** Consecutive, starting at 1. The last statement stores this number. */
   readonly version: number;
   /** The statements to run in this order, in one transaction. */
   readonly statements: readonly string[];

@@ -24,7 +24,7 @@ export interface S3Body {
 
 /** Options of {@link S3BlobStore}. */
 export interface S3BlobStoreOptions {
-  /** The `S3` client of `@aws-sdk/client-s3`. The store does not destroy it. */
+  /** The `S3` client of `@aws-sdk/client-s3`. The store does not destroy the client. */
   readonly client: S3Client;
   readonly bucket: string;
   /** The prefix of all keys, such as `"agents/"`, of up to 512 bytes. Defaults to an empty prefix. */

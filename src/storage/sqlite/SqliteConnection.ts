@@ -5,7 +5,7 @@ import type { TableSelection } from "../table/LogTable.ts";
 
 /**
  * A connection to an SQLite database, compatible with `node:sqlite`, better-sqlite3 and libsql. Only the storage may
- * use it. The storage throws if a transaction is open, because that transaction would include its writes.
+ * use the connection. The storage throws if a transaction is open, because that transaction would include its writes.
  */
 export interface SqliteDatabase {
   exec(sql: string): unknown;

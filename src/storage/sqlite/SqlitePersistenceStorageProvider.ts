@@ -13,8 +13,8 @@ import { SqliteTable } from "./SqliteTable.ts";
 export interface SqliteProviderOptions extends TableRecordLogOptions, LogProviderOptions {
   /**
    * An open connection of `node:sqlite` (Node 22.13 or newer), better-sqlite3 or libsql, used only by this storage. The
-   * storage does not close it. Several processes may open the same file. A database in memory is lost when its
-   * connection closes.
+   * storage does not close the connection. Several processes may open the same file. A database in memory is lost when
+   * its connection closes.
    */
   readonly database: SqliteDatabase;
 }

@@ -182,7 +182,7 @@ export interface TableRange {
   readonly last?: boolean | undefined;
 }
 
-/** A page of appends. The table chooses its size: at least one append, and at most a few megabytes. */
+/** A page of appends. The table chooses the size of a page: at least one append, and at most a few megabytes. */
 export interface TablePage {
   /** The position of the last append before the agent was dropped, or 0. */
   readonly start: number;
@@ -220,7 +220,7 @@ export interface TableSelection {
   readonly passingLimit?: number | undefined;
 }
 
-/** A page of a list. The table chooses its size. */
+/** A page of a list. The table chooses the size of a page. */
 export interface TableList {
   readonly agents: readonly TableListed[];
   /** Whether the list may contain more agents. */

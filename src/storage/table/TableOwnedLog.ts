@@ -168,7 +168,7 @@ export class TableOwnedLog extends LeasedOwnedLog<TableEncoded> {
     if (!this.#isOver) this.#backend.watchers.tell();
   }
 
-  /** Makes one attempt to store an append. Returns `true` if an earlier attempt already stored it. */
+  /** Makes one attempt to store an append. Returns `true` if an earlier attempt already stored the append. */
   async #storeOnce(row: TableAppend, store: () => Promise<boolean>): Promise<boolean> {
     if (await this.#askOnce("append", store)) return true;
     const found = await this.#reader.at(row.position);

@@ -38,7 +38,7 @@ interface Surroundings {
   readonly oneMachine: boolean;
 }
 
-/** The sessions of owners that this process could not release. Only this process knows that they are gone. */
+/** The sessions of owners that this process could not release. Only this process knows that these owners are gone. */
 const finished = new Set<string>();
 
 /** Creates claims and determines whether owners are alive, based on their processes and renewals. */

@@ -11,7 +11,7 @@ import { quoted } from "../../errors/AgentPersistenceError.ts";
 
 const maxAttempts = 8;
 
-/** The rows of a range. `pruned` is set if it was read together with the rows. */
+/** The rows of a range. `pruned` is set if these positions were read together with the rows. */
 type Read = Pick<TablePage, "start" | "rows" | "pruned">;
 
 interface Collected {

@@ -40,8 +40,8 @@ export async function createAgents(
     const reader = new TableReader(retried, agentId, sha256);
     const found = await reader.at(position);
     if (found !== undefined) return isSameBytes(found.encoded, encoded);
-    // This append was possibly stored and then deleted. If the caller created the agent again, its task would run
-    // twice.
+    // This append was possibly stored and then deleted. If the caller created the agent again, the task of the agent
+    // would run twice.
     const { end, damage } = await reader.end();
     return end.checksum === "" && damage === undefined && lost;
   };

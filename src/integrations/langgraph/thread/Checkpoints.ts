@@ -69,7 +69,7 @@ export function writesOf(entry: CheckpointEntry): readonly StoredWrite[] {
 
 /**
  * Returns the writes that led from a checkpoint to its child: the writes after the previous child. If the child is a
- * copy of another child, they are the writes of that child. For a copy of the parent, returns no writes.
+ * copy of another child, returns the writes of that child. For a copy of the parent, returns no writes.
  */
 export function writesBefore(entry: CheckpointEntry, child: StoredPut): readonly StoredWrite[] {
   const end = isCopy(child) ? originalPut(entry, child)?.order : child.order;

@@ -79,7 +79,7 @@ export interface WritesRecord {
   readonly w: readonly WriteEntry[];
 }
 
-/** One write. `index` defaults to its position in the record. */
+/** One write. `index` defaults to the position of the write in the record. */
 export type WriteEntry = readonly [channel: string, value: ValueRecord, index?: number];
 
 export interface ForgetRecord {
@@ -124,7 +124,7 @@ export interface StoredCallEnd {
   readonly unknown?: true;
   /** The call took effect, but its output cannot be stored. */
   readonly lost?: { readonly path: string; readonly reason: string };
-  /** Who determined the outcome. Omitted if the call itself recorded it. */
+  /** Who determined the outcome. Omitted if the call itself recorded the outcome. */
   readonly settled?: "probe" | "handler" | "outside";
 }
 

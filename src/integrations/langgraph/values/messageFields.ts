@@ -59,7 +59,7 @@ export function messageOf(name: string, fields: MessageFields): object | undefin
   return Message && new Message(fields as never);
 }
 
-/** Returns a test for the fields that a constructor sets by default. These fields are not stored if they are empty. */
+/** Returns a test for the fields that a constructor sets by default. Empty default fields are not stored. */
 function filledFields(name: string, own: Readonly<Record<string, unknown>>): (key: string) => boolean {
   const isWhole = !name.endsWith("Chunk");
   const withCalls = name === "AIMessage" && isUnset(own["additional_kwargs"]);

@@ -47,7 +47,7 @@ export function decisionsIn(state: AnyState, records: RunRecords, requests: read
   return answers;
 }
 
-/** Returns the answers of a `RunState` to later requests. Only a decision for all calls of a tool gives them. */
+/** Returns the answers of a `RunState` to later requests. Only decisions for all calls of a tool apply later. */
 export function laterDecisionsIn(
   state: AnyState,
   requests: readonly PendingRequest[],
@@ -101,7 +101,7 @@ function isHosted(rawItem: object): boolean {
   return "type" in rawItem && rawItem.type === "hosted_tool_call";
 }
 
-/** Returns the id that a call has in the SDK. For a call that the provider executes, it is the provider's id. */
+/** Returns the id that a call has in the SDK. For a call that the provider executes, returns the provider's id. */
 function idOf(rawItem: object): string | undefined {
   const { callId, id, providerData } = rawItem as {
     readonly callId?: string;

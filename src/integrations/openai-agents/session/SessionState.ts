@@ -15,7 +15,7 @@ interface SpliceRecord {
   readonly first?: number;
 }
 
-/** Names an applied transaction. Stored in the same append as its change. */
+/** Names an applied transaction. Stored in the same append as the transaction's change. */
 interface TransactionRecord {
   readonly kind: "transaction";
   readonly operation: string;
@@ -29,7 +29,7 @@ interface ClearRecord {
   readonly next: number;
 }
 
-/** How far a durable run has changed the session. Stored in the same append as its last change. */
+/** How far a durable run has changed the session. Stored in the same append as the run's last change. */
 interface ProgressRecord {
   readonly kind: "progress";
   /** Identifies the run and, if a tool call uses the session, that call. */

@@ -104,7 +104,7 @@ export class SessionStore {
     await this.#write(async (log) => append(log, change, ...(replacesAll ? [forgetReplaced] : [])));
   }
 
-  /** Removes all items. Deletes a session whose data key was destroyed, because it cannot be read. */
+  /** Removes all items. Deletes a session whose data key was destroyed, because the session cannot be read. */
   async clear(): Promise<void> {
     try {
       await this.change({ type: "clear" });
@@ -250,7 +250,7 @@ async function isRepeated(log: SessionLog, change: SessionChange, { run, before 
 
 type Progress = ReturnType<SessionState["progressOf"]>;
 
-/** Returns the numbers of the items that the run added from the change `before` on. `false` if it replaced items. */
+/** Returns the numbers of the items that the run added from the change `before` on. `false` if items were replaced. */
 function addedAt(progress: Progress, before: number, length: number): readonly (number | undefined)[] | false {
   const made = Array.from({ length }, (_, index) => progress.at(before + index));
   return made.some((each) => typeof each === "object") ? false : (made as (number | undefined)[]);

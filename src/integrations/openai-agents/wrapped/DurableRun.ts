@@ -123,7 +123,7 @@ class ProvidedIds {
     return this.#provided.has(toolCallId);
   }
 
-  /** Returns the library's id of a call that waits for approval. `undefined` if no recorded response contains it. */
+  /** Returns the library's id of a call that waits for approval. `undefined` if no recorded response has the call. */
   ofApproval(call: RunToolApprovalItem["rawItem"]): string | undefined {
     if (call.type === "hosted_tool_call") return this.#hosted.get(String(call.providerData?.["id"] ?? call.id));
     return "callId" in call && this.has(call.callId) ? call.callId : undefined;

@@ -65,7 +65,7 @@ interface Use {
 /**
  * Keeps the computers of unfinished runs. The SDK creates a computer for each loop, and a resume starts the loop again.
  * Without this class, each resume would create another computer and leave the earlier one. A loop that starts again
- * gets the results of the earlier actions, because they have already changed the computer.
+ * gets the results of the earlier actions, because these actions have already changed the computer.
  */
 class KeptComputers {
   readonly #kept = new WeakMap<AnyComputerTool, Map<string, KeptComputer>>();

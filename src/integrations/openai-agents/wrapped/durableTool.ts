@@ -100,7 +100,7 @@ function memberDescriptors(tool: AnyFunctionTool, run: DurableRun): PropertyDesc
   );
 }
 
-/** Returns the approval policy of the original tool, with the input that the original tool has parsed. */
+/** Returns the approval policy of the original tool, which receives the input that the original tool has parsed. */
 function policyOf(tool: AnyFunctionTool): AnyFunctionTool["needsApproval"] {
   return async (runContext, input, callId) => {
     const prepared = prepareFunctionToolInput(tool, JSON.stringify(input));
@@ -180,7 +180,7 @@ async function perform(run: DurableRun, performance: Performance, options: Perfo
   }
 }
 
-/** Makes the SDK throw at the time limit. By default, it returns a text. */
+/** Makes the SDK throw at the time limit. By default, the SDK returns a text. */
 function withTimeoutError(tool: AnyFunctionTool): AnyFunctionTool {
   return Object.create(Object.getPrototypeOf(tool) as object | null, {
     ...Object.getOwnPropertyDescriptors(tool),

@@ -97,7 +97,7 @@ function callPart({ callId, name, arguments: text, ...call }: FunctionCall): Con
   return { type: "tool-call", toolCallId: callId, toolName: name, input, providerOptions: kept };
 }
 
-/** Converts an MCP call that waits for approval. Keeps its id, because the provider executes the call. */
+/** Converts an MCP call that waits for approval. Keeps the id of the call, because the provider executes the call. */
 function approvalPart(item: HostedCallItem): ContentPart | undefined {
   const { providerData = {} } = item;
   const { id, name, arguments: text } = providerData;

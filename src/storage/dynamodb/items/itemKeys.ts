@@ -144,7 +144,7 @@ export function sortedPart(place: Uint8Array): Uint8Array {
   return place.subarray(0, maxKeyBytes - 1 - hashBytes);
 }
 
-/** Encodes `order` and id as bytes that sort like them. Bytes are raised by one, so that 0 can separate them. */
+/** Encodes `order` and id as bytes that sort like them, separated by 0. All other bytes are raised by one. */
 export function placeBytes(order: string, agentId: string | undefined): Uint8Array {
   const raised = (text: string) => utf8(text).map((byte) => byte + 1);
   // Without an id, the key sorts after all agents with this order.

@@ -90,7 +90,7 @@ export class Summaries {
   async settle(agentId: string, { pictures, next, obsolete }: Settling): Promise<Pictures | undefined> {
     const settled = { generation: pictures.generation, step: pictures.step + 1, current: next };
     const old = obsolete.filter(({ slot, generation }) => slot !== next.slot || generation !== next.generation);
-    // Old entries are removed first. If the process crashes here, the unsettled mark still names them.
+    // Old entries are removed first. If the process crashes here, the unsettled mark still names the entries.
     await this.#forget(agentId, old, settled, next);
     return (await this.#write(agentId, settled)) ? settled : undefined;
   }

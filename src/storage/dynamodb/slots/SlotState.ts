@@ -114,7 +114,7 @@ export class SlotChain {
 }
 
 /**
- * Returns the state of the log that an item contains. For a claim, it is the state before the claim. An expiring item
+ * Returns the state of the log that an item contains. For a claim, returns the state before the claim. An expiring item
  * belongs to a dropped log, which restarts after this item: DynamoDB removes such items in any order, so this item can
  * be the last one.
  */
