@@ -8,7 +8,7 @@ import type { QueueRefusal, QueueTurn } from "../queue/QueueTurns.ts";
 import { type ClaimableTask, isUnreadable } from "../queue/claimableTasks.ts";
 import { type FileReservations, type HeldReservation, InProcessReservations, releaseHeld } from "./FileReservations.ts";
 import {
-  agentOf,
+  agentForTask,
   claimedTask,
   type TaskOutcome,
   type TaskWorkerEvent,
@@ -200,7 +200,7 @@ export class TaskWorker implements AsyncDisposable {
 
   /** Starts a task if this worker may start it. If not, returns the limit that the task must wait for. */
   async #offer(task: ClaimableTask, shift: Shift): Promise<QueueRefusal["kind"] | undefined> {
-    const agent = agentOf(task, this.#options.agents);
+    const agent = agentForTask(task, this.#options.agents);
     if (!agent) await this.#skip(task);
     else if (!this.#running.has(task.taskId) && !shift.left.has(task)) return this.#begin(task, agent, shift);
     return undefined;

@@ -142,7 +142,7 @@ export function claimedTask({ taskId, taskName, status }: ClaimableTask) {
 }
 
 /** Returns `undefined` if no agent has the name of the task. */
-export function agentOf(
+export function agentForTask(
   { taskName }: ClaimableTask,
   agents: TaskWorkerOptions["agents"],
 ): AIAgent<never, unknown> | undefined {
