@@ -2,7 +2,7 @@ import { deleteOldest } from "../../internal/deleteOldest.ts";
 import { valueDigest } from "../../checkpoint/values/isSameValue.ts";
 import { EventKeyUsedError } from "../../errors/requestErrors.ts";
 import { NotSupportedError } from "../../errors/storageErrors.ts";
-import type { Clock } from "../../internal/Clock.ts";
+import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { LogStorage } from "../../storage/PersistenceStorageProvider.ts";
 import { isOwned } from "../../storage/summaries.ts";
@@ -36,6 +36,8 @@ export interface ReceivedEvent {
 
 /** How often a process looks for events of other processes, in milliseconds, if the storage does not report them. */
 const lookEveryMs = 2_500;
+/** The time between a release and the look that it causes, in milliseconds. Many agents are released often. */
+const tellAfterMs = 100;
 /** The maximum time to wait for an inbox, which exceeds the lease of a sender killed on another machine. */
 const waitMs = 30_000;
 const mostViews = 100;
@@ -51,10 +53,12 @@ export class Inbox {
   readonly #storage: LogStorage;
   readonly #logs: KeptLogs<InboxRecord, InboxState>;
   readonly #views: ShapeViews<InboxRecord, InboxState>;
-  readonly #listeners = new Map<string, Set<() => void>>();
+  /** The agents that the listeners wait for. */
+  readonly #listeners = new Map<() => void, string>();
   /** By agent and request: how many receipts the inbox had when the request was last without an event. */
   readonly #unreceived = new Map<string, number>();
   #watch: Promise<LogWatch | undefined> | undefined;
+  #isTelling = false;
   #arrivals = 0;
 
   private constructor(storage: LogStorage) {
@@ -87,7 +91,7 @@ export class Inbox {
         log.append([withoutUndefined({ kind: "event", name, at, payload: stored, key, digest })]);
       await log.durable();
     });
-    this.#tell(this.#listeners.get(agentId));
+    this.#tell(agentId);
   }
 
   /** Returns the number of receipts of the inbox, for a new request. Reads only if the inbox is unknown. */
@@ -192,15 +196,15 @@ export class Inbox {
     { clock, since }: { readonly clock: Clock; readonly since: number },
     listener: () => void,
   ): () => void {
-    const listeners = this.#listeners.get(agentId) ?? new Set();
-    this.#listeners.set(agentId, listeners.add(listener));
+    this.#listeners.set(listener, agentId);
     this.#watch ??= this.#storage.log.watch?.(() => this.#tellAll()).catch(() => undefined);
     const stop = clock.after(this.#arrivals === since ? lookEveryMs : 0, listener);
     return () => {
       stop();
-      listeners.delete(listener);
-      if (listeners.size === 0) this.#listeners.delete(agentId);
-      if (this.#listeners.size === 0) this.#unwatch();
+      this.#listeners.delete(listener);
+      if (this.#listeners.size > 0) return;
+      this.#watch?.then((watch) => watch?.close()).catch(() => undefined);
+      this.#watch = undefined;
     };
   }
 
@@ -215,17 +219,18 @@ export class Inbox {
   }
 
   #tellAll(): void {
-    for (const listeners of this.#listeners.values()) this.#tell(listeners);
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    systemClock.after(tellAfterMs, () => {
+      this.#isTelling = false;
+      this.#tell();
+    });
   }
 
-  #tell(listeners: Iterable<() => void> = []): void {
+  /** @param agentId Defaults to all agents. */
+  #tell(agentId?: string): void {
     this.#arrivals++;
-    for (const listener of listeners) listener();
-  }
-
-  #unwatch(): void {
-    this.#watch?.then((watch) => watch?.close()).catch(() => undefined);
-    this.#watch = undefined;
+    for (const [listener, id] of this.#listeners) if (!agentId || id === agentId) listener();
   }
 
   /** Reads the whole inbox if the state of a part is not enough. */
