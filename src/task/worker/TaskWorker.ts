@@ -74,7 +74,8 @@ export class TaskWorker implements AsyncDisposable {
   readonly #skipped = new ReportedKeys();
   readonly #disposed = new AbortController();
   readonly #lists: TaskLists;
-  #takes = 0;
+  /** The queues of this worker. A queue is last after a task of it started, so that no queue takes all places. */
+  #queues: readonly (string | undefined)[];
 
   /** @throws InvalidInputError. FeatureNotInstalledError for an agent without Persistence. */
   constructor(options: TaskWorkerOptions) {
@@ -84,6 +85,7 @@ export class TaskWorker implements AsyncDisposable {
     this.#options = options;
     this.#ticker = new ScheduleTicker(options.tasks);
     this.#lists = new TaskLists(options.tasks);
+    this.#queues = [undefined, ...Object.keys(options.queues ?? {})];
     this.#concurrency = concurrency;
     this.#limits = { maxAttempts, attemptDelayMs };
     this.#reservations = options.reservations ?? new InProcessReservations();
@@ -175,10 +177,7 @@ export class TaskWorker implements AsyncDisposable {
 
   async #take(shift: Shift): Promise<void> {
     shift.waitMs = undefined;
-    const queues = [undefined, ...Object.keys(this.#options.queues ?? {})];
-    // Another queue is first each time, so that no queue takes all places of this worker.
-    const first = this.#takes++ % queues.length;
-    for (const queue of [...queues.slice(first), ...queues.slice(0, first)]) await this.#takeFrom(queue, shift);
+    for (const queue of this.#queues) await this.#takeFrom(queue, shift);
   }
 
   async #takeFrom(queue: string | undefined, shift: Shift): Promise<void> {
@@ -270,7 +269,8 @@ export class TaskWorker implements AsyncDisposable {
   }
 
   #start(begun: BegunTask, shift: Shift): void {
-    const { taskId } = begun.task;
+    const { taskId, queue } = begun.task;
+    this.#queues = [...this.#queues.filter((other) => other !== queue), queue];
     const work = this.#work(begun, shift)
       .catch((error: unknown) => void this.#failures.push(error))
       .then(async (isCompleted) => {

@@ -85,6 +85,26 @@ describe.each(queueStorages)("$name: limits of queues", (storage) => {
     expect(began.toSorted()).toEqual(["a-2", "a-3"]);
   });
 
+  it.each([1, 2, 3])("take turns with %i other queues in a worker", async (others) => {
+    const { opened, tasks } = await setup();
+    const names = Array.from({ length: others }, (_, n) => `q${n}`);
+    for (const queue of [undefined, ...names])
+      await tasks.createMany(
+        Array.from({ length: 4 }, () => ({ taskName: "t", inputRequest: queue ?? "none", ...(queue && { queue }) })),
+      );
+    const ran: string[] = [];
+    const own = opened();
+    const body = oneNode((input) => {
+      ran.push(input);
+      return input;
+    });
+    const queues = Object.fromEntries(names.map((name) => [name, {}]));
+    await new TaskWorker({ tasks: new TaskManager({ storage: own }), agents: durableAgent(body, own), queues }).run();
+    for (let at = 0; at < ran.length; at += names.length + 1)
+      expect(ran.slice(at, at + names.length + 1).toSorted()).toEqual(["none", ...names]);
+    expect(ran).toHaveLength(4 * (others + 1));
+  });
+
   it("hold over several workers, for a queue and for a key", async () => {
     const { add, worker, tasks, peak, began } = await setup({ concurrency: 3, keyConcurrency: 1 });
     const inputs = Array.from({ length: 12 }, (_, n) => `${"abcd"[n % 4]}-${n}`);
