@@ -73,7 +73,7 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
         `The feature "${feature.key}" was installed after a run began. Install features before the first run.`,
       );
     if (this.#features.has(feature.key)) throw new DuplicateNameError("duplicate_feature", feature.key);
-    // The type allows a missing config only if an empty config is valid.
+    // An omitted config is treated as an empty config. The types allow it only if an empty config is valid.
     const [given = {} as Config] = config;
     this.#features.set(feature.key, { feature, instance: feature.install(this.#definition.pipeline.hooks, given) });
     return this;
@@ -138,7 +138,7 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
     const { graph } = this.#definition;
     const called = tool<Schema, Output>({
       ...definition,
-      // The call itself has no effect. The agent records its calls, so a repeated call resumes the agent.
+      // The agent records its own calls. So the call that runs the agent is repeatable: it resumes the agent.
       effect: "none",
       execute: () => {
         throw new TypeError(
@@ -197,7 +197,7 @@ function isAsyncDisposable(value: unknown): value is AsyncDisposable {
   return typeof value === "object" && value !== null && Symbol.asyncDispose in value;
 }
 
-/** The default id is the same in every process, so that a later process finds the run. */
+/** Every process uses the same default id, so that a later process finds the run. */
 const defaultAgentId = "agent";
 const defaultMaxIterations = 50;
 /** Equals the default timeout of the clients of large model providers. */
@@ -260,7 +260,7 @@ export interface AIAgentConfig<Input, Output> {
   readonly modelParameters?: Readonly<Record<string, unknown>> | undefined;
   /** The first message of each new history. Defaults to no message. */
   readonly systemPrompt?: string | undefined;
-  /** Defaults to a loop of the nodes `callModel` and `callTools` that ends when the model makes no tool call. */
+  /** Defaults to a loop of `callModel` and `callTools` that ends when the model makes no tool call. */
   readonly strategy?: Strategy<Input, Output> | undefined;
   /** The tools that the model can call. A node can select other tools. Defaults to no tools. */
   readonly tools?: readonly AnyTool[] | undefined;
@@ -290,7 +290,6 @@ export interface AIAgentConfig<Input, Output> {
 const isExecutor = (value: unknown) => typeof (Object(value) as { readonly execute?: unknown }).execute === "function";
 
 const agentConfigSchema: z.ZodType = strictOptions(() => ({
-  // assertAgentId validates this value.
   id: z.unknown().optional(),
   promptExecutor: customSchema("an object with execute, such as aiSdkExecutor(…)", isExecutor),
   llmModel: nonEmptyString,

@@ -14,14 +14,14 @@ export interface AgentContext {
   /** Aborted when the run is aborted or moves. */
   readonly signal: AbortSignal;
   readonly llm: AgentLlm;
-  /** Calls tools and records the calls. Use `llm.configure` to set the tools that the model can call. */
+  /** Calls and records tools. To set the tools that the model can call, use `llm.configure`. */
   readonly tools: AgentTools;
   readonly storage: AgentStorage;
   /** Sets the progress of the run. @param percent 0 to 100. @param summary One line. @throws InvalidInputError */
   setProgress(percent: number, summary?: string): void;
   /** Adds a decision to the next checkpoint of the run. @throws InvalidInputError */
   recordDecision(decision: Decision): void;
-  /** Adds files and values that a later resume requires. @throws InvalidInputError without adding anything. */
+  /** Adds files and values that a later resume requires. A rejected call adds nothing. @throws InvalidInputError */
   require(needs: Requirements): void;
   /**
    * Requests input from a person or an external system. Await the returned promise. If the input is still missing after
@@ -69,10 +69,10 @@ export interface AgentContext {
    */
   sleepUntil(date: Date): Promise<void>;
   /**
-   * Receives an event that `persistence(agent).agent(id).send` stored for this agent. It is the oldest event of this
-   * name that no other call has received, and can be older than this call. Await the returned promise. If no event
-   * arrives within `sleepInProcessMs` after all other work of the node has settled, the run ends as `waiting`, like
-   * after {@link requestInput}. After `send`, a resume runs the node again from its start, and the promise resolves.
+   * Receives the oldest event of this name that no other call has received, even if it arrived before this call. Events
+   * are sent by `persistence(agent).agent(id).send`. Await the returned promise. If no event arrives within
+   * `sleepInProcessMs` after all other work of the node has settled, the run ends as `waiting`, like after {@link
+   * requestInput}. After `send`, a resume runs the node again from its start, and the promise resolves.
    *
    * When a node or a tool call runs again, its calls of `receive` are matched by event name and number.
    *
@@ -99,8 +99,7 @@ export interface AgentContext {
 /** The message history and the model. */
 export interface AgentLlm {
   /**
-   * The history as a frozen snapshot. Do not change maps, sets, dates or bytes in its messages. Use
-   * {@link AgentLlm.rewrite}.
+   * The history as a frozen snapshot. Change messages only with {@link AgentLlm.rewrite}, even maps, dates and bytes.
    */
   readonly messages: readonly Message[];
   /**
@@ -141,7 +140,7 @@ export interface AgentLlm {
 export interface AgentTools {
   /** Calls a tool from node code. @throws ToolFailedError if the tool throws, with its error as `cause`. */
   call<Arguments, Output>(tool: ToolRef<Arguments, Output>, input: NoInfer<Arguments>): Promise<Output>;
-  /** Runs the tool calls of a message concurrently. Appends no results. A failed call gives a result with `isError`. */
+  /** Runs the tool calls of a message concurrently, without appending the results. A failure gives `isError: true`. */
   execute(message: AssistantMessage): Promise<ToolMessage>;
 }
 
@@ -160,7 +159,7 @@ export interface Decision {
   readonly reason?: string | undefined;
 }
 
-/** Requirements of a run, which are checked before the run is resumed. */
+/** Files and values that a resume requires. They are checked before the run is resumed. */
 export interface Requirements {
   /** Absolute paths, or paths relative to the working directory. */
   readonly files?: readonly string[] | undefined;
@@ -173,7 +172,7 @@ export interface FeatureKey<out Instance> {
   install(pipeline: never, config: never): Instance;
 }
 
-/** A key of tools that exists only for the compiler. */
+/** A property key that exists only in the types and infers the arguments of a tool. */
 export declare const argumentsOf: unique symbol;
 
 export interface ToolRef<in Arguments = never, out Output = unknown> {
@@ -192,13 +191,12 @@ export interface MergeContext<Branches> extends AgentContext {
   readonly branches: Branches;
 }
 
-/** A finished branch of a parallel node, as `merge` sees it. */
 export interface BranchOf<Output> {
   readonly output: Output;
   /** The messages that the branch added to the history. */
   readonly messages: readonly Message[];
   /** The storage at the end of the branch. */
   readonly storage: Pick<AgentStorage, "get">;
-  /** Adopts the history, settings and storage of this branch, as if only this branch ran. */
+  /** Makes the history, settings and storage of this branch those of the run, as if no other branch ran. */
   adopt(): void;
 }

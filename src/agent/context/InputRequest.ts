@@ -67,7 +67,7 @@ export function eventRequest(name: string, dueAt: number): TimerRequest {
   return { prompt: `Waits for event ${JSON.stringify(name)}.`, schema: z.never(), waitingFor: "event", ...expiry };
 }
 
-/** Returns the digest that all timers share. Timers differ by number, because a repeated node can pass other times. */
+/** Returns the digest that all timers share. Timers differ by number, because a repeated node can pass another time. */
 export function timerQuestion(sha256: Sha256): string {
   return questionDigest({ ...askedQuestion(timerRequest(0)), prompt: "" }, sha256);
 }
@@ -87,12 +87,12 @@ export function askedQuestion({
   return { prompt, schema: toJSONSchema(schema, { unrepresentable: "any", io: "input" }), waitingFor };
 }
 
-/** Returns the digest of a tool call, with its input as written. An approval is valid only for this digest. */
+/** Returns the digest of a tool name and its unparsed input. An approval is valid only for a call with this digest. */
 export function approvalDigest(toolName: string, input: unknown, sha256: Sha256): string {
   return sha256.base64url(canonicalText([toolName, input]) ?? "");
 }
 
-/** Returns the digest of a question: SHA-256 in base64url. An answer is valid only for a question with this digest. */
+/** Returns the SHA-256 of a question in base64url. An answer is valid only for a question with this digest. */
 export function questionDigest({ prompt, schema, waitingFor }: AskedQuestion, sha256: Sha256): string {
   return sha256.base64url(canonicalText([prompt, schema, waitingFor]) ?? "");
 }

@@ -27,7 +27,7 @@ export function storageKey<Value>(name: string, schema: z.core.$ZodType<Value>):
   return Object.freeze({ name, schema });
 }
 
-/** Returns the key if it is valid. A deletion needs no schema. @throws InvalidInputError */
+/** Checks only the name of a key, because a deletion needs no schema. @throws InvalidInputError */
 export function checkedKey<Key>(key: Key): Key {
   checkSchema(usedKeySchema, key, "storage key");
   return key;

@@ -38,7 +38,7 @@ export interface SubAgent {
 
 const subAgents = new WeakMap<object, SubAgent>();
 
-/** The tools of sub-agents, by pipeline and tool name. */
+/** Maps the pipeline of an agent and a tool name to the tool that represents the agent. */
 const asTools = new WeakMap<object, Map<string, AnyTool>>();
 
 export function registerSubAgent(tool: AnyTool, agent: SubAgent): void {

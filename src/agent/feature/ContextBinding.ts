@@ -4,7 +4,7 @@ import type { AgentRun } from "./AgentRun.ts";
 import type { EndOrder } from "./EndOrder.ts";
 import type { NodeVisit } from "./PipelineEvents.ts";
 
-/** The data that features read from a context. It stays readable after the context is closed. */
+/** The run, node and tool call of a context. Features can read them even after the context is closed. */
 export interface ContextBinding {
   readonly run: AgentRun;
   readonly visit: NodeVisit;
@@ -22,17 +22,16 @@ export function bindContext(context: AgentContext, binding: ContextBinding): voi
   bindings.set(context, binding);
 }
 
-/** Returns the run to which a context belongs. */
 export function runOf(context: AgentContext): AgentRun {
   return bindingOf(context).run;
 }
 
-/** Returns the visit to which a context belongs. */
+/** Returns the node execution to which a context belongs. */
 export function visitOf(context: AgentContext): NodeVisit {
   return bindingOf(context).visit;
 }
 
-/** Returns the order in which recorded results are delivered in the visit of a context. */
+/** Returns the order in which a repeated node receives its recorded results. */
 export function endsOf(context: AgentContext): EndOrder {
   return bindingOf(context).ends;
 }
@@ -42,7 +41,6 @@ export function nodeInputOf(context: AgentContext): unknown {
   return bindingOf(context).input;
 }
 
-/** Returns the tool call that a context was made for, or `undefined` for the context of a node. */
 export function callOf(context: AgentContext): { readonly toolCallId: string } | undefined {
   return bindingOf(context).call;
 }

@@ -1,21 +1,20 @@
 import { nextTurn } from "../../internal/nextTurn.ts";
 
 interface VisitWork {
-  /** Resolves when all remaining work waits for its turn. `blocked` returns how many pieces of work wait. */
+  /** Resolves when only blocked work is left. `blocked` returns how many results wait for earlier ones. */
   atRest(blocked: () => number): Promise<void>;
-  /** Reports that the number of waiting pieces of work has changed. */
+  /** Reports that the number of blocked results has changed. */
   recheck(): void;
 }
 
 /**
- * Delivers the recorded results of a visit one at a time, in log order, so that a repeated node sees the results in the
- * same order as before. After each result, the code that awaits this result gets one turn of the event loop before the
- * next result.
+ * Delivers the recorded results of a node one at a time, in log order, so that a repeated node sees them in the same
+ * order as before. After each result, the awaiting code gets one turn of the event loop before the next result.
  */
 export class EndOrder {
   /** The keys of the undelivered results, in log order. */
   readonly #left = new Set<string>();
-  /** The work that has settled and waits for its turn. */
+  /** The results that are ready but wait for earlier results, by key. */
   readonly #ready = new Map<string, { readonly go: () => void; readonly group: unknown }>();
   readonly #work: VisitWork;
   /** The key of the newest recorded result. */
@@ -34,17 +33,17 @@ export class EndOrder {
     this.last = key;
   }
 
-  /** Removes the results that the node has not requested, because the node takes another path. */
+  /** Removes the results that the repeated node has not requested, because it requests other results now. */
   forgetUnreached(): void {
     for (const key of this.#left) if (!this.#ready.has(key)) this.#left.delete(key);
     this.#next();
   }
 
   /**
-   * Calls `deliver` after all earlier results are delivered. A result that was not added is delivered immediately.
+   * Calls `deliver` after all earlier results are delivered. Results that are not recorded are delivered immediately.
    *
-   * @param group An object that consecutive results share if the node awaits them together. They are delivered in one
-   * turn.
+   * @param group An object that consecutive results share if the node awaits them together. Such results are delivered
+   *   together.
    */
   async deliver<Result>(key: string, deliver: () => Result | Promise<Result>, group?: object): Promise<Result> {
     if (!this.#left.has(key)) return deliver();

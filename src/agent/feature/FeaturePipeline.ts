@@ -16,7 +16,7 @@ import type {
 import type { RunRequest } from "./RunRequest.ts";
 import type { RunResult } from "./RunResult.ts";
 
-/** An interceptor. It wraps `next`, or returns a result without calling `next`. */
+/** Wraps an operation. Calls `next` to continue, or returns a result without calling `next`. */
 export type Around<Event, Result> = (event: Event, next: (event: Event) => Promise<Result>) => Promise<Result>;
 
 /** A listener of an event. The runtime awaits its result. If the listener throws, the run fails. */
@@ -48,7 +48,7 @@ export interface PipelineInterceptors {
    * Wraps a request for input. The result is the answer, parsed by the schema of the request. `next` never resolves,
    * because the answer is missing. When all other work of the node has settled, the run ends as `waiting`. An error of
    * the interceptor is thrown in the node. If the event has an `approval`, the answer is `{ approved, reason? }`, and
-   * only an approval lets the call start.
+   * the tool starts only if it is approved.
    */
   inputRequest: [event: InputRequestEvent, result: unknown];
 }
@@ -73,12 +73,12 @@ export type PipelineWrappers = {
  * InvalidInputError.
  */
 export interface FeaturePipeline extends PipelineListeners, PipelineWrappers {
-  /** Returns how many hooks of these names the installed features have registered. */
+  /** Returns the number of listeners and interceptors with these names that the installed features have registered. */
   countHooks(...names: readonly (keyof PipelineEvents | keyof PipelineInterceptors)[]): number;
   /** The id of the agent, used by runs that specify none. */
   readonly agentId: string;
   readonly hasDefaultId: boolean;
-  /** Differs between definitions with different strategy names, tool names or system prompts. */
+  /** Differs between agents with different strategy names, tool names or system prompts. */
   readonly identity: string;
   readonly graph: StrategyGraph;
   readonly tools: ReadonlyMap<string, AnyTool>;
@@ -92,10 +92,7 @@ export interface FeaturePipeline extends PipelineListeners, PipelineWrappers {
   limitAborts(grace: AbortGrace): void;
 }
 
-/**
- * The grace period of a visit that is aborted or left. After this period, the run stops waiting for work that ignores
- * its signal.
- */
+/** How long an aborted or moved run waits for work that ignores its signal. */
 export interface AbortGrace {
   readonly ms: number;
   readonly clock: Clock;
@@ -105,7 +102,6 @@ export const defaultAbortGrace: AbortGrace = { ms: 5_000, clock: systemClock };
 
 /** A feature for an agent. Disposing the agent disposes an instance with `Symbol.asyncDispose`. */
 export interface AgentFeature<in Config, out Instance> {
-  /** Unique among the features of an agent. */
   readonly key: string;
   /** Registers hooks and returns the instance that `agent.feature` and `context.feature` return. */
   install(pipeline: FeaturePipeline, config: Config): Instance;

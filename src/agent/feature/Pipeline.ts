@@ -137,7 +137,7 @@ function registrars(
 
 const runFailures = new WeakSet<object>();
 
-/** Marks an error of a feature. It fails the run even if node code catches it. */
+/** Marks an error of a feature. The error fails the run even if node code catches it. */
 export function markRunFailure(error: unknown): void {
   if (typeof error === "object" && error !== null) runFailures.add(error);
 }

@@ -19,16 +19,13 @@ export interface ModelRequestEvent {
   /** The context of the node or tool call that makes the request; see `callOf`. */
   readonly context: AgentContext;
   readonly visit: NodeVisit;
-  /** The number of the request in its context, from 0. */
+  /** The number of the request in its node or tool call, from 0. */
   readonly ordinal: number;
   readonly messages: readonly Message[];
   readonly model: string;
   readonly parameters?: Readonly<Record<string, unknown>>;
   readonly tools: readonly AnyTool[];
-  /**
-   * True for a request of another runtime. A replay finds the response by the number of the request and ignores the
-   * content.
-   */
+  /** True for a request of another runtime. A replay finds its response by number, even if its content differs. */
   readonly isHosted?: true;
   /** The provider of the model, such as `openai`. `undefined` if unknown. */
   readonly provider?: string;
@@ -37,7 +34,7 @@ export interface ModelRequestEvent {
 export interface ToolCallEvent {
   readonly toolCallId: string;
   readonly tool: AnyTool;
-  /** The input as the model or the caller wrote it. The schema has accepted this input without changing it. */
+  /** The input before parsing, as the model or the caller wrote it. The schema has accepted this input. */
   readonly input: unknown;
   /** The context of the node or tool call that makes this call; see `callOf`. */
   readonly context: AgentContext;
@@ -48,7 +45,7 @@ export interface ToolCallEvent {
 export interface BranchEvent {
   readonly run: AgentRun;
   readonly nodeId: string;
-  /** The name of the branch, or for `graph.each` the key of its item. */
+  /** The name of the branch, or the key of its item for `graph.each`. */
   readonly key: string;
   readonly start: RunStart;
 }
@@ -57,7 +54,7 @@ export interface AgentCallEvent {
   readonly run: AgentRun;
   readonly toolCallId: string;
   readonly toolName: string;
-  /** Identifies the called agent: the pipeline that its features were installed into. */
+  /** Identifies the called agent by its pipeline. */
   readonly callee: object;
   readonly start: RunStart;
 }
@@ -67,19 +64,19 @@ export type AgentCallBeginning = { readonly start: RunStart } | { readonly outpu
 export type BranchBeginning = { readonly start: RunStart } | { readonly result: BranchResult };
 
 export interface InputRequestEvent {
-  /** Identifies the request. A repeated visit has the same id. Another visit, also after a move, has another id. */
+  /** The id of the request. It is the same when the node runs again after a crash, and differs after a move. */
   readonly requestId: string;
   readonly nodeId: string;
   readonly request: InputRequest | TimerRequest;
   /** The digest of prompt, schema and `waitingFor`. An answer is used only for a request with the same digest. */
   readonly question: string;
-  /** The number, from 0, among requests of the context with this question and without an id. `undefined` with an id. */
+  /** The number of the request among equal requests of its node or tool call, from 0. `undefined` if it has an id. */
   readonly ordinal?: number;
-  /** Why the last answer was rejected. A feature sets this when it requests the input again. */
+  /** Why the last answer was rejected. A feature sets `problems` when it requests the input again. */
   readonly problems?: readonly InputProblem[];
-  /** The tool call that needs an approval. `undefined` if the node requests input. */
+  /** The tool call that needs an approval. `undefined` for a request of a node. */
   readonly approval?: ApprovalEvent;
-  /** The timer of a sleeping node or tool. `undefined` if the event needs an answer. */
+  /** The timer of a sleep or of a wait for an event. `undefined` for a request that needs an answer. */
   readonly timer?: TimerEvent;
   /** The context of the node or tool call that makes the request; see `callOf`. */
   readonly context: AgentContext;
@@ -89,19 +86,17 @@ export interface InputRequestEvent {
 /** A tool call that may need an approval before it starts. */
 export interface ApprovalEvent {
   readonly call: ToolCallEvent;
-  /**
-   * Returns whether the tool requires an approval. Omitted for an open request, because an approval is then required.
-   */
+  /** Returns whether the tool requires an approval. Omitted if an approval is already requested and not answered. */
   readonly judge?: () => Promise<ApprovalVerdict>;
 }
 
-/** A sleep of a node or a tool. The sleep ends by itself, and the result of the event is ignored. */
+/** A sleep, or a wait for an event. It ends by itself, and its result is ignored. */
 export interface TimerEvent {
   /** When the sleep ends, in milliseconds since 1970. */
   readonly dueAt: number;
-  /** When the sleep started, in milliseconds since 1970. Set by a feature that records it. */
+  /** When the sleep started, in milliseconds since 1970. Set by a feature that records sleeps. */
   readonly startedAt?: number;
-  /** The remaining time in milliseconds, measured by the monotonic clock. */
+  /** The remaining time in milliseconds. A change of the system clock does not change it. */
   readonly leftMs: number;
   /** True if the run may end as `waiting` before the sleep ends. */
   readonly mayWait: boolean;
@@ -113,9 +108,9 @@ export interface TimerEvent {
 export interface ArrivalEvent {
   readonly name: string;
   readonly schema: z.core.$ZodType;
-  /** Returns whether the tool or node of the request has ended. No code then awaits the event. */
+  /** Returns whether the waiting node or tool call has ended, so that no code awaits the event. */
   readonly isLeft: () => boolean;
-  /** Calls `end` when the event may have arrived. Returns a function that stops this. Set by the events' feature. */
+  /** Calls `end` when the event may have arrived. Returns a function that stops the calls. Set by a feature. */
   readonly onArrival?: (end: () => void) => () => void;
   /** How long the process waits before the run may end as `waiting`, in milliseconds. Defaults to 0. */
   readonly inProcessMs?: number;
@@ -130,7 +125,7 @@ export type CallOrigin =
     }
   | {
       readonly kind: "node";
-      /** The number of the call in its context, from 0. */
+      /** The number of the call in its node or tool call, from 0. */
       readonly ordinal: number;
     };
 
@@ -146,9 +141,9 @@ export interface PipelineEvents {
   agentCompleted: { readonly run: AgentRun; readonly output: unknown };
   /** The run rejects with this error, or was aborted. */
   agentFailed: { readonly run: AgentRun; readonly error: unknown };
-  /** A line waits for these requests. Other lines of the run continue. */
+  /** The run, a branch or a sub-agent waits for these requests. Other branches continue. */
   lineWaiting: { readonly run: AgentRun; readonly requests: readonly InputRequestEvent[] };
-  /** A line that waited has an answer. The node of `next` runs again. */
+  /** A run, branch or sub-agent that waited has an answer. The node of `next` runs again. */
   lineContinued: { readonly run: AgentRun; readonly next: NextStep };
   /** A parallel node starts, before its branches. `keys` are the names or keys of the branches. */
   forkStarting: {
@@ -157,7 +152,7 @@ export interface PipelineEvents {
     readonly input: unknown;
     readonly keys: readonly string[];
   };
-  /** A branch starts or resumes. `run` is its line. */
+  /** A branch starts or resumes. `run` is the branch. */
   branchStarting: { readonly run: AgentRun; readonly next: NextStep };
   branchCompleted: { readonly run: AgentRun; readonly output: unknown };
   /** A branch failed in this node. */
@@ -169,20 +164,20 @@ export interface PipelineEvents {
     readonly input: unknown;
     readonly results: ReadonlyMap<string, BranchResult>;
   };
-  /** The run ends as `waiting`, because all lines need an answer. Their nodes run again when the run is resumed. */
+  /** The run ends as `waiting`, because all branches need an answer. Their nodes run again when the run is resumed. */
   agentWaiting: { readonly run: AgentRun; readonly requests: readonly InputRequestEvent[] };
   /** The first node is known but has not started. Also emitted if the run continues at a later node. */
   strategyStarting: { readonly run: AgentRun; readonly next: NextStep };
   strategyCompleted: { readonly run: AgentRun; readonly output: unknown };
-  /** The strategy failed. Emitted after the failures of its node and subgraphs. */
+  /** The strategy failed. Emitted after the failures of the node and of its subgraphs. */
   strategyFailed: { readonly run: AgentRun; readonly error: unknown };
-  /** The run has moved to `next`. Its node has not started. */
+  /** The run has moved to `next`, whose node has not started yet. */
   runMoved: { readonly run: AgentRun; readonly next: NextStep };
-  /** A visit of a node starts. Emitted before the interceptors of `aroundNode`. */
+  /** A node starts. Emitted before the interceptors of `aroundNode`. */
   nodeStarting: NodeEvent & { readonly run: AgentRun };
   /** A node has finished, and its edges select `next`. Not emitted for a node that moved the run. */
   nodeCompleted: NodeEvent & { readonly run: AgentRun; readonly output: unknown; readonly next: NextStep };
-  /** A node failed. `unresolved` is the output of a node whose edges threw or did not match. */
+  /** A node failed. `unresolved` is its output if the edges of the node threw or did not match. */
   nodeFailed: NodeEvent & {
     readonly run: AgentRun;
     readonly error: unknown;
@@ -194,13 +189,11 @@ export interface PipelineEvents {
   subgraphCompleted: { readonly run: AgentRun; readonly path: string; readonly output: unknown };
   /** The run failed inside a subgraph. Emitted for each subgraph around the node, innermost first. */
   subgraphFailed: { readonly run: AgentRun; readonly path: string; readonly error: unknown };
-  /**
-   * A node or a tool makes a model request. Emitted before the interceptors, even if an interceptor replays a response.
-   */
+  /** A node or a tool makes a model request. Emitted before the interceptors, even if one replays a response. */
   modelRequestStarting: ModelRequestEvent;
-  /** The model or an interceptor has responded. If `replayed`, no model was called, and the tokens were counted. */
+  /** The model or an interceptor has responded. If `replayed`, the response and its tokens were recorded earlier. */
   modelRequestCompleted: ModelRequestEvent & PromptAnswer & { readonly replayed: boolean };
-  /** An attempt failed and is retried after `delayMs` milliseconds. `attempt` is its number, from 1. */
+  /** An attempt failed. The next one starts after `delayMs` milliseconds. `attempt` counts failed attempts, from 1. */
   modelRequestRetrying: ModelRequestEvent & {
     readonly error: unknown;
     readonly attempt: number;
@@ -208,10 +201,7 @@ export interface PipelineEvents {
   };
   /** A request failed. The node can catch errors of the model. */
   modelRequestFailed: ModelRequestEvent & { readonly error: unknown };
-  /**
-   * The schema of the tool has accepted the input. Emitted before the interceptors, even if an interceptor replays an
-   * outcome.
-   */
+  /** The schema of the tool accepted the input. Emitted before the interceptors, even if one replays an outcome. */
   toolCallStarting: ToolCallEvent;
   /** The tool or an interceptor has returned the output. */
   toolCallCompleted: ToolCallEvent & { readonly output: unknown };
@@ -219,9 +209,9 @@ export interface PipelineEvents {
   toolCallFailed: ToolCallEvent & { readonly error: unknown };
 }
 
-/** Identifies a visit of a node. A visit that is repeated after a crash has the same values. */
+/** Identifies an execution of a node. An execution that is repeated after a crash has the same values. */
 export interface NodeVisit {
-  /** The position that visits are numbered from, such as the position of the last checkpoint. */
+  /** The position in the log from which node executions are numbered, such as the position of the last checkpoint. */
   readonly base: number;
   readonly ordinal: number;
 }

@@ -11,18 +11,18 @@ import type { ModelDelta } from "../model/PromptExecutor.ts";
 import type { RunStateSeed, RecordedRequirements, RunSettings } from "../state/RunState.ts";
 
 /**
- * The behavior of `run` while another run of the agent is in progress, in this process or another one. While another
- * operation owns the agent, such as a rollback, `"reject"` rejects as well, and the other values wait for its end. An
- * interrupted run counts as in progress.
+ * The behavior of `run` while another run of the agent is in progress, in this process or another one. If another
+ * operation owns the agent, such as a rollback, `"reject"` rejects, and the other values wait. An interrupted run
+ * counts as in progress.
  *
  * - `"reject"`: rejects with AgentBusyError.
  * - `"queue"`: waits until that run has finished, then runs. Calls of one process run in call order. A queued call is
  *   not stored.
- * - `"join"`: returns the result of that run. The input of this call is neither used nor stored. If that run ends before
- *   this call sees it, this call runs with its own input, unless both have the same `runId`.
+ * - `"join"`: returns the result of that run. The input of this call is neither used nor stored. If that run ends
+ *   before this call finds it, this call runs with its own input, unless both have the same `runId`.
  * - `"replace"`: stops that run and starts this one. The stopped run rejects with StopRequestedError and ends as
- *   `cancelled`. Its effects remain. If the process of that run does not respond, the call waits until the lease of that
- *   process expires.
+ *   `cancelled`. Its effects remain. If the process of that run does not respond, the call waits until the lease of
+ *   that process expires.
  */
 export type WhenBusy = "reject" | "queue" | "join" | "replace";
 
@@ -44,14 +44,14 @@ export interface RunOptions {
   readonly history?: "fresh" | "continue" | undefined;
   /**
    * What to do about another, unfinished run: finish it first, or end it as cancelled without reverting its effects.
-   * Without this option, `run` rejects with UnfinishedRunError. If the `runId` or the input shows that the unfinished
-   * run is the requested one, that run is resumed. If that is not possible because the strategy has changed,
-   * `"abandon"` restarts the run from the beginning.
+   * Without this option, `run` rejects with UnfinishedRunError. An unfinished run with the given `runId`, or with an
+   * equal input, is resumed. If the strategy has changed too much to resume it, `"abandon"` restarts it from the
+   * beginning.
    */
   readonly unfinished?: "finish_first" | "abandon" | undefined;
   /** The reaction to a run in progress. The option `unfinished` is for interrupted runs. Defaults to `"reject"`. */
   readonly whenBusy?: WhenBusy | undefined;
-  /** Runs an imported copy of an agent, although the original can still run. Defaults to `false`. */
+  /** Runs an imported copy of an agent even if the original can still run. Defaults to `false`. */
   readonly takeOver?: boolean | undefined;
 }
 
@@ -59,12 +59,9 @@ export interface RunOptions {
 export interface ResumeOptions {
   /** The durable identity. Defaults to the id of the agent. */
   readonly agentId?: string | undefined;
-  /**
-   * The checkpoint to resume from. Defaults to the latest. A resume from an older checkpoint starts a branch and
-   * reverts no effects.
-   */
+  /** The checkpoint to resume from. An older one starts a branch and reverts no effects. Defaults to the latest. */
   readonly checkpointId?: string | undefined;
-  /** Answers by request id. All answers are recorded before the run continues. If one is rejected, none is recorded. */
+  /** Answers by request id, recorded before the run continues. If one answer is rejected, all are rejected. */
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
   /** Resumes only an agent with one of these statuses. Otherwise throws StatusChangedError. Defaults to any status. */
   readonly ifStatus?: readonly TaskStatus[] | undefined;
@@ -84,7 +81,7 @@ export interface ResumeOptions {
   readonly signal?: AbortSignal | undefined;
   /** Receives model responses as they are streamed; see {@link RunDelta}. Without it, responses are not streamed. */
   readonly onDelta?: OnDelta | undefined;
-  /** Runs an imported copy of an agent, although the original can still run. Defaults to `false`. */
+  /** Runs an imported copy of an agent even if the original can still run. Defaults to `false`. */
   readonly takeOver?: boolean | undefined;
 }
 
@@ -141,35 +138,26 @@ export interface RunStart {
   readonly state: RunStateSeed;
   /** The results of the branches of a parallel node, in order. If omitted, the branches run. */
   readonly joined?: ReadonlyMap<string, BranchResult>;
-  /** The lane that tool-call ids are derived from. */
+  /** The lane from which tool-call ids are derived. */
   readonly line: RunLine;
   readonly generation: number;
-  /** The position that visits are numbered from, such as the position of a checkpoint. */
+  /** The position in the log from which node executions are numbered, such as the position of a checkpoint. */
   readonly visitBase: number;
   readonly visitOrdinal: number;
   readonly runId: string;
   /** The tokens that the run has used before this start. `undefined` if zero or unknown. A move ignores this field. */
   readonly usage?: ModelUsage;
-  /**
-   * Returns whether a call was recorded earlier on this line and keeps its id, even if the call was made on another
-   * line.
-   */
+  /** Returns whether a call with this id is recorded in the history of this start. A recorded call keeps its id. */
   readonly isRecordedCall?: (toolCallId: string) => boolean;
-  /**
-   * Finds the earlier calls of a message. `isRecordedCall` then knows these calls. `undefined` if all calls are known
-   * already.
-   */
+  /** Finds the recorded calls of a message for `isRecordedCall`. Returns `undefined` if they are already found. */
   readonly findCalls?: (message: AssistantMessage) => Promise<void> | undefined;
-  /**
-   * Other lines on which the visits since `visitBase` have made calls, each with the base of its visit numbers.
-   * Defaults to `line`.
-   */
+  /** The earlier lanes in which the current node made calls, each with the base of its numbers. Defaults to `line`. */
   readonly recordedOn?: readonly { readonly line: RunLine; readonly visitBase: number }[];
-  /** Returns whether a call in a message was rejected here and keeps its id, even if it was made on another line. */
+  /** Returns whether a call in a message was rejected by a person. A rejected call keeps its id. */
   readonly isRefusedCall?: (toolCallId: string) => boolean;
 }
 
-/** Returns the fields of the start of a new line that depend only on its run and its lane. */
+/** Returns the part of a start that depends only on the run and the lane. */
 export function startOfLane(
   { agentId, runId, generation }: Omit<RunLine, "lane"> & Pick<RunStart, "generation">,
   lane: number,
@@ -185,7 +173,7 @@ export function startOfLane(
 export type RunDelta = (
   | ModelDelta
   | {
-      /** The request failed and is retried. Discard all parts of this `requestId` that were sent before. */
+      /** The request failed and is retried. Discard all earlier parts of this `requestId`. */
       readonly type: "restart";
     }
 ) & {
@@ -199,16 +187,13 @@ export type RunDelta = (
   readonly requestId: string;
 };
 
-/**
- * Called for each part, in order. The run does not wait for it. If it throws, the run emits a warning and does not call
- * it again.
- */
+/** Called for each part, in order. The run does not wait for it. If it throws, it is not called again. */
 export type OnDelta = (delta: RunDelta) => void;
 
 export interface BranchResult {
   readonly output: unknown;
   readonly added: readonly NumberedMessage[];
-  /** The whole history. `undefined` if the branch only added the messages in `added`. */
+  /** The whole history if the branch rewrote it. `undefined` if the branch only added the messages in `added`. */
   readonly history?: readonly NumberedMessage[];
   /** The changed storage keys. `undefined` marks a deleted key. */
   readonly storage: ReadonlyMap<string, { readonly value: unknown } | undefined>;

@@ -22,8 +22,8 @@ interface RunFacts {
   /** The tokens of all model requests of the run, in all processes. `undefined` if no provider reported tokens. */
   readonly usage?: ModelUsage;
   /**
-   * An incomplete append at the end of the log, which this call found and skipped. A crash can leave such an append,
-   * which was never acknowledged. Damage that truncates the log looks the same. `undefined` if the log was complete.
+   * An incomplete append at the end of the log, which this call skipped. A crash can leave one before the append is
+   * acknowledged. Damage that truncates the log looks the same. `undefined` if the log was complete.
    */
   readonly tornTail?: TornTail;
 }
@@ -49,9 +49,7 @@ interface RequestFacts {
   readonly askedAt: string;
   /** When the request expires, in ISO 8601. `undefined` if never. */
   readonly expiresAt?: string;
-  /**
-   * Why the last answer was not used. The schema of the node rejected the answer, or it belonged to another request.
-   */
+  /** Why the last answer was not used: the schema rejected it, or it belonged to another request. */
   readonly problems?: readonly InputProblem[];
 }
 
@@ -64,7 +62,7 @@ export interface PendingInput extends RequestFacts {
 export interface PendingTimer extends RequestFacts {
   readonly kind: "timer";
   readonly waitingFor: "timer";
-  /** When the run can continue, in ISO 8601. */
+  /** When the sleep ends and the run can continue, in ISO 8601. */
   readonly dueAt: string;
   readonly expiresAt?: never;
 }
@@ -73,7 +71,6 @@ export interface PendingTimer extends RequestFacts {
 export interface PendingEvent extends RequestFacts {
   readonly kind: "event";
   readonly waitingFor: "event";
-  /** The name of the event. */
   readonly eventName: string;
 }
 
@@ -82,16 +79,16 @@ export interface PendingApproval extends RequestFacts {
   readonly kind: "approval";
   readonly toolCallId: string;
   readonly toolName: string;
-  /** The input of the call as written. After approval, the call is made with this input. */
+  /** The unparsed input of the call. After approval, the call is made with this input. */
   readonly input: unknown;
-  /** The digest of the call. Pass it to `answer`, so that the approval is valid only for exactly this call. */
+  /** The digest of the tool name and the input. Pass it to `answer`, so that you approve exactly this call. */
   readonly digest: string;
 }
 
 /**
- * Effects that do not match the history of the run. After a branch from an older checkpoint, `remaining` has effects of
- * the abandoned line, and `missing` has reverted effects of this line. For a run with `unfinished: "abandon"`,
- * `remaining` lists the effects that an unfinished rollback could not revert.
+ * Effects that do not match the history of the run. After a branch from an older checkpoint, `remaining` lists effects
+ * of the abandoned history, and `missing` lists reverted effects of the kept history. For a run with `unfinished:
+ * "abandon"`, `remaining` lists the effects that an unfinished rollback could not revert.
  */
 export interface BranchEffects {
   readonly remaining: readonly RevertibleCall[];
@@ -107,9 +104,9 @@ export interface RevertibleCall {
   readonly input: unknown;
   /** The output of the tool. `undefined` if no output is recorded. */
   readonly output: unknown;
-  /** Why the recorded input or output cannot be read. The unreadable value itself is `undefined`. */
+  /** Why the recorded input or output cannot be read. The value itself is then `undefined`. */
   readonly unreadable?: unknown;
-  /** The agent that made the call, if this agent is a fork of that agent. `undefined` if this agent made the call. */
+  /** The agent that made the call, if this agent is a fork of it. `undefined` if this agent made the call. */
   readonly owner?: string;
 }
 

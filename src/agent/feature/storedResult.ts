@@ -13,7 +13,7 @@ import { freezeInPlace } from "../../internal/frozenCopy.ts";
 
 type ReadValue = (slot: StoredValue) => unknown;
 
-/** Returns the result of a finished branch. `undefined` if the branch has not finished. */
+/** Returns the result of a finished branch from its records. `undefined` if the branch has not finished. */
 export function storedResult(
   readValue: ReadValue,
   branch: StoredBranch,
@@ -42,7 +42,7 @@ export function seedOf(state: AgentState, reader: ValueReader, numbers: MessageN
   const messages = reader.history();
   const { iteration = 0, progress, summary } = checkpoint?.record ?? {};
   return {
-    // Without a checkpoint, the run starts with an empty history or the history of an earlier run.
+    // Without a checkpoint and messages, the history is omitted, so that the run starts with the system prompt.
     ...((checkpoint || messages.length > 0) && { messages }),
     numbers,
     storage: reader.storage(),

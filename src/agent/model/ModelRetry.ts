@@ -12,15 +12,12 @@ export interface ModelRetry {
   /** The number of retries after the first attempt. Defaults to 2. 0 disables retries. */
   readonly retries?: number | undefined;
   /**
-   * The delay before the first retry in milliseconds. The delay doubles with each retry. A random jitter shortens each
-   * delay by up to half, so that processes do not retry at the same time. If the error has a `retryAfterMs`, the delay
-   * is exactly that long, without jitter. Defaults to 1,000.
+   * The delay before the first retry in milliseconds. The delay doubles with each retry. Each delay is randomly
+   * shortened by up to half, so that processes do not retry at the same time. A `retryAfterMs` of the error replaces
+   * the delay. Defaults to 1,000.
    */
   readonly delayMs?: number | undefined;
-  /**
-   * The maximum delay in milliseconds. If the provider asks for a longer delay, the request fails at once. Defaults to
-   * 60,000.
-   */
+  /** The maximum delay in milliseconds. A request fails if its provider asks for a longer delay. Defaults to 60,000. */
   readonly maxDelayMs?: number | undefined;
 }
 

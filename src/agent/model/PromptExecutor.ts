@@ -5,13 +5,13 @@ import type { AnyTool } from "../tool/Tool.ts";
 /** Calls a model. Implement it to use a custom model. */
 export interface PromptExecutor {
   /**
-   * Sends a message history to the model and returns the response. The response must have the provider's tool-call ids.
-   * The runtime replaces them. Reject when the signal aborts.
+   * Sends a message history to the model and returns the response. The response contains the tool-call ids of the
+   * provider, which the runtime replaces. Reject when the signal aborts.
    */
   execute(request: PromptRequest): Promise<PromptAnswer>;
   /**
    * Like `execute`, but calls `onDelta` with each part of the response when it arrives. Runs with `onDelta` call this
-   * method in place of `execute`. If an executor does not have it, `onDelta` gets the response as one part.
+   * method in place of `execute`. Without `stream`, `onDelta` gets the response as one part.
    */
   stream?(request: PromptRequest, onDelta: (delta: ModelDelta) => void): Promise<PromptAnswer>;
 }

@@ -4,7 +4,7 @@ import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts"
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
-/** Long enough to avoid accidental collisions, and short in the log. */
+/** The number of characters of a digest. Enough to avoid collisions by chance. */
 const digestLength = 11;
 
 export interface AskedDigest {
@@ -12,10 +12,10 @@ export interface AskedDigest {
   matches(recorded: string): boolean;
 }
 
-/** Digests of model requests, so that a replay detects a changed request. Hashes each message of the visit once. */
+/** Computes digests of model requests, with which a replay detects a changed request. Hashes each message only once. */
 export class RequestDigest {
   readonly #sha256: Sha256;
-  /** Ignores the ids of tool calls, because a call may get another id on another line or in a fork. */
+  /** Ignores the ids of tool calls, because the same call has another id after a move or in a fork. */
   readonly #chain: ReturnType<typeof messageChain>;
   readonly #chainWithIds: ReturnType<typeof messageChain>;
 
@@ -25,7 +25,7 @@ export class RequestDigest {
     this.#chainWithIds = messageChain(sha256, (message) => message);
   }
 
-  /** @param history Omitted within a tool, where other calls can change the history at the same time. */
+  /** @param history Omit it within a tool, because concurrent tool calls can change the history. */
   of(
     { model, parameters, tools }: Pick<PromptRequest, "model" | "parameters" | "tools">,
     history: MessageHistory | undefined,
@@ -33,7 +33,7 @@ export class RequestDigest {
     const { fresh = [], left, marked } = history?.changedSinceMark ?? {};
     const digestOf = (kept: unknown, messages: string) =>
       valueDigest([model, parameters ?? null, tools.map(({ name }) => name), kept, messages], this.#sha256);
-    // The digest contains positions, because another line can use the same message numbers.
+    // The digest contains positions, because after a move other messages can have the same numbers.
     const places = left ? { places: left.map(({ place }) => place) } : null;
     const digest = digestOf(left?.length === marked ? null : places, this.#chain(fresh));
     let known: readonly string[] | undefined;
@@ -43,7 +43,7 @@ export class RequestDigest {
   }
 }
 
-/** Returns a function for digests of message lists. Messages before the first change are not hashed again. */
+/** Returns a function that computes digests of message lists. Unchanged first messages are not hashed again. */
 function messageChain(sha256: Sha256, shown: (message: Message) => unknown): (messages: readonly Message[]) => string {
   let links: { readonly message: Message; readonly digest: string }[] = [];
   return (messages) => {

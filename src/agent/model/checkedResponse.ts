@@ -12,7 +12,7 @@ interface AskedModel {
   readonly maxToolCallsPerAnswer: number;
 }
 
-/** Checks the response of an executor, because executors return untyped data. @throws UnusableModelAnswerError */
+/** Validates the response of an executor. @throws UnusableModelAnswerError */
 export function checkedResponse(response: PromptAnswer, asked: AskedModel): PromptAnswer {
   const { message, usage, finishReason } = Object(response) as PromptAnswer;
   assertFewCalls(message, asked);
@@ -47,7 +47,7 @@ function assertFewCalls(message: unknown, { model, provider, maxToolCallsPerAnsw
   );
 }
 
-/** Made when the first message that is not plain text arrives, because most programs do not need this schema. */
+/** Created for the first message that is not plain text, because most programs have none. */
 const messageSchema = z.lazy(() => {
   const providerOptions = z.record(z.string(), z.unknown()).optional();
   const text = z.looseObject({ type: z.literal("text"), text: z.string(), providerOptions });
@@ -86,14 +86,14 @@ const messageSchema = z.lazy(() => {
 
 const textRoles: ReadonlySet<unknown> = new Set(["system", "user", "assistant"]);
 
-/** Checks a message, because models return untyped data. @param role Defaults to any role. @throws InvalidInputError */
+/** Validates a message. @param role Defaults to any role. @throws InvalidInputError */
 export function assertMessage(message: Message, subject: string, role?: Message["role"]): void {
   const given: { readonly role?: unknown; readonly content?: unknown } = Object(message) as object;
   if (role !== undefined && given.role !== role) {
     const expected = `expected "${role}", found ${JSON.stringify(given.role) ?? "nothing"}`;
     throw new InvalidInputError(subject, [{ path: "role", expected }]);
   }
-  // Text messages skip the schema, because parsing costs more than saving them.
+  // Parsing a text message with the schema would take longer than saving it.
   if (typeof given.content === "string" && textRoles.has(given.role)) return;
   const checked = messageSchema.safeParse(message);
   if (checked.success) return;
@@ -101,7 +101,7 @@ export function assertMessage(message: Message, subject: string, role?: Message[
   throw new InvalidInputError(subject, problems);
 }
 
-/** Checks a response of an adapter against a schema. @throws UnusableModelAnswerError */
+/** Validates a response of an adapter with a schema. @throws UnusableModelAnswerError */
 export function assertResponseShape(schema: z.ZodType, response: unknown, model: string, provider?: string): void {
   const checked = schema.safeParse(response);
   if (checked.success) return;

@@ -10,7 +10,7 @@ import type { NodeExecution } from "./NodeExecution.ts";
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 
-/** Digests in stored ids contain these letters, so the letters must never change. */
+/** These letters are hashed into stored ids, so they must never change. */
 const letters = { model: "m", call: "c", execute: "x" } as const;
 
 type CallKind = keyof typeof letters;
@@ -18,12 +18,12 @@ type CallKind = keyof typeof letters;
 export interface ScopeCall {
   readonly toolCallId: string;
   readonly around: readonly string[];
-  /** The ids that the call can have on other lines on which the visit started before. */
+  /** The ids that this call can have in the log if its node already ran before a move. */
   readonly earlierIds: readonly string[];
   readonly signal: AbortSignal;
 }
 
-/** The requests and calls of one context, numbered in start order, so that repeated code gets the same ids. */
+/** Numbers the requests and calls of a node or tool call in start order, so that repeated code gets the same ids. */
 export class CallScope {
   readonly #ordinals = { model: 0, call: 0, execute: 0 };
   readonly #questions = new Map<string, number>();
@@ -46,14 +46,14 @@ export class CallScope {
     return vacated ?? this.#ordinals[kind]++;
   }
 
-  /** Returns how many requests for input with this question were made before. */
+  /** Returns the number of earlier requests for input with this question. */
   nextOrdinalOf(question: string): number {
     const ordinal = this.#questions.get(question) ?? 0;
     this.#questions.set(question, ordinal + 1);
     return ordinal;
   }
 
-  /** Frees the number of a failed request, so that a repeated visit finds the responses by number. */
+  /** Frees the number of a failed request, because a repeated node finds its responses by number. */
   vacate(ordinal: number): void {
     this.#vacated.push(ordinal);
     this.#vacated.sort((a, b) => a - b);
@@ -73,7 +73,7 @@ export class CallScope {
     const own = idOn(line, at.base, this.call?.toolCallId);
     const { isRecordedCall, recordedOn, visitBase } = run.position;
     if (!recordedOn || at.base !== visitBase) return own;
-    // The visit could have made this call before, on another line.
+    // If the node already ran before a move, its call can be recorded under an id of another lane.
     const around = this.call ? [this.call.toolCallId, ...this.call.earlierIds] : [undefined];
     const earlier = recordedOn.flatMap((on) => around.map((within) => idOn(on.line, on.visitBase, within)));
     const recorded = earlier.find((id) => isRecordedCall?.(id));
@@ -85,7 +85,7 @@ export class CallScope {
     return this.call ? [this.call.toolCallId, ...this.call.around] : [];
   }
 
-  /** Returns the ids that a call of this context can have on other lines on which the visit started before. */
+  /** Returns the ids that a call of this node can have in the log if the node already ran before a move. */
   earlierIdsOf(toolCallId: string): readonly string[] {
     return this.#earlierIds.get(toolCallId) ?? [];
   }
@@ -106,7 +106,7 @@ export class CallScope {
     return withToolCallIds(message, (index) => this.idAt(kind, ordinal, index), keeps);
   }
 
-  /** Returns whether an id was issued on the line of this visit, or belongs to a call recorded on this line. */
+  /** Returns whether an id was made for the current lane, or belongs to a call recorded in its history. */
   #isIssued(toolCallId: string): boolean {
     const { line, run } = this.visit;
     const { isRecordedCall, isRefusedCall } = run.position;
@@ -116,8 +116,8 @@ export class CallScope {
 }
 
 /**
- * Returns a frozen copy of a message. A replaced tool-call id becomes the `providerToolCallId`. Of two equal ids that
- * `keeps` accepts, only the first stays.
+ * Returns a frozen copy of a message. A replaced tool-call id becomes the `providerToolCallId`. If two calls have the
+ * same id, only the first keeps it.
  */
 function withToolCallIds(
   message: AssistantMessage,
@@ -138,7 +138,7 @@ function withToolCallIds(
   return frozenCopy(changed ? { ...message, content } : message);
 }
 
-/** Replaces `message` in the history, if present, by `issued`, which is the same message with new ids. */
+/** Replaces the last `message` in the history by `issued`, the same message with new ids. */
 export function replaceToolCallIds(history: MessageHistory, message: AssistantMessage, issued: AssistantMessage): void {
   const ids = callIdsOf(message);
   if (ids === callIdsOf(issued)) return;

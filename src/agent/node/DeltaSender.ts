@@ -13,7 +13,7 @@ export class DeltaSender {
     this.#onDelta = onDelta;
   }
 
-  /** Starts an attempt of a request. The parts of an earlier attempt become invalid. */
+  /** Starts an attempt of a request. If an earlier attempt has sent parts, sends `restart`, which discards them. */
   begin(place: DeltaPlace): void {
     if (this.#begun.delete(place.requestId)) this.#send({ type: "restart", ...place });
   }

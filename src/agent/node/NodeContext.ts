@@ -25,11 +25,11 @@ import type { NodeExecution } from "./NodeExecution.ts";
 import { NodeLlm } from "./NodeLlm.ts";
 import { NodeTools } from "./NodeTools.ts";
 
-/** The context of a node, or of a tool call within a node. A move closes the context and all objects it returned. */
+/** The context of a node, or of a tool call in a node. A move closes the context and all objects that it returned. */
 export class NodeContext implements AgentContext {
   readonly #visit: NodeExecution;
   readonly scope: CallScope;
-  // Created on first use, because every visit has a context and few use all members.
+  // Members are created on first use, because every node execution has a context and few use all members.
   #llm: NodeLlm | undefined;
   #tools: NodeTools | undefined;
   #storage: AgentStorage | undefined;
@@ -95,7 +95,7 @@ export class NodeContext implements AgentContext {
   async requestInput<Answer>(request: InputRequest<Answer>): Promise<Answer> {
     const { nodeId, run, at } = this.#open;
     if (!run.claims("requestInput")) throw new FeatureNotInstalledError("Persistence", "requestInput()");
-    // Throws here and not later, so that the node can catch the error.
+    // Validates here and not in the asynchronous part, so that the node can catch the error.
     checkSchema(inputRequestSchema, request, "request for input");
     const { id } = request;
     if (id !== undefined && !this.#visit.claimRequest(id))
@@ -148,7 +148,7 @@ export class NodeContext implements AgentContext {
       .finally(() => this.#visit.allowUnanswered());
   }
 
-  /** Waits for the approval that a tool call may need. The context belongs to the call. @throws ToolRejectedError */
+  /** Waits for approval if the tool call of this context needs it. @throws ToolRejectedError */
   async requestApproval(call: ToolCallEvent, judge: () => Promise<ApprovalVerdict>): Promise<void> {
     const { nodeId, run, at } = this.#open;
     const { tool, input } = call;

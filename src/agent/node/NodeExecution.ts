@@ -14,18 +14,18 @@ import type { RunState } from "../state/RunState.ts";
 import type { DeltaSender } from "./DeltaSender.ts";
 import { PendingWork } from "./PendingWork.ts";
 
-/** The members of a run that the execution of a node needs, in addition to the members for features. */
+/** The members of a run that a node execution needs in addition to those for features. */
 export interface VisitedRun extends AgentRun {
   readonly definition: AgentDefinition;
   readonly pipeline: Pipeline;
   readonly sha256: Sha256;
   readonly abortGrace: AbortGrace;
-  /** The position at which the line started, or continued after the last move. */
+  /** The position at which the run, branch or sub-agent started, or continued after its last move. */
   readonly position: RunStart;
   readonly deltas: DeltaSender | undefined;
   claims(option: ClaimableOption): boolean;
   addUsage(usage: unknown): void;
-  /** Called when the visit waits. Ends the waits of nested lines and returns the open requests of these lines. */
+  /** Called when the node waits for input. Ends the waits of its branches and sub-agents. Returns their requests. */
   beginWaiting(): readonly InputRequestEvent[];
   callAgent(agent: SubAgent, call: AgentCall): Promise<unknown>;
 }
@@ -43,12 +43,12 @@ export interface Wait {
 }
 
 /**
- * One visit of one node. The visit lasts until the body and all its calls have settled, or until only unanswered
- * requests are left. A move or a wait closes the visit. From then on, all members of its contexts throw, even if the
- * code of the node still runs.
+ * One execution of a node. It lasts until the node and all its calls have settled, or until only unanswered requests
+ * are left. A move or a wait closes the execution. Then all members of its contexts throw, even if the code of the node
+ * still runs.
  */
 export class NodeExecution {
-  /** These values belong to the start of the visit. A later move changes the values of the run. */
+  /** The lane and state at the start of the execution. A later move changes those of the run. */
   readonly line: RunLine;
   readonly state: RunState;
   readonly pending: PendingWork = new PendingWork((request) => this.#onDropped(request));
@@ -56,15 +56,15 @@ export class NodeExecution {
   /** Created when the signal is first read, because most nodes never read the signal. */
   #controller: AbortController | undefined;
   #aborted: { readonly reason: unknown } | undefined;
-  /** The reason why the visit is closed: its end, a move, a wait of the run, or the end of the grace period. */
+  /** Creates the error for calls after the execution is closed by its end, a move, a wait or the grace period. */
   #closed: (() => unknown) | undefined;
   isMoved = false;
   #isLeft = false;
   #mayLeaveUnanswered = false;
-  /** The error of a feature during the visit. The run fails even if the node catches this error. */
+  /** The error of a feature. The run fails even if the node catches this error. */
   failure: { readonly error: unknown } | undefined;
   readonly #requestIds = new Set<string>();
-  /** Functions that cancel a timer of this visit, by request id for sleeps, and by call id for time limits. */
+  /** Functions that cancel timers: of sleeps, by request id, and of time limits, by tool-call id. */
   readonly #sleeps = new Map<string, () => void>();
   #isWatching = false;
   #leave: (wait: Wait | undefined) => void = () => undefined;
@@ -86,7 +86,7 @@ export class NodeExecution {
     return this.#controller.signal;
   }
 
-  /** @throws ExecutionMovedError, RunSuspendedError, or the abort reason if the visit is closed. */
+  /** @throws ExecutionMovedError, RunSuspendedError, or the abort reason if the execution is closed. */
   assertOpen(): void {
     if (this.#closed) throw this.#closed();
   }
@@ -108,7 +108,7 @@ export class NodeExecution {
     return isFree;
   }
 
-  /** Allows the node to finish with unanswered requests, after another answer or an error. */
+  /** Allows the node to end with unanswered requests, for example because it used another answer or failed. */
   allowUnanswered(): void {
     this.#mayLeaveUnanswered = true;
   }
@@ -123,14 +123,12 @@ export class NodeExecution {
     });
   }
 
-  /**
-   * Resolves when a timer is due. Rejects like {@link hold}. Never settles if the run waits or the request is dropped.
-   */
+  /** Resolves when a timer is due. Rejects like {@link hold}. Never settles if the run waits or drops the request. */
   sleep(request: InputRequestEvent, signal: AbortSignal): Promise<void> {
     const { requestId, timer: { leftMs, mayWait, event } = { leftMs: 0, mayWait: false } } = request;
     signal.throwIfAborted();
     if (leftMs <= 0) return Promise.resolve();
-    // No code awaits a dropped request, so nothing may end it.
+    // If the tool or node of the request has ended, no code awaits the timer.
     if (!this.pending.hold(request)) return new Promise(() => undefined);
     if (mayWait) void this.#watch();
     const { clock } = this.run.abortGrace;
@@ -163,7 +161,7 @@ export class NodeExecution {
     });
   }
 
-  /** Registers the cancellation of a time limit for when the visit is left. Returns a function that removes it. */
+  /** Registers the function that cancels a time limit when the node ends. Returns a function that unregisters it. */
   addLimit(toolCallId: string, cancel: () => void): () => void {
     this.#sleeps.set(toolCallId, cancel);
     return () => void this.#sleeps.delete(toolCallId);
@@ -174,7 +172,7 @@ export class NodeExecution {
     if (waits) void this.#watch();
   }
 
-  /** Emits an event unless the visit is closed. An error of a listener fails the run. */
+  /** Emits an event unless the execution is closed. An error of a listener fails the run. */
   async emit<Name extends keyof PipelineEvents>(name: Name, event: PipelineEvents[Name]): Promise<void> {
     if (this.#closed) return;
     try {
@@ -202,9 +200,7 @@ export class NodeExecution {
     });
   }
 
-  /**
-   * Resolves with the result of the work, or with the open requests if only these are left. `undefined` after an abort.
-   */
+  /** Resolves to the result of the work, or to the open requests if only these are left. `undefined` after an abort. */
   async untilLeft<Result>(work: Promise<Result>): Promise<Result | Wait | undefined> {
     try {
       return await new Promise<Result | Wait | undefined>((resolve, reject) => {
@@ -214,12 +210,12 @@ export class NodeExecution {
     } finally {
       this.#isLeft = true;
       this.#cancelGrace();
-      // The promises of these sleeps and limits never settle, because the visit is over.
+      // The execution is over, so the promises of the remaining sleeps and limits never settle.
       for (const stop of this.#sleeps.values()) stop();
     }
   }
 
-  /** Closes the visit because the run moves. Aborts all work except the requesting call, and rejects its promises. */
+  /** Closes the execution because the run moves. Aborts all work except the tool calls in `except`. */
   close(except?: readonly string[]): void {
     if (this.isMoved) return;
     this.isMoved = true;
@@ -229,18 +225,18 @@ export class NodeExecution {
     this.pending.detach(reason);
   }
 
-  /** Makes the contexts of the ended visit throw. The error is created on first use, because that is slow. */
+  /** Makes later calls on the contexts throw. The error is created at the first such call, because it has a stack. */
   end(): void {
     this.#closed ??= () => new ExecutionMovedError(this.nodeId);
   }
 
-  /** Closes the visit and waits for pending work. Resolves to the ids of tool calls that did not settle in time. */
+  /** Closes the execution and waits for pending work. Resolves to the ids of tool calls that did not settle in time. */
   async interrupt({ except }: InterruptOptions): Promise<readonly string[]> {
     this.close(except);
     return this.pending.unendedAfter(this.run.abortGrace, except);
   }
 
-  /** Closes the visit when only open requests are pending. Their promises never settle, because the node runs again. */
+  /** Closes the execution when only open requests are left. Their promises never settle, as the node runs again. */
   async #watch(): Promise<void> {
     if (this.#isWatching) return;
     this.#isWatching = true;
@@ -252,7 +248,7 @@ export class NodeExecution {
     this.#leave({ waiting: [...openRequests, ...this.run.beginWaiting()] });
   }
 
-  /** Warns about open requests for input. An open sleep causes no warning, because a race often leaves one. */
+  /** Warns about open requests for input. Sleeps cause no warning, because a `Promise.race` often leaves one. */
   #onDropped({ nodeId, requestId, timer }: InputRequestEvent): void {
     this.#sleeps.get(requestId)?.();
     if (timer) return;

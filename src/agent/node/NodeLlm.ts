@@ -51,7 +51,7 @@ export class NodeLlm implements AgentLlm {
   rewrite(change: (messages: readonly Message[]) => readonly Message[]): void {
     this.#state.history.rewrite((messages) => {
       const changed = checkSchema(historySchema, change(messages), "new history") as readonly Message[];
-      // Messages of the old history are already checked.
+      // Validates only messages that were not in the old history.
       const known = new Set(messages);
       for (const message of changed) if (!known.has(message)) assertMessage(message, "message of the new history");
       return changed;
@@ -187,14 +187,14 @@ export class NodeLlm implements AgentLlm {
     };
   }
 
-  /** Adds the tokens of a rejected response, if its error reports them. */
+  /** Adds the tokens of a response, or of a rejected response whose error reports them. */
   #addUsage(source: unknown): void {
     this.#scope.visit.run.addUsage((Object(source) as { readonly usage?: unknown }).usage);
   }
 }
 
 export interface GivenResponse extends PromptAnswer {
-  /** True if the response was recorded earlier and no model was called. */
+  /** True if the response was recorded earlier, so that no model was called. */
   readonly replayed: boolean;
 }
 
@@ -202,6 +202,6 @@ export type RequestModel = (event: ModelRequestEvent, asked: RequestAttempt) => 
 
 export interface RequestAttempt {
   answer?: PromptAnswer;
-  /** Errors of the executor, which a node can catch. A node cannot catch errors of features. */
+  /** Errors of the executor, which a node can catch, unlike errors of features. */
   readonly refusals: Set<unknown>;
 }

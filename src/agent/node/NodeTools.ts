@@ -21,7 +21,7 @@ type ToolCallPart = Extract<ContentPart, { type: "tool-call" }>;
 type ToolResultPart = Extract<ContentPart, { type: "tool-result" }>;
 export type PlannedCall = Omit<ToolCallEvent, "context" | "visit">;
 
-/** The outcome of a call that did not fail. If the schema rejects the input, the call never starts. */
+/** The outcome of a call that did not fail. `refused` is set if the call did not start, due to a wrong input. */
 type CallOutcome = { readonly refused: InvalidInputError } | { readonly refused?: never; readonly output: unknown };
 
 const calledSchema = z.custom((tool) => toolSchema.safeParse(tool).success, {
@@ -62,10 +62,10 @@ export class NodeTools implements AgentTools {
     const { visit } = this.#scope;
     visit.assertOpen();
     assertMessage(message, "message to execute", "assistant");
-    // Calls in a message of another run get ids of this run. The history must contain the new ids.
+    // A message of another run contains ids of that run. Its calls get new ids, and the history must contain them too.
     const ordinal = this.#scope.nextOrdinal("execute");
     const finding = visit.run.position.findCalls?.(message);
-    // The start can throw, and then no code awaits the search.
+    // If `start` throws, no code awaits this search, so its error must not be unhandled.
     finding?.catch(() => undefined);
     if (finding) await this.#scope.start(undefined, () => finding);
     const issued = this.#scope.withIds(message, "execute", ordinal);
@@ -95,7 +95,7 @@ export class NodeTools implements AgentTools {
     }
   }
 
-  /** Starts a call. The node can catch errors of the tool, but not errors of a feature. */
+  /** Starts a call. The node can catch errors of the tool, but not errors of features. */
   start(planned: PlannedCall): Promise<CallOutcome> {
     return this.#scope.start(planned.toolCallId, async (signal) => {
       const parsed = await tryParse(planned.tool, planned.input);
@@ -112,7 +112,7 @@ export class NodeTools implements AgentTools {
     if (needsApproval === false) return;
     const judge = async () => {
       if (needsApproval === true) return true;
-      // The cast is safe, because the schema of the tool has parsed this input.
+      // The schema of the tool has parsed this input.
       const verdict = await needsApproval(input as never, { toolCallId, abortSignal: signal });
       checkSchema(verdictSchema, verdict, `result of needsApproval of tool "${tool.name}"`);
       return verdict;
@@ -130,7 +130,7 @@ export class NodeTools implements AgentTools {
     return this.#contextFor({ toolCallId, around, earlierIds: this.#scope.earlierIdsOf(toolCallId), signal });
   }
 
-  /** Throws an error that the node can catch for an outcome, an abort or a move. Other errors fail the run. */
+  /** Throws an outcome, an abort or a move, which the node can catch. Any other error fails the run. */
   #rethrow(error: unknown, signal: AbortSignal): never {
     const { visit } = this.#scope;
     if (signal.aborted || visit.isMoved || isToolFailure(error)) throw error;
@@ -174,7 +174,7 @@ export class NodeTools implements AgentTools {
       if (isToolFailure(cause) && cause.toolCallId === toolCallId) throw cause;
       throw new ToolFailedError(tool.name, toolCallId, reasonOf(cause), { cause });
     } finally {
-      // The result of the call may still wait for its turn. That wait must not include these requests.
+      // The result may be delivered later, in recorded order. Nodes need not wait for these requests until then.
       visit.pending.dropRequests(toolCallId);
     }
   }
@@ -231,15 +231,15 @@ interface LimitedCall {
   readonly toolCallId: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** The clock that measures the time limit, and the grace period for a tool that ignores its signal. */
+  /** The clock for the time limit, and the grace period for a tool that ignores its signal. */
   readonly grace: AbortGrace;
   readonly onLate: (reason: unknown) => void;
-  /** Receives a function that cancels the limit. Returns a function that is called when the call has ended. */
+  /** Receives a function that cancels the limit. Returns a function to call when the tool has ended. */
   readonly onBegun: (cancel: () => void) => () => void;
 }
 
 /**
- * Runs a tool with a time limit. An output within the grace period counts.
+ * Runs a tool with a time limit. An output that arrives within the grace period is accepted.
  *
  * @throws ToolFailedError, ToolOutcomeUnknownError
  */

@@ -12,20 +12,20 @@ interface Work {
   readonly end: () => void;
   detached: boolean;
   request?: InputRequestEvent;
-  /** True while a sub-agent that runs for the call waits for an answer. */
+  /** True while the sub-agent of this call waits for an answer. */
   waits?: boolean;
 }
 
-/** The unsettled tool calls and requests of one visit. A tool that ignores its signal does not delay a rollback. */
+/** The unsettled tool calls and requests of one node execution. */
 export class PendingWork {
   readonly #pending = new Set<Work>();
   readonly #onDrop: (request: InputRequestEvent) => void;
-  /** Rejects the promises of {@link start} that have not settled. */
+  /** Functions that reject the unsettled promises of {@link start}. */
   readonly #rejections = new Set<(reason: unknown) => void>();
-  /** The calls whose tools have ended, and `undefined` after the end of the node. */
+  /** The ids of tool calls that have ended, and `undefined` if the node has ended. */
   readonly #over = new Set<string | undefined>();
   #started = 0;
-  /** Resolves when some work has settled or started to wait. `undefined` if no code awaits this. */
+  /** Resolves when the next piece of work settles or starts to wait. `undefined` if no code awaits it. */
   #change: Promise<void> | undefined;
   #changed: () => void = () => undefined;
 
@@ -33,7 +33,7 @@ export class PendingWork {
     this.#onDrop = onDrop;
   }
 
-  /** Starts work immediately. The returned promise settles with the work, or rejects when the work is detached. */
+  /** Starts work immediately. The returned promise settles with the work, or rejects on {@link detach}. */
   start<Result>(
     id: string | undefined,
     within: string | undefined,
@@ -66,8 +66,8 @@ export class PendingWork {
   }
 
   /**
-   * Marks a request as unanswered, so that it no longer counts as active work, unless this process must end its timer.
-   * @returns false if its tool or node has ended, so that the request is dropped.
+   * Marks a request as unanswered. Unless this process must end its timer, {@link atRest} does not wait for it.
+   * @returns false if its tool or node has ended, so that the request is removed.
    */
   hold(request: InputRequestEvent): boolean {
     for (const work of this.#pending) if (work.id === request.requestId) work.request = request;
@@ -84,7 +84,7 @@ export class PendingWork {
     return this.#over.has(within);
   }
 
-  /** Reports that a held timer has ended and its work continues. */
+  /** Marks the timer of a request as ended, so that the request counts as active work again. */
   wake(requestId: string): void {
     for (const work of this.#pending) if (work.id === requestId) delete work.request;
     this.#started++;
@@ -104,7 +104,7 @@ export class PendingWork {
     return [...this.#pending].flatMap(({ request }) => (request && onlyWaits(request) ? request : []));
   }
 
-  /** Removes the open requests of an ended tool call or node. Requests that are held later are dropped then. */
+  /** Removes the open requests of an ended tool call or node. Later requests of it are removed immediately. */
   dropRequests(within?: string): void {
     this.#over.add(within);
     for (const work of this.#pending) {
@@ -120,7 +120,7 @@ export class PendingWork {
     for (const { controller } of this.#others(except)) controller.abort(reason);
   }
 
-  /** Aborts all work that a tool call started, directly or indirectly, and stops waiting for it. */
+  /** Aborts all work that a tool call started, directly or indirectly. {@link settled} then ignores this work. */
   abortWithin(id: string, reason: unknown): void {
     for (const work of this.#pending) {
       if (work.within !== id || work.controller.signal.aborted) continue;
@@ -131,7 +131,7 @@ export class PendingWork {
     this.#changed();
   }
 
-  /** Rejects the promises that {@link start} returned. Aborted work is no longer awaited. */
+  /** Rejects the promises of {@link start}. From now on, {@link settled} ignores aborted work. */
   detach(reason: unknown): void {
     for (const work of this.#pending) work.detached = work.controller.signal.aborted;
     for (const reject of this.#rejections) reject(reason);
@@ -150,7 +150,7 @@ export class PendingWork {
     return this.#others(except).flatMap(({ id }) => id ?? []);
   }
 
-  /** Waits for all work that is not detached, including work that starts during the wait. */
+  /** Waits for all work that {@link detach} did not exclude, including work that starts during the wait. */
   async settled(): Promise<void> {
     for (;;) {
       const awaited = [...this.#pending].filter(({ detached }) => !detached);
@@ -160,10 +160,10 @@ export class PendingWork {
   }
 
   /**
-   * Like {@link settled}, but does not wait for open requests and for tool calls that wait for such a request. Resolves
-   * after a turn of the event loop in which no work started.
+   * Like {@link settled}, but ignores open requests and the tool calls that wait for them. Resolves after a turn of the
+   * event loop in which no work started.
    *
-   * @param blocked Returns how many pieces of work cannot continue before this promise resolves. Defaults to 0.
+   * @param blocked Returns the number of results that wait until this promise resolves. Defaults to 0.
    */
   async atRest(blocked: () => number = () => 0): Promise<void> {
     for (let started = -1; started !== this.#started || this.#active > blocked(); await nextTurn()) {

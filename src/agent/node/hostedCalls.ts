@@ -10,14 +10,14 @@ import type { RequestModel, GivenResponse } from "./NodeLlm.ts";
 import type { PlannedCall } from "./NodeTools.ts";
 
 export interface RequestPlace {
-  /** The number of the request in the log. If a request fails, the next request gets the same number. */
+  /** The number of the request in its node. If a request fails, the next one gets the same number. */
   readonly ordinal: number;
-  /** Returns the library's id of the call at an index, which is known before the response arrives. */
+  /** Returns the library's id of the tool call at an index of the response, even before the response arrives. */
   readonly toolCallId: (index: number) => string;
   readonly signal: AbortSignal;
 }
 
-/** The model that another runtime calls. It is only for information, and a replay does not compare it. */
+/** The model that another runtime calls, for events and telemetry. A replay does not compare it. */
 export interface HostedModel {
   /** Defaults to the name of the agent's model. */
   readonly model?: string | undefined;
@@ -27,22 +27,22 @@ export interface HostedModel {
 
 export interface HostedRequest {
   readonly asked?: HostedModel | undefined;
-  /** Makes the request. If the request fails, its number is free again. */
+  /** Makes the request. If it fails, the next request gets its number. */
   readonly execute: (place: RequestPlace) => Promise<PromptAnswer>;
 }
 
 export interface ResponseToolCall {
   readonly message: AssistantMessage;
   readonly index: number;
-  /** The tool, which the agent does not need to have. */
+  /** The tool, even if the agent does not have it. */
   readonly tool: AnyTool;
-  /** The input for the tool. Pass the object of the response if both are equal, so that it is stored once. */
+  /** The input of the tool. If it equals the input in the response, pass the same object, which is then stored once. */
   readonly input: unknown;
 }
 
 /**
- * Makes a model request through `execute`, without retries or timeout. A repeated node finds its response only by
- * number, because the content can differ. A failed request frees its number.
+ * Makes a model request through `execute`, without retries or timeout. When the node runs again, it finds the recorded
+ * response by number, even if the content of the request differs. If a request fails, the next request gets its number.
  */
 export async function requestThrough(
   context: AgentContext,

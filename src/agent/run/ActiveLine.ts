@@ -21,18 +21,18 @@ interface LinePosition {
   line: RunLine;
   visitBase: number;
   visitOrdinal: number;
-  /** The number of visits since the line started or last moved. */
+  /** The number of node executions since the start or the last move. */
   visits: number;
 }
 
 export interface Nesting {
   readonly parent: ActiveLine;
-  /** The path of the node that the line runs. "" for a sub-agent, which runs a whole strategy. */
+  /** The path of the node that a branch runs. "" for a sub-agent, which runs a whole strategy. */
   readonly root: string;
   readonly branch?: string | undefined;
   readonly call?: { readonly toolCallId: string; readonly toolName: string };
   readonly onWaiting: () => void;
-  /** Called before a waiting line continues. Resolves when the line can continue. */
+  /** Called before a waiting branch or sub-agent continues. Resolves when it can continue. */
   readonly onGoingOn: () => Promise<void>;
 }
 
@@ -50,22 +50,22 @@ export class ActiveLine implements VisitedRun {
   #isFresh: boolean;
   #visit: NodeExecution | undefined;
   #next: RunStart | undefined;
-  /** A move in progress. It never rejects. */
+  /** The move in progress. The promise never rejects. */
   #moving: Promise<void> | undefined;
   #moveFailure: { readonly error: unknown } | undefined;
-  /** True after a containing line has moved. From then on, results of this line are discarded. */
+  /** True after the enclosing run, branch or sub-agent has moved. Later results are discarded. */
   isClosed = false;
-  /** True after a sibling branch has failed and this line must not continue. */
+  /** True after another branch of the same node has failed and this branch must not continue. */
   isStopped = false;
   readonly #iterationAtStart: number;
   #requests: readonly InputRequestEvent[] = [];
-  /** Ends the wait of the line. The line continues from the given position, or stops if there is no position. */
+  /** Ends the wait for an answer. Continues from the given position, or stops if there is no position. */
   #goOn: ((start: Promise<RunStart | undefined> | undefined) => void) | undefined;
-  /** Returns the position to continue from. Set if the answer comes between the end of the visit and the wait. */
+  /** Returns the position after an answer that arrived after the node ended but before the wait started. */
   #goOnAtOnce: (() => Promise<RunStart>) | undefined;
-  /** True from the end of a visit that waits until the wait of the line starts. */
+  /** True from the end of a node that waits for input until the wait starts. */
   #beginsToWait = false;
-  /** True from an answer until the new position is read. All answers that arrive until then count. */
+  /** True from an answer until the new position is read. All answers that arrive until then are used. */
   #isAnswered = false;
 
   constructor(
@@ -161,13 +161,13 @@ export class ActiveLine implements VisitedRun {
     return this.state.iteration - this.#iterationAtStart;
   }
 
-  /** Returns the branch results at the start position of the line, or `undefined` if the branches must run. */
+  /** Returns the recorded results of the branches, or `undefined` if the branches must run. */
   takeJoined(): ReadonlyMap<string, BranchResult> | undefined {
     const { joined } = this.position;
     return this.#place.visits === 0 ? joined : undefined;
   }
 
-  /** Starts a visit. @throws IterationLimitError if the run has reached its maximum number of visits. */
+  /** Starts a node execution. @throws IterationLimitError if the run has reached its maximum number of executions. */
   enter(nodeId: string, input: unknown): NodeExecution {
     this.budget.take(nodeId);
     this.#place.visits++;
@@ -175,7 +175,7 @@ export class ActiveLine implements VisitedRun {
     return (this.#visit = new NodeExecution(this, nodeId, input, at));
   }
 
-  /** Returns whether a feature implements an option. For a sub-agent, all callers need the feature too. */
+  /** Returns whether a feature implements an option. For a sub-agent, the calling agents must have the feature too. */
   claims(option: ClaimableOption): boolean {
     return this.pipeline.claims(option) && (this.parent?.claims(option) ?? true);
   }
@@ -228,12 +228,12 @@ export class ActiveLine implements VisitedRun {
     });
   }
 
-  /** Waits for a move in progress. @throws the error of the move. Throws `otherwise` if no move is in progress. */
+  /** Waits for a move in progress. @throws the error of the move, or `otherwise` if no move is in progress. */
   async arrival(otherwise: unknown): Promise<void> {
     if (!(await this.#target()) && !this.isClosed) throw otherwise;
   }
 
-  /** Continues at the target of the last move. Resolves to whether a move was made. @throws the error of the move. */
+  /** Continues at the target of the last move. Resolves to `false` without a move. @throws the error of the move */
   async takeMove(): Promise<boolean> {
     const next = await this.#target();
     if (!next) return false;
@@ -253,7 +253,7 @@ export class ActiveLine implements VisitedRun {
     return requests;
   }
 
-  /** Waits for an answer, the end of the run, or a move. Resolves to whether the line continues. */
+  /** Waits for an answer, a move, or the end of the run. Resolves to whether the execution continues. */
   async answered(requests: readonly InputRequestEvent[]): Promise<boolean> {
     const atOnce = this.#goOnAtOnce;
     this.#goOnAtOnce = undefined;
@@ -274,13 +274,13 @@ export class ActiveLine implements VisitedRun {
     return start;
   }
 
-  /** Reports that the line waits. If the main line waits, the run ends. */
+  /** Reports the wait to the enclosing run, branch or sub-agent. If the run itself waits, it ends. */
   waits(): void {
     if (this.#nesting) this.#nesting.onWaiting();
     else this.stopWaiting();
   }
 
-  /** Reports that the line stops waiting. Resolves when it can continue. */
+  /** Reports the end of the wait to the enclosing run, branch or sub-agent. Resolves when this one can continue. */
   async goesOn(): Promise<void> {
     await this.#nesting?.onGoingOn();
   }
@@ -296,7 +296,7 @@ export class ActiveLine implements VisitedRun {
     goOn?.(undefined);
   }
 
-  /** Stops the lines inside this line at the end of their current visits. */
+  /** Stops all enclosed branches and sub-agents after their current nodes. */
   stopNested(): void {
     for (const line of this.#nested) {
       line.isStopped = true;
@@ -320,7 +320,7 @@ export class ActiveLine implements VisitedRun {
     return this.isClosed || this.isStopped || this.signal.aborted;
   }
 
-  /** Closes the line because a containing line moves. Resolves to the ids of tool calls that did not settle in time. */
+  /** Closes a branch or sub-agent because the run moves. Resolves to the ids of calls that did not settle in time. */
   async #close(options: InterruptOptions): Promise<readonly string[]> {
     if (!this.isClosed) this.budget.add(-this.#iterations);
     this.isClosed = true;

@@ -12,10 +12,10 @@ export class ActiveRun<Line extends { abortVisit(): void }> {
   readonly signal: AbortSignal;
   readonly deltas: DeltaSender | undefined;
   readonly lines = new Set<Line>();
-  /** The next lane number. Used for lines that no feature records. */
+  /** The next lane number if no feature records the run. */
   nextLane = 1;
   usage: ModelUsage | undefined;
-  /** The last unfinished move. It never rejects. */
+  /** The last unfinished move. The promise never rejects. */
   #moving: Promise<unknown> | undefined;
 
   constructor(
@@ -38,7 +38,7 @@ export class ActiveRun<Line extends { abortVisit(): void }> {
     for (const line of this.lines) line.abortVisit();
   }
 
-  /** Runs moves one at a time. A move in the queue rejects when its `signal` aborts, which prevents a deadlock. */
+  /** Runs moves one at a time. A waiting move rejects when its `signal` aborts, which prevents a deadlock. */
   async inTurn<Result>(signal: AbortSignal | undefined, move: () => Promise<Result>): Promise<Result> {
     const before = this.#moving;
     const turn = before ? (signal ? abortable(signal, () => before) : before).then(move) : move();
@@ -52,7 +52,7 @@ export class ActiveRun<Line extends { abortVisit(): void }> {
 
 export type LineEnd = { readonly output: unknown } | Wait | { readonly stopped: true };
 
-/** The limit on node visits that all lines of one agent share. */
+/** The maximum number of node executions, which all branches of an agent share. */
 export class Budget {
   readonly #most: number;
   /** The number of completed nodes. A move subtracts the nodes after its target. */
@@ -68,7 +68,7 @@ export class Budget {
   }
 
   take(nodeId: string): void {
-    // A move restores an earlier number of completed nodes. Only the number of visits detects an endless loop of moves.
+    // A move lowers the number of completed nodes. The number of executions detects an endless loop of moves.
     if (Math.max(this.#completed, this.#visits) >= this.#most) throw new IterationLimitError(this.#most, nodeId);
     this.#visits++;
   }

@@ -21,7 +21,7 @@ export class BranchGroup {
   readonly #left: InputRequestEvent[] = [];
   #begun = 0;
   #running = 0;
-  /** The number of branches that wait for an answer, or that have an answer and wait for a free slot. */
+  /** The number of branches that wait for an answer, or that have an answer and wait until they may continue. */
   #waiting = 0;
   readonly #answered: (() => void)[] = [];
   #failure: { readonly error: unknown } | undefined;
@@ -39,7 +39,7 @@ export class BranchGroup {
 
   /**
    * Runs the branches. Resolves to their results in order, to the open requests if all wait, or to `undefined` if the
-   * line moves. Rejects with the error of the first failed branch when no other branch can continue.
+   * run moves. If a branch fails, rejects with the first error after the other branches have stopped.
    */
   async run(): Promise<ReadonlyMap<string, BranchResult> | Wait | undefined> {
     const ended = new Promise<void>((resolve) => (this.#ended = resolve));
@@ -55,7 +55,7 @@ export class BranchGroup {
     return new Map(this.#branches.map(({ key }) => [key, this.#results.get(key) as BranchResult]));
   }
 
-  /** Continues and starts branches while slots are free. If no branch can continue, the group waits or finishes. */
+  /** Continues and starts branches up to the limit of concurrent branches. Without any, the group waits or finishes. */
   #goOn(): void {
     while (this.#hasRoom && this.#answered.length > 0) this.#answered.shift()?.();
     for (let next = this.#next(); next; next = this.#next()) {
@@ -83,7 +83,7 @@ export class BranchGroup {
     return isOver || !this.#hasRoom ? undefined : this.#branches[this.#begun];
   }
 
-  /** Continues the line around the branches if it waits. Called before a branch continues. */
+  /** If the run around the branches waits, continues the run. Called before a branch continues. */
   async #lineGoingOn(): Promise<void> {
     if (this.#isWaiting) this.#lineGoesOn = this.#line.goesOn();
     this.#isWaiting = false;
@@ -141,7 +141,7 @@ export class BranchGroup {
 /** Returns the path of a branch, including the enclosing nodes and branches. */
 function branchPath({ branch, root }: ActiveLine, nodeId: string, key: string): string {
   if (branch === undefined) return `${nodeId}#${key}`;
-  // The path of a branch ends with its node. Node paths of a sub-agent are relative to the sub-agent.
+  // In a branch, `nodeId` starts with the node of the branch, which `branch` already contains.
   return `${branch}${root === "" ? `/${nodeId}` : nodeId.slice(root.length)}#${key}`;
 }
 
@@ -173,7 +173,7 @@ function changedIn(now: ReadonlyMap<string, unknown>, before: ReadonlyMap<string
   return changed;
 }
 
-/** Returns the start of a branch without a stored position. @throws InvalidInputError for a wrong input. */
+/** Returns the start of a branch that has no stored position. @throws InvalidInputError for a wrong input. */
 function branchStart(
   line: ActiveLine,
   { history }: ParallelPlan,

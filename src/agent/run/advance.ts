@@ -4,15 +4,15 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { EdgePlan, GraphPlan } from "../strategy/GraphPlan.ts";
 import type { StrategyGraph, Crossing, NextStep } from "../strategy/StrategyGraph.ts";
 
-/** More crossings between two nodes mean an endless loop of subgraphs without a node. */
+/** The maximum number of subgraphs entered and left between two nodes. Exceeded only by a loop without a node. */
 const maxCrossings = 1_000;
 
 /**
- * Returns the next step. Follows the first edge whose condition is true, through subgraphs, to a node with a body or to
- * the end.
+ * Returns the next step. Follows the first edge whose condition is true, into and out of subgraphs, to the next node
+ * that runs code, or to the end.
  *
  * @param from A node path, "start", or the path of a subgraph with "/start".
- * @param root The node or subgraph whose output ends the line.
+ * @param root The node or subgraph after which the branch ends. "" for the whole strategy.
  * @throws NoMatchingEdgeError, InvalidInputError
  */
 export function advance(graph: StrategyGraph, from: string, output: unknown, root = ""): NextStep {

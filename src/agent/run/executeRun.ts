@@ -22,7 +22,7 @@ export async function executeRun(definition: AgentDefinition, request: RunReques
   try {
     await pipeline.emit("agentStarting", { run });
     const end = await runLine(run);
-    // The main line stops only if it is aborted.
+    // Only an abort stops the run itself.
     if ("stopped" in end) throw run.signal.reason;
     const { runId, usage } = run;
     const facts = { runId, ...(usage && { usage }) };
@@ -91,7 +91,7 @@ async function outputOf(line: ActiveLine): Promise<unknown> {
     }
     if (line.isClosed) throw new ExecutionMovedError(line.position.nodeId);
     if (line.isStopped) line.waits();
-    // The caller's visit ends without this call. When the line continues, the caller makes the call again.
+    // The calling node ends its execution without this call. When it continues, it makes the call again.
     return await new Promise<never>(() => undefined);
   } catch (error) {
     await pipeline.emitFailure("agentFailed", { run: line, error });

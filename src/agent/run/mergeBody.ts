@@ -55,7 +55,7 @@ interface MergeStart {
   readonly fork: ReadonlyMap<string, unknown>;
   readonly history: readonly Message[];
   readonly context: AgentContext;
-  /** Called when `merge` adopts a branch. The values of this branch then resolve all storage conflicts. */
+  /** Called when `merge` adopts a branch, whose values then resolve all storage conflicts. */
   readonly onAdopt: () => void;
 }
 
@@ -94,7 +94,7 @@ function storageOf({ storage }: BranchResult, atStart: ReadonlyMap<string, unkno
 type Change = { readonly value: unknown } | undefined;
 
 interface StorageChanges {
-  /** Keys that one branch changed, or that several branches changed to the same value. */
+  /** The changes of keys that one branch changed, or that several branches changed to the same value. */
   readonly agreed: ReadonlyMap<string, Change>;
   readonly conflicts: ReadonlyMap<string, readonly string[]>;
 }

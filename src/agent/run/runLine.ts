@@ -11,7 +11,7 @@ import { BranchGroup, plannedBranches } from "./BranchGroup.ts";
 import { mergeBody } from "./mergeBody.ts";
 import type { RunState } from "../state/RunState.ts";
 
-/** Runs nodes until the line finishes or must wait. @throws the error of a failed node */
+/** Runs the nodes of a run, branch or sub-agent until it finishes or waits. @throws the error of a failed node */
 export async function runLine(line: ActiveLine): Promise<LineEnd> {
   const at: LastStep = {};
   try {
@@ -53,13 +53,13 @@ async function reportFailure(line: ActiveLine, { step }: LastStep, error: unknow
   else await pipeline.emitFailure("branchFailed", { run: line, nodeId, error });
 }
 
-/** Visits a node. Resolves to `undefined` if the line moved. */
+/** Runs a node. Resolves to `undefined` if the run moved. */
 async function nextStep(line: ActiveLine, step: NextStep): Promise<NextStep | LineEnd | undefined> {
   if (line.isClosed || line.isStopped) return stopped;
   line.signal.throwIfAborted();
   const node = line.graph.node(step.nodeId);
   const body = node.kind === "parallel" ? await joinBranches(line, step, node) : node;
-  // The lines of the branches have already waited for these requests.
+  // The branches have already waited for these requests.
   if (!body || "waiting" in body) return body;
   line.signal.throwIfAborted();
   const next = await visitNode(line, step, body);
@@ -100,7 +100,7 @@ function firstStep({ graph, position, root }: ActiveLine): NextStep {
   return unresolved ? advance(graph, path, input, root) : { nodeId: path, ...here };
 }
 
-/** If the branch is a subgraph, adds it to the entered subgraphs, because the branch starts by entering it. */
+/** If the branch is a subgraph, marks the subgraph as entered by this step. */
 function withEntered(step: NextStep, path: string, value: unknown): NextStep {
   return {
     ...step,
@@ -123,7 +123,7 @@ function enclosing(path: string): readonly string[] {
 
 /**
  * Runs the branches of a node concurrently. Resolves to a body that merges their results, to the open requests if all
- * branches wait, or to `undefined` if the line moved.
+ * branches wait, or to `undefined` if the run moved.
  */
 async function joinBranches(
   line: ActiveLine,
@@ -149,7 +149,7 @@ async function startBranches(
   return ended;
 }
 
-/** Adds the decisions, requirements and iterations of branches to the state. The merge handles their storage. */
+/** Adds the decisions, requirements and iterations of branches to the state. Their storage is merged elsewhere. */
 function addUp(state: RunState, branches: Iterable<BranchResult>): void {
   for (const { decisions, requirements, iterations } of branches) {
     for (const decision of decisions) state.recordDecision(decision);

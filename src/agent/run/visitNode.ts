@@ -21,7 +21,7 @@ type Outcome =
   | { readonly failed: false; readonly output: unknown }
   | { readonly failed: true; readonly error: unknown };
 
-/** Visits one node. Resolves to the next step, to the open requests of the run, or to `undefined` if the run moved. */
+/** Runs one node. Resolves to the next step, to the open requests of the run, or to `undefined` if the run moved. */
 export async function visitNode(
   line: ActiveLine,
   { nodeId, input }: NextStep,
@@ -42,7 +42,7 @@ export async function visitNode(
   }
 }
 
-/** Runs the body and awaits its pending work, except open requests. An abort limits the wait to the grace period. */
+/** Runs the code of a node and awaits its work, except open requests. After an abort, waits for the grace period. */
 async function settle(visit: NodeExecution, event: Event, node: Body): Promise<Outcome | Wait> {
   const outcome = await visit.untilLeft(runToEnd(visit, event, node));
   if (!outcome) return { failed: true, error: visit.run.signal.reason };
@@ -67,8 +67,8 @@ async function runBody(visit: NodeExecution, event: Event, node: Body): Promise<
   const { nodeId } = event;
   await pipeline.emit("nodeStarting", event);
   const output = await pipeline.around("node", event, async ({ input, context }) => {
-    // The node can change its input. A checkpoint within the node stores the original, and branches share it. A message
-    // is not copied, because the history has the same object.
+    // Copies the input, because the node can change it, but checkpoints and branches need the original. A message is
+    // not copied, because the history contains this object.
     const given = isMessage(input) ? input : copyMutableParts(input);
     return node.run(await checkSchemaAsync(node.input, given, `input of node "${nodeId}"`), context);
   });
@@ -97,7 +97,7 @@ async function complete(line: ActiveLine, event: Event, output: unknown): Promis
   } catch (error) {
     return fail(line, { ...event, error, unresolved: { output } });
   }
-  // Before every other node, the line itself checks the signal.
+  // An abort before any other node is noticed when that node starts.
   if (next.nodeId === "finish" && line.signal.aborted) return fail(line, { ...event, error: line.signal.reason });
   const { nodeId, input, context } = event;
   await line.pipeline.emit("nodeCompleted", { nodeId, input, context, run: line, output, next });

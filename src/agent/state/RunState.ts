@@ -19,7 +19,7 @@ const requirementsSchema = strictOptions(() => ({
   environment: z.record(z.string(), z.string()).optional(),
 }));
 
-/** The state of a run, which checkpoints store. The cost of a save depends only on the size of the changes. */
+/** The state of a run, as checkpoints store it. It tracks its changes, so that a save writes only these. */
 export class RunState {
   readonly history: MessageHistory;
   readonly storage: TypedStorage;
@@ -31,7 +31,7 @@ export class RunState {
   readonly #decisions: Decision[];
   #decisionsTaken: number;
 
-  /** @param defaults Values from the agent configuration, for members that the seed omits. */
+  /** @param defaults Values from the agent configuration, for fields that the seed omits. */
   constructor(seed: RunStateSeed, defaults: { readonly settings: RunSettings; readonly systemPrompt?: string }) {
     this.history = new MessageHistory(seed.messages, seed.numbers);
     if (!seed.messages && defaults.systemPrompt !== undefined)
@@ -66,7 +66,7 @@ export class RunState {
     return this.#decisions;
   }
 
-  /** The data from which an equal state can be created. Tracked changes are not included. */
+  /** The data from which an equal state can be created, without the tracked changes. */
   get seed(): RunStateSeed {
     const { history, storage, settings, iteration, progress, progressSummary, decisions, requirements } = this;
     return withoutUndefined({
@@ -86,7 +86,6 @@ export class RunState {
     this.#settings = frozenCopy({ ...this.#settings, ...change });
   }
 
-  /** Replaces the settings. Members that the new settings omit are removed. */
   replaceSettings(settings: RunSettings): void {
     this.#settings = settings;
   }
@@ -133,11 +132,11 @@ export class RunState {
 export interface RunStateSeed {
   /** Defaults to a new history that starts with the agent's system prompt. */
   readonly messages?: readonly NumberedMessage[];
-  /** Messages after `messages` that are not in a log yet. */
+  /** Messages after `messages` that no log contains yet. */
   readonly added?: readonly Message[];
-  /** The message counter that all lines in the agent's log share. Defaults to a separate counter from 1. */
+  /** The message counter that all branches and sub-agents of the log share. Defaults to a new counter from 1. */
   readonly numbers?: MessageNumbers;
-  /** Stored values by key. Each is validated when it is first read. */
+  /** Stored values by key, validated when they are first read. */
   readonly storage?: ReadonlyMap<string, unknown>;
   /** Defaults to the settings of the agent configuration. */
   readonly settings?: RunSettings;
@@ -163,7 +162,7 @@ export interface RunSettings {
 export interface RecordedRequirements extends Requirements {
   readonly files?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** The directory that relative paths refer to. `undefined` before the first check. */
+  /** The directory to which the file paths are relative. `undefined` before the first check. */
   readonly workingDirectory?: string;
   /** The SHA-256 in hex of each file by path. `null` if the file did not exist. `undefined` before the first check. */
   readonly hashes?: Readonly<Record<string, string | null>>;

@@ -12,7 +12,7 @@ export class TypedStorage implements AgentStorage {
   #watched = new Set<string>();
   #atMark: ReadonlyMap<string, unknown> | undefined;
 
-  /** @param values Frozen copies, such as freshly decoded values. Each is validated when it is first read. */
+  /** @param values Frozen values, each validated when it is first read. */
   constructor(values: ReadonlyMap<string, unknown> = new Map()) {
     this.#values = new Map(values);
   }
@@ -21,7 +21,7 @@ export class TypedStorage implements AgentStorage {
     return this.#values;
   }
 
-  /** Makes {@link valuesAtMark} return the current values. The values are copied only before the next change. */
+  /** Makes {@link valuesAtMark} return the current values. They are copied only when a value changes. */
   mark(): void {
     this.#atMark = undefined;
   }

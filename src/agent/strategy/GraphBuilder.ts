@@ -27,7 +27,7 @@ type ParallelOptions = { readonly history?: BranchHistory; readonly onFailure?: 
 type EachOptions = ParallelOptions & Partial<Pick<EachBranchesPlan, "key" | "concurrency">>;
 type Rest<Options> = readonly [merge: Merge] | readonly [options: Options, merge: Merge];
 
-// The graph validates these values, so that its errors can name the node or the edge.
+// Accepts any value, because the graph validates the values and names the node or the edge in its errors.
 const schemasSchema = strictOptions(() => ({ input: z.unknown().optional(), output: z.unknown().optional() }));
 const edgeSchema = strictOptions(() => ({ when: z.unknown().optional(), map: z.unknown().optional() }));
 const parallelShape = {
@@ -41,7 +41,7 @@ const eachSchema = strictOptions(() => ({
   concurrency: integerFrom(1).optional(),
 }));
 
-/** Implements the methods of `Graph` without their types. */
+/** Implements `Graph` without its types. */
 export class GraphBuilder {
   readonly start: object = Object.freeze({ name: "start" });
   readonly finish: object = Object.freeze({ name: "finish" });
@@ -235,7 +235,7 @@ export class GraphBuilder {
   }
 }
 
-/** A reference of a graph part to a node, with the rule for that node. */
+/** A use of a node in the graph, and the rule that the node must follow for it. */
 interface Use {
   readonly user: string;
   readonly rule: string;

@@ -36,7 +36,7 @@ export interface ParallelPlan {
 /** The messages at the start of a branch: the whole history, or only the system prompt. */
 export type BranchHistory = "fork" | "fresh";
 
-/** What other branches do after one branch has failed: run to their end, or to their next checkpoint. */
+/** What other branches do after a branch has failed: run to their end, or to their next checkpoint. */
 export type BranchFailure = "finish" | "stop";
 
 export type BranchesPlan = NamedBranchesPlan | EachBranchesPlan;
@@ -102,10 +102,7 @@ function edgeOfBranch({ nodes, edges }: Pick<GraphPlan, "nodes" | "edges">): str
   return undefined;
 }
 
-/**
- * Returns a name that contains "#", if the graph has branches. Branch paths such as "both#facts" contain these names.
- * Graphs without branches can contain "#".
- */
+/** Returns the first node name with "#" if the graph has branches, whose paths use "#", such as "both#facts". */
 function nameOfPath({ nodes }: Pick<GraphPlan, "nodes">): string | undefined {
   if (![...nodes.values()].some(hasParallel)) return undefined;
   const wrong = [...nodes.keys()].find((name) => name.includes("#"));

@@ -1,15 +1,13 @@
 import type { z } from "zod";
 import type { BranchesPlan, BranchFailure, BranchHistory, GraphPlan, NodePlan } from "./GraphPlan.ts";
 
-/**
- * The structure of a graph as plain JSON. It is used to compare versions of a strategy. Its digest is the fingerprint.
- */
+/** The structure of a graph as plain JSON, to compare versions of a strategy. Its digest is the fingerprint. */
 export interface GraphStructure {
   /** Sorted by name. */
   readonly nodes: readonly NodeStructure[];
   /** Sorted by their first node, then by the order in which a run tries them. */
   readonly edges: readonly EdgeStructure[];
-  /** Digests of the schemas. Empty if any value is accepted. `undefined` if schemas are not described. */
+  /** The digest of the schema. Empty if any value is accepted. `undefined` if the description omits schemas. */
   readonly input?: string;
   readonly output?: string;
 }
@@ -19,12 +17,12 @@ export interface NodeStructure {
   readonly name: string;
   readonly graph?: GraphStructure;
   readonly parallel?: ParallelStructure;
-  /** Digests of the schemas of a node with a body. Empty without a schema. `undefined` if schemas are not described. */
+  /** The digest of the schema of a node. Empty without a schema. `undefined` if the description omits schemas. */
   readonly input?: string;
   readonly output?: string;
 }
 
-/** How a parallel node runs its branches. The merge function is not included. */
+/** How a parallel node runs its branches, without its merge function. */
 export interface ParallelStructure {
   readonly branches: BranchesStructure;
   readonly history: BranchHistory;
@@ -36,7 +34,7 @@ export type BranchesStructure =
   /** The node that runs for each item, and whether branches have a `key`. */
   | { readonly kind: "each"; readonly node: string; readonly keyed: boolean };
 
-/** An edge, without its condition and mapping, because these are functions. */
+/** An edge without its functions for the condition and the mapping. */
 export interface EdgeStructure {
   readonly from: string;
   readonly to: string;
@@ -48,7 +46,7 @@ export interface EdgeStructure {
 
 export type SchemaDigest = (schema: z.core.$ZodType | undefined) => string;
 
-/** Describes a plan. The order of declaration affects only edges. @param digest Without it, schemas are omitted. */
+/** Describes a graph. Declaration order affects only the edges. @param digest If omitted, schemas are omitted. */
 export function structureOf(plan: GraphPlan, digest?: SchemaDigest): GraphStructure {
   const nodes = [...plan.nodes]
     .sort(([a], [b]) => compare(a, b))

@@ -7,7 +7,7 @@ import { z } from "zod";
 
 /** A complete graph of nodes. An agent runs it, or another graph contains it as a node. */
 export interface Strategy<in Input = never, out Output = unknown> {
-  /** A label for people. Node paths do not contain the label, so you can rename a strategy that has stored runs. */
+  /** A label for people. It is not part of node paths, so you can rename a strategy that has stored runs. */
   readonly name: string;
   /** The version for migrations of stored runs: an integer from 0. */
   readonly version: number;
@@ -15,12 +15,10 @@ export interface Strategy<in Input = never, out Output = unknown> {
   readonly [outputOf]: () => Output;
 }
 
-/** The version of a strategy. */
 export interface StrategyVersion {
   /**
-   * When stored runs need a migration, increase the version, and define the migration in `migrations` of
-   * `PersistenceConfig`. Code with a lower version can then no longer resume these runs. An integer from 0. Defaults to
-   * 0.
+   * Increase the version when stored runs need a migration, and define it in `migrations` of `PersistenceConfig`. Code
+   * with a lower version cannot resume migrated runs. An integer from 0. Defaults to 0.
    */
   readonly version?: number | undefined;
 }
@@ -80,10 +78,7 @@ export function strategy<Input, Output>(
   return built;
 }
 
-/**
- * Builds a strategy. Values pass from node to node as frozen copies. To change its input, a node must copy the input
- * first.
- */
+/** The builder of a strategy. Nodes get frozen copies of values. To change its input, a node copies it first. */
 export interface Graph<Input, Output> {
   /** The source of the first edges. Its output is the input of the run or the subgraph. */
   readonly start: Node<never, Input>;
@@ -98,7 +93,7 @@ export interface Graph<Input, Output> {
     run: (input: NoInfer<In>, context: AgentContext) => Returned,
   ): Node<In, NodeOutput<Returned>>;
 
-  /** Adds a graph as a node. It shares history, storage, tools and model with this graph. */
+  /** Adds a graph as a node. The subgraph shares history, storage, tools and model with this graph. */
   subgraph<In, Out>(name: string, build: (graph: Graph<In, Out>) => void): Node<In, Out>;
   subgraph<In, Out>(name: string, strategy: Strategy<In, Out>): Node<In, Out>;
 
@@ -150,7 +145,7 @@ export interface Graph<Input, Output> {
 
   /**
    * Adds an edge. The edges of a node are tried in the order in which they were added. If the type guard `when` accepts
-   * the output of `from`, `to` gets this output, mapped by `map`.
+   * the output of `from`, `to` gets the output that `map` returns.
    */
   edge<Out, Narrowed extends Out, In>(
     from: Node<never, Out>,
@@ -176,7 +171,7 @@ export interface Graph<Input, Output> {
   ): void;
 }
 
-/** Schemas of the values of a node. The node receives the parsed input and passes the parsed output on. */
+/** Schemas of a node. The node receives the parsed input, and the next node the parsed output. */
 export interface NodeOptions<In, Out> {
   /** Without a schema, the input is not validated. */
   readonly input?: z.core.$ZodType<In> | undefined;
@@ -203,7 +198,7 @@ export interface EachOptions<Item> extends ParallelOptions {
   readonly concurrency?: number | undefined;
 }
 
-/** Keys of nodes and strategies that exist only for the compiler. */
+/** Property keys that exist only in the types, to infer the input and output of nodes and strategies. */
 export declare const inputOf: unique symbol;
 export declare const outputOf: unique symbol;
 
@@ -215,11 +210,10 @@ export interface Node<in Input = never, out Output = unknown> {
   readonly [outputOf]: () => Output;
 }
 
-/** The input of a node. For a union of nodes, the input that all of them accept. */
+/** The input of a node. For a union of nodes, an input that all of them accept. */
 export type InputOf<N> = [N] extends [Node<infer In, unknown>] ? In : never;
-/** The output of a node. */
 export type OutputOf<N> = N extends Node<never, infer Out> ? Out : never;
-/** The output of a node whose body returns `Returned`, without the result of a move. */
+/** The output of a node whose function returns `Returned`, without the result of a move. */
 export type NodeOutput<Returned> = Exclude<Awaited<Returned>, RunMoved>;
 export type BranchOutputs<Branches> = { readonly [Name in keyof Branches]: OutputOf<Branches[Name]> };
 export type NamedBranches<Branches> = { readonly [Name in keyof Branches]: BranchOf<OutputOf<Branches[Name]>> };
@@ -227,7 +221,7 @@ export type EachBranches<Output> = readonly (BranchOf<Output> & { readonly key: 
 
 const moved: unique symbol = Symbol.for("agent-persistence.moved");
 
-/** The result of a move. A node can return this result without declaring it in the output type. */
+/** The result of a move of the run. A node can return it without declaring it in the output type. */
 export interface RunMoved {
   readonly [moved]: true;
 }

@@ -61,7 +61,7 @@ export class StrategyGraph {
     return node;
   }
 
-  /** Returns the node with this path if it has a body. @throws UnknownNodeError for other nodes and parallel nodes */
+  /** Returns the node with this path if it runs code. @throws UnknownNodeError for subgraphs and parallel nodes */
   leaf(path: string): LeafPlan {
     const node = this.node(path);
     if (node.kind !== "leaf") throw new UnknownNodeError(path, this.nodePaths);
@@ -83,7 +83,7 @@ export class StrategyGraph {
     return { kind: "named", nodes: new Map([...branches.nodes].map(([branch, name]) => [branch, prefix + name])) };
   }
 
-  /** Returns the path of the innermost branch node that contains a path, or "" for the main line. */
+  /** Returns the path of the innermost branch node that contains a path, or "" outside branches. */
   lineOf(path: string): string {
     const within = [...this.#branchNodes].filter((root) => path === root || path.startsWith(`${root}/`));
     return within.toSorted((a, b) => b.length - a.length)[0] ?? "";
@@ -108,8 +108,8 @@ function* nodesOf(graph: GraphPlan, prefix: string): Generator<[string, LeafPlan
 }
 
 /**
- * Returns the schema for the input of a node: for a parallel node, the schemas of all branches. Its transforms are
- * applied later, when the node runs.
+ * Returns the schema of the input of a node. For a parallel node, all branches must accept the input. Transforms are
+ * applied when the node runs.
  */
 function inputSchema(graph: GraphPlan, node: NodePlan): z.core.$ZodType | undefined {
   if (node.kind === "leaf") return node.input;
@@ -122,7 +122,7 @@ function inputSchema(graph: GraphPlan, node: NodePlan): z.core.$ZodType | undefi
   return schemas.length === 0 ? undefined : acceptedByAll(schemas);
 }
 
-/** Returns a schema that all schemas must accept. An intersection would merge results, which fails for transforms. */
+/** Returns a schema that validates with all schemas. An intersection would merge results and fail for transforms. */
 function acceptedByAll(schemas: readonly z.core.$ZodType[]): z.ZodType {
   return z.unknown().superRefine(async (value, refused) => {
     for (const schema of schemas) {
@@ -140,7 +140,7 @@ export interface NextStep {
   readonly input: unknown;
   /** Paths of the entered subgraphs, in order. */
   readonly entered: readonly string[];
-  /** Paths of the left subgraphs, in order. */
+  /** Paths of the subgraphs that the run leaves, in order. */
   readonly left: readonly string[];
   /** All entered and left subgraphs with their values, in order. */
   readonly crossings: readonly Crossing[];
@@ -150,6 +150,6 @@ export interface NextStep {
 export interface Crossing {
   readonly kind: "entered" | "left";
   readonly path: string;
-  /** The input of an entered subgraph, or the output of a left one. */
+  /** The input of the subgraph that the run enters, or the output of the one that it leaves. */
   readonly value: unknown;
 }

@@ -29,7 +29,7 @@ export interface ToolCallOptions {
   readonly messages: readonly Message[];
   /** Aborted when the run is aborted or moves. `reason` shows which of the two happened. */
   readonly abortSignal: AbortSignal;
-  /** The context of the calling node, bound to this call. */
+  /** The context of the calling node for code in this call. */
   readonly context: AgentContext;
 }
 
@@ -42,8 +42,8 @@ export interface ToolProbeOptions {
 }
 
 /**
- * The result of a probe. `done` without an output means that the output is `undefined`. Pass the output if callers or
- * the inverse use it. `not-done` runs the call again with the same id. `unknown` leaves the decision open.
+ * The result of a probe. If callers or the inverse use the output, pass it with `done`. Otherwise the output is
+ * `undefined`. `not-done` runs the call again with the same id. `unknown` leaves the decision open.
  */
 export type ToolProbeAnswer<Output = unknown> =
   | "done"
@@ -77,14 +77,11 @@ export interface Tool<in Arguments = never, out Output = unknown, in Input = Arg
   readonly inputSchema: z.core.$ZodType;
   /** Defaults to `reversible` with a registered inverse, otherwise to `irreversible`. */
   readonly effect?: ToolEffect;
-  /**
-   * Marks calls as dangerous. The trigger `beforeDangerousOperation` saves a checkpoint before such a call. Defaults to
-   * `false`.
-   */
+  /** Marks calls as dangerous. The trigger `beforeDangerousOperation` saves before them. Defaults to `false`. */
   readonly dangerous?: boolean;
-  /** Marks calls to external systems for the trigger `beforeExternalApiCall`. Defaults to `false`. */
+  /** Marks calls to external systems. The trigger `beforeExternalApiCall` saves before them. Defaults to `false`. */
   readonly externalApi?: boolean;
-  /** Marks calls that change files for the trigger `afterFileModification`. Defaults to `false`. */
+  /** Marks calls that change files. The trigger `afterFileModification` saves after them. Defaults to `false`. */
   readonly modifiesFiles?: boolean;
   /**
    * The time limit of a call in milliseconds. When the time is over, the signal aborts. A call with effect `none` or
@@ -139,7 +136,7 @@ const shape = {
 
 const definitionSchema = strictOptions(() => shape);
 
-/** Accepts tools of other libraries, which can have additional members. */
+/** Accepts tools of other libraries, which can have additional fields. */
 export const toolSchema: z.ZodType = z
   .custom((value) => typeof (Object(value) as { readonly asTool?: unknown }).asTool !== "function", {
     error: "expected a tool, received an AIAgent. Pass agent.asTool({ … })",
@@ -217,11 +214,11 @@ export function toolsByNames(known: ReadonlyMap<string, AnyTool>, names: readonl
 
 const code: unique symbol = Symbol("code");
 
-/** The code that errors about a call in doubt name, for a tool that `tool()` did not create. */
+/** Code snippets for error messages about a call in doubt, for a tool that `tool()` did not create. */
 export interface ToolCode {
-  /** Declares calls of the tool safe to repeat. */
+  /** The code that declares calls of the tool safe to repeat. */
   readonly declaration: string;
-  /** Settles a call, up to the settlement. */
+  /** The start of the code that resolves a call in doubt. */
   readonly settling: (agentId: string, toolCallId: string) => string;
 }
 
@@ -240,7 +237,7 @@ const approvalSchema = z.lazy(() =>
   z.strictObject({ approved: z.boolean(), reason: z.string().optional(), signature: z.string().optional() }),
 );
 
-/** Returns the request for approval of a tool call. @param verdict The result of `needsApproval`. */
+/** Creates the request for approval of a tool call. @param verdict The result of `needsApproval`. */
 export function approvalRequest(toolName: string, verdict: Exclude<ApprovalVerdict, false> = true): InputRequest {
   const { prompt = `Approve the call of tool "${toolName}"?`, expiresAt } = verdict === true ? {} : verdict;
   return { prompt, schema: approvalSchema, waitingFor: "human_approval", ...(expiresAt && { expiresAt }) };

@@ -11,7 +11,7 @@ export interface RecordedCallEnd {
   readonly unknown?: true;
   /** The call took effect, but its output cannot be stored. */
   readonly lost?: { readonly path: string; readonly reason: string };
-  /** The call was resolved for a retry. */
+  /** A person or a handler decided that the call in doubt runs again. */
   readonly retry?: true;
 }
 
@@ -19,7 +19,7 @@ export function isRepeatable(effect: string | undefined): boolean {
   return effect === "none" || effect === "idempotent";
 }
 
-/** Decides whether a call with a record returns its outcome, is made again, or is in doubt. */
+/** Decides whether a recorded call returns its outcome, runs again, or is in doubt. */
 export function decideRecorded(
   end: Pick<RecordedCallEnd, "lost" | "retry"> | undefined,
   effect: string,
@@ -33,7 +33,7 @@ export function outputSubject(tool: string): string {
   return `the output of tool "${tool}"`;
 }
 
-/** Returns the output of a recorded call. `next` is the advice if the output was lost. @throws the recorded error */
+/** Returns the output of a recorded call. `next` is the advice for a lost output. @throws the recorded error */
 export function replayedOutput(tool: string, call: string, end: RecordedCallEnd, next?: string): unknown {
   const { error, failedCalls, unknown, lost } = end;
   if (error)
@@ -49,7 +49,7 @@ export function lostOutput(error: unknown): NonNullable<RecordedCallEnd["lost"]>
   return { path: error.path, reason: error.reason };
 }
 
-/** Errors of failed calls that may have taken effect. Other errors can have the same class. */
+/** Errors of failed calls that may still take effect. Other errors can have the same class. */
 export const lateFailures = new WeakSet<object>();
 
 /** Returns the error of a call that exceeded its time limit. Only a call that is safe to repeat counts as failed. */
