@@ -50,8 +50,8 @@ export async function readEntries(
   visit?: Visitor,
 ): Promise<ReadEntries> {
   const stored = await storedEntries(log, agentId, options);
-  // A `pruned` record affects all entries before it.
-  if (options.sinceSnapshot && pruningIn(stored)) return readEntries(log, agentId, {}, visit);
+  // A `pruned` record affects all entries before it. A storage can also mark an entry that is no snapshot.
+  if (options.sinceSnapshot && (pruningIn(stored) || !isWhole(stored))) return readEntries(log, agentId, {}, visit);
   return orDamage(log, agentId, () => indexed(liveEntries(stored), new LogProjection(), visit));
 }
 
@@ -74,8 +74,14 @@ export async function readEntriesAfter(
     return added.length === 0
       ? { index, checksums: new Map(), end }
       : orDamage(log, agentId, () => indexed(added, grows ? index : index.continued(state), visit));
-  const beginsAtSnapshot = first.records.some(({ kind }) => kind === "snapshot");
-  return beginsAtSnapshot ? orDamage(log, agentId, () => indexed(stored, new LogProjection())) : undefined;
+  return isWhole(stored) ? orDamage(log, agentId, () => indexed(stored, new LogProjection())) : undefined;
+}
+
+/** Whether no entry before the first one is needed. */
+function isWhole(entries: readonly Entry[]): boolean {
+  const [first] = entries;
+  if (first === undefined || first.position === 1) return true;
+  return first.records.some(({ kind }) => kind === "snapshot");
 }
 
 /**
@@ -193,7 +199,7 @@ export function lastCheckpointOf({ generation, records }: Entry): string | undef
 async function lastReadable(
   log: ReadableLog,
   agentId: string,
-  upTo = Number.POSITIVE_INFINITY,
+  upTo = Infinity,
 ): Promise<string | undefined> {
   let last: string | undefined;
   try {

@@ -155,6 +155,29 @@ describe.each(tested)("a sealed log $name", ({ harness }) => {
   });
 });
 
+describe.each(tested)("an agent on a sealed log $name", ({ harness }) => {
+  it("continues from its start if any append is marked as a snapshot", async () => {
+    const { log: written } = await harness();
+    const paid: string[] = [];
+    await waitingPayer(storageOf(sealedLog(written, { every: 1 })), "a", paid);
+    const entries = await collect(written.read("a"));
+    const last = entries.length;
+    expect(last).toBeGreaterThan(2);
+    for (const marked of [2, last]) {
+      const { log: inner } = await harness();
+      const owned = await inner.open("a", processOwner());
+      for (const [at, { id, records }] of entries.entries())
+        await owned.append({ id, records, ...(at + 1 === marked && { snapshot: true }) }, at);
+      await owned.release();
+      const again: string[] = [];
+      const attackedPayer = payer(storageOf(sealedLog(inner, { every: 1 })), again);
+      expect(await attackedPayer.feature.agent("a").getRequests()).toHaveLength(1);
+      expect(await finish(attackedPayer, "a")).toMatchObject({ status: "completed" });
+      expect([paid, again]).toEqual([["ann"], ["ann"]]);
+    }
+  });
+});
+
 describe("a sealed log", () => {
   async function attacked(attack: Attack): Promise<MemoryRecordLog> {
     const inner = new MemoryRecordLog();
