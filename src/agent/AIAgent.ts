@@ -211,7 +211,7 @@ function defineAgent<Input, Output>(
   const graph = new StrategyGraph(config.strategy ?? defaultStrategy());
   const tools = toolsByName(config.tools ?? []);
   const { id: agentId = defaultAgentId, maxIterations = defaultMaxIterations } = config;
-  const { toolTimeoutMs = Number.POSITIVE_INFINITY } = config;
+  const { toolTimeoutMs = Infinity } = config;
   assertNewAgentId(agentId);
   const identity = JSON.stringify([graph.name, config.systemPrompt ?? "", [...tools.keys()].toSorted()]);
   return {

@@ -81,7 +81,7 @@ export async function withinTime<Result>(
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   signal.throwIfAborted();
-  if (ms === Number.POSITIVE_INFINITY) return abortable(signal, () => work(signal));
+  if (ms === Infinity) return abortable(signal, () => work(signal));
   const controller = new AbortController();
   const unlisten = onAbort(signal, () => controller.abort(signal.reason));
   const cancel = clock.after(ms, () => controller.abort(late()));

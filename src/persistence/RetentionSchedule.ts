@@ -82,7 +82,7 @@ export class RetentionSchedule implements AsyncDisposable {
   readonly #checkEveryMs: number;
   #state: "new" | "started" | "disposed" = "new";
   #cancel = (): void => {};
-  #dueAt = Number.POSITIVE_INFINITY;
+  #dueAt = Infinity;
   #diskWasFull = false;
   #pending = 0;
   #work = Promise.resolve();
@@ -157,7 +157,7 @@ export class RetentionSchedule implements AsyncDisposable {
   }
 
   #setDue(): void {
-    this.#dueAt = this.#cron?.nextRun(new Date(this.#clock.now()))?.getTime() ?? Number.POSITIVE_INFINITY;
+    this.#dueAt = this.#cron?.nextRun(new Date(this.#clock.now()))?.getTime() ?? Infinity;
   }
 }
 

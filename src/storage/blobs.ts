@@ -96,7 +96,7 @@ export function parseBlobReference(reference: string): BlobReference | undefined
 }
 
 function gzip(bytes: Uint8Array): Promise<Uint8Array> {
-  return collect(streamOf(bytes).pipeThrough(new CompressionStream("gzip")), Number.POSITIVE_INFINITY);
+  return collect(streamOf(bytes).pipeThrough(new CompressionStream("gzip")), Infinity);
 }
 
 /**

@@ -196,11 +196,7 @@ export function lastCheckpointOf({ generation, records }: Entry): string | undef
 }
 
 /** @param upTo The last intact position, because a storage may report damage before it returns entries. */
-async function lastReadable(
-  log: ReadableLog,
-  agentId: string,
-  upTo = Infinity,
-): Promise<string | undefined> {
+async function lastReadable(log: ReadableLog, agentId: string, upTo = Infinity): Promise<string | undefined> {
   let last: string | undefined;
   try {
     for await (const entry of log.read(agentId, { upTo })) last = lastCheckpointOf(entry) ?? last;

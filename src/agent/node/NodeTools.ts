@@ -193,7 +193,7 @@ export class NodeTools implements AgentTools {
       return tool.execute(input as never, { toolCallId, generation, messages, abortSignal, context });
     };
     const timeoutMs = tool.timeoutMs ?? definition.toolTimeoutMs;
-    if (timeoutMs === Number.POSITIVE_INFINITY) return execute(signal);
+    if (timeoutMs === Infinity) return execute(signal);
     const onLate = (reason: unknown) => visit.pending.abortWithin(toolCallId, reason);
     const onBegun = (cancel: () => void) => visit.addLimit(toolCallId, cancel);
     const limit = { tool, toolCallId, timeoutMs, signal, grace: abortGrace, onLate, onBegun };

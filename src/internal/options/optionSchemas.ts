@@ -38,7 +38,7 @@ export function numberFrom(least: number): z.ZodType<number> {
 
 /** Accepts integers from `least`. `Infinity` means no limit. */
 export function integerFrom(least: number): z.ZodType<number> {
-  const isWhole = (value: unknown) => Number.isInteger(value) || value === Number.POSITIVE_INFINITY;
+  const isWhole = (value: unknown) => Number.isInteger(value) || value === Infinity;
   return customSchema(`a whole number from ${least} on`, (value) => isWhole(value) && Number(value) >= least);
 }
 

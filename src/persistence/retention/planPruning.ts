@@ -224,7 +224,7 @@ function mostFor(status: string, { maxCheckpoints, maxCheckpointsPaused }: FullR
 
 function daysFor(status: string, { completedDays, failedDays }: FullRetentionPolicy): number {
   if (status === "completed" || status === "cancelled") return completedDays;
-  return status === "failed" ? failedDays : Number.POSITIVE_INFINITY;
+  return status === "failed" ? failedDays : Infinity;
 }
 
 /** Selects by version and not by index, so that a second pruning deletes no further checkpoints. */

@@ -38,7 +38,7 @@ export async function openWhenBusy(
     sawRun = true;
     if (isReplacing) await log.requestStop(agentId, "another run takes its place");
   };
-  const wait = { clock, timeoutMs: Number.POSITIVE_INFINITY, signal };
+  const wait = { clock, timeoutMs: Infinity, signal };
   const journal = (await (isReplacing
     ? turns.inPlace(signal, () => whileBusy(open, wait, watchOwner))
     : whileBusy(() => turns.untilReplaced(signal).then(open), wait, watchOwner))) as Journal;

@@ -178,7 +178,7 @@ class EntryBytes {
   }
 
   positionAt(index: number): number {
-    return this.#positionOf[index] ?? Number.POSITIVE_INFINITY;
+    return this.#positionOf[index] ?? Infinity;
   }
 
   indexAfter(position: number): number {
