@@ -17,6 +17,8 @@ export interface SettleOptions {
   readonly signal: AbortSignal;
   /** The code that declares the call safe to repeat, for the error message. Defaults to the declaration of the tool. */
   readonly declaration?: string;
+  /** The tool whose call an inverse reverts. The error names its code. */
+  readonly reverted?: AnyTool;
 }
 
 /** The decision and its source. `not-done`: the call certainly did not take effect. */
@@ -33,7 +35,7 @@ export async function askWhatHappened(call: ToolCallInDoubt, options: SettleOpti
   if (answer !== "unknown")
     return { settlement: { output: answer === "done" ? undefined : answer.output }, by: "probe" };
   if (choice === "ask") {
-    const code = codeOfTool(tool);
+    const code = codeOfTool(options.reverted ?? tool);
     const declaration = options.declaration ?? code?.declaration;
     const settling = code?.settling(call.agentId, call.toolCallId);
     throw new ToolCallInDoubtError({ ...call, ...withoutUndefined({ declaration, settling }) }, thrown);

@@ -168,12 +168,9 @@ function problemOf(agentId: string, { obstacle, joinedBranch, openTo = "" }: Ref
         `Finish the run and call persistence(agent).agent(${quoted(agentId)}).rollbackToCheckpoint(checkpointId).`
       );
     case "nested":
-      return (
-        "belongs to a branch of a parallel node or to a called agent, and is not an ancestor of the current branch. " +
-        "After a rollback, only checkpoints of the main line can be restored again."
-      );
+      return "belongs to another branch or a called agent. After a rollback, only checkpoints of the main line can be restored.";
     case "open":
-      return `cannot be restored while a rollback to ${quoted(openTo)} is unfinished. First finish that rollback: repeat the same rollback, or resume the agent.`;
+      return `cannot be restored while a rollback to ${quoted(openTo)} is unfinished. Repeat that rollback, or resume the agent.`;
     case "unrelated":
       return "is on an abandoned branch and has no stored ancestor in common with the current checkpoint.";
   }
@@ -240,9 +237,9 @@ export class RollbackIncompleteError extends AgentPersistenceError {
     super(
       `The rollback of agent ${agent} to checkpoint ${quoted(checkpointId)} stopped at call ` +
         `${stopped?.toolCallId} of "${stopped?.toolName}": ${describe(stopped?.error)} ` +
-        `Calls reverted before this one: ${reverted.length}; calls that remain: ${remaining.length}. ` +
-        `Remove the cause. Then call any of rollback, run or resume: each first finishes this rollback. Or revert the effect by hand and record that with ` +
-        `persistence(agent).agent(${agent}).settleToolCall(${stopped?.inverseId && quoted(stopped.inverseId)}, { output: undefined }). ` +
+        `Calls reverted before: ${reverted.length}; calls that remain: ${remaining.length}. ` +
+        `Remove the cause. Then roll back, run or resume, which first finishes this rollback. Or revert the call by hand and record it with ` +
+        `settleToolCall(${stopped?.inverseId && quoted(stopped.inverseId)}, { output: undefined }) of the agent. ` +
         `To keep the effect, settle with { error: "…" }, or roll back with { onFailure: "leave" }.`,
     );
   }

@@ -23,7 +23,7 @@ export class ToolCallInDoubtError extends AgentPersistenceError {
   readonly toolCallId: string;
   /** The path of the node that made the call. */
   readonly nodeId: string;
-  /** The line of code that declares calls of this tool safe to repeat. */
+  /** The line of code that declares calls of this tool safe to repeat. Empty if no code can do this. */
   readonly declaration: string;
   /** The id of the call that this call reverts. `undefined` unless this call is an inverse. */
   readonly reverts: string | undefined;
@@ -31,9 +31,11 @@ export class ToolCallInDoubtError extends AgentPersistenceError {
   /** @param options - `cause` is the error that the tool's probe threw. Omitted if the probe did not throw. */
   constructor(
     call: Pick<ToolCallInDoubtError, "agentId" | "toolName" | "toolCallId" | "nodeId"> &
-      Partial<Pick<ToolCallInDoubtError, "declaration" | "reverts">> & {
+      Partial<Pick<ToolCallInDoubtError, "reverts">> & {
+        /** Defaults to the declaration of the tool. */
+        readonly declaration?: string | undefined;
         /** The code that settles the call, without its last argument. Defaults to `settleToolCall` of the agent. */
-        readonly settling?: string;
+        readonly settling?: string | undefined;
       },
     options?: ErrorCause,
   ) {
@@ -46,7 +48,8 @@ export class ToolCallInDoubtError extends AgentPersistenceError {
       `Tool call ${toolCallId} of "${toolName}"${reverting} in node "${nodeId}" started but has no recorded outcome, so it possibly took effect. ` +
         `Find out whether it did, settle the call, then resume: ` +
         `${settling}{ output } | { error } | "retry" | "unknown"). ` +
-        `If a call of the tool is safe to repeat with the same toolCallId, declare it: ${declaration}. ` +
+        (declaration &&
+          `If a call of the tool is safe to repeat with the same toolCallId, declare it: ${declaration}. `) +
         `To decide automatically, use the option onToolCallInDoubt or a probe of the tool.`,
       options,
     );

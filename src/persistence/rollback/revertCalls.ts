@@ -105,7 +105,13 @@ function leftUnreverted(call: LoggedCall, reason: string, { setup, journal }: Ro
 async function settle(call: LoggedCall, inverse: Inverse, rollback: Rollback): Promise<InverseEnd | undefined> {
   const { setup, journal, signal } = rollback;
   if (isRepeatable(inverse.effect)) return undefined;
-  const asked = { tool: toolOf(inverse), choice: setup.onToolCallInDoubt, signal, declaration: declarationOf(inverse) };
+  const asked = {
+    tool: toolOf(inverse),
+    choice: setup.onToolCallInDoubt,
+    signal,
+    declaration: declarationOf(inverse),
+    reverted: inverse.tool,
+  };
   try {
     const { settlement, by } = await withGrace(signal, setup.abortGrace, () =>
       askWhatHappened(inverseInDoubt(call, inverse, journal), asked),

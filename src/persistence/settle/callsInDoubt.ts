@@ -1,4 +1,4 @@
-import type { ToolEffect } from "../../agent/tool/Tool.ts";
+import { codeOfTool, type ToolEffect } from "../../agent/tool/Tool.ts";
 import type { RevertedRecord } from "../../checkpoint/records/rollbackRecords.ts";
 import { inverseIdOf } from "../../checkpoint/ids/toolCallId.ts";
 import type { Journal } from "../../journal/Journal.ts";
@@ -72,7 +72,9 @@ export function inverseInDoubt(
   };
 }
 
+/** Another runtime cannot declare that an inverse is safe to repeat. */
 export function declarationOf(inverse: Inverse): string {
+  if (codeOfTool(inverse.tool)) return "";
   return inverse.kind === "tool"
     ? `tool({ name: ${JSON.stringify(inverse.inverse.name)}, effect: "idempotent", … })`
     : `registerRollback(${inverse.tool.name}, …, { effect: "idempotent" })`;

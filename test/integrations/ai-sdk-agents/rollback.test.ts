@@ -1,5 +1,6 @@
-import { InMemoryPersistenceStorageProvider } from "agent-persistence";
+import { InMemoryPersistenceStorageProvider, type PersistenceStorageProvider } from "agent-persistence";
 import { durableAgent } from "agent-persistence/ai-sdk";
+import { crashAfter } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { Gate } from "./support/gate.ts";
@@ -11,7 +12,11 @@ const order = z.object({ id: z.string() });
 /** A desk that has an agent for refunds. What is refunded is in the till, and a rollback takes it out again. */
 function desk(
   sdk: Sdk,
-  { storage = new InMemoryPersistenceStorageProvider(), till = [] as string[], until = () => Promise.resolve() } = {},
+  {
+    storage = new InMemoryPersistenceStorageProvider() as PersistenceStorageProvider,
+    till = [] as string[],
+    until = () => Promise.resolve(),
+  } = {},
 ) {
   const { tool, ToolLoopAgent } = sdk.ai;
   const models = {
@@ -87,5 +92,29 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
     expect((await agents.for("a").resume()).text).toBe("Both are refunded.");
     expect(asked()).toEqual({ desk: 2, cashier: 1 });
     expect(till).toEqual(["1", "2"]);
+  });
+
+  it("names its own functions for a rollback that a crash interrupted in an inverse", async () => {
+    const first = desk(sdk);
+    await first.agents.for("a").generate({ prompt: "Refund 1 and 2." });
+    const { checkpointId } = (await first.agents.agent("a").getCheckpoints())[1]!;
+    const storage = crashAfter(first.storage, 2);
+    const crashed = desk(sdk, { ...first, storage })
+      .agents.agent("a")
+      .rollbackToCheckpoint(checkpointId);
+    await expect(crashed).rejects.toMatchObject({ code: "simulated_crash" });
+    expect(first.till.at(-1)).toBe("not 2 r2");
+    const durable = desk(sdk, first).agents.agent("a");
+    const [call] = await durable.getToolCallsInDoubt();
+    const { code, message } = (await durable
+      .rollbackToCheckpoint(checkpointId)
+      .catch((error: unknown) => error)) as Error & {
+      readonly code: string;
+    };
+    expect(code).toBe("rollback_incomplete");
+    expect(message).toContain(`desk.agent("a").settleToolCall("${call?.toolCallId}"`);
+    expect(message).not.toMatch(/persistence\(agent\)|registerRollback|effect: "idempotent"/);
+    await durable.settleToolCall(call?.toolCallId ?? "", { output: undefined });
+    expect((await durable.rollbackToCheckpoint(checkpointId)).reverted).toHaveLength(1);
   });
 });

@@ -101,7 +101,7 @@ describe.each(logStorages)("$name: a stopped rollback", (storage) => {
       available: [first?.checkpointId],
       message: expect.stringMatching(
         new RegExp(
-          `cannot be restored while a rollback to "${first?.checkpointId}" is unfinished\\. First finish that rollback.*` +
+          `cannot be restored while a rollback to "${first?.checkpointId}" is unfinished\\. Repeat that rollback.*` +
             `Until then, a rollback can only go to "${first?.checkpointId}"\\.$`,
         ),
       ),
