@@ -17,7 +17,7 @@ import type { RunStateSeed, RecordedRequirements, RunSettings } from "../state/R
  *
  * - `"reject"`: rejects with AgentBusyError.
  * - `"queue"`: waits until that run has finished, then runs. Calls of one process run in call order. A queued call is
- *   not stored.
+ *   not stored. A node or a tool that awaits a queued run of its own agent waits forever.
  * - `"join"`: returns the result of that run. The input of this call is neither used nor stored. If that run ends
  *   before this call finds it, this call runs with its own input, unless both have the same `runId`.
  * - `"replace"`: stops that run and starts this one. The stopped run rejects with StopRequestedError and ends as

@@ -29,7 +29,10 @@ export interface ToolCallOptions {
   readonly messages: readonly Message[];
   /** Aborted when the run is aborted or moves. `reason` shows which of the two happened. */
   readonly abortSignal: AbortSignal;
-  /** The context of the calling node for code in this call. */
+  /**
+   * The context of the calling node for code in this call. Change storage, messages and settings in nodes instead: if
+   * the node runs again after a crash, a finished call returns its recorded output, and its changes are lost.
+   */
   readonly context: AgentContext;
 }
 
