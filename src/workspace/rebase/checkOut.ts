@@ -4,11 +4,11 @@ import { reasonOf } from "../../internal/reasonOf.ts";
 import { forEachAtOnce, together } from "../../internal/together.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
-import { type FoundFile, isDirectory, stateOf as stateIn } from "../files/readFile.ts";
+import { type FoundFile, isDirectory, stateOf as stateIn, textIn } from "../files/readFile.ts";
 import { foldersAbove, relativePath } from "../files/relativePath.ts";
 import { inPhases } from "../files/inPhases.ts";
 import { executableMode } from "../files/FileNote.ts";
-import { type FileReplacement, filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
+import { type FileReplacement, filesAtOnce, refusalIn, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { contentsOf, inGroups, largestBlob, sizesOf, blobId } from "../git/blobs.ts";
 import { type GitChange, gitChanges, entryAfter } from "../git/gitChanges.ts";
 import { moveHead } from "../git/commitFiles.ts";
@@ -75,10 +75,10 @@ async function foundBefore(
   const withOtherModes: GitChange[] = [];
   const removed = new Set(changes.filter(({ after }) => after === undefined).map(({ path }) => path));
   await forEachAtOnce(changes, filesAtOnce, async (change) => {
+    const at = pathOf(change);
     if (change.submodule === "whole") return;
     if (change.submodule === "replaced")
       throw new GitError("rebase", `${JSON.stringify(change.path)} is a submodule on one side and a file on the other`);
-    const at = relativePath(change.path);
     const found = await files.look(at);
     if (found.unreachable !== undefined && !foldersAbove(at).some((above) => removed.has(above)))
       throw new GitError("rebase", `${JSON.stringify(at)} cannot be replaced: it ${found.unreachable}`);
@@ -93,6 +93,15 @@ async function foundBefore(
   const [other] = withOtherModes;
   if (other && isOn(await userSettings(repository), "core.filemode", true)) throw changedMeanwhile(other);
   return known;
+}
+
+/** @throws GitError if the workspace does not use the path */
+function pathOf({ path }: GitChange): string {
+  try {
+    return relativePath(path);
+  } catch (error) {
+    throw new GitError("rebase", `${JSON.stringify(path)} cannot be written: ${refusalIn(error)}`, { cause: error });
+  }
 }
 
 /** Returns whether git would report the permissions as changed. Git stores one bit: whether a file is executable. */
@@ -148,6 +157,10 @@ async function groupsOf(
     );
   const unnamed = changes.find(({ path }) => path.includes("\uFFFD"));
   if (unnamed) throw new GitError("rebase", `${JSON.stringify(unnamed.path)} has a name that is not UTF-8`);
+  const links = changes.filter(({ mode }) => mode === "120000");
+  const targets = await contentsOf(repository, links.flatMap(blobAfter));
+  const link = links.find(({ after = "" }) => textIn(targets.get(after) ?? new Uint8Array()) === undefined);
+  if (link) throw new GitError("rebase", `${JSON.stringify(link.path)} is a link whose target is not UTF-8`);
   const removed = changes.filter(({ after }) => after === undefined);
   const written = changes.filter(({ after }) => after !== undefined);
   return [removed, ...inGroups(written, ({ after = "" }) => sizes.get(after) ?? 0)];

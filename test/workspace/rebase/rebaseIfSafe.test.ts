@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { SimulatedClock } from "agent-persistence/testing";
 import { type GitError, rebaseIfSafe, type RebaseOptions } from "agent-persistence/workspace";
@@ -348,6 +357,20 @@ describe("rebaseIfSafe", () => {
       "a name that is not UTF-8",
       /has a name that is not UTF-8/,
       (folder) => writeFileSync(Buffer.concat([Buffer.from(`${folder}/caf`), Buffer.from([0xe9])]), ""),
+    ],
+    [
+      "a link whose target is not UTF-8",
+      /"link" is a link whose target is not UTF-8/,
+      (folder) => symlinkSync(Buffer.from([0xe9]), join(folder, "link")),
+    ],
+    [
+      "a submodule in a directory of the library",
+      /leads into .agent-persistence/,
+      (folder) => {
+        mkdirSync(join(folder, ".agent-persistence/sub"), { recursive: true });
+        const entry = `160000,${"1".repeat(40)},.agent-persistence/sub`;
+        new TestRepository(folder).git("update-index", "--add", "--cacheinfo", entry);
+      },
     ],
   ])("rebaseIfSafe moves no branch if the upstream has %s", async (_name, reason, add) => {
     const { ours, origin } = pair();
