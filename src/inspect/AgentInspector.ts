@@ -11,7 +11,8 @@ import type { CheckpointContent, CheckpointDifference, CheckpointsPage } from ".
 import type { NotedFileChange, EntryView } from "./view/viewParts.ts";
 import type { RollbackPreview } from "./view/RollbackView.ts";
 import { StorageNotListableError } from "../errors/storageErrors.ts";
-import { type Clock, systemClock, pause } from "../internal/Clock.ts";
+import { pause } from "../internal/abortable.ts";
+import { type Clock, systemClock } from "../internal/Clock.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import {

@@ -92,3 +92,15 @@ export async function withinTime<Result>(
     unlisten();
   }
 }
+
+/** Waits for a time in milliseconds, or until the signal aborts. Returns at once for 0. */
+export async function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  if (ms === 0 || signal?.aborted) return;
+  let end = (): void => {};
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  const cancel = clock.after(ms, end);
+  const unlisten = signal && onAbort(signal, end);
+  await ended;
+  unlisten?.();
+  cancel();
+}

@@ -1,6 +1,7 @@
 import isNetworkError from "is-network-error";
 import { z } from "zod";
-import { type Clock, pause } from "../../internal/Clock.ts";
+import { pause } from "../../internal/abortable.ts";
+import type { Clock } from "../../internal/Clock.ts";
 import { integerFrom, numberFrom } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/checkSchema.ts";
 

@@ -15,7 +15,8 @@ import { type Durable, DurableDefinition } from "./Durable.ts";
 import type { BoundAgentOptions, DurableAgentOptions } from "./DurableAgentOptions.ts";
 import type { ProviderMessage, ProviderPart } from "../ai-sdk/AiSdkLanguageModel.ts";
 import { StreamLegs, type StreamResult } from "./StreamLegs.ts";
-import { pause, systemClock } from "../../internal/Clock.ts";
+import { pause } from "../../internal/abortable.ts";
+import { systemClock } from "../../internal/Clock.ts";
 import { AgentBusyError } from "../../errors/storageErrors.ts";
 import { RunStoppedError } from "../../errors/runErrors.ts";
 

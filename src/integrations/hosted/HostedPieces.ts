@@ -1,7 +1,8 @@
 import { PollIntervals, readStore } from "../../streams/follow/attachStream.ts";
 import type { StreamPlace, StreamStore } from "../../streams/store/StreamStore.ts";
 import { type StreamWriter, parseChunk, type StoredChunk } from "../../streams/write/StreamWriter.ts";
-import { pause, systemClock } from "../../internal/Clock.ts";
+import { pause } from "../../internal/abortable.ts";
+import { systemClock } from "../../internal/Clock.ts";
 
 /** A piece of a text in a response. */
 export interface HostedPiece {

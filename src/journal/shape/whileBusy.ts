@@ -1,5 +1,6 @@
 import { AgentBusyError } from "../../errors/storageErrors.ts";
-import { type Clock, pause } from "../../internal/Clock.ts";
+import { pause } from "../../internal/abortable.ts";
+import type { Clock } from "../../internal/Clock.ts";
 
 const firstPauseMs = 20;
 const longestPauseMs = 500;

@@ -18,13 +18,12 @@ import { ExecutionMovedError } from "../../errors/runErrors.ts";
 import { RequestNotOpenError, RequestRejectedError } from "../../errors/requestErrors.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchema, checkSchemaAsync } from "../../internal/options/checkSchema.ts";
-import { pause } from "../../internal/Clock.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { LoggedCall } from "../../journal/loggedCalls.ts";
 import { leftMs, answerSubject } from "../waiting/askedRecords.ts";
 import type { Rollback } from "./RollbackReport.ts";
 import { ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
-import { onAbort, withGrace } from "../../internal/abortable.ts";
+import { onAbort, withGrace, pause } from "../../internal/abortable.ts";
 
 const unanswered = Symbol("unanswered");
 

@@ -2,7 +2,8 @@ import { AgentPersistenceError, quoted } from "../../errors/AgentPersistenceErro
 import { StorageError } from "../../errors/storageErrors.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import type { LogTable } from "./LogTable.ts";
-import { type Clock, pause } from "../../internal/Clock.ts";
+import { pause } from "../../internal/abortable.ts";
+import type { Clock } from "../../internal/Clock.ts";
 
 const [shortestPauseMs, longestPauseMs] = [50, 5_000];
 

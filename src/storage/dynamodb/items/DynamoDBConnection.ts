@@ -1,5 +1,6 @@
 import type { StorageFailure } from "../../../errors/storageErrors.ts";
-import { type Clock, pause } from "../../../internal/Clock.ts";
+import { pause } from "../../../internal/abortable.ts";
+import type { Clock } from "../../../internal/Clock.ts";
 import { type ItemKey, type KeyRange, partKey, partRange } from "./itemKeys.ts";
 import { concatenated } from "../../../internal/bytes.ts";
 
