@@ -1,7 +1,7 @@
 import { deleteOldest } from "../../internal/deleteOldest.ts";
 import type { AgentSummary, ListOptions, RecordLog } from "../../storage/RecordLog.ts";
 import { compareText, listSummaries } from "../../storage/summaries.ts";
-import { afterTasksOf, isInQueue, parseTaskOrder, queueOrder, type TaskOrder } from "./taskOrder.ts";
+import { afterTasksOf, isInQueue, parseTaskOrder, queueOrder, taskGroup, type TaskOrder } from "./taskOrder.ts";
 import type { TaskLogs } from "./TaskLogs.ts";
 
 /** The number of priorities of a queue whose turns are remembered. */
@@ -13,11 +13,19 @@ export interface QueueScope {
   readonly queue?: string | undefined;
   /** The keys whose tasks cannot start now. The caller may add keys while it reads the list. */
   readonly fullKeys?: ReadonlySet<string> | undefined;
-  /**
-   * The group that was served last, by level. The list starts after this group, and updates it. Defaults to starting at
-   * the first key.
-   */
-  readonly turns?: Map<string, string> | undefined;
+  /** The group that was served last, by level. The list starts after this group. Defaults to the first key. */
+  readonly turns?: ReadonlyMap<string, string> | undefined;
+}
+
+/** Notes that a task of a queue started, so that the next list starts after its key. */
+export function noteTurn(
+  turns: Map<string, string>,
+  { queue, key, priority }: { readonly queue: string; readonly key?: string | undefined; readonly priority: number },
+): void {
+  const { level, group } = taskGroup({ queue, key }, priority);
+  turns.delete(level);
+  turns.set(level, group);
+  deleteOldest(turns, mostTurns);
 }
 
 /** Lists the tasks of one queue, or the tasks without a queue. */
@@ -39,7 +47,7 @@ export class QueuedTasks implements AsyncIterable<AgentSummary> {
   readonly #log: RecordLog;
   readonly #queue: string | undefined;
   readonly #fullKeys: ReadonlySet<string>;
-  readonly #turns: Map<string, string>;
+  readonly #turns: ReadonlyMap<string, string>;
   readonly #now: number;
 
   constructor({ log, clock }: TaskLogs, { queue, fullKeys = new Set(), turns = new Map() }: QueueScope) {
@@ -74,7 +82,6 @@ export class QueuedTasks implements AsyncIterable<AgentSummary> {
     for (const [after, until] of parts)
       for await (const summary of this.#listed(after, until)) {
         const { group, hasKey } = parseTaskOrder(summary.order);
-        this.#remember(level, group);
         if (hasKey) waiting.set(group, summary.order);
         yield summary;
       }
@@ -84,17 +91,10 @@ export class QueuedTasks implements AsyncIterable<AgentSummary> {
         const parsed = next && parseTaskOrder(next.order);
         if (!parsed || parsed.group !== group || this.#isSkipped(next, parsed)) waiting.delete(group);
         else {
-          this.#remember(level, group);
           waiting.set(group, next.order);
           yield next;
         }
       }
-  }
-
-  #remember(level: string, group: string): void {
-    this.#turns.delete(level);
-    this.#turns.set(level, group);
-    deleteOldest(this.#turns, mostTurns);
   }
 
   /** Lists the tasks in a range of sort keys: one of each key, and all without a key. */

@@ -18,7 +18,16 @@ export function taskOrder({ queue, key = "", notBefore }: TaskControls, priority
   if (queue === undefined && notBefore === undefined) return undefined;
   const time = notBefore ?? new Date(createdAt).toISOString();
   if (queue === undefined) return `${priorityOrder(priority)}${time}`;
-  return `${queueOrder(queue)}${queuePriority(priority)} ${key} ${time}`;
+  return `${taskGroup({ queue, key }, priority).group}${time}`;
+}
+
+/** Returns the level and the group of a task with a queue. See {@link TaskOrder}. */
+export function taskGroup(
+  { queue, key = "" }: { readonly queue: string; readonly key?: string | undefined },
+  priority: number,
+): Pick<TaskOrder, "level" | "group"> {
+  const level = `${queueOrder(queue)}${queuePriority(priority)} `;
+  return { level, group: `${level}${key} ` };
 }
 
 /** Returns the start of the sort keys of a queue. */

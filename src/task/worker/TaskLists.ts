@@ -1,4 +1,5 @@
 import type { ClaimableTask } from "../queue/claimableTasks.ts";
+import { noteTurn } from "../queue/QueuedTasks.ts";
 import type { TaskManager } from "../queue/TaskManager.ts";
 
 /** How long a worker takes tasks from a list before it reads the list again, in milliseconds. */
@@ -18,8 +19,28 @@ export class TaskLists {
   /** The last served keys, by queue. */
   readonly #turns = new Map<string | undefined, Map<string, string>>();
 
-  constructor(manager: Pick<TaskManager, "claimable" | "clock">) {
+  #queues: readonly (string | undefined)[];
+
+  constructor(manager: Pick<TaskManager, "claimable" | "clock">, queues: readonly string[]) {
     this.#manager = manager;
+    this.#queues = [undefined, ...queues];
+  }
+
+  /** The queues of the worker. The queue that was served last is last, so that no queue takes all places. */
+  get queues(): readonly (string | undefined)[] {
+    return this.#queues;
+  }
+
+  /** Notes that a task started, so that other queues and keys are next. */
+  noteStart({ queue, key, priority }: ClaimableTask): void {
+    this.#queues = [...this.#queues.filter((other) => other !== queue), queue];
+    if (queue !== undefined) noteTurn(this.#turnsOf(queue), { queue, key, priority });
+  }
+
+  #turnsOf(queue: string | undefined): Map<string, string> {
+    const turns = this.#turns.get(queue) ?? new Map<string, string>();
+    this.#turns.set(queue, turns);
+    return turns;
   }
 
   /**
@@ -31,9 +52,7 @@ export class TaskLists {
     this.#kept.delete(queue);
     if (kept && !this.#isOld(kept) && (await this.#offerFrom(kept, queue, offer))) return;
     if (kept) await close(kept);
-    const turns = this.#turns.get(queue) ?? new Map<string, string>();
-    this.#turns.set(queue, turns);
-    const tasks = this.#manager.claimable({ queue, fullKeys, turns });
+    const tasks = this.#manager.claimable({ queue, fullKeys, turns: this.#turnsOf(queue) });
     await this.#offerFrom({ tasks, readAtMs: this.#manager.clock.monotonic() }, queue, offer);
   }
 

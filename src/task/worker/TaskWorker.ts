@@ -74,8 +74,6 @@ export class TaskWorker implements AsyncDisposable {
   readonly #skipped = new ReportedKeys();
   readonly #disposed = new AbortController();
   readonly #lists: TaskLists;
-  /** The queues of this worker. A queue is last after a task of it started, so that no queue takes all places. */
-  #queues: readonly (string | undefined)[];
 
   /** @throws InvalidInputError. FeatureNotInstalledError for an agent without Persistence. */
   constructor(options: TaskWorkerOptions) {
@@ -84,8 +82,7 @@ export class TaskWorker implements AsyncDisposable {
     const { concurrency = 1, maxAttempts = 5, attemptDelayMs = 1_000 } = options;
     this.#options = options;
     this.#ticker = new ScheduleTicker(options.tasks);
-    this.#lists = new TaskLists(options.tasks);
-    this.#queues = [undefined, ...Object.keys(options.queues ?? {})];
+    this.#lists = new TaskLists(options.tasks, Object.keys(options.queues ?? {}));
     this.#concurrency = concurrency;
     this.#limits = { maxAttempts, attemptDelayMs };
     this.#reservations = options.reservations ?? new InProcessReservations();
@@ -177,7 +174,7 @@ export class TaskWorker implements AsyncDisposable {
 
   async #take(shift: Shift): Promise<void> {
     shift.waitMs = undefined;
-    for (const queue of this.#queues) await this.#takeFrom(queue, shift);
+    for (const queue of this.#lists.queues) await this.#takeFrom(queue, shift);
   }
 
   async #takeFrom(queue: string | undefined, shift: Shift): Promise<void> {
@@ -269,8 +266,8 @@ export class TaskWorker implements AsyncDisposable {
   }
 
   #start(begun: BegunTask, shift: Shift): void {
-    const { taskId, queue } = begun.task;
-    this.#queues = [...this.#queues.filter((other) => other !== queue), queue];
+    const { taskId } = begun.task;
+    this.#lists.noteStart(begun.task);
     const work = this.#work(begun, shift)
       .catch((error: unknown) => void this.#failures.push(error))
       .then(async (isCompleted) => {

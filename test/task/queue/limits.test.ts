@@ -7,6 +7,7 @@ import { describe, expect, it, vi } from "vitest";
 import { OwnershipLostError } from "../../../src/errors/storageErrors.ts";
 import { CorruptLogError } from "../../../src/errors/storedDataErrors.ts";
 import { ShapedLog } from "../../../src/journal/shape/ShapedLog.ts";
+import { noteTurn } from "../../../src/task/queue/QueuedTasks.ts";
 import { RateState } from "../../../src/task/queue/QueueTurns.ts";
 import { afterTasksOf, parseTaskOrder, taskOrder } from "../../../src/task/queue/taskOrder.ts";
 import { durableAgent } from "../../persistence/support/durableAgent.ts";
@@ -177,6 +178,16 @@ describe.each(queueStorages)("$name: limits of queues", (storage) => {
     await work;
   });
 
+  it("take turns between keys if the worker finds the queue full at other polls", async () => {
+    const { add, worker, began } = await setup({ concurrency: 1 });
+    const keys = ["a", "b", "c"];
+    await add(keys.flatMap((key) => [1, 2, 3, 4].map((n) => `${key}-${n}`)));
+    await worker(2).run();
+    const turns = began.map((input) => input.split("-")[0] ?? "");
+    for (let at = 0; at < turns.length; at += 3) expect(turns.slice(at, at + 3).toSorted()).toEqual(keys);
+    expect(turns).toHaveLength(12);
+  });
+
   it("take turns between keys, and prefer higher priorities", async () => {
     const { add, worker, began } = await setup();
     await add(["a-1", "a-2", "a-3", "b-1", "c-1", "c-2"]);
@@ -247,12 +258,9 @@ it("a worker tries less often while another process keeps the log of starts", as
   }
 });
 
-it("a worker remembers the turns of the last thousand priorities", async () => {
-  const tasks = new TaskManager({ storage: new InMemoryPersistenceStorageProvider() });
-  const task = { taskName: "t", inputRequest: "in", queue: "mail" };
-  await tasks.createMany(Array.from({ length: 1_010 }, (_, priority) => ({ ...task, priority })));
+it("a worker remembers the turns of the last thousand priorities", () => {
   const turns = new Map<string, string>();
-  expect(await collect(tasks.claimable({ queue: "mail", turns }))).toHaveLength(1_010);
+  for (let priority = 0; priority < 1_010; priority++) noteTurn(turns, { queue: "mail", key: "a", priority });
   expect(turns.size).toBe(1_000);
 });
 
