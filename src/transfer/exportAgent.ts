@@ -12,7 +12,7 @@ import { NotSupportedError } from "../errors/storageErrors.ts";
 import { UnreadableValueError } from "../errors/storedDataErrors.ts";
 import { CheckpointNotFoundError } from "../errors/checkpointErrors.ts";
 import { abortSignalSchema, nonEmptyString } from "../internal/options/optionSchemas.ts";
-import { readEntries } from "../storage/readEntries.ts";
+import { assertOfAgent, readEntries } from "../storage/readEntries.ts";
 import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
@@ -22,7 +22,15 @@ import type { RecordLog } from "../storage/RecordLog.ts";
 import { ArchiveHash, type ArchiveHeader, type ArchivePart, encodePart, textOfFacts } from "./format/archiveFormat.ts";
 import { BlobsOfLines } from "./transferredBlobs.ts";
 import { gzipped } from "./gzipStream.ts";
-import { type CopiedLog, keptAppends, type LogSurvey, surveyAnyLog, surveyLog } from "./keptAppends.ts";
+import {
+  type CopiedLog,
+  keptAppends,
+  type KeptLog,
+  linesInBatches,
+  type LogSurvey,
+  SurveyedLines,
+  surveyLog,
+} from "./keptAppends.ts";
 import { exportedStorage, type TransferStorage } from "./logOf.ts";
 import { writingKeys, writingKeysSchema, encryptedArchive } from "./format/encryptedArchive.ts";
 import type { KeySource } from "../storage/KeySource.ts";
@@ -99,10 +107,12 @@ export async function* exportAgent(
   signal?.throwIfAborted();
   await using move = options.move ? await OpenMove.begin(source, agentId, signal) : undefined;
   const sha256 = await source.sha256();
-  const log = await keptAppends(source.log, agentId, sha256);
+  const lines = new SurveyedLines(sha256);
+  const log = await keptAppends(source.log, agentId, sha256, lines);
   const { fromCheckpoint } = options;
   const start = fromCheckpoint === undefined ? undefined : await prefixTo(log, agentId, fromCheckpoint);
-  const survey = await surveyLog(log, agentId, { sha256, ...(start && { upTo: start.upTo }) });
+  const survey = start ? await surveyLog(log, agentId, { sha256, upTo: start.upTo }) : lines.result;
+  assertOfAgent(agentId, { records: survey.firstRecords });
   if (move === undefined) assertHere(agentId, survey);
   const header = withoutUndefined({
     ...factsOf(agentId, survey),
@@ -136,8 +146,9 @@ export async function exportLog(
   keys: KeySource | undefined,
 ): Promise<AsyncIterable<Uint8Array> | undefined> {
   const sha256 = await source.sha256();
-  const log = await keptAppends(source.log, logId, sha256);
-  const survey = await surveyAnyLog(log, logId, { sha256 });
+  const lines = new SurveyedLines(sha256);
+  const log = await keptAppends(source.log, logId, sha256, lines);
+  const survey = lines.result;
   if (survey.last === undefined || survey.custody?.state === "moved") return undefined;
   assertExported(logId, survey);
   const shape = survey.firstRecords.find(isShapeRecord)?.shape;
@@ -163,7 +174,7 @@ function factsOf(agentId: string, survey: LogSurvey): Omit<ArchiveHeader, "check
 
 interface ArchivedLog {
   readonly source: CopiedLog & Pick<RecordLog, "blobs">;
-  readonly log: CopiedLog;
+  readonly log: KeptLog;
   readonly sha256: Sha256;
   /** Called before the last bytes, without which no import accepts the archive. */
   readonly onEnd?: () => void;
@@ -190,14 +201,10 @@ async function* archiveOf(
   yield [encoder.encode(head)];
   let lines = 0;
   let [first, last]: readonly (Uint8Array | undefined)[] = [];
-  for await (const bytes of log.encodedAppends(agentId, { upTo: position })) {
-    for (const reference of blobs.newIn(bytes)) {
-      const blob = await blobs.read(reference, bytes);
-      if (blob) yield encoded(blob);
-    }
-    lines++;
-    [first, last] = [first ?? bytes, bytes];
-    yield encoded({ kind: "line", bytes });
+  for await (const batch of linesInBatches(log, agentId, position)) {
+    yield* encodedLines(batch, blobs, encoded);
+    lines += batch.length;
+    [first, last] = [first ?? batch[0], batch.at(-1) ?? last];
   }
   const isWhole = last && linkOf(last)?.position === position;
   if (!first || !isWhole || !(await beginsWith(source, agentId, linkOf(first))))
@@ -206,6 +213,23 @@ async function* archiveOf(
     );
   onEnd?.();
   yield [encoder.encode(textOfFacts({ lines, blobs: blobs.count, sha256: hash.value }))];
+}
+
+/** Yields lines, each after its blobs. */
+async function* encodedLines(
+  lines: readonly Uint8Array[],
+  blobs: BlobsOfLines,
+  encoded: (part: ArchivePart) => readonly Uint8Array[],
+): AsyncGenerator<readonly Uint8Array[], void, undefined> {
+  const pieces: Uint8Array[] = [];
+  for (const bytes of lines) {
+    for (const reference of blobs.newIn(bytes)) {
+      const blob = await blobs.read(reference, bytes);
+      if (blob) yield [...pieces.splice(0), ...encoded(blob)];
+    }
+    pieces.push(...encoded({ kind: "line", bytes }));
+  }
+  yield pieces;
 }
 
 /** Returns whether the log still starts at the same append. */

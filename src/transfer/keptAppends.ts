@@ -1,4 +1,4 @@
-import { hasSnapshot, linkOf, generationOfAppend, decodeAppend, knownLinkOf } from "../checkpoint/format/entryCodec.ts";
+import { hasSnapshot, linkOf, generationOfAppend, decodeAppend, LinkOfBytes } from "../checkpoint/format/entryCodec.ts";
 import type { Entry, LogRecord } from "../checkpoint/records/Entry.ts";
 import { isRestating, isShapeRecord } from "../checkpoint/format/ShapeRecord.ts";
 import { UnreadableValueError } from "../errors/storedDataErrors.ts";
@@ -14,8 +14,8 @@ import { includesText, utf8 } from "../internal/bytes.ts";
 import { assertOfAgent } from "../storage/readEntries.ts";
 
 /** A line without these texts is not parsed. A search is fast for a text that starts with a rare character. */
-const marksOfAgent = [':"custody"', ':"origin"', ':"pruned"'].map(utf8);
-const marksOfShape = [...marksOfAgent, utf8('"restates":true')];
+const marksOfAgent = /* @__PURE__ */ [':"custody"', ':"origin"', ':"pruned"'].map(utf8);
+const marksOfShape = /* @__PURE__ */ [':"custody"', ':"origin"', ':"pruned"', '"restates":true'].map(utf8);
 
 export type CopiedLog = Pick<RecordLog, "read"> & Required<Pick<RecordLog, "encodedAppends">>;
 
@@ -24,21 +24,36 @@ type SourceLog = CopiedLog & Partial<Pick<RecordLog, "capabilities">>;
 /** The maximum number of line bytes kept in memory. */
 const mostBytes = 16 * 1024 * 1024;
 
+export interface KeptLog extends CopiedLog {
+  /** `undefined` if the log exceeds the limit. */
+  readonly kept?: readonly KeptAppend[];
+}
+
 /**
  * Returns a log whose lines are read and verified only once, because they are kept. If the log exceeds the limit, it is
  * returned unchanged. A redacted log is in this case also read in its stored form, as kept lines are.
+ *
+ * @param survey Receives all lines.
  */
-export async function keptAppends(log: SourceLog, agentId: string, sha256: Sha256): Promise<CopiedLog> {
+export async function keptAppends(
+  log: SourceLog,
+  agentId: string,
+  sha256: Sha256,
+  survey?: SurveyedLines,
+): Promise<KeptLog> {
   const pace = new Pace();
   const kept: KeptAppend[] = [];
   let bytes = 0;
   for await (const line of log.encodedAppends(agentId)) {
     bytes += line.length;
-    if (bytes > mostBytes) return log.capabilities?.redacted ? storedForm(log, sha256) : log;
-    kept.push({ line, position: (knownLinkOf(line) ?? linkOf(line))?.position ?? 0 });
+    if (bytes <= mostBytes) kept.push({ line, position: (LinkOfBytes.of(line) ?? linkOf(line))?.position ?? 0 });
+    else if (!survey) break;
+    survey?.add(line);
     await pace.after(line.length);
   }
+  if (bytes > mostBytes) return log.capabilities?.redacted ? storedForm(log, sha256) : log;
   return {
+    kept,
     async *encodedAppends(_agentId, { upTo = Infinity } = {}) {
       for (const { line, position } of kept) if (position <= upTo) yield line;
     },
@@ -95,19 +110,58 @@ export async function surveyAnyLog(
   { sha256, ...options }: SurveyOptions,
 ): Promise<LogSurvey> {
   const pace = new Pace();
-  const marked: Entry[] = [];
-  let first: Entry | undefined;
-  let last: Uint8Array | undefined;
+  const survey = new SurveyedLines(sha256);
   for await (const line of log.encodedAppends(logId, options)) {
-    first ??= entryOf(line, sha256);
+    survey.add(line);
     await pace.after(line.length);
-    const entry = isMarked(line, first) ? entryOf(line, sha256) : undefined;
-    if (entry) marked.push(entry);
-    if (!entry || entry.records.some(isAboutMore)) last = line;
   }
-  const prunedUpTo = pruningIn(marked)?.upTo ?? restatedUpTo(marked);
-  const firstRecords = first?.records ?? [];
-  return { last: last && placeOf(last, sha256), custody: custodyIn(marked), prunedUpTo, firstRecords };
+  return survey.result;
+}
+
+/** Collects the facts about a log from its lines. */
+export class SurveyedLines {
+  readonly #sha256: Sha256;
+  readonly #marked: Entry[] = [];
+  #first: Entry | undefined;
+  #last: Uint8Array | undefined;
+
+  constructor(sha256: Sha256) {
+    this.#sha256 = sha256;
+  }
+
+  add(line: Uint8Array): void {
+    this.#first ??= entryOf(line, this.#sha256);
+    const entry = isMarked(line, this.#first) ? entryOf(line, this.#sha256) : undefined;
+    if (entry) this.#marked.push(entry);
+    if (!entry || entry.records.some(isAboutMore)) this.#last = line;
+  }
+
+  get result(): LogSurvey {
+    const prunedUpTo = pruningIn(this.#marked)?.upTo ?? restatedUpTo(this.#marked);
+    const last = this.#last && placeOf(this.#last, this.#sha256);
+    return { last, custody: custodyIn(this.#marked), prunedUpTo, firstRecords: this.#first?.records ?? [] };
+  }
+}
+
+const batchBytes = 256 * 1024;
+
+/** Yields the lines up to a position in arrays, because waiting for each kept line takes long. */
+export async function* linesInBatches(
+  log: KeptLog,
+  agentId: string,
+  upTo: number,
+): AsyncGenerator<readonly Uint8Array[]> {
+  if (!log.kept) for await (const line of log.encodedAppends(agentId, { upTo })) yield [line];
+  let [batch, bytes]: [Uint8Array[], number] = [[], 0];
+  for (const { line, position } of log.kept ?? []) {
+    if (position > upTo) break;
+    batch.push(line);
+    bytes += line.length;
+    if (bytes < batchBytes) continue;
+    yield batch;
+    [batch, bytes] = [[], 0];
+  }
+  yield batch;
 }
 
 function isMarked(line: Uint8Array, first: Entry | undefined): boolean {

@@ -4,7 +4,7 @@ import { platformSha256 } from "../../src/internal/sha256/platformSha256.ts";
 import type { Entry } from "../../src/checkpoint/records/Entry.ts";
 import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
 import type { ReadOptions } from "../../src/storage/RecordLog.ts";
-import { type CopiedLog, keptAppends } from "../../src/transfer/keptAppends.ts";
+import { type CopiedLog, keptAppends, SurveyedLines, surveyAnyLog } from "../../src/transfer/keptAppends.ts";
 
 const megabyte = 1024 * 1024;
 const record = (text: string) => ({ kind: "note", text });
@@ -55,4 +55,13 @@ it("caching lines reads them from the log once", async () => {
 it("a log of more than 16 MiB is read again instead of cached", async () => {
   const log = await logOf(Array.from({ length: 17 }, () => "x".repeat(megabyte)));
   expect(await keptAppends(log, "a", await platformSha256())).toBe(log);
+});
+
+it.each([3, 17])("one reading of a log of %i MiB is enough to find its facts", async (megabytes) => {
+  const sha256 = await platformSha256();
+  const log = await logOf(Array.from({ length: megabytes }, () => "x".repeat(megabyte)));
+  const lines = new SurveyedLines(sha256);
+  await keptAppends(log, "a", sha256, lines);
+  expect(lines.result).toEqual(await surveyAnyLog(log, "a", { sha256 }));
+  expect(lines.result.last?.position).toBe(megabytes);
 });

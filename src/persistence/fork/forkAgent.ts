@@ -17,6 +17,7 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { findCheckpoint } from "../../journal/findCheckpoint.ts";
 import { forEachAtOnce } from "../../internal/together.ts";
 import { type BlobStore, blobsAtOnce } from "../../storage/BlobStore.ts";
+import { parseBlobReference } from "../../storage/blobs.ts";
 import { blobsNamedIn } from "../../transfer/transferredBlobs.ts";
 
 const mostAttempts = 5;
@@ -131,8 +132,11 @@ async function* withBlobs(
   const waiting: string[] = [];
   let missing: string | undefined;
   for await (const line of lines) {
-    for (const reference of blobsNamedIn(line)) if (!known.has(reference)) waiting.push(reference);
-    for (const reference of waiting) known.add(reference);
+    for (const reference of blobsNamedIn(line)) {
+      if (known.has(reference)) continue;
+      known.add(reference);
+      waiting.push(reference);
+    }
     if (waiting.length >= blobsAtOnce) missing = (await copyBlobs(waiting.splice(0), copy)) ?? missing;
     yield line;
   }
@@ -142,7 +146,7 @@ async function* withBlobs(
 
 async function copyBlobs(found: readonly string[], { blobs, from, to }: BlobCopy): Promise<string | undefined> {
   let missing: string | undefined;
-  await forEachAtOnce([...new Set(found)], blobsAtOnce, async (reference) => {
+  await forEachAtOnce(found, blobsAtOnce, async (reference) => {
     const isCopied = blobs.copy ? await blobs.copy(from, reference, to) : await putCopy(reference, { blobs, from, to });
     if (!isCopied) missing = reference;
   });
@@ -153,7 +157,7 @@ async function copyBlobs(found: readonly string[], { blobs, from, to }: BlobCopy
 async function putCopy(reference: string, { blobs, from, to }: BlobCopy): Promise<boolean> {
   const bytes = await blobs.get(from, reference);
   if (!bytes) return false;
-  const generation = Number(/-([0-9]+)(?:\.gz)?$/.exec(reference)?.[1]);
-  await blobs.put(to, generation, bytes, reference.endsWith(".gz") ? "gzip" : undefined);
+  const { generation = 1, encoding } = parseBlobReference(reference) ?? {};
+  await blobs.put(to, generation, bytes, encoding);
   return true;
 }
