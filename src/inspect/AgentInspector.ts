@@ -38,10 +38,9 @@ import type { AgentStatus, AgentView, ListedAgent } from "./view/AgentView.ts";
 import type { StepsPage } from "./view/StepView.ts";
 import type { Entry } from "../checkpoint/records/Entry.ts";
 
-/** Options of {@link inspect}. */
 export interface InspectOptions {
   /**
-   * The approximate maximum number of characters and items per value. Longer values are truncated and marked as cut.
+   * The approximate maximum number of characters and items in a value. Larger values are truncated and marked as cut.
    * `Infinity` shows everything. Defaults to 100,000.
    */
   readonly maxValueLength?: number | undefined;
@@ -49,23 +48,21 @@ export interface InspectOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** Selects agents. */
 export interface AgentsFilter {
   /** Selects agents with this status, or with one of these statuses. Defaults to all. */
   readonly status?: AgentStatus | readonly AgentStatus[] | undefined;
-  /** Selects agents after this `cursor`. Defaults to the start of the list. */
+  /** Selects agents after this position, which is the `cursor` of a listed agent. Defaults to the start of the list. */
   readonly after?: string | undefined;
   /** The maximum number of agents. Defaults to all. */
   readonly limit?: number | undefined;
   /**
-   * Whether to explain why agents in progress are stuck, and to show their current progress. For each agent in
-   * progress, this looks up the owner and reads the log. For a running agent, this reads only the part since the newest
-   * snapshot. Defaults to `false`.
+   * Whether to explain why agents in progress are stuck, and to show their progress. This looks up the owner and reads
+   * the log of each agent in progress. For a running agent, it reads only the log since the newest snapshot. Defaults
+   * to `false`.
    */
   readonly explain?: boolean | undefined;
 }
 
-/** Selects appends. */
 export interface RecordsOptions {
   /** Selects appends at a higher position. Defaults to 0. */
   readonly after?: number | undefined;
@@ -75,11 +72,10 @@ export interface RecordsOptions {
   readonly limit?: number | undefined;
 }
 
-/** Options for following a log. */
 export interface FollowOptions {
   /** Selects appends at a higher position. Defaults to 0, which starts with all existing appends. */
   readonly after?: number | undefined;
-  /** Stops following when aborted. Without a signal, the caller stops the iteration. */
+  /** Ends the iteration when aborted. */
   readonly signal?: AbortSignal | undefined;
   /** The poll interval in milliseconds. Defaults to 500. */
   readonly everyMs?: number | undefined;
@@ -124,8 +120,8 @@ const followSchema = strictOptions(() => ({
 }));
 
 /**
- * Shows the content of a storage without the code of its agents. It neither owns agents nor writes, and works while
- * agents run. All results are plain JSON. Content from a log is untrusted.
+ * Shows the content of a storage without the code of its agents. An inspector takes no ownership, writes nothing, and
+ * works while agents run. All results are plain JSON. Do not trust content from a log.
  *
  * An unknown agent has empty pages, and its view is `undefined`. In a damaged log, the views report the damage and show
  * the content before it.
@@ -133,7 +129,7 @@ const followSchema = strictOptions(() => ({
 export class AgentInspector {
   readonly #log: RecordLog;
   readonly #opened: ReturnType<typeof openedLogs>;
-  /** Keeps the blob that was read last for each open log, because it contains the files that one call changed. */
+  /** Caches the last blob of each open log, because one blob contains the files that a tool call changed. */
   readonly #contents = new WeakMap<LogProjection, ReadContent>();
   readonly #maxValueLength: number;
   readonly #clock: Clock;
@@ -149,8 +145,8 @@ export class AgentInspector {
   }
 
   /**
-   * Lists the agents of the storage: tasks by descending priority, then by age, oldest first. Agents without a task and
-   * tasks with a queue follow, then logs of other kinds, with their kind. Unreadable agents are listed as `unreadable`.
+   * Lists the agents of the storage. Tasks come first, by descending priority and then by age. Agents without a task
+   * and tasks with a queue follow, and then logs of other kinds. Unreadable agents have the status `unreadable`.
    *
    * @throws InvalidInputError if the filter is invalid.
    * @throws StorageNotListableError if the storage cannot list agents.
@@ -173,7 +169,7 @@ export class AgentInspector {
   }
 
   /**
-   * Returns the information about one agent that is independent of its steps. `undefined` for an unknown agent.
+   * Returns the view of an agent without its steps. `undefined` for an unknown agent.
    *
    * @throws InvalidAgentIdError if the id is invalid.
    */
@@ -198,8 +194,8 @@ export class AgentInspector {
   }
 
   /**
-   * Returns a page of an agent's steps for a timeline, oldest first. Unfinished steps are last, and appear again at
-   * another position when they finish.
+   * Returns a page of an agent's steps for a timeline, oldest first. Unfinished steps come last. When they finish, they
+   * move to another position.
    *
    * @param page - `before` and `after` are `order`s of steps. Defaults to the last 100 steps.
    * @throws InvalidAgentIdError if the id is invalid.
@@ -248,8 +244,8 @@ export class AgentInspector {
   /**
    * Returns the file changes that an agent recorded, oldest first.
    *
-   * @param checkpointId - selects the changes on the path to this checkpoint. Defaults to all changes, including those
-   * on abandoned lines.
+   * @param checkpointId - selects the changes before this checkpoint. Defaults to all changes, even those on abandoned
+   *   branches.
    * @throws InvalidAgentIdError if the agent id is invalid.
    * @throws InvalidInputError if the checkpoint id is invalid.
    * @throws CheckpointNotFoundError if the agent has no such checkpoint.
@@ -279,8 +275,8 @@ export class AgentInspector {
   }
 
   /**
-   * Predicts the effects of a rollback from outside a run, based on the log. Each recorded call states whether its tool
-   * had an inverse.
+   * Predicts the effects of a rollback from outside a run. Whether a tool has an inverse is read from the log, not from
+   * code.
    *
    * @throws InvalidAgentIdError if the agent id is invalid.
    * @throws InvalidInputError if the checkpoint id is invalid.
@@ -358,7 +354,6 @@ interface Following {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Yields the appends after a position, and then new appends until the signal aborts. */
 async function* followRecords(
   log: RecordLog,
   agentId: string,

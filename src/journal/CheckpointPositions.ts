@@ -1,6 +1,6 @@
 import type { CheckpointPosition } from "../checkpoint/records/SnapshotRecord.ts";
 
-/** Checkpoint positions by name. Changes are kept in a second map, so that the map that was read is not copied. */
+/** Checkpoint positions by name. Changes are in a second map, so that the first map need not be copied. */
 export class CheckpointPositions {
   readonly #read: ReadonlyMap<string, CheckpointPosition>;
   readonly #changed = new Map<string, CheckpointPosition | undefined>();

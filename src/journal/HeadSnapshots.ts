@@ -8,7 +8,7 @@ import type { SnapshotDue } from "../storage/SnapshotDue.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 import type { Appended, LogWriter } from "./shape/LogWriter.ts";
 
-/** The log is read again only when it has grown by this share. This limits the total cost of the reads. */
+/** A snapshot reads the log again, so the log must first grow by this share. This limits the total cost of reading. */
 const leastShare = 1 / 16;
 
 interface SnapshotJournal {
@@ -21,7 +21,7 @@ interface SnapshotJournal {
   append(records: readonly AgentRecord[]): void;
 }
 
-/** Makes snapshots of the head with all its open lines in the background, one at a time. */
+/** Makes snapshots of the agent with all its open branches in the background, one at a time. */
 export class HeadSnapshots {
   readonly #journal: SnapshotJournal;
   readonly #log: RecordLog;
@@ -38,7 +38,7 @@ export class HeadSnapshots {
 
   makeIfDue(): void {
     if (this.making || this.#isClosed || !this.#isDue()) return;
-    // A failed snapshot has no effect. If an append failed, every later append fails with the same error.
+    // A failed snapshot has no effect. If its append failed, the next append reports the same error.
     this.making = this.#make()
       .catch(() => undefined)
       .finally(() => (this.making = undefined));
@@ -65,7 +65,7 @@ export class HeadSnapshots {
     try {
       const read = await readEntries(this.#log, agentId, { sinceSnapshot: true, upTo: following.position });
       if (this.#isClosed) return;
-      // An `await` before the append would let another record be queued first.
+      // An `await` between `end()` and the append would let other records in between.
       const snapshot = headSnapshot(this.#continued(read, following.end()));
       if (!snapshot || !snapshotDue.tried("step", this.#journal.unreadBytes, estimateBytes(snapshot))) return;
       this.#retryBytes = 0;

@@ -42,20 +42,20 @@ export interface JournalOptions {
   readonly clock: Clock;
   readonly listener?: (generation: number, index: LogProjection) => AppendListener<AgentRecord>;
   readonly maxCheckpointBytes: number;
-  /** `take_over` allows a copy to run. `move` opens an agent that is being moved. Defaults to neither. */
+  /** `take_over` opens a copy although the original can still run. `move` opens an agent that is being moved. */
   readonly custody?: CustodyUse | undefined;
-  /** Set if the caller refuses an empty log, so that the storage need not create files. */
+  /** True if the caller rejects an empty log, so that the storage need not create files. */
   readonly mustExist?: boolean | undefined;
 }
 
-/** The log of one owned agent with all its data. It is read once on opening, then only written. */
+/** The log of an owned agent with all its data. It is read when it is opened, and then only written. */
 export class Journal implements AsyncDisposable {
   readonly agentId: string;
   readonly clock: Clock;
   readonly writer: ValueWriter;
-  /** The head at the opening, until {@link forgetHead}. Its state is `undefined` for a new agent. */
+  /** The head when the log was opened, until {@link forgetHead}. Its state is `undefined` for a new agent. */
   head: AgentHead | undefined;
-  /** Finished runs. Includes runs that finish while this journal is open. */
+  /** All finished runs, including those that finish while this journal is open. */
   readonly runs: CheckpointPositions;
   readonly cancelled: Set<string>;
   readonly named: CheckpointPositions;
@@ -66,25 +66,25 @@ export class Journal implements AsyncDisposable {
   nextLane: number;
   readonly numbers: MessageNumbers;
   readonly maxCheckpointBytes: number;
-  /** The estimated bytes that the next opening reads: the newest snapshot and all later appends. */
+  /** The estimated number of bytes that the next opening reads: the newest snapshot and all later appends. */
   unreadBytes: number;
-  /** The estimated size in bytes of the data that was read when the log was opened, and of all later appends. */
+  /** The estimated number of bytes that were read when the log was opened, or appended later. */
   storedBytes: number;
   running = false;
-  /** The calls and requests whose failures ended a node. */
+  /** The ids of the calls and requests whose failures ended a node. */
   readonly failedCalls = new Set<string>();
-  /** Returns whether the caller disposes this journal once the current run has completed. */
+  /** Returns whether the caller disposes this journal when the current run has completed. */
   endsWithRun: (() => boolean) | undefined;
   usage: ModelUsage | undefined;
   /** Verifies the output before the end of the run is recorded, and returns the data to record with it. */
   endFacts: ((output: unknown) => Promise<Pick<CheckpointRecord, "verification" | "files">>) | undefined;
-  /** When the next snapshot is due. Shared by all journals of the agent in this process. */
+  /** Decides when to make a snapshot. All journals of the agent in this process share it. */
   snapshotDue: SnapshotDue;
   readonly #recordLog: RecordLog;
   readonly #owned: OwnedLog;
   readonly #log: LogWriter<AgentRecord>;
   readonly headSnapshots: HeadSnapshots;
-  /** The bytes that were appended since the log was opened, by lane. Includes blobs, but not snapshots. */
+  /** The number of bytes that were appended since the log was opened, by lane. Includes blobs, but not snapshots. */
   readonly #valueBytes = new Map<number, number>();
   #statusState: StatusState;
   /** The value of {@link nextVersion} at the last write of the agent's summary. */
@@ -113,7 +113,7 @@ export class Journal implements AsyncDisposable {
     this.pruned = index.pruned;
     this.nextVersion = index.nextVersion;
     this.#listedVersion = index.nextVersion;
-    // Positions continue after a deletion. Lane numbers continue as well, so that call ids are never reused.
+    // After a deletion, positions and lane numbers are higher than all earlier ones, so that call ids stay unique.
     this.nextLane = index.position === 0 ? owned.position + 1 : index.nextLane;
     this.numbers = { next: index.nextNumber };
     this.unreadBytes = index.bytes;
@@ -130,8 +130,7 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Takes ownership and then reads the log, so that it sees all records of earlier owners.
-   *
+   * Takes ownership and then reads the log, which then contains all records of earlier owners.
    * @throws AgentBusyError, CorruptLogError, AgentMovedError, AgentCopiedError
    */
   static async open(options: JournalOptions): Promise<Journal> {
@@ -164,7 +163,7 @@ export class Journal implements AsyncDisposable {
     return readHead(this.#recordLog, this.agentId);
   }
 
-  /** Frees the data that was read when the log was opened. Call this when a run has continued from this data. */
+  /** Frees the data that was read when the log was opened. Call it when a run has continued from the data. */
   forgetHead(): void {
     this.head = undefined;
   }
@@ -202,9 +201,8 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Queues records with values from {@link writer}, and with the summary if the status changes. {@link durable}
-   * resolves when they are stored. With `last`, the append starts at once. With `releases`, the caller disposes this
-   * journal next.
+   * Queues records with values from {@link writer}, and a summary if the status changes. {@link durable} resolves when
+   * they are stored. With `last`, the append starts at once. With `releases`, the caller disposes this journal next.
    */
   append(records: readonly AgentRecord[], { last, releases }: Pick<AppendOptions, "last" | "releases"> = {}): void {
     assertReadable(records);
@@ -267,8 +265,8 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Prunes the log, so that readers skip the replaced entries. Call {@link removePruned} next. Appends a summary,
-   * because the old one can be removed, without a number of checkpoints, so that lists show an unfinished pruning.
+   * Prunes the log, so that readers skip the replaced entries. Call {@link removePruned} next. Until then, the summary
+   * has no number of checkpoints, so that lists show an unfinished pruning.
    */
   async prune(record: PrunedRecord): Promise<void> {
     await this.headSnapshots.close();
@@ -281,7 +279,7 @@ export class Journal implements AsyncDisposable {
     this.writer.forgetContents(new Set(contentsIn(record)));
   }
 
-  /** Removes the data of a durable pruning. The summary then has a number of checkpoints again. */
+  /** Removes the data of a durable pruning. Then the summary has a number of checkpoints again. */
   async removePruned(blobs: readonly string[]): Promise<void> {
     await this.#log.removePruned(blobs);
     const summary = this.#summary();
@@ -294,12 +292,12 @@ export class Journal implements AsyncDisposable {
     await this.#log.drop();
   }
 
-  /** Resolves when all appended records are durable. Rejects if their outcome is unknown. */
+  /** Resolves when all appended records are durable. Rejects if an append failed, so that its outcome is unknown. */
   durable(): Promise<void> {
     return this.#log.durable();
   }
 
-  /** Resolves when the queue has room. For callers that do not wait for durability. */
+  /** Resolves when the queue has room. For callers that do not wait until records are durable. */
   room(): Promise<void> {
     return this.#log.room();
   }
@@ -327,7 +325,7 @@ export class Journal implements AsyncDisposable {
   }
 }
 
-/** The owners in this process that hold or open an agent of a log. */
+/** The owners in this process that own an agent of a log or try to open one. */
 const nonces = new WeakMap<RecordLog, Set<string>>();
 
 function noncesOf(log: RecordLog): Set<string> {

@@ -5,7 +5,7 @@ import { type StatusEntry, type StatusState, retryAt } from "../checkpoint/state
 import { stateDataOf } from "../checkpoint/state/stateDataOf.ts";
 import type { AgentSummary } from "../storage/RecordLog.ts";
 
-/** Returns an upper limit for the number of checkpoints in a log, because versions can be skipped. */
+/** Returns the maximum number of checkpoints in a log. There can be fewer, because versions can be skipped. */
 export function mostCheckpoints({ nextVersion, pruned: [version, kept] = [0, 0] }: CountedCheckpoints): number {
   return Math.max(0, nextVersion - 1 - version) + kept;
 }
@@ -15,10 +15,7 @@ interface CountedCheckpoints {
   readonly pruned: LastPruning | undefined;
 }
 
-/**
- * Returns the summary of an agent, or `undefined` before its first run. `checkpoints` is the upper limit of their
- * number.
- */
+/** Returns the summary of an agent, or `undefined` before its first run. `checkpoints` is the maximum number. */
 export function agentSummary(agentId: string, state: StatusState, checkpoints?: number): AgentSummary | undefined {
   const { task, attempts, run, current, createdAt, custody } = state;
   if (!run || !current) return undefined;
@@ -30,7 +27,7 @@ export function agentSummary(agentId: string, state: StatusState, checkpoints?: 
     checkpoints,
     status: current.status,
     order: `${task?.order ?? (task ? priorityOrder(task.priority ?? 0) : orderBehindTasks) + created} ${agentId}`,
-    // Only workers look for due agents, and they continue only tasks.
+    // Only tasks have a due time, because only workers look for due agents.
     dueAt: task && dueTime(state),
     requestIds: current.record?.requests ?? [],
     position: 0,
@@ -59,7 +56,7 @@ function taskFields(
   { input }: RunRecord,
   { status }: StatusEntry,
 ) {
-  // While the task is queued, the data of its status contains the input.
+  // The input is needed only while the task is queued.
   return withoutUndefined({
     taskName: name,
     priority,

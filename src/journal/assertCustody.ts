@@ -4,7 +4,7 @@ import type { Clock } from "../internal/Clock.ts";
 import { NotSupportedError } from "../errors/storageErrors.ts";
 import { AgentCopiedError, AgentMovedError } from "../errors/agentErrors.ts";
 
-/** The statuses of agents that may not run here. Opening such an agent rejects. */
+/** The statuses of agents that must not run in this storage. Opening such an agent rejects. */
 export const awayStatuses: ReadonlySet<string> = new Set(["moving", "moved", "copied"]);
 
 export type CustodyUse = "take_over" | "move";

@@ -20,8 +20,8 @@ export function findCheckpoint({ agentId, index }: IndexedLog, checkpointId: str
 }
 
 /**
- * Returns the ancestor to which a line can roll back, by default the head. During a rollback, its target counts as the
- * head. `lane` selects the line, by default any open line.
+ * Returns a checkpoint to which a run, branch or sub-agent can roll back. Defaults to the head. During a rollback, its
+ * target counts as the head. `lane` selects a branch or sub-agent. Defaults to any that is open.
  *
  * @throws NotAnAncestorError, CheckpointNotFoundError
  */
@@ -32,8 +32,8 @@ export function findRollbackTarget(log: IndexedLog, checkpointId: string | undef
 }
 
 /**
- * Returns the goal of a rollback from outside a run: an ancestor as in {@link findRollbackTarget}, or a checkpoint of
- * the main line on an abandoned branch (a redo).
+ * Returns the target of a rollback from outside a run. It is an ancestor as in {@link findRollbackTarget}, or in a redo
+ * a checkpoint of the run on an abandoned branch.
  *
  * @throws NotAnAncestorError, CheckpointNotFoundError
  */
@@ -51,8 +51,8 @@ export function findRollbackGoal(log: IndexedLog, checkpointId: string | undefin
 }
 
 /**
- * Returns whether a log that was read from its newest snapshot is enough for a rollback from outside a run: the target
- * is an ancestor of the head, no earlier rollback is open, and the log contains all calls after the target.
+ * Returns whether a log that was read from its newest snapshot is enough for a rollback from outside a run. The target
+ * must be an ancestor of the head, no rollback may be open, and the log must contain all calls after the target.
  *
  * @param checkpointId Defaults to the head.
  */
@@ -68,7 +68,7 @@ export function isEnoughForRollback(log: AgentLog, checkpointId: string | undefi
   return loggedCalls(index, blobs).every(isKnown);
 }
 
-/** Returns the common ancestor of the open or the last redo, which can be repeated. */
+/** Returns the common ancestor of the unfinished or the last redo, so that the redo can be repeated. */
 function baseOfRedo(index: LogProjection, { version }: CheckpointPoint): CheckpointPoint | undefined {
   const { target, base } = index.rollback ?? index.lastRollback ?? {};
   return target === version && base !== undefined ? index.checkpoints.get(base) : undefined;
@@ -103,7 +103,7 @@ function findTarget(
   const [head] = heads;
   const target = checkpointId === undefined && head ? head : findCheckpoint(log, checkpointId);
   const ways = heads.map((each) => placesOnWay(index, each));
-  // A line without a checkpoint can roll back to the checkpoint from which it started.
+  // A branch without a checkpoint can roll back to the checkpoint from which it started.
   if (!head && lane !== undefined) ways.push(placesOnWay(index, { version: 0, order: Infinity, record: { lane } }));
   const isAncestor = ({ record, order }: CheckpointPoint) =>
     !record.ended && ways.some((isOnWay) => isOnWay(record.lane, order));
@@ -136,7 +136,7 @@ function joinedBranch(index: LogProjection, lane: number): string | undefined {
 }
 
 function headsOf(index: LogProjection, lane: number | undefined): readonly CheckpointPoint[] {
-  // During a run, an open rollback belongs to another line. This line rolls back after that rollback.
+  // During a run, another branch may be rolling back. This branch rolls back after it.
   if (index.rollback && lane === undefined) return [index.checkpoints.get(index.rollback.target) ?? []].flat();
   const lanes = lane === undefined ? index.lines.openLanes.filter((each) => !index.isEndedAgent(each)) : [lane];
   const heads = lanes.flatMap((each) => index.latestOf(each) ?? []);

@@ -9,20 +9,20 @@ import { originOf } from "../checkpoint/records/lineRecords.ts";
 
 export interface LoggedCall extends RecordedCall, ReturnType<typeof callFacts> {
   readonly lane: number;
-  /** The agent that made the call, if this agent is a fork of that agent. `undefined` for calls of this agent. */
+  /** The agent that made the call, if this agent is a fork of it. `undefined` for calls of this agent. */
   readonly owner: string | undefined;
   /** The names of the tools from this agent down to the sub-agent that made the call. */
   readonly agentPath: readonly string[];
-  /** The version of the strategy under which the name of the tool was recorded. */
+  /** The version of the strategy that made the call. */
   readonly version: number;
   readonly input: () => unknown;
-  /** Decodes the output. Returns `undefined` without an output. @throws if the output is unreadable. */
+  /** Decodes the output. Returns `undefined` if no output is recorded. @throws if the output is unreadable. */
   readonly output: () => unknown;
 }
 
-/** Returns every tool call of a log, sorted by the time of the outcome or, without an outcome, of the start. */
+/** Returns every tool call of a log, sorted by its outcome, or by its start if it has no outcome. */
 export function loggedCalls(index: LogProjection, blobs: BlobTexts): readonly LoggedCall[] {
-  // Values of calls and responses refer only to blobs, so they can be read without the state of their lane.
+  // Values of calls and responses refer only to blobs, so that they can be read without the state of a lane.
   const reader = new ValueReader(emptyState, blobs);
   const requested = new RequestedCalls(answersIn(index), reader);
   const paths = new Map<number, readonly string[]>();
@@ -60,7 +60,7 @@ export function read(value: () => unknown): { readonly value?: unknown; readonly
   }
 }
 
-/** Returns the strategy version under which a part of a log was recorded. */
+/** Returns a function that finds the strategy version at a place of the log. */
 function codeVersions(index: LogProjection): (lane: number, order: number) => number {
   const { base, lanes, checkpoints } = index;
   const changes = new Map<number, { readonly order: number; readonly version: number }[]>();
@@ -70,7 +70,7 @@ function codeVersions(index: LogProjection): (lane: number, order: number) => nu
       changes.set(lane, [...(changes.get(lane) ?? []), { order, version: record.version ?? 0 }]);
     }
   return (lane, order) => {
-    // In a valid log, a lane starts from a lower lane. The check prevents an endless loop in a forged log.
+    // In a valid log, a lane starts from a lower lane. In a forged log, this check prevents an endless loop.
     for (let at = { lane, order }, before = Infinity; at.lane < before;) {
       const change = changes.get(at.lane)?.findLast((each) => each.order <= at.order);
       if (change) return change.version;

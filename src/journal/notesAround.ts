@@ -11,17 +11,17 @@ import type { Note } from "./RollbackParticipant.ts";
 import { type FileChange, fileChangesIn, fileNoteKey, summarizeFileChanges } from "../checkpoint/data/FileChange.ts";
 import { foldTo } from "../checkpoint/state/foldTo.ts";
 
-/** Returns the notes of a key in the history of a checkpoint that are not reverted, oldest first. */
+/** Returns the unreverted notes of a participant in the history of a checkpoint, oldest first. */
 export function notesBefore(index: LogProjection, target: CheckpointPoint, key: string): readonly NoteRecord[] {
   return notesWhere(index, key, placesUpTo(index, target));
 }
 
-/** Returns the notes of a key that a rollback reverts, newest first. Includes abandoned lanes. */
+/** Returns the notes of a participant that a rollback reverts, newest first, including those on abandoned branches. */
 export function notesLeft(index: LogProjection, { target, base }: RollbackGoal, key: string): readonly NoteRecord[] {
   return notesWhere(index, key, placesLeft(index, target, base)).reverse();
 }
 
-/** Returns the reverted notes of a key between the common ancestor and the target of a redo, oldest first. */
+/** Returns the notes of a participant that a redo restores, oldest first. */
 export function notesToRedo(index: LogProjection, { target, base }: RollbackGoal, key: string): readonly NoteRecord[] {
   const isRejoined = base ? placesRejoined(index, target, base) : () => false;
   const found = index.notes.filter(
@@ -30,7 +30,7 @@ export function notesToRedo(index: LogProjection, { target, base }: RollbackGoal
   return found.map(({ record }) => record);
 }
 
-/** Returns the notes of a key in the run of a checkpoint, on all lanes, oldest first. Reverted notes are omitted. */
+/** Returns the unreverted notes of a participant in the run of a checkpoint, on all branches, oldest first. */
 export function notesOfRun(index: LogProjection, { runId }: CheckpointPoint, key: string): readonly NoteRecord[] {
   return notesWhere(index, key, (lane) => index.lanes.get(lane)?.runId === runId);
 }
@@ -51,10 +51,7 @@ function notesWhere(
   return found.map(({ record }) => record);
 }
 
-/**
- * Returns the paths of files that a run changed and that were not reverted, sorted. After position `after`, the log
- * contains only this run.
- */
+/** Returns the sorted paths of unreverted file changes of a run. The log after `after` contains only this run. */
 export async function changedFiles(
   log: RecordLog,
   agentId: string,
@@ -74,14 +71,14 @@ export async function changedFiles(
   return paths.toSorted();
 }
 
-/** Returns the noted values of a key in the history of the head, oldest first. Takes no ownership. */
+/** Returns the values of a participant's notes in the history of the head, oldest first. Takes no ownership. */
 export async function notedValues(log: RecordLog, agentId: string, key: string): Promise<readonly unknown[]> {
   const stored = await readLastRun(log, agentId, key);
   const notes = foldTo(stored.index)?.notes ?? [];
   return notes.filter((note) => note.key === key).map(({ value }) => stored.readValue(value));
 }
 
-/** Reads the last run with its notes of a key, from the newest snapshot if the run started after it. */
+/** Reads the log at least from the start of the last run, with the notes of a participant or of all. */
 export function readLastRun(log: RecordLog, agentId: string, key?: string): Promise<AgentLog> {
   return AgentLog.readRecent(log, agentId, reachesRun, isNote(key));
 }
@@ -90,7 +87,7 @@ function isNote(key?: string) {
   return (record: AgentRecord): boolean => record.kind === "note" && (!key || record.key === key);
 }
 
-/** Returns whether a log has the history of the head since its run started. */
+/** Returns whether a log contains the history of the head since the start of its run. */
 function reachesRun({ index }: AgentLog): boolean {
   const { base, lanes, lines, merged, needsWhole } = index;
   if (needsWhole || merged.length > 0 || !foldTo(index)) return false;
@@ -108,7 +105,7 @@ interface ContentSource {
 /** Reads a content of notes by its hash. `undefined` if the log has no such content. @throws CorruptBlobError */
 export type ReadContent = (hash: string) => Promise<Uint8Array | undefined>;
 
-/** Returns a reader that keeps the last pack, because contents are read roughly in the order of their packs. */
+/** Returns a reader of noted contents. It keeps the last blob, because neighboring contents share a blob. */
 export function contentReader({ blobs, agentId, index, sha256 }: ContentSource): ReadContent {
   let last: { readonly blob: string; readonly pack: Promise<Uint8Array | undefined> } | undefined;
   return async (hash) => {
@@ -121,7 +118,7 @@ export function contentReader({ blobs, agentId, index, sha256 }: ContentSource):
       const bytes = (await pack)?.slice(offset, offset + place.bytes);
       return bytes && sha256.hex(bytes) === hash ? bytes : undefined;
     } catch (error) {
-      // The next read tries again.
+      // Allows another attempt at the next read.
       if (last?.pack === pack) last = undefined;
       throw error;
     }

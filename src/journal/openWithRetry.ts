@@ -18,10 +18,7 @@ export async function openWithRetry(
   return (await openUnless(opener, agentId, timeoutMs, onBusy)) as Journal;
 }
 
-/**
- * Opens an agent as {@link openWithRetry} does. Returns `undefined` if `isDone`, called while the agent is busy, ends
- * the wait.
- */
+/** Opens an agent as {@link openWithRetry} does. Returns `undefined` if `isDone` resolves to true while it waits. */
 export function openUnless(
   opener: Opener,
   agentId: string,
@@ -37,6 +34,6 @@ export async function stopAndOpen(
   agentId: string,
   { reason, timeoutMs }: { readonly reason: string; readonly timeoutMs: number },
 ): Promise<Journal> {
-  // The request is repeated at each attempt, because another process can take the agent in the meantime.
+  // The request is repeated, because yet another process can take the agent between two attempts.
   return openWithRetry(opener, agentId, timeoutMs, () => opener.log.requestStop(agentId, reason));
 }

@@ -10,31 +10,31 @@ const noTool = (): boolean => false;
 
 export interface RollbackGoal {
   readonly target: CheckpointPoint;
-  /** The common ancestor of head and target in a redo. `undefined` if the target is an ancestor of the head. */
+  /** In a redo, the common ancestor of head and target. `undefined` if the target is an ancestor of the head. */
   readonly base?: CheckpointPoint | undefined;
 }
 
-/** The decisions of a rollback about the calls after its target. Each list starts with the newest outcome. */
+/** What a rollback does with the calls after its target. Each list starts with the newest outcome. */
 export interface RollbackPlan {
-  /** The calls to revert, which have or had an inverse. A call without an outcome is repeated first. */
+  /** The calls to revert, which have or had an inverse. A call without an outcome is first repeated. */
   readonly revert: readonly LoggedCall[];
   readonly reverted: readonly LoggedCall[];
   /** Calls that succeeded and cannot be reverted. */
   readonly irreversible: readonly LoggedCall[];
-  /** Calls with an unknown outcome, and calls without an inverse and without an outcome within the time limit. */
+  /** Calls with an unknown outcome, and calls that have neither an inverse nor an outcome in time. */
   readonly inDoubt: readonly LoggedCall[];
-  /** Calls that moved the run, that wait for an answer, or that belong to the original of this fork. */
+  /** Calls that moved the run, wait for an answer, or belong to the original of this fork. */
   readonly skipped: readonly LoggedCall[];
   /** In a redo, calls in the restored history that an earlier rollback reverted. The redo does not make them again. */
   readonly stayedReverted: readonly LoggedCall[];
-  /** Ids of all calls after the target that are not reverted yet, including calls without effect. */
+  /** Ids of all unreverted calls after the target, including calls without an effect. */
   readonly closed: readonly string[];
 }
 
 /**
- * Plans a rollback: decides about every unreverted call after the target, including abandoned lanes, or in a redo about
- * those after the common ancestor outside of the history of the target. Calls with an inverse are reverted, whatever
- * effect the tool declares.
+ * Plans a rollback: decides about every unreverted call after the target, including those on abandoned branches. In a
+ * redo, decides about the calls after the common ancestor that are not in the history of the target. Calls with an
+ * inverse are reverted, whatever effect the tool declares.
  *
  * @param isReverted Whether a participant reverts the calls of a tool.
  */
@@ -72,8 +72,8 @@ function revertedBetween(
 }
 
 /**
- * Returns the abandoned calls, including those of sub-agents that restart at the target, because their call had not
- * ended there or had failed in the visit that is repeated.
+ * Returns the abandoned calls, including those of sub-agents that start again, because the calls that ran them had not
+ * ended at the target, or had failed in a node that is repeated.
  */
 function callsLeft(
   index: LogProjection,
@@ -89,7 +89,7 @@ function callsLeft(
   return calls.filter(({ call, lane }) => below.has(call) || isOfAgent(lane));
 }
 
-/** Returns the failed and unfinished calls of the visit that runs again from a checkpoint. */
+/** Returns the failed and unfinished calls of the node that runs again from a checkpoint. */
 function withoutOutputBefore(
   index: LogProjection,
   calls: readonly LoggedCall[],
@@ -104,7 +104,7 @@ function withoutOutputBefore(
   return new Set(found.map(({ call }) => call));
 }
 
-/** Returns whether a call of this agent can have an effect that is not undone. */
+/** Returns whether a call of this agent can have an effect that was not reverted. */
 export function leavesEffect(call: LoggedCall): boolean {
   if (call.owner !== undefined) return false;
   return ["revert", "irreversible", "in_doubt"].includes(judge(call, noTool, noTool));

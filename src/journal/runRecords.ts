@@ -8,7 +8,7 @@ import { checkpointAt } from "../checkpoint/moment/beginLine.ts";
 import { statusRecordsBefore } from "../checkpoint/state/StatusState.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 
-/** The parts of a journal that new records need. */
+/** The parts of a journal with which new records are created. */
 export type RecordSource = Pick<Journal, "writer" | "sha256" | "clock">;
 
 export function runRecord(journal: RecordSource, runId: string, input: unknown, trace?: string): RunRecord {

@@ -22,13 +22,13 @@ export type PlacedRecord<Kind extends AgentRecord["kind"] = AgentRecord["kind"]>
 export interface IndexedCall {
   readonly call: string;
   readonly lane: number;
-  /** The position of the first record. */
+  /** The position in the log of the first record of the call. */
   readonly position: number;
   readonly generation: number;
   readonly order: number;
   intent?: IntentRecord;
   outcome?: OutcomeRecord;
-  /** The location of the newest outcome. */
+  /** The place of the newest outcome in the log. */
   end?: { readonly position: number; readonly order: number };
 }
 
@@ -40,7 +40,7 @@ export interface IndexedRequest {
   reply?: ReplyRecord;
 }
 
-/** The work of participants in a rollback, by participant key. */
+/** The progress of each participant in a rollback, by participant key. */
 export type StepsDone = Map<string, { applied: number; readonly errors: string[] }>;
 
 export interface Ownership {
@@ -48,10 +48,10 @@ export interface Ownership {
   readonly position: number;
   lastPosition: number;
   readonly order: number;
-  /** The first time in its records. */
+  /** The first time in the owner's records. */
   at?: number;
   readonly tookOver: boolean;
-  /** Whether the owner did more than answer requests, name checkpoints or change the status. */
+  /** Whether the owner ran the agent. Answers to requests, names of checkpoints and status changes do not count. */
   worked: boolean;
 }
 
@@ -69,7 +69,7 @@ const eventKinds: ReadonlySet<string> = new Set([
   "pruned",
 ]);
 
-/** Indexes a log without its values for views. Expects entries from `leanEntry`, oldest first and from the start. */
+/** Indexes a log for views, without its values. Expects all entries from `leanEntry`, oldest first. */
 export class AgentIndex {
   readonly log = new LogProjection();
   readonly events: LogEvent[] = [];
@@ -78,16 +78,16 @@ export class AgentIndex {
   readonly requests = new Map<string, IndexedRequest>();
   readonly runs = new Map<string, PlacedRecord<"run">>();
   readonly rollbacks: PlacedRecord<"rollback">[] = [];
-  /** The version of the final checkpoint of each rollback. */
+  /** Maps each rollback to the version of the checkpoint that ended it. */
   readonly rollbackEnds = new Map<PlacedRecord<"rollback">, number>();
   readonly stepsDone = new Map<PlacedRecord<"rollback">, StepsDone>();
-  /** The calls that recorded file changes. */
+  /** The ids of the calls that recorded file changes. */
   readonly fileCalls = new Set<string>();
-  /** The errors of inverses, by call. */
+  /** Maps the id of a call to the error of its inverse. */
   readonly undoErrors = new Map<string, string>();
   damage: Damage[] = [];
   end: { readonly position: number; readonly checksum: string } = { position: 0, checksum: "" };
-  /** The position of the last pruning, and the last position of the part that it rewrote. */
+  /** The position of the last pruning, and the last position of the pruned part. */
   pruning: { readonly position: number; readonly upTo: number } | undefined;
   #order = 0;
   #openRollback: PlacedRecord<"rollback"> | undefined;
@@ -100,7 +100,7 @@ export class AgentIndex {
   add(entry: Entry): void {
     this.#addOwner(entry);
     const { position, generation } = entry;
-    // Records must get the same order numbers as in a `LogProjection`.
+    // The order numbers must be those of `LogProjection`.
     let order = this.#order;
     for (const record of entry.records as readonly AgentRecord[]) {
       for (const value of valuesIn(record)) Object.assign(value, { order, lane: "lane" in record ? record.lane : -1 });
@@ -177,7 +177,7 @@ export class AgentIndex {
       if (this.runs.has(placed.record.run)) return;
       this.runs.set(placed.record.run, placed as PlacedRecord<"run">);
     } else if (placed.record.kind === "rollback") {
-      // A rollback record that repeats after a crash, or that only stores contents, belongs to the same rollback.
+      // After a crash, a rollback can write its record again. Other such records only store contents.
       const open = this.#openRollback;
       if (open?.record.target === placed.record.target && open.record.base === placed.record.base) return;
       this.#openRollback = placed as PlacedRecord<"rollback">;
@@ -223,7 +223,7 @@ export class AgentIndex {
 
 const idleKinds: ReadonlySet<AgentRecord["kind"]> = new Set(["reply", "name", "custody"]);
 
-/** Whether a record belongs to a run. An owner without such records did not run the agent. */
+/** Whether a record belongs to a run. An owner without such records has not run the agent. */
 function isWork(record: AgentRecord): boolean {
   return record.kind === "status" ? record.attempt !== undefined : !idleKinds.has(record.kind);
 }

@@ -15,9 +15,9 @@ import { valueIn, StoredAt } from "./leanRecord.ts";
 import { isDamage, problemOf } from "./readIndex.ts";
 import type { ShownValue } from "../view/viewParts.ts";
 
-/** The maximum distance of appends that are read in one range. */
+/** Appends whose positions differ by at most this number are read together. */
 const widestGap = 256;
-/** The maximum depth of values that refer to other values. Forged references may be cyclic. */
+/** The maximum number of references from value to value. Forged references can be cyclic. */
 const mostRounds = 20;
 
 /** Reads the values that views show. Call `load` before `show`. */
@@ -48,17 +48,17 @@ export class ValueLoader {
     await this.#fetch(wanted);
   }
 
-  /** Reads the slots that {@link slot} returns. */
+  /** Reads the stored values that {@link slot} returns. */
   get reader(): ValueReader {
     return this.#reader;
   }
 
-  /** Returns a loaded value in stored form, with references to blobs only. @throws UnreadableValueError */
+  /** Returns the stored form of a loaded value, which can refer only to blobs. @throws UnreadableValueError */
   slot(value: unknown): StoredValue {
     return value instanceof StoredAt ? this.#slotOf(value) : value;
   }
 
-  /** Returns a decoded value. @throws UnreadableValueError if it is missing. @throws CorruptBlobError */
+  /** Returns a decoded value. @throws UnreadableValueError for a missing value. @throws CorruptBlobError */
   decoded(value: unknown): unknown {
     return value instanceof StoredAt ? this.#reader.read(this.#slotOf(value)) : value;
   }
@@ -146,7 +146,7 @@ function rangesOf(positions: readonly number[]): readonly (readonly [number, num
   return ranges;
 }
 
-/** Omits deeper levels, because callers may process a value recursively. */
+/** The maximum depth of a shown value, because callers may process the value recursively. */
 const mostLevels = 100;
 
 interface Budget {
@@ -154,7 +154,7 @@ interface Budget {
   cut: boolean;
 }
 
-/** Converts a decoded value to limited JSON without cycles. @param most - the most characters and items. */
+/** Converts a decoded value to limited JSON without cycles. @param most - the maximum of characters and items. */
 export function shownValue(value: unknown, most: number): ShownValue {
   const budget: Budget = { left: most, cut: false };
   const shown = plain(value, budget, 0);

@@ -14,7 +14,7 @@ export function recordsBetween(
   return records.slice(firstAfter(records, after), firstAfter(records, upTo));
 }
 
-/** Returns the index of the first item with a higher order in a sorted list. */
+/** Returns the index of the first item after an order in a sorted list. */
 export function firstAfter(items: readonly { readonly order: number }[], order: number): number {
   let from = 0;
   let to = items.length;
@@ -26,12 +26,12 @@ export function firstAfter(items: readonly { readonly order: number }[], order: 
   return from;
 }
 
-/** Yields the records on the path to a position, newest first, across the lanes that its lane started from. */
+/** Yields the records before a place in the log, newest first, on its lane and on the lanes from which it started. */
 export function* recordsBefore(log: LogProjection, lane: number, order: number): Generator<OrderedRecord> {
   for (const [at, upTo] of wayBack(log, lane, order)) yield* newestFirst(log.laneRecords.get(at) ?? none, upTo);
 }
 
-/** Returns the model of a lane at an order. `undefined` if the settings do not name a model. */
+/** Returns the model of a lane at a place in the log. `undefined` if the settings name no model. */
 export type ModelAt = (lane: number, order: number) => string | undefined;
 
 export function modelFinder(log: LogProjection): ModelAt {
@@ -54,7 +54,7 @@ function* newestFirst(records: readonly OrderedRecord[], upTo: number): Generato
   for (let index = firstAfter(records, upTo) - 1; index >= 0; index--) yield records[index] as OrderedRecord;
 }
 
-/** Yields a lane and the lanes that it started from, each with the last order on the path. */
+/** Yields a lane and the lanes from which it started, each with the order of the last record that counts. */
 export function* wayBack(
   log: LogProjection,
   lane: number,
@@ -72,7 +72,7 @@ export function* wayBack(
   }
 }
 
-/** Returns the newest checkpoint of a line before an order. @param lane - any lane of it. Defaults to the main line. */
+/** Returns the newest checkpoint before an order. @param lane - the lane of a branch. Defaults to that of the run. */
 export function headBefore(
   { log, events }: AgentIndex,
   order: number,

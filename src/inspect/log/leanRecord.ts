@@ -23,7 +23,7 @@ const leftOut: { readonly [Kind in AgentRecord["kind"]]?: readonly string[] } = 
   rollback_end: ["report"],
 };
 
-/** Returns an append with a {@link StoredAt} in place of each value, without snapshots. */
+/** Returns an append without snapshots, and with a {@link StoredAt} in place of each value. */
 export function leanEntry({ position, generation, checksum, records }: Entry): Entry {
   const lean = (records as readonly AgentRecord[]).flatMap((record, at) =>
     record.kind === "snapshot" ? [] : [leanRecord(record, position, at)],
@@ -69,7 +69,7 @@ function leanPruned(record: PrunedRecord): PrunedRecord {
   return { ...record, gaps: [], blobs: [], restated };
 }
 
-/** Returns the value of a {@link StoredAt} from its append. `undefined` if the value is missing. */
+/** Returns the value to which a {@link StoredAt} refers. `undefined` if the value is missing. */
 export function valueIn(entry: Pick<Entry, "records">, { record, field, item }: StoredAt): unknown {
   const content = (entry.records[record] as unknown as Readonly<Record<string, unknown>> | undefined)?.[field];
   if (field === "insert")
@@ -77,17 +77,17 @@ export function valueIn(entry: Pick<Entry, "records">, { record, field, item }: 
   return field === "approval" ? (content as { readonly input?: unknown } | undefined)?.input : content;
 }
 
-/** The location of a value in the log, in place of the value, which is read when it is shown. */
+/** A reference to a value in the log. The value is read when it is shown. */
 export class StoredAt {
   order = -1;
-  /** The lane of the record, or -1. References in the value belong to this lane. */
+  /** The lane of the record, or -1 without a lane. References in the value belong to this lane. */
   lane = -1;
 
   constructor(
     readonly position: number,
     readonly record: number,
     readonly field: string,
-    /** The index of the item if the field is a list. `undefined` if the value is the field itself. */
+    /** The index of the value if the field is a list. `undefined` if the whole field is the value. */
     readonly item?: number,
   ) {}
 }

@@ -25,7 +25,7 @@ export function pageOf<Item>(
   const behind = all.findIndex((item) => cursorOf(item) >= before);
   const first = from === -1 ? all.length : from;
   const end = behind === -1 ? all.length : behind;
-  // With `after`, the page starts at the cursor. Otherwise it ends at the end.
+  // With `after`, a page starts at the cursor. Otherwise it ends at `before` or at the end of the list.
   const begins = after > -Infinity ? first : Math.max(first, end - limit);
   const ends = Math.max(begins, Math.min(end, begins + limit));
   const items = all.slice(begins, ends);

@@ -23,7 +23,7 @@ import { Mutex } from "../../internal/Mutex.ts";
 /** The number of cached agents. */
 const most = 2;
 
-/** Reads a log without its values up to the first damage, which the index reports. */
+/** Indexes a log without its values, up to the first damage, which the index reports. */
 export async function readIndex(log: RecordLog, agentId: string): Promise<AgentIndex> {
   const read = await readLean(log, agentId, {});
   const index = new AgentIndex(agentId, read.shape);
@@ -49,10 +49,10 @@ async function readOn(log: RecordLog, index: AgentIndex): Promise<boolean> {
 
 interface LeanEntries {
   readonly entries: readonly Entry[];
-  /** The kind of the log, if it does not belong to an agent. Its records then have another meaning. */
+  /** The kind of the log if it belongs to no agent. Then its records are not indexed. */
   readonly shape?: string;
   readonly lastPosition: number;
-  /** The error that ended the read. `undefined` if the whole log was read. */
+  /** The error that ended the read. `undefined` if all appends were read. */
   readonly error?: unknown;
 }
 
@@ -60,7 +60,7 @@ async function readLean(log: RecordLog, agentId: string, options: ReadOptions): 
   const read = await readSound(log, agentId, options);
   const { lastPosition } = read.error instanceof CorruptLogError ? read.error : {};
   if (lastPosition === undefined || lastPosition <= (read.entries.at(-1)?.position ?? 0)) return read;
-  // A storage may report a missing end before it returns the existing entries.
+  // If the end of the log is missing, a storage may report this before it returns the existing entries.
   const { entries } = await readSound(log, agentId, { ...options, upTo: lastPosition });
   return { ...read, entries };
 }
@@ -91,7 +91,7 @@ function shapeIn({ records }: Entry): string | undefined {
   return record && String(record.shape);
 }
 
-/** Adds an entry to an index. Treats an inconsistent entry as damage. */
+/** Adds an entry to an index. If the entry contradicts earlier entries, reports damage. */
 function addSound(index: AgentIndex, entry: Entry): boolean {
   try {
     assertSound(entry, index.log.entries === 0 && entry.position > 1 ? undefined : index.log);
@@ -138,7 +138,7 @@ export function problemOf(error: unknown): { readonly code: string; readonly mes
 /** Caches the indexes of recently inspected agents, so that only new entries are read. */
 export function openedLogs(log: RecordLog): (agentId: string) => Promise<AgentIndex> {
   const indexes = new Map<string, AgentIndex>();
-  // An index allows one reader at a time.
+  // An index must not be changed by two readers at the same time.
   const turns = new Mutex();
   return (agentId) =>
     turns.runExclusive(async () => {

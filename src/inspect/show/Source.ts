@@ -13,14 +13,14 @@ export interface Source {
 }
 
 export interface Shown extends Source {
-  /** Returns a value for a view, or null for a missing value. */
+  /** Returns a value for a view, or null if the value is missing. */
   readonly show: (value: unknown) => ShownValue;
   readonly values: ValueLoader;
 }
 
 const placeholder: ShownValue = { value: null };
 
-/** Creates a view twice: first to find the values to load, again if another call adds appends meanwhile. */
+/** Creates a view twice: first to find the values to load. Repeats this if another call adds appends meanwhile. */
 export async function withValues<View>(source: Source, make: (shown: Shown) => View): Promise<View> {
   const { index } = source;
   const values = new ValueLoader(source.log, index, source.maxValueLength);

@@ -2,13 +2,13 @@ import type { StepView, VisitStep } from "../view/StepView.ts";
 
 type Interval = readonly [from: number, to: number];
 
-/** Computes how long nodes ran, without waits and pauses in between. */
+/** Computes how long nodes ran, without waits and pauses. */
 export class WorkTime {
   readonly #worked: Interval[] = [];
   /** The last time that the agent continued after a wait or a pause. */
   #continuedAt = -Infinity;
 
-  /** Records when the agent continues. Must receive every step, in order. */
+  /** Records when the agent continues. Must be called for every step, in order. */
   see(step: StepView): void {
     if (step.kind === "status" && step.status === "in_progress" && step.at !== undefined)
       this.#continuedAt = Date.parse(step.at);
@@ -23,7 +23,7 @@ export class WorkTime {
     return to - began;
   }
 
-  /** Returns the time of all nodes, counting parallel nodes once. `undefined` if no node has finished. */
+  /** Returns the total time of all nodes. Times of parallel nodes count once. `undefined` if no node has finished. */
   total(): number | undefined {
     if (this.#worked.length === 0) return undefined;
     let length = 0;

@@ -17,7 +17,7 @@ import type { Shown } from "./Source.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import { isAboutOneAgent } from "../../storage/summaries.ts";
 
-/** The maximum number of runs and owners to show, counted from the newest. */
+/** The maximum number of runs and owners in a view. */
 const newest = 20;
 
 export function agentView(shown: Shown): AgentView {
@@ -67,7 +67,7 @@ function originsOf({ log }: AgentIndex) {
   };
 }
 
-/** Returns `unreadable` for a damaged log, because the unread part may contain another status. */
+/** Returns `unreadable` for a damaged log, because its unread part may contain another status. */
 function statusOf({ log, damage }: AgentIndex): AgentStatus {
   if (damage.length > 0) return "unreadable";
   const { custody, current } = log.statusState;
@@ -75,7 +75,7 @@ function statusOf({ log, damage }: AgentIndex): AgentStatus {
   return current?.status ?? "unknown";
 }
 
-/** Omits the output of a run, which the last step shows. */
+/** Returns the data of the status without the output of the run, which the last step shows. */
 function statusData({ index: { log, agentId } }: Shown): unknown {
   if (!log.run || !log.statusState.current) return undefined;
   const {
@@ -129,7 +129,7 @@ function countsOf({ log, runs, calls, requests, rollbacks, owners }: AgentIndex)
   };
 }
 
-/** Returns the owner of an agent. `undefined` if the agent has no owner or the claim cannot be read. */
+/** Returns the owner of an agent. `undefined` if the agent has no owner or the owner cannot be read. */
 export async function ownerView(log: RecordLog, agentId: string): Promise<OwnerView | undefined> {
   try {
     const owner = await log.owner(agentId);

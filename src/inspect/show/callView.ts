@@ -11,7 +11,7 @@ import type { ShownValue, LineView } from "../view/viewParts.ts";
 import { recordsBefore, recordsBetween } from "../log/laneRecords.ts";
 import type { Shown, Source } from "./Source.ts";
 
-/** The maximum number of earlier node executions whose responses are searched for the input of a call. */
+/** The maximum number of earlier node executions in whose responses the input of a call is searched. */
 const mostVisits = 8;
 
 export function callViews(
@@ -58,7 +58,7 @@ function callView(shown: Shown, call: IndexedCall, { group, line, input }: CallP
   });
 }
 
-/** The states of calls with a remaining effect. */
+/** The states of calls whose effect remains. */
 export const standingUndo: ReadonlySet<CallUndo> = new Set(["possible", "irreversible", "reverting", "failed", "left"]);
 
 export function undoOf(source: Source, call: IndexedCall): CallUndo {
@@ -111,7 +111,7 @@ export function callsBegunIn({ calls }: AgentIndex, records: readonly OrderedRec
   });
 }
 
-/** Numbers calls by group: calls of one response, and calls that overlap in time. @param calls - in start order. */
+/** Numbers groups of calls that overlap in time or belong to one response. @param calls - in start order. */
 function groupsOf(index: AgentIndex, calls: readonly IndexedCall[]): readonly number[] {
   const responseOf = responseFinder(index);
   const groups: number[] = [];
@@ -129,7 +129,7 @@ function groupsOf(index: AgentIndex, calls: readonly IndexedCall[]): readonly nu
   return groups;
 }
 
-/** Returns the newest response of a node execution, or of an outer call, before a call. Expects calls in start order. */
+/** Returns a function that finds the newest response before a call. Expects calls in start order. */
 function responseFinder({ log }: AgentIndex): (call: IndexedCall, facts: IntentRecord | OutcomeRecord) => string {
   const lanes = new Map<number, { readonly upTo: number; readonly newest: Map<string, number> }>();
   return ({ lane, order }, { visit: [base], within = "" }) => {
@@ -141,7 +141,7 @@ function responseFinder({ log }: AgentIndex): (call: IndexedCall, facts: IntentR
   };
 }
 
-/** Returns the inputs of calls. The calls of one node execution search the same responses. @param calls - in start order. */
+/** Returns a function that finds the input of a call in the responses of its node. @param calls - in start order. */
 function inputFinder(shown: Shown, calls: readonly IndexedCall[]): (call: IndexedCall) => ShownValue {
   const placeOf = ({ lane, intent, outcome }: IndexedCall) => [lane, ...((intent ?? outcome)?.visit ?? [])].join();
   const last = new Map(calls.map((call) => [placeOf(call), call]));

@@ -107,7 +107,7 @@ export function fileChangeView({ path, before, after }: FileChange): FileChangeV
   return withoutUndefined({ path, change, before, after }) as FileChangeView;
 }
 
-/** Returns the notes about files in a log, oldest first. @param isThere - selects notes. Defaults to all. */
+/** Returns the notes about files, oldest first. @param isThere - selects notes. Defaults to all. */
 function fileNotes(
   { log }: AgentIndex,
   isThere: (lane: number, order: number) => boolean = () => true,
@@ -119,13 +119,13 @@ function fileNotes(
   });
 }
 
-/** Returns the recorded file changes, oldest first, or only those on the path to a checkpoint. */
+/** Returns the recorded file changes, oldest first. `upTo` omits those that are not before this checkpoint. */
 export function notedFiles(shown: Shown, upTo: CheckpointPoint | undefined): readonly NotedFileChange[] {
   const { index } = shown;
   return fileChangeViews(shown, fileNotes(index, upTo && placesUpTo(index.log, upTo)));
 }
 
-/** Returns how the files differ between two checkpoints, based on the changes of the agent. */
+/** Returns the differences of the agent's files between two checkpoints. */
 export function filesBetween(shown: Shown, from: CheckpointPoint, to: CheckpointPoint): readonly FileChangeView[] {
   const { index } = shown;
   const upTo = (point: CheckpointPoint) => changesOf(shown, fileNotes(index, placesUpTo(index.log, point)));
@@ -135,7 +135,7 @@ export function filesBetween(shown: Shown, from: CheckpointPoint, to: Checkpoint
   return viewsOf(paths.map((path) => changeOf(path, stateIn(path, before, after), stateIn(path, after, before))));
 }
 
-/** Returns how a rollback changes files. A redo also applies changes of the agent again. */
+/** Returns how a rollback changes files. A redo applies some changes of the agent again. */
 export function filesChangedBy(shown: Shown, { target, base }: RollbackGoal): readonly FileChangeView[] {
   const { index } = shown;
   const { log } = index;
@@ -166,7 +166,7 @@ function changesOf(shown: Shown, notes: readonly PlacedNote[]): Changes {
   return mergeFileChanges(notes.flatMap(({ record }) => changesIn(shown, record)));
 }
 
-/** Returns the state of a file after `changes`. If they do not include the file, returns its state before `others`. */
+/** Returns the state of a file after `changes`. Without any, returns its state before the changes of `others`. */
 function stateIn(path: string, changes: Changes, others: Changes): FileState | undefined {
   const change = changes.get(path);
   return change ? change.after : others.get(path)?.before;

@@ -11,7 +11,7 @@ import { checkpointShower, isoTime, lineShower } from "./checkpointView.ts";
 import type { Shown } from "./Source.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 
-/** Selects a part of the history. */
+/** Selects a part of the message history. */
 export interface ContentOptions {
   /** The maximum number of messages, counted from the last. Defaults to 200. */
   readonly messagesLimit?: number | undefined;
@@ -58,7 +58,7 @@ function historyPage(
 function shownSettings({ show }: Shown, { settings }: AgentState) {
   if (!settings) return { tools: [] };
   const { model, parameters, tools } = settings;
-  // An imported checkpoint without a model is stored with an empty name.
+  // The stored model name is empty for an imported checkpoint without a model.
   return { model: model || undefined, parameters: parameters === undefined ? undefined : show(parameters), tools };
 }
 
@@ -92,7 +92,7 @@ export function checkpointDifference(shown: Shown, from: CheckpointPoint, to: Ch
   });
 }
 
-/** Compares messages by number, which is the same in all checkpoints. */
+/** Compares messages by number, because a message has the same number in all checkpoints. */
 function messagesOf({ show }: Shown, before: AgentState, after: AgentState): CheckpointDifference["messages"] {
   const numbers = (state: AgentState) => new Set(state.history.map(({ number }) => number));
   const without = (state: AgentState, others: ReadonlySet<number>): readonly MessageView[] =>
@@ -131,7 +131,7 @@ function changedValue(shown: Shown, before: Present, after: Present): ChangedVal
   return before && after && isSame(shown, before.value, after.value) ? undefined : change;
 }
 
-/** Treats unreadable values as different from all others. */
+/** Returns `false` if a value is unreadable. */
 function isSame({ values }: Shown, a: unknown, b: unknown): boolean {
   if (a === b) return true;
   try {

@@ -9,7 +9,7 @@ import type { AgentIndex } from "../log/AgentIndex.ts";
 import { wayBack } from "../log/laneRecords.ts";
 import { type PageOptions, pageOf } from "../log/pageOf.ts";
 
-/** Returns the view of a checkpoint, with cached common data. */
+/** Returns the view of a checkpoint. Caches data that all checkpoints need. */
 export type ShowCheckpoint = (point: CheckpointPoint) => CheckpointView;
 
 export function checkpointShower(log: LogProjection): ShowCheckpoint {
@@ -56,7 +56,7 @@ export function lineShower(log: LogProjection): (lane: number) => LineView {
   };
 }
 
-/** Validates the token usage, because a log may contain any value. */
+/** Returns only valid token numbers, because a log may contain any value. */
 export function usageView(usage: object | undefined): UsageView | undefined {
   if (!usage) return undefined;
   const { inputTokens, outputTokens, totalTokens, inputTokenDetails } = usage as Readonly<Record<string, unknown>>;
@@ -78,14 +78,14 @@ export function isoTime(at: number): string {
   return new Date(at).toISOString();
 }
 
-/** The last order on the path to a head, by lane. Missing lanes are not on a path. */
+/** For each lane, the order of the last record from which an open branch continues. Other lanes are abandoned. */
 type Living = ReadonlyMap<number, number>;
 
-/** Returns the part of a log on the paths to the heads. The rest was abandoned by moves, rollbacks and newer runs. */
+/** Returns the part of a log that open branches continue. Moves, rollbacks and newer runs abandoned the rest. */
 function livingIn(log: LogProjection): Living {
   const living = new Map<number, number>();
   for (const lane of log.lines.openLanes) addWay(log, living, lane);
-  // A line is nested in an earlier lane, so its parent is already known.
+  // Branches and sub-agents have higher lane numbers than their parents, so the parent is already known.
   for (const lane of log.lanes.keys()) {
     const line = log.lines.nestedLine(lane);
     if (line?.lane === lane && line.closed !== undefined && (living.get(line.place.parent) ?? -1) >= line.closed)

@@ -44,7 +44,7 @@ export function listedAgent(summary: AgentSummary): ListedAgent {
   });
 }
 
-/** Returns the end of a wait. Summaries of agents without a task have no due time. */
+/** Returns when a wait ends. The summary of an agent without a task does not contain this time. */
 function endOfWait(data: unknown): string | undefined {
   const { timeoutAt } = Object(data) as { readonly timeoutAt?: unknown };
   return typeof timeoutAt === "string" ? timeoutAt : undefined;
@@ -60,14 +60,14 @@ export function withStuck(listed: ListedAgent, agent: AgentView): ListedAgent {
   return { ...listed, ...(head && { updatedAt: head.at }), checkpoints: counts.checkpoints, reason, stuck };
 }
 
-/** Whether a resume executes an interrupted call again without a decision. */
+/** Whether a resume makes an interrupted call again, without the decision of a person. */
 export function isRepeated({ state, effect }: Pick<CallView, "state" | "effect">): boolean {
   return state === "to_repeat" || (state === "in_doubt" && effect === "idempotent");
 }
 
 const ownerTexts = { none: "no owner", gone: "owner ended", silent: "owner silent" } as const;
 
-/** Returns the reason in the data of a status. The data comes from a log and is untrusted. */
+/** Returns the reason in the data of a status. The data may have any form, because it is read from a log. */
 export function reasonIn(data: unknown): string | undefined {
   const { pauseReason, errorType, errorMessage, promptShownToUser, reason } = Object(data) as Readonly<
     Record<string, unknown>
@@ -84,7 +84,7 @@ function problemIn(data: unknown): Problem {
   return { code: String(code), message: String(message) };
 }
 
-/** Reads the checkpoint count and the newest time, which the summary of a running agent lacks. Empty if damaged. */
+/** Reads the checkpoint count and the newest time, which a running agent's summary lacks. Empty if damaged. */
 export async function readProgress(
   log: RecordLog,
   { agentId }: ListedAgent,

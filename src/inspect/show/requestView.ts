@@ -9,7 +9,7 @@ import { isoTime } from "./checkpointView.ts";
 import type { Shown } from "./Source.ts";
 
 export function openRequestIds(log: LogProjection): ReadonlySet<string> {
-  // Avoids folding the whole history without an unanswered request.
+  // Computing the state reads the whole history, so it is skipped without unanswered requests.
   const state = log.requests.unanswered.size === 0 ? undefined : foldTo(log);
   return new Set(state ? openRequests(log, state).map(({ record }) => record.request) : []);
 }

@@ -31,7 +31,7 @@ export function rollbackView(source: Source, rollback: PlacedRecord<"rollback">)
   });
 }
 
-/** Returns the calls after the target that have an effect but are not planned to be reverted. */
+/** Returns the calls after the target whose effects remain, because the rollback does not plan to revert them. */
 function staying(source: Source, planned: readonly string[], closed: readonly string[]): RollbackView["staying"] {
   const { index } = source;
   const unplanned = closed.filter((call) => !planned.includes(call) && !index.log.owners.has(call));
@@ -96,7 +96,7 @@ function viewsOf(shown: Shown, calls: readonly LoggedCall[]): readonly CallView[
   return calls.flatMap(({ call }) => views.get(call) ?? []);
 }
 
-/** Returns the tools that recorded their file changes, so that a workspace can revert them. */
+/** Returns the tools whose file changes a workspace can revert. */
 function toolsWithFiles(index: AgentIndex, calls: readonly LoggedCall[]): ReadonlySet<string> {
   return new Set(calls.flatMap(({ call, tool }) => (isRevertedWithFiles(index, call) ? [tool] : [])));
 }

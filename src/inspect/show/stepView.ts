@@ -206,7 +206,7 @@ function endOf({ end, damage }: AgentIndex): Pick<StepsPage, "position" | "damag
   return { position: end.position, damage };
 }
 
-/** Returns the given lanes, and the lanes that they start from or are nested in. */
+/** Returns the given lanes, the lanes from which they start, and the lanes that contain them. */
 function laneViews(log: LogProjection, lanes: Iterable<number>): readonly LaneView[] {
   const lineOf = lineShower(log);
   const all = new Set(lanes);
@@ -241,7 +241,7 @@ function stateOf(log: LogProjection, lane: number): LaneView["state"] {
   return log.latestOf(lane)?.record.ended ? "ended" : "left";
 }
 
-/** The records of a lane since its last checkpoint, or a node that runs without records. */
+/** A node execution without a final checkpoint, given by its lane. */
 interface UnendedVisit {
   readonly unended: number;
   readonly order: number;
@@ -249,7 +249,7 @@ interface UnendedVisit {
 
 export type StepEvent = LogEvent | UnendedVisit;
 
-/** The records of a node execution. They prove that a node ran, even without a checkpoint. */
+/** The kinds of records that prove that a node ran, even without a checkpoint. */
 const workKinds: ReadonlySet<AgentRecord["kind"]> = new Set(["intent", "outcome", "answer", "request", "note"]);
 
 /** Returns all steps of a log, oldest first. Unfinished steps are last. */

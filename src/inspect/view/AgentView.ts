@@ -5,8 +5,8 @@ import type { RollbackView } from "./RollbackView.ts";
 import type { Problem, ShownValue, UsageView } from "./viewParts.ts";
 
 /**
- * The status of an agent. An agent with the status `moving`, `moved` or `copied` must not run here. The status is
- * `unreadable` if it cannot be read, and `unknown` if the log has none.
+ * The status of an agent. An agent that is `moving`, `moved` or `copied` must not run in this storage. `unreadable`
+ * means a damaged log, and `unknown` a log without a status.
  */
 export type AgentStatus =
   | "queued"
@@ -25,45 +25,38 @@ export type AgentStatus =
 /** The kind of a log. For kinds other than `agent`, such as `thread` or `session`, only the records are shown. */
 export type LogShape = "agent" | (string & {});
 
-/** An agent in a list. */
 export interface ListedAgent {
   readonly agentId: string;
   readonly shape: LogShape;
   readonly status: AgentStatus;
-  /** An error, the reason of a pause or a cancellation, or the prompt of a request, as text. Omitted if unknown. */
+  /** An error, the reason of a pause or a cancellation, or the prompt of a request. Omitted if unknown. */
   readonly reason?: string;
   /** Explains why an agent in progress is stuck. Requires `explain`. Omitted if a process runs the agent. */
   readonly stuck?: {
     /** `gone` if the owner's process exited, `silent` if it stopped renewing its lease, `none` without an owner. */
     readonly owner: "gone" | "silent" | "none";
-    /** The number of calls in doubt that need a decision. A resume repeats the others, such as idempotent calls. */
+    /** The number of calls in doubt that need a decision. A resume repeats other calls, such as idempotent ones. */
     readonly inDoubt: number;
-    /** Whether a rollback is unfinished. */
     readonly openRollback: boolean;
   };
-  /** The error of an unreadable agent. */
+  /** The reason why the agent is unreadable. */
   readonly problem?: Problem;
   /** In ISO 8601. Omitted if unknown, for example for an unreadable agent. */
   readonly createdAt?: string;
   /** When the status changed, or with `explain` the newest checkpoint of an agent in progress. Omitted if unknown. */
   readonly updatedAt?: string;
-  /** The time at which the agent is due, such as the end of a wait, in ISO 8601. Omitted if it is not due. */
+  /** When the agent is due, for example the end of a wait, in ISO 8601. Omitted if the agent is not due. */
   readonly dueAt?: string;
   readonly runId?: string;
   readonly taskName?: string;
   readonly priority?: number;
-  /** The ids of the open requests. */
   readonly requestIds: readonly string[];
-  /**
-   * With `explain`, the number of checkpoints. Otherwise an upper bound from the last status change. Omitted if
-   * unknown.
-   */
+  /** With `explain`, the number of checkpoints. Otherwise the maximum number at the last status change. */
   readonly checkpoints?: number;
-  /** Pass this as `after` to list the following agents. */
+  /** The position in the list. Pass it as `after` to list the following agents. */
   readonly cursor: string;
 }
 
-/** The current owner of an agent. */
 export interface OwnerView {
   readonly host: string;
   readonly processId: number;
@@ -72,43 +65,42 @@ export interface OwnerView {
   readonly state: "alive" | "gone" | "silent";
 }
 
-/** A past or current owner, which wrote the appends of one generation. */
+/** A past or current owner, which wrote all appends with one generation. */
 export interface OwnershipView {
   readonly generation: number;
-  /** The position of the first append. */
+  /** The position of the owner's first append. */
   readonly position: number;
-  /** The position of the last append. */
+  /** The position of the owner's last append. */
   readonly lastPosition: number;
-  /** The first time in the records, in ISO 8601. Omitted if the records contain no time. */
+  /** The first time in the owner's records, in ISO 8601. Omitted if the records contain no time. */
   readonly at?: string;
-  /** Whether the previous owner crashed, was aborted or became silent during a run or a rollback. */
+  /** Whether the previous owner crashed, was aborted or stopped responding during a run or a rollback. */
   readonly tookOver: boolean;
 }
 
-/** A run with its input. */
 export interface RunView {
   readonly runId: string;
-  /** The time of the request, in ISO 8601. */
+  /** When the run was requested, in ISO 8601. */
   readonly startedAt: string;
   readonly input: ShownValue;
   readonly status: "open" | "completed" | "cancelled";
-  /** The final checkpoint. Omitted if the run is unfinished or the checkpoint was pruned. */
+  /** The id of the final checkpoint. Omitted if the run is unfinished or the checkpoint was pruned. */
   readonly endId?: string;
   readonly position: number;
 }
 
-/** Damage in a log, and the end of the readable part before it. */
+/** A damage of the log, and the end of the readable part before it. */
 export interface Damage extends Problem {
-  /** The damaged file or part of the storage. Omitted if the records are inconsistent with each other. */
+  /** The damaged file or part of the storage. Omitted if the records contradict each other. */
   readonly file?: string;
   readonly line?: number;
   /** The last position before the damage, or 0. */
   readonly lastPosition: number;
-  /** The last checkpoint before the damage. Omitted if the readable part has no checkpoint. */
+  /** The id of the last checkpoint before the damage. Omitted if there is no such checkpoint. */
   readonly lastCheckpointId?: string;
 }
 
-/** The information about one agent that is independent of its steps. */
+/** An agent without its steps. */
 export interface AgentView {
   readonly agentId: string;
   readonly shape: LogShape;
@@ -118,7 +110,7 @@ export interface AgentView {
   readonly statusData?: ShownValue;
   readonly createdAt?: string;
   readonly updatedAt?: string;
-  /** The original agent of a fork. Omitted if the agent is not a fork. */
+  /** The original agent, and the position at which the fork was made. Omitted if the agent is not a fork. */
   readonly forkOf?: { readonly agentId: string; readonly position: number };
   /** The new location. Omitted if the agent was not moved. */
   readonly movedTo?: { readonly agentId: string; readonly folder?: string };
@@ -128,20 +120,18 @@ export interface AgentView {
     readonly retries: number;
     readonly attempts: number;
   };
-  /** The newest checkpoint of the main line. Omitted if the main line has no checkpoint. */
+  /** The newest checkpoint of the run. Omitted if the run has no checkpoint. */
   readonly head?: CheckpointView;
-  /** The newest checkpoints of all open lines, starting with the main line. */
+  /** The ids of the newest checkpoints of the run and of all open branches and sub-agents. */
   readonly headIds: readonly string[];
   readonly model?: string;
   /** The token usage of the last run. Omitted if unknown. */
   readonly usage?: UsageView;
   /** The newest runs, newest last. */
   readonly runs: readonly RunView[];
-  /** The open requests. */
   readonly requests: readonly RequestView[];
-  /** The calls that possibly took effect. */
+  /** The calls in doubt, which possibly took effect. */
   readonly inDoubt: readonly CallView[];
-  /** The unfinished rollback. */
   readonly openRollback?: RollbackView;
   /** The current owner. Omitted if the agent has no owner. */
   readonly owner?: OwnerView;
@@ -156,7 +146,7 @@ export interface AgentView {
     readonly rollbacks: number;
     readonly owners: number;
   };
-  /** The last position that was read, or 0 for an unknown agent. */
+  /** The position of the last append that was read. 0 for an unknown agent. */
   readonly position: number;
   readonly damage: readonly Damage[];
 }

@@ -11,7 +11,7 @@ import type { ShownValue, LineView } from "./viewParts.ts";
  * - `lost`: the call succeeded, but its output could not be stored.
  * - `moved`: the call moved the run, for example with a rollback.
  * - `unknown`: the call was in doubt, and its outcome was recorded as unknown.
- * - `to_repeat`: the call will be repeated, because it was settled that way or was stopped.
+ * - `to_repeat`: the call will be repeated, because a decision said so or the call was stopped.
  */
 export type CallState =
   | "running"
@@ -47,7 +47,6 @@ export type CallUndo =
   | "left"
   | "with_files";
 
-/** A tool call with its input and its result. */
 export interface CallView {
   readonly toolCallId: string;
   readonly tool: string;
@@ -59,21 +58,21 @@ export interface CallView {
   readonly undo: CallUndo;
   /** The reason why the inverse failed or the effect was kept. */
   readonly undoError?: string;
-  /** Calls of a step with the same number ran concurrently. Counted from 0. */
+  /** Calls of one step that ran concurrently have the same number, from 0. */
   readonly group: number;
-  /** The position of the first record. */
+  /** The position in the log of the first record of the call. */
   readonly position: number;
-  /** The position of the outcome. Omitted without an outcome. */
+  /** The position in the log of the outcome. Omitted without an outcome. */
   readonly endPosition?: number;
   readonly input: ShownValue;
   /** The output of a successful call. */
   readonly output?: ShownValue;
   /** The error of a failed call. */
   readonly error?: string;
-  /** How the call in doubt was settled. Omitted if it was not. */
+  /** Who settled a call in doubt: the probe, the handler or a person outside the run. Omitted if not settled. */
   readonly settledBy?: "probe" | "handler" | "outside";
-  /** The id of the outer call. Omitted if the node made the call. */
+  /** The id of the tool call that made this call. Omitted if the node made the call. */
   readonly within?: string;
-  /** For a fork, the original agent that made the call. Omitted if this agent made the call. */
+  /** The original agent that made the call, if this agent is a fork of it. Omitted if this agent made the call. */
   readonly madeBy?: string;
 }

@@ -1,13 +1,12 @@
 import type { CallView } from "./CallView.ts";
 import type { ShownValue, UsageView, LineView, FileChangeView } from "./viewParts.ts";
 
-/** A message with its number, which is the same in all checkpoints. */
+/** A message with its number. A message has the same number in all checkpoints. */
 export interface MessageView {
   readonly number: number;
   readonly message: ShownValue;
 }
 
-/** The content of a checkpoint. */
 export interface CheckpointContent {
   readonly checkpoint: CheckpointView;
   /** The input of the run. Omitted if unknown. */
@@ -18,7 +17,7 @@ export interface CheckpointContent {
   /** A page of the history, oldest first. Defaults to the last 200 messages. */
   readonly messages: readonly MessageView[];
   readonly messageCount: number;
-  /** Pass this as `messagesBefore` for the previous page. Omitted on the first page. */
+  /** The index of the first message. Pass it as `messagesBefore` for the previous page. Omitted on the first page. */
   readonly messagesBefore?: number;
   readonly storage: Readonly<Record<string, ShownValue>>;
   readonly model?: string;
@@ -30,15 +29,14 @@ export interface CheckpointContent {
     readonly at: string;
     readonly node: string;
   }[];
-  /** The requirements that a recovery checks. */
+  /** The requirements that a recovery checks before the run is resumed. */
   readonly requires: { readonly files: readonly string[]; readonly environment: Readonly<Record<string, string>> };
-  /** The calls since the parent. */
+  /** The calls since the previous checkpoint. */
   readonly calls: readonly CallView[];
-  /** The changed files since the parent, once per path. */
+  /** The files that changed since the previous checkpoint, each once. */
   readonly files: readonly FileChangeView[];
 }
 
-/** A changed value. */
 export interface ChangedValue {
   /** The earlier value. Omitted if the value was added. */
   readonly before?: ShownValue;
@@ -46,17 +44,16 @@ export interface ChangedValue {
   readonly after?: ShownValue;
 }
 
-/** The difference between two checkpoints. */
 export interface CheckpointDifference {
   readonly from: CheckpointView;
   readonly to: CheckpointView;
   readonly messages: {
-    /** The number of common messages. */
+    /** The number of messages in both checkpoints. */
     readonly kept: number;
     readonly removed: readonly MessageView[];
     readonly added: readonly MessageView[];
   };
-  /** Omitted if equal. */
+  /** The changed input of the next node. Omitted if equal. */
   readonly input?: ChangedValue;
   readonly storage: Readonly<Record<string, ChangedValue>>;
   /** The changed values among `model`, `parameters` and `tools`. */
@@ -76,18 +73,18 @@ export interface CheckpointView {
   readonly runId: string;
   readonly lane: number;
   readonly line: LineView;
-  /** The previous checkpoint. Omitted for the first checkpoint, or if the parent was pruned. */
+  /** The id of the previous checkpoint. Omitted for the first checkpoint, or if the previous one was pruned. */
   readonly parentId?: string;
-  /** The last checkpoints of the joined branches. Omitted if the checkpoint does not join branches. */
+  /** The ids of the last checkpoints of the joined branches. Omitted if the checkpoint does not join branches. */
   readonly otherParentIds?: readonly string[];
   /** The node that runs next, or `finish` at the end of a run. */
   readonly node: string;
   readonly iteration: number;
   readonly status: "in_progress" | "completed" | "cancelled";
   readonly move?: "rollback" | "execution_point" | "branch" | "fork" | "edit" | "migration";
-  /** The trigger of the checkpoint, or `asked_for`. Omitted for checkpoints of steps, moves and runs. */
+  /** The trigger of the checkpoint, or `asked_for` for `createCheckpoint`. Omitted after a node, a move or a run. */
   readonly trigger?: string;
-  /** The person or system that made an edit, as given by the caller. `reason` also explains a cancellation. */
+  /** The person or system that made an edit, as the caller named it. `reason` also explains a cancellation. */
   readonly by?: string;
   readonly reason?: string;
   /** From 0 to 100. */
@@ -100,13 +97,13 @@ export interface CheckpointView {
   readonly isLeft: boolean;
 }
 
-/** A page of checkpoints, oldest first. Each names its parent, so they form a tree. */
+/** A page of checkpoints, oldest first. Each names its parent, so that they form a tree. */
 export interface CheckpointsPage {
   readonly checkpoints: readonly CheckpointView[];
-  /** Pass this as `before` for the previous page. Omitted on the first page. */
+  /** The first version on this page. Pass it as `before` for the previous page. Omitted on the first page. */
   readonly before?: number;
-  /** Pass this as `after` for the next page. Omitted on the last page. */
+  /** The last version on this page. Pass it as `after` for the next page. Omitted on the last page. */
   readonly after?: number;
-  /** The total number of checkpoints. */
+  /** The number of checkpoints on all pages. */
   readonly total: number;
 }

@@ -4,7 +4,7 @@ import type { ShownValue, LineView } from "./viewParts.ts";
 export interface RequestView {
   readonly requestId: string;
   readonly kind: "input" | "approval" | "timer" | "event";
-  /** `left` if the line continued without an answer, for example after a rollback. `fired` for an ended timer. */
+  /** `left` if the run continued without an answer, for example after a rollback. `fired` for an ended timer. */
   readonly state: "open" | "answered" | "rejected" | "expired" | "fired" | "left";
   readonly node: string;
   readonly line: LineView;
@@ -15,21 +15,21 @@ export interface RequestView {
   readonly schema: ShownValue;
   /** The call that requires approval. Omitted for a request for input. */
   readonly call?: { readonly toolCallId: string; readonly tool: string; readonly input: ShownValue };
-  /** The `digest` for `answer()`. Omitted for a request for input. */
+  /** The digest of the call to approve, for `answer()`. Omitted for a request for input. */
   readonly digest?: string;
   /** In ISO 8601. */
   readonly askedAt?: string;
   readonly expiresAt?: string;
-  /** When a timer ends. Only timers have it. */
+  /** When a timer ends, in ISO 8601. Omitted for other requests. */
   readonly dueAt?: string;
   readonly answeredAt?: string;
   /** The answer, if the request was answered. */
   readonly answer?: ShownValue;
-  /** The reason of a rejection. */
+  /** Why the request was rejected. */
   readonly rejection?: string;
-  /** The person or system that answered or rejected, as given by the caller. Untrusted. */
+  /** The person or system that answered or rejected, as the caller named it. Untrusted. */
   readonly by?: string;
-  /** The reasons why the node rejected the previous answer. */
+  /** Why the node rejected the previous answer. */
   readonly problems?: readonly { readonly path: string; readonly expected: string }[];
   readonly position: number;
 }

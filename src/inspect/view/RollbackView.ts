@@ -2,61 +2,58 @@ import type { CallView } from "./CallView.ts";
 import type { CheckpointView } from "./CheckpointView.ts";
 import type { FileChangeView } from "./viewParts.ts";
 
-/** The predicted effects of a rollback, based on the log. The code decides which inverses are currently available. */
+/** The predicted effects of a rollback, based on the log. The current code may have other inverses. */
 export interface RollbackPreview {
   readonly target: CheckpointView;
-  /** For a redo to a checkpoint on an abandoned branch, its common ancestor with the current checkpoint. */
+  /** For a redo to an abandoned branch, the common ancestor of the target and the current checkpoint. */
   readonly commonAncestorId?: string;
-  /** The calls that were recorded with an inverse. They would be reverted in this order, newest first. */
+  /** The calls with a recorded inverse, newest first. The rollback reverts them in this order. */
   readonly revert: readonly CallView[];
   /** The calls that an interrupted rollback to the same checkpoint already reverted. */
   readonly reverted: readonly CallView[];
-  /** The calls without an inverse, whose effects would remain. */
+  /** The calls without an inverse, whose effects remain. */
   readonly irreversible: readonly CallView[];
-  /** The calls that possibly took effect and must be settled first. */
+  /** The calls in doubt, which must be settled first. */
   readonly inDoubt: readonly CallView[];
-  /** The skipped calls. They moved the run, wait for an answer, or belong to the original agent of a fork. */
+  /** The calls that moved the run, wait for an answer, or belong to the original agent of a fork. */
   readonly skipped: readonly CallView[];
-  /** For a redo, the calls up to the target that an earlier rollback reverted. They are not repeated. */
+  /** For a redo, the calls up to the target that an earlier rollback reverted. The redo does not repeat them. */
   readonly stayedReverted: readonly CallView[];
-  /** The file changes of the rollback, assuming that the agent has its workspace and no other changes. */
+  /** The file changes of the rollback, if the agent has its workspace and no other file was changed. */
   readonly files: readonly FileChangeView[];
-  /** The checkpoints that would be abandoned. */
+  /** The ids of the checkpoints that the rollback abandons. */
   readonly leaves: readonly string[];
-  /** The finished runs that would be reopened. */
+  /** The ids of the finished runs that become unfinished. */
   readonly reopens: readonly string[];
-  /** The target of an unfinished rollback that would be completed first. Omitted without an unfinished rollback. */
+  /** The target of an unfinished rollback, which is completed first. Omitted without an unfinished rollback. */
   readonly openRollbackTo?: string;
 }
 
-/** A rollback with its progress. */
 export interface RollbackView {
-  /** The target checkpoint. Omitted if it was pruned. */
+  /** The id of the target checkpoint. Omitted if it was pruned. */
   readonly targetId?: string;
-  /** The checkpoint before the rollback. Omitted if unknown. */
+  /** The id of the head before the rollback. Omitted if unknown. */
   readonly fromId?: string;
-  /** For a redo, the common ancestor of the previous and the target checkpoint. */
+  /** For a redo, the common ancestor of the target and the head before the rollback. */
   readonly commonAncestorId?: string;
   readonly state: "open" | "done";
-  /** The resulting checkpoint. Omitted for an unfinished rollback. */
+  /** The id of the checkpoint that ended the rollback. Omitted for an unfinished rollback. */
   readonly checkpointId?: string;
-  /** In the order of their reversal. */
+  /** The calls to revert, in this order. */
   readonly calls: readonly {
     readonly toolCallId: string;
     readonly tool: string;
     /**
-     * `pending` if the call was not processed yet, `in_doubt` if its inverse started without a recorded outcome, `left`
-     * if a decision kept its effect.
+     * `pending`: not reverted yet. `in_doubt`: the inverse has no recorded outcome. `left`: a decision kept the effect.
      */
     readonly state: "pending" | "reverted" | "failed" | "in_doubt" | "left";
     readonly error?: string;
   }[];
   /** The calls after the target whose effects remain. */
   readonly staying: readonly { readonly toolCallId: string; readonly tool: string }[];
-  /** The work of participants such as a workspace. */
+  /** The progress of participants, such as a workspace. */
   readonly participants: readonly {
     readonly key: string;
-    /** The number of applied steps. */
     readonly applied: number;
     /** The errors of steps that could not be applied. */
     readonly errors: readonly string[];

@@ -5,9 +5,9 @@ import type { RollbackView } from "./RollbackView.ts";
 import type { Damage, RunView } from "./AgentView.ts";
 import type { ShownValue, UsageView, LaneView, LineView, NotedFileChange } from "./viewParts.ts";
 
-/** The common fields of all steps. */
+/** The fields that all steps have. */
 interface StepBase {
-  /** Sorts the steps of an agent. Stable until the log is pruned. */
+  /** The order of the steps. It stays the same until the log is pruned. */
   readonly order: number;
   /** The position of the append that ends the step, or of the first append of an unfinished step. */
   readonly position: number;
@@ -16,21 +16,20 @@ interface StepBase {
   readonly at?: string;
 }
 
-/** A response of a model. */
 export interface AnswerView {
   readonly position: number;
   readonly message: ShownValue;
-  /** The model in the current settings. `undefined` if the settings name no model, as in other runtimes. */
+  /** The model in the settings. `undefined` if the settings name no model, as with other runtimes. */
   readonly model?: string;
   readonly finish?: string;
   readonly usage?: UsageView;
   /** The failed requests before the response, oldest first. */
   readonly failures: readonly { readonly name: string; readonly message: string; readonly code?: string }[];
-  /** The call that requested the response. Omitted if the node requested it. */
+  /** The id of the tool call that made the request. Omitted if the node made it. */
   readonly within?: string;
 }
 
-/** The state changes of a step compared with its parent. */
+/** The changes of the state in a step. */
 export interface ChangesView {
   readonly messages: {
     readonly added: readonly {
@@ -39,19 +38,19 @@ export interface ChangesView {
       /** The number of the message after the inserted one. Omitted for a message at the end. */
       readonly before?: number;
     }[];
-    /** The first and last number, inclusive. */
+    /** The first and last number of removed messages, inclusive. */
     readonly removed: readonly (readonly [first: number, last: number])[];
   };
   readonly storage: {
     readonly set: Readonly<Record<string, ShownValue>>;
     readonly deleted: readonly string[];
   };
-  /** Omitted if unchanged. */
+  /** The new settings. Omitted if unchanged. */
   readonly settings?: { readonly model: string; readonly parameters?: ShownValue; readonly tools: readonly string[] };
   readonly decisions: readonly { readonly decision: string; readonly reason?: string; readonly at: string }[];
 }
 
-/** A node execution. It ends with a checkpoint, or it is running, waiting or cut off. */
+/** A node execution. It has ended with a checkpoint, is running or waiting, or was interrupted. */
 export interface VisitStep extends StepBase {
   readonly kind: "visit";
   readonly runId: string;
@@ -59,13 +58,13 @@ export interface VisitStep extends StepBase {
   readonly line: LineView;
   /** The path of the node. */
   readonly node: string;
-  /** `cut` if the execution has no checkpoint and the agent does not run it now. */
+  /** `cut` if the execution has no final checkpoint and the agent does not run it now. */
   readonly state: "ended" | "running" | "waiting" | "cut";
   /** The time of the previous checkpoint, in ISO 8601. */
   readonly startedAt?: string;
-  /** The previous checkpoint. */
+  /** The id of the previous checkpoint. */
   readonly fromId?: string;
-  /** The final checkpoint. Omitted for an unfinished execution. */
+  /** The checkpoint that ends the execution. Omitted for an unfinished execution. */
   readonly checkpoint?: CheckpointView;
   /** The input of the next node, or the output of the run. Omitted for an unfinished execution. */
   readonly output?: ShownValue;
@@ -76,7 +75,7 @@ export interface VisitStep extends StepBase {
   readonly changes: ChangesView;
 }
 
-/** The start of a line, which is a run, a branch or a sub-agent. */
+/** The start of a run, a branch or a sub-agent. */
 export interface BeginStep extends StepBase {
   readonly kind: "begin";
   readonly runId: string;
@@ -94,21 +93,21 @@ export interface MoveStep extends StepBase {
   readonly move: NonNullable<CheckpointView["move"]>;
   readonly lane: number;
   readonly line: LineView;
-  /** The abandoned head. Omitted if unknown or if the agent had no head. */
+  /** The id of the abandoned head. Omitted if unknown or if the agent had no head. */
   readonly leftId?: string;
   readonly checkpoint: CheckpointView;
   readonly changes: ChangesView;
-  /** The calls since the target whose effects an execution point kept. */
+  /** The ids of calls after the target whose effects remain, because `setExecutionPoint` reverts no effects. */
   readonly standing: readonly string[];
 }
 
-/** The start of a rollback, with the current state of its calls. */
+/** The start of a rollback, with the current state of the calls that it reverts. */
 export interface RollbackStep extends StepBase {
   readonly kind: "rollback";
   readonly rollback: RollbackView;
 }
 
-/** The request of a run. */
+/** The start of a new run. */
 export interface RunStep extends StepBase {
   readonly kind: "run";
   readonly run: RunView;
@@ -123,12 +122,12 @@ export interface StatusStep extends StepBase {
   readonly error?: { readonly name: string; readonly message: string; readonly code?: string; readonly stack?: string };
 }
 
-/** A change of the owner. */
+/** A change of the agent's owner. */
 export interface OwnerStep extends StepBase {
   readonly kind: "owner";
-  /** The previous generation. */
+  /** The generation of the previous owner. */
   readonly before: number;
-  /** Whether the previous owner crashed, was aborted or became silent during a run or a rollback. */
+  /** Whether the previous owner crashed, was aborted or stopped responding during a run or a rollback. */
   readonly tookOver: boolean;
 }
 
@@ -139,19 +138,18 @@ export interface LogStep extends StepBase {
   readonly agentId?: string;
 }
 
-/** One event of a timeline. */
 export type StepView = VisitStep | BeginStep | MoveStep | RollbackStep | RunStep | StatusStep | OwnerStep | LogStep;
 
 /** A page of steps, oldest first. */
 export interface StepsPage {
   readonly steps: readonly StepView[];
-  /** The lanes of the steps, their enclosing lanes, and the lanes from which they start. */
+  /** The lanes of the steps, the lanes from which they start, and the lanes that contain them. */
   readonly lanes: readonly LaneView[];
-  /** Pass this as `before` for the previous page. Omitted on the first page. */
+  /** The first `order` on this page. Pass it as `before` for the previous page. Omitted on the first page. */
   readonly before?: number;
-  /** Pass this as `after` for the next page. Omitted on the last page. */
+  /** The last `order` on this page. Pass it as `after` for the next page. Omitted on the last page. */
   readonly after?: number;
-  /** The last position that was read. */
+  /** The position of the last append that was read. */
   readonly position: number;
   readonly damage: readonly Damage[];
 }

@@ -11,9 +11,7 @@ export interface Problem {
 export type ShownValue =
   | {
       readonly value: unknown;
-      /**
-       * Whether parts over the limits were replaced by a text that states their size. Omitted if the value is complete.
-       */
+      /** True if a text that states their size replaces parts over the limits. Omitted if the value is complete. */
       readonly cut?: true;
     }
   | { readonly unreadable: Problem };
@@ -27,7 +25,7 @@ export interface UsageView {
   readonly cachedInputTokens?: number;
 }
 
-/** A line of execution, which is the main line, a branch of a parallel node or a sub-agent. */
+/** The run itself, a branch of a parallel node, or a sub-agent. */
 export interface LineView {
   /** The path of the branch, such as `both#facts` or `both#shout/inner#x`. Omitted outside of branches. */
   readonly branch?: string;
@@ -35,48 +33,46 @@ export interface LineView {
   readonly agentPath: readonly string[];
 }
 
-/** A consecutive part of a line. Each move and each run starts a new lane. */
+/** A part of the history of a run, branch or sub-agent. Each move and each run starts a new lane. */
 export interface LaneView {
   /** The number by which steps and checkpoints refer to the lane. */
   readonly lane: number;
   readonly line: LineView;
-  /** The lane of the enclosing line. Omitted for the main line. */
+  /** The lane that contains this branch or sub-agent. Omitted for the run itself. */
   readonly parentLane?: number;
-  /** The call that runs the sub-agent. Omitted outside of sub-agents. */
+  /** The id of the tool call that runs the sub-agent. Omitted outside of sub-agents. */
   readonly toolCallId?: string;
-  /** The checkpoint that the lane starts from. Omitted if the lane starts empty. */
+  /** The id of the checkpoint from which the lane starts. Omitted if the lane starts empty. */
   readonly fromId?: string;
-  /** The newest checkpoint. Omitted if the lane has no checkpoint. */
+  /** The id of the newest checkpoint. Omitted if the lane has no checkpoint. */
   readonly lastId?: string;
-  /** The part of the earlier state that the lane keeps. */
+  /** The part of the previous state with which the lane starts. */
   readonly keeps: "all" | "history" | "state" | "nothing";
-  /** `open` if the agent continues from the lane, `ended` if it was joined, `left` if it was abandoned. */
+  /** `open` if the agent continues from the lane, `ended` if the branch was joined, `left` if it was abandoned. */
   readonly state: "open" | "ended" | "left";
 }
 
-/** The state of a file. `hash` refers to its content. */
+/** The content of a file or link. `hash` refers to the content of a file. */
 export type FileStateView =
   | { readonly kind: "file"; readonly hash: string; readonly bytes: number; readonly mode: number }
   | { readonly kind: "link"; readonly target: string };
 
-/** A change of a file. */
 export interface FileChangeView {
   /** Relative to the root of the workspace. Untrusted, because it comes from a log. */
   readonly path: string;
   readonly change: "created" | "modified" | "deleted";
-  /** The earlier state. Omitted if the file was created. */
+  /** The file before the change. Omitted if the change created the file. */
   readonly before?: FileStateView;
-  /** The later state. Omitted if the file was deleted. */
+  /** The file after the change. Omitted if the change deleted the file. */
   readonly after?: FileStateView;
 }
 
 /** A file change with its location in the log. */
 export interface NotedFileChange extends FileChangeView {
-  /** The call that made the change. Omitted if a node made it. */
+  /** The id of the tool call that made the change. Omitted if a node made it. */
   readonly toolCallId?: string;
   readonly position: number;
   readonly lane: number;
-  /** Whether a rollback reverted the change. */
   readonly isReverted: boolean;
 }
 

@@ -24,11 +24,11 @@ export interface NewEvent {
 export interface EventRequest {
   readonly request: string;
   readonly event: string;
-  /** The number of receipts of the inbox before the request. `undefined` if unknown. */
+  /** The number of receipts in the inbox when the request was made. `undefined` if unknown. */
   readonly receipts?: number | undefined;
 }
 
-/** A received event. It is the answer to the request that receives the event. */
+/** An event that a request of the agent has received as its answer. */
 export interface ReceivedEvent {
   readonly event: number;
   readonly payload: unknown;
@@ -36,9 +36,9 @@ export interface ReceivedEvent {
 
 /** How often a process looks for events of other processes, in milliseconds, if the storage does not report them. */
 const lookEveryMs = 2_500;
-/** The time between a release and the look that it causes, in milliseconds. Many agents are released often. */
+/** The delay from the release of an agent to the check for events, in milliseconds. Agents are released often. */
 const tellAfterMs = 100;
-/** The maximum time to wait for an inbox, which exceeds the lease of a sender killed on another machine. */
+/** The maximum time to wait for an inbox. Longer than the lease of a sender that was killed on another machine. */
 const waitMs = 30_000;
 const mostViews = 100;
 const mostUnreceived = 1_000;
@@ -46,16 +46,16 @@ const mostUnreceived = 1_000;
 const inboxes = new WeakMap<RecordLog, Inbox>();
 
 /**
- * The inboxes of the agents in a storage. Each has its own log, which senders and receivers own only for one append.
- * When a call resolves, the inbox is free, because the process may be frozen afterwards.
+ * The inboxes of the agents in a storage. Each inbox has a log, which senders and receivers own only for one append. A
+ * call releases the inbox before it resolves, because the process may then be frozen.
  */
 export class Inbox {
   readonly #storage: LogStorage;
   readonly #logs: KeptLogs<InboxRecord, InboxState>;
   readonly #views: ShapeViews<InboxRecord, InboxState>;
-  /** The agents that the listeners wait for. */
+  /** The agent that each listener waits for. */
   readonly #listeners = new Map<() => void, string>();
-  /** By agent and request: how many receipts the inbox had when the request was last without an event. */
+  /** The number of receipts when a request last found no event, by agent and request. */
   readonly #unreceived = new Map<string, number>();
   #watch: Promise<LogWatch | undefined> | undefined;
   #isTelling = false;
@@ -94,14 +94,14 @@ export class Inbox {
     this.#tell(agentId);
   }
 
-  /** Returns the number of receipts of the inbox, for a new request. Reads only if the inbox is unknown. */
+  /** Returns the number of receipts in an inbox, to store it in a new request. Reads only an unknown inbox. */
   async receipts(agentId: string): Promise<number> {
     return (this.#views.known(agentId) ?? (await this.#views.read(agentId)).state).receipts;
   }
 
   /**
-   * Returns the event that the request received before, or else the oldest unreceived event, which other requests then
-   * cannot receive. `signal` ends the wait for another owner.
+   * Returns the event that the request has already received, or else the oldest unreceived event. No other request can
+   * then receive it. `signal` ends the wait for another owner.
    *
    * @throws NotSupportedError without the vault of redacted values
    */
@@ -128,8 +128,8 @@ export class Inbox {
   }
 
   /**
-   * Applies a rollback durably. A second call has no effect. `reverted` requests give their events back, `restored`
-   * requests get theirs again unless other requests have received them.
+   * Applies a rollback durably and only once. The events of `reverted` requests can be received again. `restored`
+   * requests get their events back unless other requests have received them.
    */
   async rollBack(agentId: string, reverted: readonly string[], restored: readonly string[]): Promise<void> {
     const state = await this.#look(agentId, ({ isWhole }) => isWhole);
@@ -148,16 +148,16 @@ export class Inbox {
     });
   }
 
-  /** Lists the agents that an event could continue. Reads little more than the data of these agents. */
+  /** Lists the agents that may continue because of an event. Other agents are not read. */
   async *news(): AsyncGenerator<string> {
     for await (const { id } of listShape(inboxShape, this.#storage.log, { status: newsStatus })) yield id;
   }
 
   /**
-   * Returns whether the inbox has an event for an open request, even if it has received this event. If not, {@link
-   * news} omits the agent until its next event.
+   * Returns whether the inbox has an event for an open request, even if the request has already received it. If not,
+   * {@link news} omits the agent until the next event.
    *
-   * @param openRequests Reads the requests after the inbox, so that a later event stays in {@link news}.
+   * @param openRequests Called after the inbox is read, so that no later event is missed.
    */
   async continues(
     agentId: string,
@@ -176,7 +176,7 @@ export class Inbox {
     return isDue;
   }
 
-  /** Deletes the inbox of an agent, if one exists. Does not decode the inbox, because it may be damaged. */
+  /** Deletes the inbox of an agent without decoding it, because it may be damaged. */
   async drop(agentId: string): Promise<void> {
     this.#views.forget(agentId);
     await dropUnread(this.#storage.log, logIdOf(inboxShape, agentId));
@@ -188,8 +188,8 @@ export class Inbox {
   }
 
   /**
-   * Calls back soon after an event may have arrived. Returns a function that stops the calls. `since` is the value of
-   * {@link arrivals} before the caller read the inbox.
+   * Calls `listener` soon after an event may have arrived. Returns a function that stops the calls. `since` is the
+   * value of {@link arrivals} before the caller read the inbox.
    */
   onArrival(
     agentId: string,
@@ -208,9 +208,9 @@ export class Inbox {
     };
   }
 
-  /** Removes an inbox from {@link news}, unless it has changed since the version that was checked. */
+  /** Removes an inbox from {@link news} if its version is still `version`. */
   async #check(agentId: string, version: string): Promise<void> {
-    // The owner of the inbox changes its version.
+    // While another process owns the inbox, its version can change.
     if (await isOwned(this.#storage.log, logIdOf(inboxShape, agentId))) return;
     await this.#logs.use(agentId, async (log) => {
       if (!log.state.isUsable) await log.readWhole();
@@ -233,13 +233,12 @@ export class Inbox {
     for (const [listener, id] of this.#listeners) if (!agentId || id === agentId) listener();
   }
 
-  /** Reads the whole inbox if the state of a part is not enough. */
+  /** Reads the newest part of an inbox, or the whole inbox if `isEnough` rejects that part. */
   async #look(agentId: string, isEnough: (part: InboxState) => boolean): Promise<InboxState> {
     const { state } = await this.#views.read(agentId);
     return isEnough(state) ? state : (await this.#views.read(agentId, true)).state;
   }
 
-  /** Remembers that a request has received no event yet. */
   #rememberUnreceived(agentId: string, request: string, receipts: number): void {
     const id = JSON.stringify([agentId, request]);
     this.#unreceived.delete(id);

@@ -2,7 +2,7 @@ import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { count, optional, text, time } from "../../checkpoint/format/fieldTests.ts";
 import type { ShapeDefinition } from "../shape/ShapeDefinition.ts";
 
-/** An event that was sent to an agent. Its number is its index among the events of the inbox, from 0. */
+/** An event that was sent to an agent. Events are numbered from 0. */
 interface SentRecord {
   readonly kind: "event";
   readonly name: string;
@@ -10,21 +10,21 @@ interface SentRecord {
   readonly at: number;
   readonly payload: StoredValue;
   readonly key?: string;
-  /** The digest of name and payload. `undefined` without a key. */
+  /** The digest of name and payload of an event with a key. */
   readonly digest?: string;
-  /** Set if the event has redacted values. Omitted for readers with the vault. */
+  /** Set if the event contains redacted values. Removed if the reader has the vault. */
   readonly vault?: string;
-  /** The number of an event that an append repeats. Defaults to the number of earlier events. */
+  /** The number of an event that is repeated in a part of the inbox. Defaults to the number of earlier events. */
   readonly number?: number;
 }
 
-/** Starts the part that an append repeats: the events that no request has received, and the last receipts. */
+/** Starts a part that repeats the current state: the unreceived events, and the last receipts. */
 interface PartRecord {
   readonly kind: "part";
   readonly events: number;
-  /** The number of receipts that this part does not contain. */
+  /** The number of receipts that are not in the part. */
   readonly receipts: number;
-  /** The number of the first receipt in this part. Earlier receipts are not in it. */
+  /** The number of the first receipt in the part. */
   readonly first: number;
   readonly seen: number;
 }
@@ -36,39 +36,36 @@ export type InboxRecord =
   | { readonly kind: "take"; readonly request: string; readonly event: number }
   /** A rollback has reverted a request. Its event can be received again. */
   | { readonly kind: "give_back"; readonly request: string }
-  /** A redo has restored a reverted request. The request gets its event back if no other request has received it. */
+  /** A redo has restored a reverted request, which gets its event back unless another request has received it. */
   | { readonly kind: "take_again"; readonly request: string }
-  /**
-   * The result of a check: the agent waited for none of the first `events` events, and the agent's log had the replies
-   * of all receipts.
-   */
+  /** The result of a check: the agent needs none of the first `events` events, and its log has all received ones. */
   | { readonly kind: "seen"; readonly events: number };
 
-/** The number of receipts that a part record repeats. More requests are rarely open at the same time. */
+/** The number of receipts in a part. An agent rarely has more open requests. */
 const restatedReceipts = 32;
 
 interface Receipt {
   readonly event: number;
-  /** The number of receipts before this one. */
+  /** The number of earlier receipts. */
   readonly number: number;
 }
 
-/** The events of an agent, and the requests that received them. A partial state lacks older received events. */
+/** The events of an agent, and the requests that received them. A partial state lacks old received events. */
 export class InboxState {
   readonly #events = new Map<number, SentRecord>();
   readonly #byKey = new Map<string, SentRecord>();
   /** The numbers of the events that no request has received, by name, oldest first. */
   readonly #waiting = new Map<string, number[]>();
   readonly #taken = new Map<string, Receipt>();
-  /** The numbers of events that can be received again after a rollback, by the request that had received the event. */
+  /** The events that can be received again after a rollback, by the request that had received them. */
   readonly #givenBack = new Map<string, number>();
   #size = 0;
   #receipts = 0;
-  /** The state lacks the receipts before this one. */
+  /** The number of the first receipt in this state. */
   #firstReceipt = 0;
   #seen = 0;
   #untaken = 0;
-  /** True if an event was received since the last check, so that its reply may be missing in the log of the agent. */
+  /** True if an event was received since the last check, so that it may be missing in the log of the agent. */
   #isReplyUnknown = false;
   #isWhole = true;
   #isUsable = true;
@@ -83,12 +80,12 @@ export class InboxState {
     return this.#receipts;
   }
 
-  /** True if an event was received since the last check, or has arrived while the inbox has unreceived events. */
+  /** True if an event was received since the last check, or if a new event arrived and some events are unreceived. */
   get hasNews(): boolean {
     return this.#isReplyUnknown || (this.#untaken > 0 && this.#seen < this.#size);
   }
 
-  /** Equal for two states of an inbox if no event was sent, received or given back between them. */
+  /** Changes when an event is sent, received or given back. */
   get version(): string {
     return [this.#size, this.#receipts, this.#untaken].join();
   }
@@ -98,12 +95,12 @@ export class InboxState {
     return this.#isWhole;
   }
 
-  /** False if a rollback reverted a receipt that this state does not contain. The whole log must then be read. */
+  /** False if a rollback reverted a receipt that is not in this state. The whole log must then be read. */
   get isUsable(): boolean {
     return this.#isUsable;
   }
 
-  /** Returns whether the state shows the receipt of a request. @param receipts The receipts before the request. */
+  /** Returns whether the state shows if a request got an event. @param receipts The receipts before the request. */
   knows(request: string, receipts: number | undefined): boolean {
     if (this.#isWhole) return true;
     return this.#isUsable && (this.#taken.has(request) || (receipts ?? -1) >= this.#firstReceipt);
@@ -152,7 +149,7 @@ export class InboxState {
     if (!this.#isReplyUnknown) yield seen;
   }
 
-  /** Returns the unreceived events and the last receipts. Returns no records if this state is unusable. */
+  /** Returns the records of a part: the unreceived events and the last receipts. Empty if this state is unusable. */
   part(): readonly InboxRecord[] {
     if (!this.#isUsable) return [];
     const first = Math.max(this.#firstReceipt, this.#receipts - restatedReceipts);
@@ -237,7 +234,7 @@ export class InboxState {
   }
 }
 
-/** The status of an inbox with an event that may continue a waiting agent. Workers list these inboxes. */
+/** The status of an inbox with an event for which an agent may wait. Workers list these inboxes. */
 export const newsStatus = "inbox_news";
 
 export const inboxShape: ShapeDefinition<InboxRecord, InboxState> = {

@@ -19,22 +19,22 @@ interface KeptLogsOptions {
   readonly storage: LogStorage;
   /** Defaults to the system clock. */
   readonly clock?: Clock | undefined;
-  /** How long an unused log stays open, in milliseconds. With 0, {@link KeptLogs.use} closes it. */
+  /** How long an unused log stays open, in milliseconds. With 0, it is closed at the end of {@link KeptLogs.use}. */
   readonly idleMs?: number | undefined;
-  /** How long to wait for a log with another owner, in milliseconds. Defaults to 10,000. */
+  /** How long to wait while another process owns a log, in milliseconds. Defaults to 10,000. */
   readonly waitMs?: number | undefined;
 }
 
 interface KeptLogsViews<Rec extends LogRecord, State extends ShapeState<Rec>> {
-  /** Keeps the states of released logs, so that opening can start at the last known append. */
+  /** Caches the states of released logs, so that a log is read only from its last known append on. */
   readonly views?: ShapeViews<Rec, State> | undefined;
 }
 
 const stopReason = "another process or another instance waits for this log";
-/** The pause before another attempt to open a log, in milliseconds. An idle owner releases a log within 250 ms. */
+/** The pause between two attempts to open a log, in milliseconds. An idle owner releases a log within 250 ms. */
 const pauseMs = 50;
 
-/** Logs of one shape that stay open between their uses, until another process requests them. */
+/** Logs of one kind that stay open between their uses, until another process needs them. */
 export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> implements AsyncDisposable {
   readonly #shape: ShapeDefinition<Rec, State>;
   readonly #options: { readonly [Name in keyof KeptLogsOptions]-?: NonNullable<KeptLogsOptions[Name]> };
@@ -57,14 +57,14 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
     this.#options = { storage, clock, idleMs, waitMs };
   }
 
-  /** Returns the log if it is open and accepts appends. A {@link use} in the same turn gets the same log. */
+  /** Returns the log if it is open and accepts appends. A {@link use} right after this call gets the same log. */
   opened(id: string): ShapedLog<Rec, State> | undefined {
     return this.#kept.get(id)?.log;
   }
 
   /**
-   * Opens a log if necessary and calls `work` with it. Concurrent uses share one log, and an open log is used in the
-   * same turn. `signal` ends the wait for another owner.
+   * Opens a log if necessary and calls `work` with it. Concurrent uses share one log. `signal` ends the wait for
+   * another owner.
    *
    * @throws AgentBusyError, and the errors of {@link ShapedLog.open}
    */
@@ -81,7 +81,7 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
     }
   }
 
-  /** Keeps a log open, and other processes out, until it is disposed. @throws the errors of {@link use}. */
+  /** Keeps a log open, and owned by this process, until the result is disposed. @throws the errors of {@link use}. */
   async hold(id: string): Promise<AsyncDisposable> {
     const kept = this.#enter(id);
     let isHeld = true;
@@ -126,12 +126,12 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
 
   async #open(id: string): Promise<ShapedLog<Rec, State>> {
     const { storage, clock, waitMs: timeoutMs } = this.#options;
-    // The caller, such as a graph, continues first, because the open is slow.
+    // Lets the caller, such as a graph, continue first, because opening is slow.
     await nextTurn();
     await this.#ending.get(id);
     const open = () => ShapedLog.open(this.#shape, { storage, id, clock, views: this.#views });
     const logId = logIdOf(this.#shape, id);
-    // The request is repeated at each attempt, because another process can take the log in the meantime.
+    // The request is repeated, because yet another process can take the log between two attempts.
     const onBusy = () => storage.log.requestStop(logId, stopReason);
     const log = await whileBusy(open, { clock, timeoutMs, pauseMs }, onBusy);
     return log as ShapedLog<Rec, State>;
@@ -142,11 +142,11 @@ interface Options<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly clock: Clock;
   readonly idleMs: number;
   readonly open: () => Promise<ShapedLog<Rec, State>>;
-  /** Called when the log is no longer kept open. `ended` resolves when the log is released. */
+  /** Called when the log is closed. `ended` resolves when the log is released. */
   readonly onEnd: (ended: Promise<void>) => void;
 }
 
-/** A log that stays open until another process requests it, it has been idle, or an append fails. */
+/** A log that stays open until another process requests it, it is idle for too long, or an append fails. */
 class KeptLog<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly opening: Promise<ShapedLog<Rec, State>>;
   readonly #options: Options<Rec, State>;
@@ -159,7 +159,7 @@ class KeptLog<Rec extends LogRecord, State extends ShapeState<Rec>> {
   constructor(options: Options<Rec, State>) {
     this.#options = options;
     this.opening = this.#open();
-    // The user of the log gets the error. A log that was not opened needs no release.
+    // The user of the log gets the error. A log that could not be opened is not released.
     this.opening.catch(() => this.#endUnheard());
   }
 
@@ -177,18 +177,18 @@ class KeptLog<Rec extends LogRecord, State extends ShapeState<Rec>> {
     this.#cancelLook();
   }
 
-  /** Ends a use. If the log is open and is not kept open, resolves when it is released. */
+  /** Ends a use. Resolves after the release if this was the last use and the log does not stay open. */
   async leave(): Promise<void> {
     this.#users--;
     if (this.#log) return this.#rest(this.#log);
-    // The use was aborted before the log is open.
+    // The use was aborted before the log was open.
     this.opening.then((log) => this.#rest(log)).catch(() => {});
   }
 
   async #rest({ lost }: ShapedLog<Rec, State>): Promise<void> {
     if (this.#users > 0 || this.#ending) return;
     if (this.isBroken || lost.aborted) return this.#endUnheard();
-    // The callers that appended already got the error.
+    // The callers of the failed append already got the error.
     if (this.#options.idleMs === 0) return this.end().catch(() => {});
     this.#idleSince = this.#options.clock.monotonic();
     this.#lookLater();
@@ -217,7 +217,7 @@ class KeptLog<Rec extends LogRecord, State extends ShapeState<Rec>> {
     return log;
   }
 
-  /** Ignores a failed release, because the callers that appended already got the error. */
+  /** Ignores a failed release, because the callers of a failed append already got the error. */
   #endUnheard(): void {
     this.end().catch(() => {});
   }
@@ -231,7 +231,7 @@ class KeptLog<Rec extends LogRecord, State extends ShapeState<Rec>> {
     if (this.#users > 0 || this.#ending) return;
     const { clock, idleMs } = this.#options;
     if (clock.monotonic() - this.#idleSince >= idleMs) return this.#endUnheard();
-    // Ignores a storage error and checks again later. If another process requested the log, the next check ends it.
+    // After a storage error, checks again later. If another process has requested the log, that check ends it.
     await this.#log?.checkStop().catch(() => {});
     if (this.#users === 0 && !this.#ending) this.#lookLater();
   }
@@ -241,12 +241,12 @@ function isWritable({ failed, lost }: { readonly failed: boolean; readonly lost:
   return !failed && (!lost.aborted || lost.reason instanceof StopRequestedError);
 }
 
-/** Exceeds the lease of a process that was killed elsewhere. */
+/** The maximum time to wait for the owner of a deleted log. Longer than the lease of a killed process. */
 const dropWaitMs = 30_000;
 
 /**
- * Deletes a log without decoding it, because it may be unreadable, and finishes an interrupted deletion. `agentId` is
- * the stored id.
+ * Deletes a log without decoding it, because it may be unreadable. Finishes an interrupted deletion. `agentId` is the
+ * stored id.
  *
  * @throws AgentBusyError
  */

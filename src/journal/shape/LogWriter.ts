@@ -11,7 +11,7 @@ export interface AppendOptions {
   readonly snapshot?: boolean;
   /** The approximate size of the records in bytes. Defaults to 0. */
   readonly bytes?: number;
-  /** Runs once the append is durable, before the next append starts. Must not reject. */
+  /** Runs when the append is durable, before the next append starts. Must not reject. */
   readonly afterwards?: () => Promise<void>;
   /** True if the caller queues no more records in this turn of the event loop. The append then starts immediately. */
   readonly last?: boolean | undefined;
@@ -28,13 +28,13 @@ export interface Appended<Rec extends LogRecord> {
 }
 
 export interface Following<Rec extends LogRecord> {
-  /** The position of the last append that was acknowledged at that time. */
+  /** The position of the last acknowledged append when {@link LogWriter.follow} was called. */
   readonly position: number;
-  /** Returns all appends up to now. Appends in flight or in the queue already have their future positions. */
+  /** Returns all appends since then. Appends that are not yet stored have their future positions. */
   readonly end: () => readonly Appended<Rec>[];
 }
 
-/** The number of queued bytes from which {@link LogWriter.room} waits. Queued records are in memory. */
+/** If this many bytes are queued in memory, {@link LogWriter.room} waits. */
 const mostWaitingBytes = 256 * 1024;
 
 interface LogWriterOptions<Rec extends LogRecord> {
@@ -61,7 +61,7 @@ interface Batch<Rec extends LogRecord> {
 }
 
 /**
- * The only writer of an owned log of any shape. Records that are queued in one turn of the event loop, or during an
+ * The only writer of an owned log of any kind. Records that are queued in one turn of the event loop, or during an
  * append, form one append. After a failed append, nothing more is written, because its outcome is unknown.
  */
 export class LogWriter<Rec extends LogRecord> {
@@ -92,7 +92,7 @@ export class LogWriter<Rec extends LogRecord> {
     return this.#owned.lost;
   }
 
-  /** Aborts {@link lost} if another process requested the log. Does not wait for appends. */
+  /** Checks whether another process needs the log, and then aborts {@link lost}. Does not wait for appends. */
   async checkStop(): Promise<void> {
     await this.#owned.checkStop?.();
   }
@@ -102,7 +102,7 @@ export class LogWriter<Rec extends LogRecord> {
     return this.#failure !== undefined;
   }
 
-  /** Queues records as one append after all earlier appends. If an earlier append failed, throws its error. */
+  /** Queues records for one append after all earlier appends. Throws the error of an earlier append that failed. */
   push(records: readonly Rec[], uploads: readonly BlobUpload[], options: AppendOptions = {}): void {
     if (this.#failure) throw this.#failure.error;
     this.#open ??= newBatch();
@@ -121,7 +121,7 @@ export class LogWriter<Rec extends LogRecord> {
     await (this.#open ?? this.#inFlight)?.done;
   }
 
-  /** Resolves when the queue has room, or when its records are durable. Rejects like {@link durable}. */
+  /** Resolves when the queue has room or is stored. Rejects like {@link durable}. */
   async room(): Promise<void> {
     if ((this.#open?.bytes ?? 0) >= mostWaitingBytes) await this.durable();
   }
@@ -140,7 +140,7 @@ export class LogWriter<Rec extends LogRecord> {
     return { position: this.#position, end };
   }
 
-  /** Removes a durable pruning, blobs first, because the remaining appends show an interrupted removal. */
+  /** Removes the data of a durable pruning, blobs first, so that an interrupted removal is visible in the appends. */
   async removePruned(blobs: readonly string[]): Promise<void> {
     const { log, agentId } = this.#options;
     await forEachAtOnce(blobs, blobsAtOnce, (reference) => log.blobs.delete(agentId, reference));
@@ -212,7 +212,7 @@ function newBatch<Rec extends LogRecord>(): Batch<Rec> {
     resolve = onDone;
     reject = onFailure;
   });
-  // The next push throws the error, so this rejection needs no handler.
+  // The next push throws this error, so that the rejection need not be handled.
   done.catch(() => {});
   return { records: [], uploads: [], snapshot: false, bytes: 0, done, resolve, reject };
 }

@@ -8,27 +8,26 @@ import type { AgentSummary } from "../../storage/RecordLog.ts";
 const latestTime = 8.64e15;
 const timeDigits = 16;
 
-/** The definition of a kind of log that does not belong to an agent: the kinds of records, and the state. */
+/** The definition of a kind of log other than an agent's log: its records and its state. */
 export interface ShapeDefinition<Rec extends LogRecord, State extends ShapeState<Rec>> {
-  /**
-   * The name of the shape: the default status of these logs, the shape in their first record, the prefix of their ids.
-   */
+  /** The name of the kind. It is the default status of its logs, is in their first record, and prefixes their ids. */
   readonly name: Exclude<LogShapeName, "agent">;
   /** The version of the records, from 1. Logs with a higher version are rejected. */
   readonly version: number;
-  /** Tests of the fields of each kind of record, except stored values. `shape` and `pruned` are reserved kinds. */
+  /** Tests for the fields of each kind of record, except stored values. `shape` and `pruned` are reserved names. */
   readonly records: Readonly<Record<Rec["kind"], FieldTests>>;
-  /** Returns the stored values in a record. A blob is kept while a record of the rewritten log has its value. */
+  /** Returns the stored values in a record. A pruning keeps the blobs of the records that remain. */
   values(record: Rec): readonly StoredValue[];
   begin(): State;
-  /** The status of a log in lists. A new status is listed at once. Defaults to the name. */
+  /** Returns the status of a log in lists. A change is visible at once. Defaults to the name. */
   status?(state: State): string;
   /**
-   * Returns records that restore the state without all older records. Then only these are rewritten, and the log cannot
-   * be pruned. Empty if impossible. If the method is missing, the whole log is rewritten.
+   * Returns the records of a part from which the log can be read without all older records. Then only parts are
+   * repeated, and the log cannot be pruned. Returns an empty list if impossible. Without this method, the whole state
+   * is repeated.
    */
   part?(state: State): readonly Rec[];
-  /** Returns the due time of the log in milliseconds since 1970, if any. Each append then updates the summary. */
+  /** Returns when the log is due, in milliseconds since 1970. With this method, each append updates the summary. */
   dueAt?(state: State): number | undefined;
 }
 
@@ -36,19 +35,19 @@ export interface ShapeState<Rec extends LogRecord> {
   /**
    * Adds a record with valid fields, in time proportional to its size.
    *
-   * @throws TypeError, RangeError if it does not match the earlier records. The log is then unreadable.
+   * @throws TypeError, RangeError if the record contradicts earlier records, so that the log is unreadable.
    */
   add(record: Rec): void;
   /** Returns the fewest records that build this state from an empty log. */
   restate(): Iterable<Rec>;
 }
 
-/** Returns the id under which a log is stored. The prefix separates agents, threads and sessions with the same name. */
+/** Returns the id of a log in the storage. The prefix separates agents, threads and sessions with the same name. */
 export function logIdOf({ name }: { readonly name: string }, id: string): string {
   return `${name}:${id}`;
 }
 
-/** Returns the summary of a log of another shape. Lists start with its latest change. Times are in milliseconds. */
+/** Returns the summary of a log that belongs to no agent. Lists start with the latest change. Times are in ms. */
 export function shapeSummary(
   shape: { readonly name: string },
   id: string,

@@ -26,31 +26,31 @@ import { prunedRanges } from "../../checkpoint/pruning/liveEntries.ts";
 import { blobCellsOf } from "../../checkpoint/records/blobReferences.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 
-/** The minimum time between updates of a summary. Some storages need a full append for each update. */
+/** The minimum time between updates of a summary, because some storages need a full append for each update. */
 const summaryEveryMs = 60_000;
 
-/** Replaces the storage in the first read of a new log, which has no appends. */
+/** The content of a new log, which need not be read from the storage. */
 const emptyLog: Pick<RecordLog, "read"> = { read: async function* () {} };
 
 interface ShapedLogOptions {
   readonly storage: LogStorage;
-  /** The id that callers pass. The stored id starts with the name of the shape. */
+  /** The id that callers use. The stored id is prefixed by the kind of the log. */
   readonly id: string;
   readonly clock?: Clock | undefined;
 }
 
 interface OpenOptions<Rec extends LogRecord, State extends ShapeState<Rec>> extends ShapedLogOptions {
-  /** Has the last known state, and gets the state when the log is released. Defaults to none. */
+  /** Contains the last known state, and receives the state when the log is released. */
   readonly views?: ShapeViews<Rec, State> | undefined;
 }
 
-/** An owned log that does not belong to an agent. It is read once on opening, then only written. */
+/** An owned log that belongs to no agent. It is read when it is opened, and then only written. */
 export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> implements AsyncDisposable {
   readonly id: string;
   #read: ReadRecords<Rec, State>;
-  /** The durable appends after {@link #read}. Only if the state is kept after the release. */
+  /** The durable appends after {@link #read}. Empty if the state is not cached after the release. */
   #written: (readonly LogRecord[])[] = [];
-  /** False after a record that does not match the earlier records. */
+  /** False after a record that contradicts earlier records. */
   #isSound = true;
   /** The number of calls of {@link append}. */
   #appended = 0;
@@ -93,10 +93,10 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
   }
 
   /**
-   * Takes ownership and then reads the log, so that it sees all records of earlier owners.
+   * Takes ownership and then reads the log, which then contains all records of earlier owners.
    *
    * @throws AgentBusyError, WrongShapeError, CorruptLogError, UnreadableValueError, UnsupportedFormatError,
-   * UnsupportedRecordError
+   *   UnsupportedRecordError
    */
   static async open<Rec extends LogRecord, State extends ShapeState<Rec>>(
     shape: ShapeDefinition<Rec, State>,
@@ -116,7 +116,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     }
   }
 
-  /** Includes appended records that are not durable yet. Unusable after a failed append. */
+  /** The state after all appended records, even if they are not durable yet. Unusable after a failed append. */
   get state(): State {
     return this.#read.contents.state;
   }
@@ -129,7 +129,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     return this.#writer.generation;
   }
 
-  /** Aborted when another owner has the log, or when a stop was requested. */
+  /** Aborted when this process has lost the log or must release it. */
   get lost(): AbortSignal {
     return this.#writer.lost;
   }
@@ -138,13 +138,13 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     return this.#writer.checkStop();
   }
 
-  /** True after a failed append, and after {@link drop}. No more records can be written. */
+  /** True after a failed append or {@link drop}. No more records can be written. */
   get failed(): boolean {
     return this.#isDropped || this.#writer.failed;
   }
 
   /**
-   * Returns the stored form of a value, for a record in the same turn. A large value becomes a blob.
+   * Returns the stored form of a value, for a record that is appended in the same turn. A large value becomes a blob.
    *
    * @throws NotSerializableError
    */
@@ -152,7 +152,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     return this.#blobs.value(value, subject);
   }
 
-  /** Decodes stored values. See {@link ShapeValues.read}. All their blobs are durable when the promise resolves. */
+  /** Decodes stored values, as {@link ShapeValues.read} does, after their blobs are durable. */
   async read(values: readonly StoredValue[]): Promise<unknown[]> {
     await this.durable();
     return this.#values.read(values);
@@ -191,7 +191,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     return this.#writer.durable();
   }
 
-  /** Reads the whole log, if {@link state} was read from a part of it. */
+  /** Reads the whole log if {@link state} was read from a part of the log. */
   async readWhole(): Promise<void> {
     for (;;) {
       const before = this.#appended;
@@ -213,8 +213,8 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
   }
 
   /**
-   * Rewrites the log to its current state, and removes all other appends and unused blobs, if this frees space and the
-   * shape does not rewrite parts.
+   * Replaces all appends by the current state, and removes unused blobs. Does nothing if this frees no space, or if the
+   * log can be read from a part.
    *
    * @returns the approximate number of freed bytes.
    */
@@ -223,14 +223,14 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     await this.durable();
     const logId = logIdOf(this.#shape, this.id);
     const [stored, left] = [await readStored(this.#log, logId), await this.#log.unremovedBytes?.(logId)];
-    // An `await` before the append would let another record be queued first.
+    // An `await` before the append would let other records in between.
     const restated = this.#restated();
     const plan = planShapePruning(this.#shape, stored, restated);
     const { gaps, blobs } = plan;
     const freed = plan.bytes + (left ?? 0);
     if (freed <= 0) return { bytes: 0 };
     const pruned: ShapePrunedRecord = { kind: "pruned", gaps, blobs };
-    // Later records must store these contents again. The removal is complete before the next append.
+    // Later records must store these blobs again. The blobs are removed before the next append.
     this.#blobs.forgetBlobs(new Set(blobs));
     const bytes = estimateBytes(restated);
     this.#unreadBytes = bytes;
@@ -273,7 +273,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     return [header, ...this.state.restate()];
   }
 
-  /** If due, appends the state again, or a part of it, so that the next opening reads little more than the state. */
+  /** If due, appends the state or a part of it again, so that the next opening reads little more. */
   #restateIfDue(): void {
     const place = this.#shape.part ? "lane" : "step";
     if (!this.#snapshotDue.isDue(place, this.#unreadBytes)) return;
@@ -284,7 +284,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     this.#push(restated, { snapshot: true, bytes });
   }
 
-  /** Returns no records if the state has no part that reading can start from. */
+  /** Returns an empty list if the log cannot be read from a part of its state. */
   #restatedPart(): readonly LogRecord[] {
     const part = this.#shape.part?.(this.state) ?? [];
     const header: ShapeRecord = { ...this.#header(), part: part.length };
@@ -306,7 +306,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
 interface ShapePruning {
   readonly gaps: readonly PrunedGap[];
   readonly blobs: readonly string[];
-  /** The approximate number of freed bytes. The pruning is skipped unless this is positive. */
+  /** The approximate number of freed bytes. The log is pruned only if this is positive. */
   readonly bytes: number;
 }
 
@@ -332,13 +332,13 @@ function planShapePruning<Rec extends LogRecord>(
   return { gaps, blobs: [...blobs.keys()], bytes };
 }
 
-/** Returns the blobs of a record, and blobs that an earlier pruning may have failed to remove. */
+/** Returns the blobs of a record, or those that an earlier pruning may have failed to remove. */
 function namedIn<Rec extends LogRecord>(shape: Values<Rec>, record: LogRecord): readonly (readonly [string, number])[] {
   if (record.kind !== "pruned") return cellsIn(shape, record).map(([reference, length]) => [reference, length]);
   return (record as ShapePrunedRecord).blobs.map((reference) => [reference, 0]);
 }
 
-/** Returns the blobs of a record. Records common to all shapes have no blobs. */
+/** Returns the blobs of a record. Records that all kinds of logs share have no blobs. */
 function cellsIn<Rec extends LogRecord>(shape: Values<Rec>, record: LogRecord): readonly BlobCell[] {
   return record.kind in shape.records ? shape.values(record as Rec).flatMap(blobCellsOf) : [];
 }

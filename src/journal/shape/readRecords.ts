@@ -32,24 +32,20 @@ import {
 export interface ReadRecords<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly contents: LogContents<Rec, State>;
   readonly end: ChainLink | undefined;
-  /** The records after `end` that this process wrote. The state includes them. */
+  /** The records after `end` that this process wrote. `contents` already includes them. */
   readonly written?: readonly (readonly LogRecord[])[];
 }
 
 type Readable = Pick<RecordLog, "read">;
 
 interface ReadRecordsOptions<Rec extends LogRecord, State extends ShapeState<Rec>> {
-  /** A state from an earlier read. Do not use this state afterwards, because the call changes it even if it fails. */
+  /** A state from an earlier read. Do not use it afterwards, because this call changes it even if it fails. */
   readonly known?: ReadRecords<Rec, State> | undefined;
-  /** Reads from the start of the log or of its whole state, not from an append that repeats only a part. */
+  /** Reads from the whole state, and not from an append that repeats only a part of it. */
   readonly whole?: boolean | undefined;
 }
 
-/**
- * Reads a log from the last append that repeats its state, or only the appends after a known state.
- *
- * @throws the errors of `readShape`
- */
+/** Reads a log from the last append that repeats its state, or only the appends after a known state. */
 export async function readRecords<Rec extends LogRecord, State extends ShapeState<Rec>>(
   shape: ShapeDefinition<Rec, State>,
   log: Readable,
@@ -71,7 +67,7 @@ export async function readRecords<Rec extends LogRecord, State extends ShapeStat
   return addEntries(contents, entries.slice(part + 1), linkOf(first));
 }
 
-/** Returns `undefined` if the state is not a state of this log. A known state skips appends that repeat a part. */
+/** Continues a known state. Skips appends that repeat a part. Returns `undefined` if the log has another history. */
 async function continueRead<Rec extends LogRecord, State extends ShapeState<Rec>>(
   shape: ShapeDefinition<Rec, State>,
   log: Readable,
@@ -91,7 +87,7 @@ function assertShape(expected: LogShapeName, logId: string, [first]: readonly En
   if (found !== expected) throw new WrongShapeError(logId, found, expected);
 }
 
-/** Returns the entries after an append. `undefined` if the append is gone, or if the log was rewritten after it. */
+/** Returns the entries after an append. `undefined` if the append is missing or the log was rewritten after it. */
 async function entriesSince(
   log: Readable,
   logId: string,
@@ -150,7 +146,7 @@ export class ShapeValues {
     this.#logId = logId;
   }
 
-  /** Returns the frozen values, the same for equal stored objects. @throws UnreadableValueError, StorageError */
+  /** Returns frozen values. Equal references give the same value. @throws UnreadableValueError, StorageError */
   async read(values: readonly StoredValue[]): Promise<unknown[]> {
     const references = new Map<string, BlobCell>();
     for (const value of values) if (!this.#decoded.has(value as object)) addBlobReference(value, references);
@@ -179,7 +175,7 @@ class LogContents<Rec extends LogRecord, State extends ShapeState<Rec>> {
   /** The creation time of the log, in milliseconds since 1970. `undefined` if it has no records. */
   createdAt: number | undefined;
   unreadBytes = 0;
-  /** The approximate size of all added appends. */
+  /** The approximate number of bytes of all added appends. */
   bytes = 0;
   readonly #shape: ShapeDefinition<Rec, State>;
   readonly #logId: string;
@@ -191,14 +187,14 @@ class LogContents<Rec extends LogRecord, State extends ShapeState<Rec>> {
   }
 
   /**
-   * Adds the records of an append. An append that repeats the whole state must be the first. Appends that repeat a part
-   * are skipped. After an error, the state is unusable.
+   * Adds the records of an append. If the append repeats the whole state, it must be the first. Repeated parts are
+   * skipped. After an error, the state is unusable.
    */
   add(entry: Entry): void {
     this.#addAll(entry, Math.max(0, entry.records.findLastIndex(isRestating)));
   }
 
-  /** Adds the first append, starting at the last part of the state that it repeats. */
+  /** Adds the first append, from the last part of the state that it repeats. */
   addPart(entry: Entry): void {
     const first = entry.records.findLastIndex(isPartial);
     const [header] = entry.records.slice(first, first + 1);
@@ -206,7 +202,7 @@ class LogContents<Rec extends LogRecord, State extends ShapeState<Rec>> {
     this.#addAll(entry, first + 1);
   }
 
-  /** Adds an append whose records {@link state} already includes. */
+  /** Adds an append whose records are already in {@link state}. */
   skip(entry: Entry): void {
     this.#addAll(entry, Math.max(0, entry.records.findLastIndex(isRestating)), true);
   }
@@ -251,7 +247,7 @@ class LogContents<Rec extends LogRecord, State extends ShapeState<Rec>> {
 
 type RecordFields = ReadonlyMap<string, FieldList>;
 
-/** Returns the field tests of a shape, including the tests that all shapes share. */
+/** Returns the field tests for a kind of log, including those for the records that all kinds share. */
 export function recordFields(shape: { readonly records: Readonly<Record<string, FieldTests>> }): RecordFields {
   const fields =
     knownFields.get(shape) ??
@@ -260,7 +256,7 @@ export function recordFields(shape: { readonly records: Readonly<Record<string, 
   return fields;
 }
 
-/** Returns the first invalid field of a record, or `kind` for a record of another shape. `undefined` if valid. */
+/** Returns the first invalid field of a record, or `kind` for an unknown kind of record. `undefined` if valid. */
 export function invalidRecordField(fields: RecordFields, record: LogRecord): string | undefined {
   const tests = fields.get(record.kind);
   return tests === undefined ? "kind" : firstInvalid(record, tests);

@@ -29,10 +29,10 @@ export class ShapeView<Rec extends LogRecord, State extends ShapeState<Rec>> {
 }
 
 /**
- * Reads the durable state of a log of any shape except an agent log, without ownership.
+ * Reads the durable state of a log that belongs to no agent, without ownership.
  *
- * @param options.id The id without the name of the shape.
- * @param options.known The result of an earlier read, which is continued, so do not use it afterwards.
+ * @param options.id The id without the prefix of its kind.
+ * @param options.known The result of an earlier read. This call changes it, so do not use it afterwards.
  * @param options.whole Ignores appends that repeat a part of the state.
  * @throws WrongShapeError, CorruptLogError, UnreadableValueError, UnsupportedFormatError, UnsupportedRecordError
  */
@@ -46,9 +46,8 @@ export async function readShape<Rec extends LogRecord, State extends ShapeState<
 }
 
 interface ListedShape {
-  /** The id for users. */
   readonly id: string;
-  /** The cursor of a list. Pass it as `after` for the next page. */
+  /** The position in a list. Pass it as `after` for the next page. */
   readonly order: string;
   /** ISO 8601. */
   readonly createdAt: string;
@@ -56,7 +55,7 @@ interface ListedShape {
   readonly updatedAt: string;
 }
 
-/** Lists the logs of one shape, last changed first. @param options.limit the maximum number. Defaults to no limit. */
+/** Lists the logs of one kind, last changed first. @param options.limit The maximum number. Defaults to no limit. */
 export async function* listShape(
   shape: { readonly name: string },
   log: RecordLog,
@@ -70,31 +69,31 @@ export async function* listShape(
     yield { id: agentId.slice(prefix.length), order, createdAt, updatedAt };
 }
 
-/** The size of the logs that are remembered. The last used log is always remembered. */
+/** The maximum size of all cached logs. The last used log is always cached. */
 const mostBytes = 32 * 1024 * 1024;
-/** The largest view that an owner gives back. */
+/** The maximum size of a log that is cached after its release. */
 const mostKeptBytes = 4 * 1024 * 1024;
 
-/** Reads the logs of one shape without owning them. A log that was read recently is read from its last known append. */
+/** Reads the logs of one kind without owning them. Caches their states, so that only new appends are read. */
 export class ShapeViews<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly #shape: ShapeDefinition<Rec, State>;
   readonly #log: RecordLog;
   readonly #most: number;
   readonly #views = new Map<string, ShapeView<Rec, State>>();
 
-  /** @param most The number of logs that are remembered. */
+  /** @param most The maximum number of cached logs. */
   constructor(shape: ShapeDefinition<Rec, State>, log: RecordLog, most: number) {
     this.#shape = shape;
     this.#log = log;
     this.#most = most;
   }
 
-  /** The state of the last read. Changed by later reads. */
+  /** Returns the cached state, which later reads change. */
   known(id: string): State | undefined {
     return this.#views.get(id)?.state;
   }
 
-  /** Removes and returns the last known records, for an owner that gives them back with {@link keep}. */
+  /** Removes a log from the cache and returns it, for an owner that puts it back with {@link keep}. */
   take(id: string): ReadRecords<Rec, State> | undefined {
     const known = this.#views.get(id)?.records;
     this.#views.delete(id);
@@ -103,18 +102,18 @@ export class ShapeViews<Rec extends LogRecord, State extends ShapeState<Rec>> {
 
   keep(id: string, records: ReadRecords<Rec, State>): void {
     this.#views.delete(id);
-    // A view skips the parts that are restated, so it grows with each record. The next reader begins at the newest part.
+    // A cached state never drops old records, so it grows with each record. A new read starts at the newest part.
     if (records.contents.bytes > mostKeptBytes) return;
     this.#add(id, new ShapeView(records, new ShapeValues(this.#log, logIdOf(this.#shape, id))));
   }
 
-  /** @param whole Reads the whole log even if an append repeats a part of the state. Defaults to `false`. */
+  /** @param whole Reads the whole log, and not from an append that repeats a part. Defaults to `false`. */
   async read(id: string, whole = false): Promise<ShapeView<Rec, State>> {
     const known = whole ? undefined : this.#views.get(id);
-    // A view must not be updated by two reads at the same time.
+    // Two concurrent reads must not change the same state.
     this.#views.delete(id);
     const view = await readShape(this.#shape, { log: this.#log, id }, { known, whole });
-    // The view of an owner that released the log meanwhile can include more.
+    // An owner that released the log during this read may have cached a newer state.
     if (view.exists && !this.#views.has(id)) this.#add(id, view);
     return view;
   }

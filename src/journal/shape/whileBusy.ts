@@ -14,8 +14,9 @@ export interface BusyWait {
 }
 
 /**
- * Opens a log, and tries again while the log has another owner. Returns `undefined` if a truthy `isDone` ends the wait.
- * @throws AgentBusyError if the log is busy for longer
+ * Opens a log, and tries again while another process owns it. Returns `undefined` if `isDone` resolves to a truthy
+ * value.
+ * @throws AgentBusyError after the time limit
  */
 export async function whileBusy<Opened>(
   open: () => Promise<Opened>,
