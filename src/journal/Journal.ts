@@ -232,7 +232,7 @@ export class Journal implements AsyncDisposable {
     const snapshot = records.find(({ kind }) => kind === "snapshot");
     const own = records.filter((record) => record !== snapshot);
     const bytes = entryBytes(own);
-    const lane = own.flatMap((record) => ("lane" in record ? [record.lane] : []))[0] ?? 0;
+    const lane = own.find((record) => "lane" in record)?.lane ?? 0;
     this.#valueBytes.set(lane, this.valueBytesOn(lane) + valueBytes(own, bytes));
     this.storedBytes += bytes;
     this.unreadBytes = snapshot ? estimateBytes(snapshot) : this.unreadBytes + bytes;

@@ -229,8 +229,9 @@ class HeadCache {
 }
 
 function bytesOf({ index, blobs }: CachedHead): number {
-  let bytes = index.bytes;
-  for (const text of blobs.values()) bytes += typeof text === "string" ? text.length : 0;
+  // Even a head with little data takes about 10 kB.
+  let bytes = index.bytes + 5_000;
+  for (const text of blobs.values()) bytes += String(text).length;
   // A decoded value takes about as much memory as its text.
   return 2 * bytes;
 }
