@@ -57,7 +57,7 @@ async function topsOf(folder: string): Promise<readonly string[]> {
 }
 
 async function linkedFolder(top: string, file: string): Promise<string> {
-  const folder = /^gitdir: (.+)\n?$/.exec((await textOf(file)) ?? "")?.[1];
+  const folder = /^gitdir: (.+?)\n?$/s.exec((await textOf(file)) ?? "")?.[1];
   if (folder === undefined) throw new GitError("rev-parse", `${JSON.stringify(file)} does not refer to a repository`);
   return resolve(top, folder);
 }

@@ -216,7 +216,10 @@ export class GitRepository {
   async #make(): Promise<void> {
     for (const name of ["info", "objects", "objects/info", "refs", "scratch"])
       await mkdir(join(this.#own, name), { mode: 0o700 });
-    await writeFile(join(this.#own, "objects", "info", "alternates"), `${join(this.#folders.common, "objects")}\n`);
+    await writeFile(
+      join(this.#own, "objects", "info", "alternates"),
+      `${quoted(join(this.#folders.common, "objects"))}\n`,
+    );
     await writeFile(join(this.#own, "HEAD"), "ref: refs/heads/none\n");
     await writeFile(join(this.#own, "info", "attributes"), exactAttributes);
     await writeFile(join(this.#own, "config"), "[core]\n\trepositoryformatversion = 0\n\tbare = false\n");
@@ -229,6 +232,11 @@ export class GitRepository {
     const config = `[core]\n\trepositoryformatversion = 1\n\tbare = false\n[extensions]\n\tobjectformat = sha256\n`;
     await writeFile(join(this.#own, "config"), config);
   }
+}
+
+/** Returns a path as git expects it in a list of paths. A path with a line break needs quotes. */
+function quoted(path: string): string {
+  return path.includes("\n") ? `"${path.replaceAll(/["\\]/g, "\\$&").replaceAll("\n", "\\n")}"` : path;
 }
 
 /** Copies a file, if it exists, with no newer time. If a file is as new as the index, git compares its content. */

@@ -154,6 +154,16 @@ describe("a repository with its work tree", () => {
     ]);
   });
 
+  it("is written if its path has a line break", async () => {
+    const repository = new TestRepository(join(temporaryFolder(), 'a\n"b\\'));
+    repository.write("a.txt", "a\n");
+    repository.git("init", "--quiet", "--initial-branch=main");
+    repository.commit({});
+    const linked = new TestRepository(join(repository.root, "linked"));
+    repository.git("worktree", "add", "--quiet", "-b", "linked", linked.root);
+    for (const { root } of [repository, linked]) expect(await commit(root)).toMatchObject({ made: true });
+  });
+
   it("is refused after a move until git repairs it", async () => {
     const repository = project();
     const home = temporaryFolder();
