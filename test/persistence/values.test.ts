@@ -46,6 +46,16 @@ class Cart {
 }
 registerClass("test.values.Cart", Cart);
 
+it.each([
+  ["10 KB", Math.floor(10_238 / 6), undefined],
+  ["more than 10 KB", Math.floor(10_238 / 6) + 1, expect.stringMatching(/^blob:/) as string],
+])("a text with escaped characters of %s as JSON is stored as any other text", async (_size, length, expected) => {
+  const provider = new InMemoryPersistenceStorageProvider();
+  await durableAgent(echo, provider).run("\0".repeat(length));
+  const [blob] = JSON.stringify(await recordsOf(provider)).match(/blob:\/\/[0-9a-f]+-\d+/) ?? [];
+  expect(blob).toEqual(expected);
+});
+
 describe.each(logStorages)("$name: an input that a failed node has changed", (storage) => {
   it("is as stored when the same process resumes", async () => {
     const opened = await storage.open();

@@ -81,7 +81,7 @@ export class BlobWriter {
   }
 
   protected largeText(slot: StoredValue): { readonly text: string; readonly bytes: number } | undefined {
-    if (estimateBytes(slot) * 3 <= this.#threshold) return undefined;
+    if (estimateBytes(slot) * 6 <= this.#threshold) return undefined;
     const text = JSON.stringify(slot);
     const bytes = new TextEncoder().encode(text).length;
     return bytes <= this.#threshold ? undefined : { text, bytes };
