@@ -95,6 +95,15 @@ describe("on a full device", () => {
     expect(await storage.log.makeRoom?.()).toBe(true);
   });
 
+  it("the next process replaces a reserve that a power loss has emptied", async () => {
+    const fileSystem = new SimulatedFileSystem();
+    await fileSystem.mkdir("/data");
+    await (await fileSystem.create("/data/reserve")).close();
+    const storage = new FilePersistenceStorageProvider({ directory: "/data", fileSystem, reserveBytes: 5_000 });
+    await durableAgent(growing(10), storage).run("go");
+    expect(fileSystem.files().get("/data/reserve")).toHaveLength(5_000);
+  });
+
   it("deleteAgent() frees space again, because the reserve was restored", async () => {
     const agent = await fullDevice();
     await persistence(agent()).deleteAgent("a");

@@ -6,7 +6,7 @@ import type { OwnerLiveness, Surroundings } from "./OwnerLiveness.ts";
 import type { SegmentPublisher } from "./SegmentPublisher.ts";
 import { randomBytes } from "node:crypto";
 import { dirname } from "node:path";
-import type { Disk } from "../../../nodejs/Disk.ts";
+import type { Disk, DiskFile } from "../../../nodejs/Disk.ts";
 
 export interface FileBackend extends Surroundings {
   readonly tasks: string;
@@ -61,7 +61,7 @@ export class DiskReserve {
   async #make(): Promise<void> {
     this.#state = "kept";
     if (this.#bytes === 0) return;
-    const file = await this.#disk.create(this.#path).catch(() => undefined);
+    const file = await this.#create().catch(() => undefined);
     try {
       // Writes random bytes, because some file systems store no blocks for repeated bytes.
       await file?.write(randomBytes(this.#bytes));
@@ -71,5 +71,12 @@ export class DiskReserve {
     } finally {
       await file?.close().catch(() => {});
     }
+  }
+
+  /** Returns `undefined` if the reserve exists. Replaces a smaller file, which a crash can leave. */
+  async #create(): Promise<DiskFile | undefined> {
+    const { size = this.#bytes } = (await this.#disk.stat(this.#path)) ?? {};
+    if (size < this.#bytes) await this.#disk.unlink(this.#path);
+    return this.#disk.create(this.#path);
   }
 }
