@@ -15,18 +15,17 @@ export interface ToolCallInDoubt {
   readonly effect: ToolEffect;
   /** The input before validation, as the model or the caller wrote it. */
   readonly input: unknown;
-  /** Why the recorded input is unreadable. If this is set, `input` is `undefined`. */
+  /** Why the recorded input is unreadable. If set, `input` is `undefined`. */
   readonly unreadable?: unknown;
   /** For an inverse in doubt, the id of the call that it reverts. */
   readonly reverts?: string;
-  /** The recorded settlement. Set only if the call is still in doubt after this settlement. */
+  /** An earlier settlement, after which the call is in doubt again. */
   readonly settled?: "retry" | "unknown";
 }
 
 /**
- * Decides about a call in doubt. `"ask"`: the run stops until a person decides. `"retry"`: all calls in doubt are
- * repeated under their ids. A function decides for each call. If the function throws, the run stops and the call stays
- * in doubt.
+ * What to do with a call in doubt. `"ask"`: the run stops until a person decides. `"retry"`: all calls in doubt are
+ * repeated under their ids. A function decides for each call. If it throws, the run stops and the call stays in doubt.
  */
 export type OnToolCallInDoubt =
   | "ask"
@@ -41,8 +40,7 @@ export const onToolCallInDoubtSchema: z.ZodType<OnToolCallInDoubt> = customSchem
 /**
  * The resolution of a tool call in doubt. `"retry"`: the call is repeated under its id. `{ output }`: the call took
  * effect and returned this output. `{ error }`: the call failed without effect, with this message. `"unknown"`: the run
- * continues without an outcome. The model gets a result with this information, and node code gets
- * ToolOutcomeUnknownError.
+ * continues without an outcome. The model gets a result that says so, and node code gets ToolOutcomeUnknownError.
  */
 export type ToolCallSettlement = "retry" | "unknown" | { readonly output: unknown } | { readonly error: string };
 

@@ -17,11 +17,11 @@ export interface SettleOptions {
   readonly signal: AbortSignal;
   /** The code that declares the call safe to repeat, for the error message. Defaults to the declaration of the tool. */
   readonly declaration?: string;
-  /** The tool whose call an inverse reverts. The error names its code. */
+  /** If the call is an inverse, the tool that it reverts, for the error message. */
   readonly reverted?: AnyTool;
 }
 
-/** The decision and its source. `not-done`: the call certainly did not take effect. */
+/** The settlement, and who decided it. `not-done`: the call certainly had no effect. */
 export interface Settled {
   readonly settlement: ToolCallSettlement | "not-done";
   readonly by: "probe" | "handler";
@@ -55,7 +55,7 @@ async function probe({ toolCallId, input }: ToolCallInDoubt, { tool, signal }: S
   if (!tool?.probe) return { answer: "unknown" };
   try {
     const parsed = await checkSchemaAsync(tool.inputSchema, input, `stored input of tool "${tool.name}"`);
-    // The cast is safe, because the schema of the tool has just produced this input.
+    // The schema of the tool has just parsed this input.
     const answer = await tool.probe(parsed as never, { toolCallId, abortSignal: signal });
     signal.throwIfAborted();
     return { answer: checkAnswer(answer, tool.name) };

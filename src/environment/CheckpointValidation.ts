@@ -13,9 +13,9 @@ export type ValidationCheck =
 /** Whether an agent can continue from a stored checkpoint. */
 export interface CheckpointValidation {
   readonly agentId: string;
-  /** Omitted if the agent has no checkpoint, or if damage hides the latest one. */
+  /** Omitted if the agent has no checkpoint, or if the latest one is in the damaged part of the log. */
   readonly checkpointId?: string;
-  /** True if no check failed. */
+  /** Whether all checks succeeded. */
   readonly valid: boolean;
   readonly structural: {
     readonly hasRequiredFields: ValidationCheck;
@@ -28,19 +28,19 @@ export interface CheckpointValidation {
     /** The large values of the checkpoint exist and are intact. */
     readonly blobsAccessible: ValidationCheck;
     /**
-     * The end of the log is complete. This is not checked if the last owner did not close the log, for example after a
-     * crash, because lost appends then look like appends that were never made.
+     * The log contains all acknowledged appends. Not checked if the last owner did not close the log, for example after
+     * a crash, because lost appends cannot then be detected.
      */
     readonly logComplete: ValidationCheck;
   };
   /** The incomplete append at the end of the log, if any. */
   readonly tornTail?: TornTail;
-  /** Without the `environment` of PersistenceConfig, only the participants compare files that the agent changed. */
+  /** Without the `environment` of PersistenceConfig, only participants compare files. */
   readonly environmental: {
     readonly workingDirectoryExists: ValidationCheck;
-    /** Required files are unchanged since the checkpoint. Files that the last run changed are as the run left them. */
+    /** Required files are as at the checkpoint. Files that the last run changed are as the run left them. */
     readonly filesUnchanged: ValidationCheck;
-    /** Required versions and environment variables are available. */
+    /** Required versions and environment variables are present. */
     readonly dependenciesAvailable: ValidationCheck;
   };
   /** All findings of the environmental checks. */

@@ -5,8 +5,8 @@ import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData
 export type EnvironmentMismatch =
   | { readonly kind: "working_directory_missing"; readonly path: string }
   /**
-   * Others changed the content since the checkpoint, or since the agent changed the file. Both hashes are SHA-256 in
-   * hex. Omits `expected` if the agent deleted the file. `found` can be `unreadable`.
+   * A file was changed since the checkpoint, or since the agent changed it. Hashes are SHA-256 in hex. Without
+   * `expected`, the agent deleted the file. `found` can be `unreadable`.
    */
   | {
       readonly kind: "file_modified_externally";
@@ -15,7 +15,7 @@ export type EnvironmentMismatch =
       readonly found: string;
     }
   | { readonly kind: "file_deleted"; readonly path: string }
-  /** `found` is the version that was found. Omitted without a version. */
+  /** A version or value differs. `found` is omitted if it is unknown or private. */
   | {
       readonly kind: "environment_not_satisfied";
       readonly name: string;
@@ -25,7 +25,7 @@ export type EnvironmentMismatch =
   /** A recovery participant found new commits. */
   | { readonly kind: "new_commits_upstream"; readonly detail: string };
 
-/** Returns one line for people. */
+/** Describes a mismatch in one line for people. */
 export function describeMismatch(mismatch: EnvironmentMismatch): string {
   switch (mismatch.kind) {
     case "working_directory_missing":
@@ -47,7 +47,7 @@ export type RecoveryInfo = AgentCheckpointData["recoveryInfo"];
 
 export interface EnvironmentFacts {
   readonly directoryExists: boolean;
-  /** SHA-256 in hex by path. `undefined` for a missing file. */
+  /** The SHA-256 of each file in hex, by path. `undefined` for a missing file. */
   readonly hashes: ReadonlyMap<string, string | undefined>;
   readonly answers: ReadonlyMap<string, EnvironmentAnswer>;
 }
@@ -92,28 +92,29 @@ function judgeName(name: string, wanted: string, answer: EnvironmentAnswer | und
 }
 
 /**
- * The environment that checkpoints refer to: a working directory, files, and versions or values by name. For the
- * current machine, use `nodeEnvironment()` of `agent-persistence/task`.
+ * The environment of an agent: a working directory, files, and versions or values by name. For the current machine, use
+ * `nodeEnvironment()` of `agent-persistence/task`.
  */
 export interface Environment {
-  /** The base directory of relative paths of required files. Recorded with each checkpoint. */
+  /** The directory to which the paths of required files are relative. Stored in each checkpoint. */
   readonly workingDirectory: string;
   /** Returns whether an absolute path is a directory. */
   hasDirectory(path: string): Promise<boolean>;
-  /** Returns the SHA-256 of a file in hex. `undefined` for a missing file. Relative paths start at `directory`. */
+  /**
+   * Returns the SHA-256 of a file in hex. `undefined` for a missing file. `directory` is the base of relative paths.
+   */
   hashOf(path: string, directory: string): Promise<string | undefined>;
   /** Looks up a name, such as `node`, `git` or `env:HOME`, and compares its value with the wanted value. */
   lookUp(name: string, wanted: string): Promise<EnvironmentAnswer>;
 }
 
-/** The result of a look-up. */
 export interface EnvironmentAnswer {
   /** The found version. Omitted if the name has no version, or if its value is private. */
   readonly found?: string | undefined;
   readonly satisfied: boolean;
 }
 
-/** Stores the hashes of the files that a run requires in the state, for the next checkpoint. */
+/** Adds the hashes of required files to the state, so that the next checkpoint stores them. */
 export async function noteEnvironment(environment: Environment | undefined, state: RunState): Promise<void> {
   if (environment === undefined) return;
   const { workingDirectory } = environment;

@@ -1,7 +1,7 @@
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import type { EnvironmentMismatch } from "./EnvironmentMismatch.ts";
 
-/** The agent that is recovered. Participants can store notes in its log. */
+/** The agent that is recovered, in whose log participants can store notes. */
 export interface RecoveredAgent {
   /** Stores a value in the agent's log. The value is durable when the promise resolves. */
   note(note: { readonly key: string; readonly value: unknown }): Promise<void>;
@@ -9,16 +9,16 @@ export interface RecoveredAgent {
   getNotes(key: string): Promise<readonly unknown[]>;
 }
 
-/** Resolves mismatches, for example of files or a repository. */
+/** Finds and resolves differences between the environment and a checkpoint, for example of files or a repository. */
 export interface RecoveryParticipant {
   /** Finds additional mismatches, such as new commits upstream. */
   findMismatches?(checkpoint: AgentCheckpointData, agent: RecoveredAgent): Promise<readonly EnvironmentMismatch[]>;
   /**
-   * Returns whether the agent itself caused a mismatch after the checkpoint. If so, the resumed run expects the
-   * mismatch, and `onEnvironmentMismatch` is not called. Defaults to false.
+   * Returns whether the agent caused a mismatch after the checkpoint. The resumed run then expects the mismatch, and
+   * `onEnvironmentMismatch` is not called. Defaults to `false`.
    */
   isOwnWork?(mismatch: EnvironmentMismatch, checkpoint: AgentCheckpointData): Promise<boolean>;
-  /** Returns the options that the participant can carry out or record for a mismatch. Must not change data. */
+  /** Returns the options for a mismatch that the participant supports. Must not change data. */
   optionsFor(
     mismatch: EnvironmentMismatch,
     checkpoint: AgentCheckpointData,
@@ -26,8 +26,8 @@ export interface RecoveryParticipant {
   /**
    * Prepares an option. Must not change data. If it rejects, the recovery rejects.
    *
-   * @returns a function that carries out the option. This function is called when all options are chosen, prepared and
-   * confirmed. If it rejects, the recovery ends and the agent is unchanged.
+   * @returns a function that carries out the option, called when all options are chosen, prepared and confirmed. If it
+   *   rejects, the recovery ends and the agent is unchanged.
    */
   prepare(
     mismatch: EnvironmentMismatch,
@@ -48,7 +48,7 @@ export type RecoveryOption =
   | "rebase"
   | "abort";
 
-/** The options for each kind of mismatch, whether or not a participant can carry them out. */
+/** The possible options for each kind of mismatch, even if no participant supports them. */
 export const recoveryOptions: Readonly<Record<EnvironmentMismatch["kind"], readonly RecoveryOption[]>> = {
   file_modified_externally: ["use_current", "use_checkpoint", "merge", "abort"],
   file_deleted: ["restore", "skip", "abort"],
@@ -57,5 +57,5 @@ export const recoveryOptions: Readonly<Record<EnvironmentMismatch["kind"], reado
   working_directory_missing: ["ignore", "abort"],
 };
 
-/** Options that change no data and therefore need no participant. */
+/** Options that need no participant, because they change no data. */
 export const needsNobody: ReadonlySet<RecoveryOption> = new Set(["use_current", "skip", "ignore", "abort"]);

@@ -1,14 +1,14 @@
-/** The source of time. It is injected, so that tests can control the time. */
+/** A source of time that tests can replace. */
 export interface Clock {
-  /** Wall-clock time in milliseconds since 1970. Used only for display, never for ordering or leases. */
+  /** The time of the system in milliseconds since 1970. Not used for the order of records or for leases. */
   now(): number;
-  /** Monotonic time in milliseconds from an arbitrary start. */
+  /** Milliseconds since an arbitrary start, independent of changes of the system time. */
   monotonic(): number;
-  /** Calls back after `ms`. Returns a function that cancels. @param background does not keep the process alive */
+  /** Calls `callback` after `ms`. Returns a function that cancels. @param background Lets the process end earlier. */
   after(ms: number, callback: () => void, background?: boolean): () => void;
 }
 
-/** The platform fires longer timers immediately. */
+/** The maximum delay of `setTimeout`, which calls back at once for a longer one. */
 const longestTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

@@ -3,7 +3,7 @@ const mostLayers = 8;
 
 const deleted = Symbol("deleted");
 
-/** A map that another map can extend without a copy. Do not change this map while the other map is in use. */
+/** A map that another map can extend without copying it. Do not change it while the other map is in use. */
 export class LayeredMap<Key, Value> {
   readonly #own = new Map<Key, Value | typeof deleted>();
   #below: LayeredMap<Key, Value> | undefined;
@@ -14,7 +14,7 @@ export class LayeredMap<Key, Value> {
     return this.#below ? this.#size : this.#own.size;
   }
 
-  /** Whether {@link layered} copies all entries. If not, it adds a layer. */
+  /** Whether {@link layered} copies all entries, in place of adding a layer. */
   get isCopied(): boolean {
     return this.#layers >= mostLayers;
   }
@@ -40,7 +40,7 @@ export class LayeredMap<Key, Value> {
     return this.#below ? this.#find(key) !== deleted : this.#own.has(key);
   }
 
-  /** Returns a value that the caller can change in place. Copies the value first if it belongs to another layer. */
+  /** Returns a value that the caller may change. A value of another layer is copied first. */
   own(key: Key, copy: (value: Value) => Value): Value | undefined {
     const own = this.#own.get(key);
     if (own !== undefined && own !== deleted) return own;

@@ -1,6 +1,6 @@
 import type { Clock } from "./Clock.ts";
 
-/** Runs work. If the signal aborts, rejects with the reason of the signal without waiting for the work. */
+/** Runs work. On abort, rejects with the reason of the signal without waiting for the work. */
 export async function abortable<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
   signal.throwIfAborted();
   let unlisten: () => void = () => undefined;
@@ -15,7 +15,7 @@ export async function abortable<Result>(signal: AbortSignal, work: () => Promise
   }
 }
 
-/** Runs work. After an abort and a grace period, rejects with the reason without waiting for the work. */
+/** Runs work. On abort, waits for the work during a grace period, and then rejects with the reason of the signal. */
 export async function withGrace<Result>(
   signal: AbortSignal,
   { ms, clock }: { readonly ms: number; readonly clock: Clock },
@@ -44,7 +44,7 @@ interface Relay {
 
 const relays = new WeakMap<AbortSignal, Relay>();
 
-/** Calls back on abort, and returns a function that removes the callback. One listener avoids leak warnings. */
+/** Calls `callback` on abort. Returns a function that removes it. Adds only one listener to a signal. */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   const relay = relays.get(signal) ?? relayOf(signal);
   relay.callbacks.add(callback);
@@ -68,13 +68,13 @@ function relayOf(signal: AbortSignal): Relay {
 }
 
 interface TimeLimit {
-  /** In milliseconds of the clock. `Infinity` for no limit. */
+  /** The limit in milliseconds of the clock. `Infinity` for no limit. */
   readonly ms: number;
   readonly clock: Clock;
   readonly late: () => unknown;
 }
 
-/** Runs work with a signal that also aborts after a timeout. Rejects with the abort reason without waiting. */
+/** Runs work with a signal that aborts after the time limit too. Rejects on abort, without waiting for the work. */
 export async function withinTime<Result>(
   { ms, clock, late }: TimeLimit,
   signal: AbortSignal,

@@ -4,7 +4,7 @@ interface NodeBuffer {
   from(text: string, encoding: "base64url"): Uint8Array;
 }
 
-/** The native functions of Node, if available. */
+/** The `Buffer` of Node. `undefined` on other platforms. */
 const { Buffer: nodeBuffer } = globalThis as { readonly Buffer?: NodeBuffer };
 
 export function toBase64(bytes: Uint8Array): string {
@@ -32,7 +32,7 @@ export function utf8(text: string): Uint8Array {
   return encoder.encode(text);
 }
 
-/** Decodes UTF-8. A byte order mark stays part of the text. */
+/** Decodes UTF-8. Keeps a byte order mark as part of the text. */
 export function fromUtf8(bytes: Uint8Array | ArrayBuffer): string {
   return decoder.decode(bytes);
 }
@@ -47,12 +47,12 @@ export function concatenated(parts: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** Returns whether bytes contain a text, without decoding. */
+/** Returns whether bytes contain a text, without decoding the bytes. */
 export const includesText: (bytes: Uint8Array, text: Uint8Array) => boolean = nodeBuffer
   ? (bytes, text) => nodeBuffer.prototype.indexOf.call(bytes, text) >= 0
   : includesTextAnywhere;
 
-/** Compares the text at each position of its first character. Fast only if this character is rare in `bytes`. */
+/** Compares the text at each occurrence of its first byte. Fast only if this byte is rare in `bytes`. */
 function includesTextAnywhere(bytes: Uint8Array, text: Uint8Array): boolean {
   const rare = text[0] ?? 0;
   for (let start = bytes.indexOf(rare); start >= 0; start = bytes.indexOf(rare, start + 1)) {
@@ -63,7 +63,7 @@ function includesTextAnywhere(bytes: Uint8Array, text: Uint8Array): boolean {
   return false;
 }
 
-/** Combines small parts into larger ones. Each part can consist of several pieces, which are copied. */
+/** Combines small parts into parts of at least `atLeast` bytes. Each part consists of pieces, which are copied. */
 export async function* inLargeParts(
   parts: AsyncIterable<readonly Uint8Array[]>,
   atLeast: number,

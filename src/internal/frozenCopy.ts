@@ -1,19 +1,19 @@
 import { nextTurn } from "./nextTurn.ts";
 
-/** Values with only frozen or shared parts. They need no copy. */
+/** Objects with only frozen or shared parts, which need no copy. */
 export const frozen = new WeakSet<object>();
 
-/** The number of copied parts per turn of the event loop. */
+/** The number of parts that are copied in one turn of the event loop. */
 const partsATurn = 10_000;
-/** The number of primitive array items that count as one part. */
+/** The number of primitive items of an array that count as one part. */
 const itemsAPart = 20;
 
 const isolated = new WeakSet<object>();
 
 /**
  * Returns a deep copy that the owner of the original cannot change: plain objects and arrays are frozen, dates, maps,
- * sets and bytes copied. Other values are shared, because the codec decides about them. A copy by this function is
- * returned as it is, so identical references mean equal values.
+ * sets and bytes copied. Class instances are shared, because the codec handles them. A copy is not copied again, so
+ * that identical references mean equal values.
  */
 export function frozenCopy<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || isolated.has(value)) return value;
@@ -24,9 +24,7 @@ export function frozenCopy<Value>(value: Value): Value {
   return copy;
 }
 
-/**
- * Freezes a value without other references, such as a decoded value, so that {@link frozenCopy} returns it unchanged.
- */
+/** Freezes a value that only the caller has, such as a decoded value. {@link frozenCopy} then returns it unchanged. */
 export function freezeInPlace<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || isolated.has(value)) return value;
   if (freeze(value)) frozen.add(value);
@@ -52,7 +50,7 @@ function freeze(root: object): boolean {
 
 interface Walk {
   readonly ancestors: Set<object>;
-  /** The number of copied objects. A shared object counts once for each reference. `Infinity` after a cycle. */
+  /** The number of copied objects. An object counts once for each reference to it. `Infinity` after a cycle. */
   objects: number;
   /** Whether all copied parts are frozen. */
   isFrozen: boolean;
@@ -65,7 +63,7 @@ function copyOf(value: unknown, walk: Walk): unknown {
   if (typeof value !== "object" || value === null) return value;
   const { ancestors } = walk;
   if (isolated.has(value)) walk.isFrozen &&= frozen.has(value);
-  // A cycle cannot be stored, and a copy along all paths through many linked objects would take too long.
+  // Values with cycles or too many references cannot be stored, so that they need no complete copy.
   else if (ancestors.has(value)) walk.objects = Infinity;
   if (isolated.has(value) || ++walk.objects > maximumObjects || ancestors.size > maximumDepth) return value;
   ancestors.add(value);
@@ -78,12 +76,12 @@ function copyOf(value: unknown, walk: Walk): unknown {
 function copyObject(value: object, copy: Copy): unknown {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype === Object.prototype || prototype === null) return copyFields(value, prototype, copy);
-  // `Buffer.slice` would share bytes. A Buffer becomes plain bytes, as in the log.
+  // `Buffer.slice` would share the bytes. A `Buffer` becomes a `Uint8Array`, as when it is read from a log.
   if (value instanceof Uint8Array) return new Uint8Array(value);
   const keys = Object.keys(value).length;
   if (prototype === Array.prototype) {
     const items = value as readonly unknown[];
-    // Arrays with holes cannot be stored, and can have billions of holes.
+    // Arrays with holes cannot be stored. They can have billions of holes, so they are not copied.
     return keys !== items.length ? value : Object.freeze(items.map(copy));
   }
   if (keys > 0) return value;
@@ -101,7 +99,7 @@ function copyFields(value: object, prototype: object | null, copy: Copy): unknow
   return Object.freeze(copied);
 }
 
-/** `defineProperty` handles a `__proto__` key like any other key. Assignment is several times faster for other keys. */
+/** Sets a field. A key `__proto__` needs `defineProperty`, which is several times slower than an assignment. */
 export function define(target: object, key: string, value: unknown): void {
   if (key !== "__proto__") (target as Record<string, unknown>)[key] = value;
   else Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
@@ -109,7 +107,7 @@ export function define(target: object, key: string, value: unknown): void {
 
 /**
  * Returns a frozen value with copies of its dates, maps, sets and bytes, so that callers cannot change the original.
- * Shares the parts that {@link frozenCopy} shares, and all parts beyond the number that can be stored.
+ * Shares class instances, and all parts beyond the number that can be stored.
  */
 export function copyMutableParts<Value>(value: Value): Value {
   let left = maximumObjects;
@@ -127,7 +125,7 @@ export function copyMutableParts<Value>(value: Value): Value {
   return copyPart(value) as Value;
 }
 
-/** Returns whether {@link copyMutableParts} shares no part that can change, such as a class instance. */
+/** Returns whether {@link copyMutableParts} copies every part that can change. `false` for class instances. */
 export function isCopyable(value: unknown): boolean {
   if (typeof value !== "object" || value === null || frozen.has(value)) return true;
   if (value instanceof Uint8Array) return true;
@@ -189,8 +187,8 @@ function itemsOf(value: object): Iterable<unknown> {
   return Object.values(value);
 }
 
-/** The maximum nesting of stored values. `JSON.stringify` overflows the stack on depths that `JSON.parse` accepts. */
+/** The maximum depth of stored values. `JSON.stringify` overflows the stack for deeper values. */
 export const maximumDepth = 1_000;
 
-/** The maximum number of objects in a stored value, counted once for each reference. */
+/** The maximum number of objects in a stored value. An object counts once for each reference to it. */
 export const maximumObjects = 2_000_000;

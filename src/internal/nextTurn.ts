@@ -1,7 +1,7 @@
-/** The amount of work between two pauses, as bytes of JSON. Reading them takes a few milliseconds. */
+/** The number of bytes of JSON that are processed between two pauses. This takes a few milliseconds. */
 const piece = 256 * 1024;
 
-// Read once, because tests that replace the process timers would otherwise block every append.
+// Read once, because tests that replace the timers of the process would block every append.
 const { setImmediate: immediate, setTimeout: timeout } = globalThis as {
   readonly setImmediate?: (callback: () => void) => void;
   readonly setTimeout: (callback: () => void, ms: number) => void;
@@ -18,7 +18,7 @@ export function nextTurn(): Promise<void> {
 export class Pace {
   #left = piece;
 
-  /** Call this after each part of the work, and await the result. Waits for the next turn after each piece. */
+  /** Counts processed bytes, and returns a promise if it is time for a pause. Await the result. */
   after(bytes: number): Promise<void> | undefined {
     this.#left -= bytes;
     if (this.#left > 0) return undefined;

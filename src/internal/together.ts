@@ -1,5 +1,5 @@
 /**
- * Waits until all promises have settled, so that a failure leaves no other work unobserved.
+ * Waits until all promises have settled, so that no work is left running after a failure.
  *
  * @throws the first failure in order
  */
@@ -10,7 +10,7 @@ export async function together<const Work extends readonly unknown[]>(
   return Promise.all(work);
 }
 
-/** Calls an action for each item, at most `limit` at a time. Rejects with the first failure, after all calls. */
+/** Calls an action for each item, at most `limit` at a time. Rejects with the first failure after all calls ended. */
 export async function forEachAtOnce<Item>(
   items: readonly Item[],
   limit: number,

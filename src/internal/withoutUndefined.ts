@@ -7,7 +7,7 @@ export type WithoutUndefined<Fields> = {
   [Key in keyof Fields as IsOptional<Fields[Key]> extends true ? Key : never]?: Exclude<Fields[Key], undefined>;
 };
 
-/** Returns a copy without `undefined` fields, in the same order. Optional fields are stored only if present. */
+/** Returns a copy without `undefined` fields, in the same order. */
 export function withoutUndefined<const Fields extends object>(fields: Fields): WithoutUndefined<Fields> {
   const present = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(present) as WithoutUndefined<Fields>;

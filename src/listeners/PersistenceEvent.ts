@@ -15,14 +15,14 @@ export interface EventCheckpoint {
   readonly progressSummary?: string;
 }
 
-/** The steps of a recovery, in their order of execution. */
+/** The steps of a recovery, in order. */
 export type RecoveryStepName = "find_checkpoint" | "verify_environment" | "restore_state" | "resume_execution";
 
-/** The part of a run that an event is about: the run itself, a branch of a parallel node, or a sub-agent. */
+/** The run itself, a branch of a parallel node, or a sub-agent, to which an event belongs. */
 export interface EventLine {
-  /** The path of the parallel node and the key of its branch, such as `both#facts`. Omitted outside of branches. */
+  /** The path of the branch: the parallel node and the key, such as `both#facts`. Omitted outside of branches. */
   readonly branch?: string;
-  /** The names of the tools that call the sub-agent, outermost first. Omitted for the agent itself. */
+  /** The names of the tools that call the sub-agent, outermost first. Omitted outside of sub-agents. */
   readonly agentPath?: readonly string[];
 }
 
@@ -45,9 +45,9 @@ interface LineEvents {
     readonly trigger: string;
   };
   /**
-   * A trigger was due but made no checkpoint. `merged`: another trigger made a checkpoint at the same time.
-   * `unchanged`: the state has not changed. `superseded`: the node has saved a later state with `createCheckpoint`.
-   * `replaying`: the run repeats recorded nodes, and evaluates the trigger again after each of these nodes.
+   * A trigger was due but made no checkpoint. `merged`: it shares the checkpoint of another trigger. `unchanged`: the
+   * state has not changed. `superseded`: the node has saved a later state with `createCheckpoint`. `replaying`: the run
+   * repeats recorded nodes, and evaluates the trigger again after each node.
    */
   readonly checkpoint_skipped: {
     readonly nodeId: string;
@@ -58,14 +58,14 @@ interface LineEvents {
   readonly trigger_failed: { readonly nodeId: string; readonly trigger: string; readonly reason: string };
   /** An agent continues from a stored checkpoint: after an interruption, on a new branch, or after a rollback. */
   readonly checkpoint_restored: EventCheckpoint & { readonly by: "resume" | "branch" | "rollback" };
-  /** The strategy or the tools changed, but not the code that the unfinished run still needs. The run continues. */
+  /** The strategy or the tools changed, but not the code that the unfinished run needs. The run continues. */
   readonly strategy_adapted: {
-    /** One text for each difference, such as `node "check" is new`. */
+    /** A text for each difference, such as `node "check" is new`. */
     readonly differences: readonly string[];
   };
   /** A run, branch or sub-agent was migrated to the current version of its strategy. */
   readonly run_migrated: { readonly from: number; readonly to: number };
-  /** A request for input or approval is durable and waits for an answer. Not emitted when the request is repeated. */
+  /** A request for input or approval is durable. Not emitted again when a node repeats the request. */
   readonly request_opened: { readonly nodeId: string; readonly requestId: string; readonly waitingFor: WaitingFor };
   /**
    * A model response is durable. Not emitted for replayed responses. `usage`: the tokens of this request, omitted if
@@ -77,16 +77,16 @@ interface LineEvents {
     readonly usage?: ModelUsage;
     readonly finishReason?: string;
   };
-  /** A model request failed with `error`, and is retried after `delayMs`. `attempt`: the failed attempt, from 1. */
+  /** A model request failed with `error` and is retried after `delayMs`. `attempt` counts failed attempts, from 1. */
   readonly model_retry: {
     readonly nodeId: string;
     readonly attempt: number;
     readonly delayMs: number;
     readonly error: unknown;
   };
-  /** Summaries replaced `messages` older messages and `toolOutputs` tool outputs. Durable with the next checkpoint. */
+  /** Summaries replaced `messages` messages and `toolOutputs` tool outputs. Durable with the next checkpoint. */
   readonly history_trimmed: { readonly toolOutputs: number; readonly messages: number };
-  /** The summarizer threw `error`. The content that was to be summarized stays in the history. */
+  /** The summarizer threw `error`. The content that it should summarize stays in the history. */
   readonly trimming_failed: { readonly content: "tool_output" | "messages"; readonly error: unknown };
   /** A branch of a parallel node failed with `error`. The other branches continue, unless `onFailure` is `"stop"`. */
   readonly branch_failed: {
@@ -101,7 +101,7 @@ interface RunEvents {
   /** The status of an agent has changed, and its summary is durable. */
   readonly status_changed: {
     readonly status: string;
-    /** Omitted for a new agent. */
+    /** The earlier status. Omitted for a new agent. */
     readonly previous?: string;
     /** The data of the new status, as in summaries. */
     readonly data: unknown;
@@ -112,17 +112,17 @@ interface RunEvents {
 
 /** The events about an agent as a whole, by type, with their fields. */
 interface AgentEvents {
-  /** An opened agent has an incomplete append at the end of its log, from a crash or damage. The append was skipped. */
+  /** An opened log ends with an incomplete append, from a crash or damage. The append was skipped. */
   readonly log_torn_tail: { readonly tornTail: TornTail };
-  /** An opened agent has a damaged summary, or one of another agent. `file` was rebuilt from the log. */
+  /** The summary of an opened agent was damaged, or belonged to another agent. `file` was rebuilt from the log. */
   readonly summary_rebuilt: { readonly file: string };
   /** Checkpoints of an agent or the whole agent were deleted. */
   readonly checkpoint_pruned: {
     /** True if the whole agent was deleted. */
     readonly dropped: boolean;
-    /** Oldest first. */
+    /** The ids of the deleted checkpoints, oldest first. */
     readonly checkpointIds: readonly string[];
-    /** The approximate size in bytes of JSON before compression. */
+    /** The approximate number of deleted bytes of JSON before compression. */
     readonly bytes: number;
   };
   /**
@@ -131,8 +131,8 @@ interface AgentEvents {
    */
   readonly pruning_failed: { readonly error: unknown };
   /**
-   * A stream store failed, or did not answer within `storeTimeoutMs`. Emitted once for each outage. Clients receive the
-   * missing chunks with the complete response. The run is not affected.
+   * A stream store failed, or did not answer within `storeTimeoutMs`. Emitted once until the store works again. Clients
+   * receive the missing chunks with the complete response. The run is not affected.
    */
   readonly stream_store_failed: { readonly operation: "append" | "remove"; readonly error: unknown };
   /** A step of a recovery has finished. */
@@ -140,7 +140,7 @@ interface AgentEvents {
     readonly step: RecoveryStepName;
     /** Names of the failed checks. */
     readonly failed: readonly string[];
-    /** The option chosen for each mismatch, in the order of the mismatches. */
+    /** The options chosen for the mismatches, in the order of the mismatches. */
     readonly chosen: readonly string[];
   };
 }
@@ -150,11 +150,11 @@ interface EventOrigin<Type> {
   readonly agentId: string;
   /** Omitted if the event is not about a single run. */
   readonly runId?: string;
-  /** The time of the event: ISO 8601, by the configured clock. */
+  /** The time of the event in ISO 8601, by the configured clock. */
   readonly at: string;
 }
 
-/** An event of a durable agent, by `type`. New types may be added, so ignore unknown types. */
+/** An event of a durable agent. New types may be added, so ignore unknown types. */
 export type PersistenceEvent =
   | {
       [Type in keyof LineEvents]: EventOrigin<Type> & { readonly runId: string } & EventLine & LineEvents[Type];
@@ -162,10 +162,9 @@ export type PersistenceEvent =
   | { [Type in keyof RunEvents]: EventOrigin<Type> & { readonly runId: string } & RunEvents[Type] }[keyof RunEvents]
   | { [Type in keyof AgentEvents]: EventOrigin<Type> & AgentEvents[Type] }[keyof AgentEvents];
 
-/** Receives every event. The result is not awaited. `onListenerError` receives an error that the listener throws. */
+/** Receives every event. The result is not awaited. Errors are passed to `onListenerError`. */
 export type PersistenceListener = (event: PersistenceEvent) => unknown;
 
-/** Receives the error of a listener and the event. */
 export type ListenerErrorHandler = (error: unknown, event: PersistenceEvent) => unknown;
 
 /** An event without its time, which the emitter adds. */

@@ -20,7 +20,7 @@ import type {
   PersistenceListener,
 } from "./PersistenceEvent.ts";
 
-/** Passes an event with the current time to the listener, without waiting for it or throwing its errors. */
+/** Adds the current time to an event and passes it to the listener, without awaiting it or throwing its errors. */
 export type EmitEvent = (event: EventBody) => void;
 
 export function eventEmitter(
@@ -37,9 +37,9 @@ export function eventEmitter(
     }
   };
   return (event) => {
-    // TypeScript cannot infer that each event type stays valid when `at` is added.
+    // TypeScript cannot infer that each type of event stays valid with `at`.
     const timed = { ...event, at: new Date(clock.now()).toISOString() } as PersistenceEvent;
-    // If the error handler fails as well, the error is dropped.
+    // Ignores errors of the error handler.
     notify(timed).catch(() => {});
   };
 }
@@ -68,7 +68,7 @@ export function emitAppended(agentId: string, emit: EmitEvent): NonNullable<Jour
   };
 }
 
-/** Determines the run and the branch or sub-agent of appended records, which not every record names itself. */
+/** Finds the run and the branch or sub-agent of appended records, because not every record contains them. */
 class AppendedRecords {
   readonly #agentId: string;
   readonly #generation: number;
@@ -89,7 +89,7 @@ class AppendedRecords {
     if (index.unfinished && index.latest?.runId !== this.#runId) this.#starting.set("run", "run_started");
   }
 
-  /** Returns the events for a status change that a record causes. Omits a status that was already emitted. */
+  /** Returns the events for the status change that a record causes, unless they were already emitted. */
   statusAfter(record: AgentRecord, next: AgentRecord | undefined): readonly StatusChange[] {
     this.#state = statusAfter(this.#state, record, this.#generation);
     const changes = isQueued(record, next) ? [] : statusChange(this.#agentId, this.#told, this.#state);
@@ -136,7 +136,7 @@ function statusChange(agentId: string, previous: string | undefined, state: Stat
   return [previous === undefined ? change : { ...change, previous }];
 }
 
-/** Returns whether a run is queued and has not started. The next record then sets the status `queued`. */
+/** Returns whether a record queues a run. The next record then sets the status `queued`. */
 function isQueued(record: AgentRecord, next: AgentRecord | undefined): boolean {
   return record.kind === "run" && next?.kind === "status" && next.status === "queued";
 }
@@ -169,7 +169,7 @@ export function eventCheckpoint(
   };
 }
 
-/** Returns the reason for a checkpoint. `started` is `run_started` or `line_started` for the first checkpoint. */
+/** Returns the reason for a checkpoint. @param started The reason if it is the first checkpoint. */
 export function triggerOf(
   { trigger, move, status, ended, joined, unresolved }: CheckpointRecord,
   started: string | undefined,

@@ -3,8 +3,8 @@ import { reasonOf } from "../internal/reasonOf.ts";
 import type { EventCheckpoint, EventLine, PersistenceEvent, PersistenceListener } from "./PersistenceEvent.ts";
 
 /**
- * Returns a listener that prints each event as one line for a terminal. The listener prints no values of messages and
- * tools, and replaces control characters with spaces.
+ * Returns a listener that prints each event as one line for a terminal. Omits the values of messages and tools, and
+ * replaces control characters with spaces.
  *
  * @param write receives a line without a line break.
  *
@@ -74,7 +74,7 @@ function placeOf({ nodeId, iteration, progress, progressSummary }: EventCheckpoi
   return `${nodeId}, iteration ${iteration}${percent}${summary}`;
 }
 
-/** Replaces control characters and direction marks, because ids and summaries may come from a model. */
+/** Replaces control characters and direction marks, because a model may have written ids and summaries. */
 function printable(line: string): string {
   return line.replaceAll(/[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu, " ");
 }

@@ -3,12 +3,12 @@ import type { FileSystem, OpenFile } from "./FileSystem.ts";
 import { StorageError, type StorageFailure } from "../errors/storageErrors.ts";
 import { constants } from "node:os";
 
-/** A call that may succeed soon is retried after these delays, in milliseconds. */
+/** The delays before retries of a call that may soon succeed, in milliseconds. */
 const retryDelaysMs = [5, 20, 80, 320];
 const notEmpty = new Set(["ENOTEMPTY", "EEXIST"]);
 const linkUnsupported = new Set(["EPERM", "EISDIR", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV"]);
 
-/** A file system. Returns `undefined` for a missing file, `false` for a name in use. Else throws `StorageError`. */
+/** A file system whose methods return `undefined` or `false` in expected cases. Other failures throw `StorageError`. */
 export class Disk {
   readonly #system: FileSystem;
   readonly #clock: Clock;
@@ -38,7 +38,7 @@ export class Disk {
     return this.#call("readdir", path, "ENOENT", () => this.#system.readdir(path));
   }
 
-  /** Returns `missing` if the existing file or the target directory no longer exists. */
+  /** Returns `missing` if the existing file or the target directory is missing. */
   async link(existing: string, path: string): Promise<"linked" | "taken" | "missing" | "unsupported"> {
     try {
       await this.#system.link(existing, path);
@@ -55,7 +55,7 @@ export class Disk {
     await this.#call("rename", to, undefined, () => this.#system.rename(from, to));
   }
 
-  /** Treats a missing file as removed. */
+  /** Removes a file. Does nothing if the file is missing. */
   async unlink(path: string): Promise<void> {
     await this.#call("unlink", path, "ENOENT", () => this.#system.unlink(path));
   }
@@ -69,7 +69,7 @@ export class Disk {
     return (await this.#call("mkdir", path, "EEXIST", create)) ?? false;
   }
 
-  /** Keeps a directory with files. Treats a missing directory as removed. */
+  /** Removes an empty directory. Does nothing if the directory is missing or not empty. */
   async rmdir(path: string): Promise<void> {
     const remove = () =>
       this.#system.rmdir(path).catch((error: unknown) => {
@@ -109,7 +109,7 @@ export class Disk {
 const heldCodes = new Set(["EPERM", "EACCES", "EBUSY"]);
 const refusedIfHeld = new Set(["rename", "unlink"]);
 
-/** Whether file descriptors are missing, or another program holds a file on Windows, such as a virus scanner. */
+/** Returns whether a call may soon succeed: file descriptors are missing, or a program on Windows holds the file. */
 function isPassing(operation: string, error: unknown): boolean {
   const isHeld = process.platform === "win32" && refusedIfHeld.has(operation) && heldCodes.has(systemCode(error));
   return isHeld || storageFailure(error) === "too_many_files";
@@ -119,7 +119,7 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Syncs directories. Requests that arrive while a sync runs share the next sync. */
+/** Syncs directories. Calls that are made during a sync share the next sync. */
 export class FolderSyncs {
   readonly #begin: (path: string) => Promise<void>;
   readonly #running = new Map<string, Promise<void>>();
@@ -150,7 +150,7 @@ export class FolderSyncs {
   }
 }
 
-/** An open file with complete writes. Failures throw `StorageError`. */
+/** An open file whose writes are complete. Failures throw `StorageError`. */
 export class DiskFile {
   readonly #file: OpenFile;
 
@@ -161,12 +161,12 @@ export class DiskFile {
     this.#file = file;
   }
 
-  /** Writes all bytes. A failure may leave a part of them in the file. */
+  /** Writes all bytes. After a failure, a part of the bytes may be in the file. */
   write(bytes: Uint8Array): Promise<void> {
     return this.#writeAll(bytes, (part) => this.#file.write(part));
   }
 
-  /** Writes all bytes to the device. A failure may leave a part of them in the file. */
+  /** Writes all bytes to the device. After a failure, a part of the bytes may be in the file. */
   async store(bytes: Uint8Array): Promise<void> {
     const { writeSynced } = this.#file;
     if (writeSynced) return this.#writeAll(bytes, (part) => writeSynced(part));
@@ -187,7 +187,7 @@ export class DiskFile {
       let written = await write(bytes);
       while (written < bytes.length) {
         const count = await write(bytes.subarray(written));
-        // Avoids an endless loop on a device that writes 0 bytes without an error.
+        // Prevents an endless loop if a device writes 0 bytes without an error.
         if (count === 0) throw new StorageError("full", "write", this.path);
         written += count;
       }
@@ -223,7 +223,7 @@ const failures: Readonly<Record<string, StorageFailure>> = {
   ENOTCONN: "unavailable",
 };
 
-/** Node names only errors that libuv knows. For example, `EDQUOT` and `ESTALE` have only a number. */
+/** Names of system errors by number, because Node does not name some errors, for example `EDQUOT` and `ESTALE`. */
 const codes: ReadonlyMap<number, string> = new Map(
   Object.entries(constants.errno).map(([code, number]) => [-number, code]),
 );
@@ -235,7 +235,7 @@ export function systemCode(error: unknown): string {
   return (code.startsWith("Unknown system error") ? codes.get(Number(errno)) : undefined) ?? code;
 }
 
-/** Classifies a system error by the possible reactions of a caller. */
+/** Classifies a system error by the reaction that it needs. */
 export function storageFailure(error: unknown): StorageFailure {
   return failures[systemCode(error)] ?? "io";
 }

@@ -1,19 +1,19 @@
 export interface FileStatus {
   readonly size: number;
   readonly folder: boolean;
-  /** An id that distinguishes a file from a copy of the file. Omitted if the file system has no such id. */
+  /** An id that a copy of the file does not have. Omitted if the file system has no such id. */
   readonly id?: string;
   /** The numeric id of the file's owner. Omitted if the file system has no users. */
   readonly owner?: number;
 }
 
-/** A new file to which data is appended. A write may accept only a part of the bytes. */
+/** A new file to which data is appended. */
 export interface OpenFile {
-  /** Appends `bytes` and resolves to the number of accepted bytes. */
+  /** Appends bytes. Resolves to the number of written bytes, which can be smaller. */
   write(bytes: Uint8Array): Promise<number>;
-  /** Combines `write` and `fdatasync` in one call, with one round trip to the device. Omitted if unsupported. */
+  /** Combines `write` and `fdatasync` in one access to the device. Omitted if unsupported. */
   readonly writeSynced?: (bytes: Uint8Array) => Promise<number>;
-  /** Syncs the data to the device, with the metadata that is needed to read it. */
+  /** Syncs the data to the device, with the metadata needed to read the data. */
   fdatasync(): Promise<void>;
   /** Syncs the data and all metadata to the device, for a new file. */
   fsync(): Promise<void>;
@@ -21,9 +21,8 @@ export interface OpenFile {
 }
 
 /**
- * All file system calls of the file backend. The interface is small, so that an in-memory implementation can simulate
- * failures, delays and power loss at each call. Errors carry the system's `code`, such as `ENOSPC` or `EEXIST`. Links
- * are never followed.
+ * All file system calls of the file storage. The interface is small, so that tests can simulate failures, delays and
+ * power loss at each call. Errors carry the system's `code`, such as `ENOSPC` or `EEXIST`. Links are never followed.
  */
 export interface FileSystem {
   /**
@@ -35,11 +34,9 @@ export interface FileSystem {
   /** Returns at most `length` bytes of a file from `start`. Defaults to all bytes. */
   readFile(path: string, start?: number, length?: number): Promise<Uint8Array>;
   stat(path: string): Promise<FileStatus>;
-  /**
-   * Adds a second name to a file. Rejects with `EEXIST` if the name is in use, so only one of several calls succeeds.
-   */
+  /** Adds a second name to a file. If several calls use one name, all but one reject with `EEXIST`. */
   link(existing: string, path: string): Promise<void>;
-  /** Renames a file and replaces an existing file with the new name. */
+  /** Renames a file. Replaces an existing file with the new name. */
   rename(from: string, to: string): Promise<void>;
   unlink(path: string): Promise<void>;
   readdir(path: string): Promise<readonly string[]>;
@@ -51,7 +48,7 @@ export interface FileSystem {
   fsyncDir(path: string): Promise<void>;
 }
 
-/** Returns a file system that refuses changes with the error of a read-only device. */
+/** Returns a file system that rejects changes with `EROFS`, as a read-only device does. */
 export function readOnlyFileSystem(system: FileSystem): FileSystem {
   const refuse = (path: string): Promise<never> =>
     Promise.reject(Object.assign(new Error(`${path} is on a read-only file system`), { code: "EROFS" }));

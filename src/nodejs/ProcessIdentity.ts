@@ -1,11 +1,11 @@
-/** Distinguishes a process from every other process that may share a directory. */
+/** Distinguishes a process from all other processes that may use the same directory. */
 export interface ProcessFacts {
   readonly host: string;
   /** Changes with each boot of the machine. */
   readonly bootId: string;
-  /** Containers on one machine share the boot id, but number their processes separately. */
+  /** Containers on one machine have the same boot id, but number their processes separately. */
   readonly pidNamespace: string;
-  /** The namespace of start times. Omitted if the system has a single clock. */
+  /** The namespace in which start times are measured. Omitted if the system has no such namespaces. */
   readonly timeNamespace?: string | undefined;
   readonly processId: number;
   /** The start time of the process, because process ids are reused. Empty if unknown. */
@@ -14,15 +14,13 @@ export interface ProcessFacts {
 
 /** The identity of this process. Injected, so that tests can simulate many processes. */
 export interface ProcessIdentity extends ProcessFacts {
-  /**
-   * Returns whether a process of this machine and these namespaces runs. False only if the process has certainly ended.
-   */
+  /** Returns whether a process of this machine and these namespaces runs. `false` only if it has certainly ended. */
   isRunning(processId: number, processStart: string): boolean;
   /** The numeric id of the process's user. Omitted if the system has no users. */
   readonly user?: number | undefined;
   /**
-   * Returns milliseconds of a monotonic clock that all processes of this boot and time namespace share. If the method
-   * is missing, each process waits for a whole lease before it takes over a silent owner.
+   * Returns milliseconds of a monotonic clock that all processes of this boot and time namespace share. Without this
+   * method, each process waits for a whole lease before it takes over from a silent owner.
    */
   sinceBootMs?(): number;
 }
@@ -39,7 +37,7 @@ export function processFacts(identity: ProcessFacts): ProcessFacts {
   };
 }
 
-/** Returns true only if the process has certainly ended. A process of another machine, boot or namespace is unknown. */
+/** Returns whether a process has certainly ended. `false` for a process of another machine, boot or namespace. */
 export function isSurelyGone(process: ProcessFacts, seenBy: ProcessIdentity): boolean {
   if (process.bootId !== seenBy.bootId || process.pidNamespace !== seenBy.pidNamespace) return false;
   if (process.timeNamespace !== seenBy.timeNamespace) return false;
@@ -59,10 +57,7 @@ export function isSamePlace(incarnation: string | undefined, seenBy: ProcessFact
   return incarnation?.startsWith(placeOf(seenBy)) === true;
 }
 
-/**
- * Returns true only if the process has certainly ended. With `exact` false, all processes are on one machine, so that
- * the boot id need not be unique.
- */
+/** Returns whether a process has certainly ended. @param exact False if all processes run on one machine. */
 export function hasEnded(
   { processId, incarnation }: { readonly processId: number; readonly incarnation?: string | undefined },
   seenBy: ProcessIdentity,
@@ -70,7 +65,7 @@ export function hasEnded(
 ): boolean {
   if (incarnation === undefined || !isSamePlace(incarnation, seenBy)) return false;
   const start = incarnation.slice(placeOf(seenBy).length);
-  // Without the start time of a process, its boot is uncertain as well.
+  // A process without a start time can belong to another boot.
   return !(exact && start === "") && !seenBy.isRunning(processId, start);
 }
 

@@ -19,7 +19,7 @@ function isOutside(path: string): boolean {
   return path === "" || path === ".." || path.startsWith(`..${sep}`) || isAbsolute(path);
 }
 
-/** Returns the path of a directory with resolved links. A missing or unreadable part of the path stays as written. */
+/** Returns the path of a directory with resolved links. A missing or unreadable part of the path is not changed. */
 export function realFolder(folder: string): string {
   try {
     return realpathSync(folder);

@@ -23,30 +23,30 @@ import { StorageError } from "../errors/storageErrors.ts";
 import type { FileSystem, OpenFile } from "./FileSystem.ts";
 
 const { O_APPEND, O_CREAT, O_DSYNC, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
-// Windows lacks `O_NOFOLLOW`. Creating a link there requires a privilege.
+// Windows has no `O_NOFOLLOW`. There, only privileged users can create links.
 const noFollow = O_NOFOLLOW ?? 0;
-/** Does not block on a pipe in place of a file. */
+/** `O_NONBLOCK` prevents that a pipe in place of a file blocks the process. */
 const existingFile = O_RDONLY | noFollow | (O_NONBLOCK ?? 0);
 const newFile = O_CREAT | O_EXCL | O_WRONLY | O_APPEND | noFollow;
-/** On Linux each write includes `fdatasync`. On other systems the flag may only reach the cache of the drive. */
+/** On Linux, each write then includes `fdatasync`. On other systems, it might only reach the cache of the drive. */
 const syncedWrites = process.platform === "linux" ? O_DSYNC : undefined;
 
 const openFile = promisify(open);
 const closeFile = promisify(close);
 const syncFile = promisify(fsync);
 
-/** The file system of this machine. Uses callbacks of Node, because they cost less than promises. */
+/** The file system of this machine. Uses the callbacks of Node, which are faster than its promises. */
 export const nodeFileSystem: FileSystem = {
   async create(path, { synced = false } = {}) {
     const flag = synced ? syncedWrites : undefined;
     return nodeFile(await openFile(path, newFile | (flag ?? 0), 0o600), flag !== undefined);
   },
   async readFile(path, start = 0, length) {
-    // Synchronous, because a small file in memory takes less time than a change of threads.
+    // Synchronous, because reading a small cached file is faster than a change of threads.
     const descriptor = openSync(path, existingFile);
     try {
       const found = fstatSync(descriptor);
-      // Pipes and devices have no end, and directories have no bytes.
+      // Rejects pipes and devices, which have no end, and directories.
       if (!found.isFile()) throw new StorageError("permission", "read", path);
       return await readFrom(descriptor, start, Math.min(length ?? found.size, found.size - start));
     } finally {
@@ -55,19 +55,19 @@ export const nodeFileSystem: FileSystem = {
   },
   async stat(path) {
     const found = lstatSync(path);
-    // An inode number of a removed file is soon reused, but with a later birth time.
+    // The inode number of a removed file is soon reused, but with a later birth time.
     const id = `${found.ino}.${Math.round(found.birthtimeMs * 1000)}`;
     return { size: found.size, folder: found.isDirectory(), id, owner: found.uid };
   },
   link: promisify(link),
   rename: promisify(rename),
   unlink: promisify(unlink),
-  // Synchronous, because an append lists a small directory in memory. The thread pool would take five times as long.
+  // Synchronous, because reading a small cached directory is five times as fast as with a change of threads.
   readdir: async (path) => readdirSync(path),
   mkdir: (path) => new Promise((resolve, reject) => mkdir(path, 0o700, (error) => (error ? reject(error) : resolve()))),
   rmdir: promisify(rmdir) as (path: string) => Promise<void>,
   async fsyncDir(path) {
-    // Windows cannot sync a directory, and its file systems journal names.
+    // Windows cannot sync a directory, but its file systems keep names without it.
     if (process.platform === "win32") return;
     const descriptor = await openFile(path, O_RDONLY);
     try {
@@ -78,7 +78,7 @@ export const nodeFileSystem: FileSystem = {
   },
 };
 
-/** @param synced whether the file was opened with synced writes. */
+/** @param synced Whether the file was opened with synced writes. */
 function nodeFile(descriptor: number, synced: boolean): OpenFile {
   const writeSome = (bytes: Uint8Array): Promise<number> =>
     new Promise((resolve, reject) =>
@@ -105,10 +105,10 @@ async function readFrom(descriptor: number, start: number, length: number): Prom
   return bytes.subarray(0, filled);
 }
 
-/** Node refuses to read 2 GiB at once. */
+/** The maximum number of bytes in one read, because Node rejects reads of 2 GiB. */
 const mostAtOnce = 2 ** 30;
 
-/** A read of at most this many bytes is synchronous. */
+/** The maximum number of bytes in a synchronous read. */
 const smallRead = 2 ** 16;
 
 function readSome(descriptor: number, bytes: Buffer, filled: number, position: number): number | Promise<number> {

@@ -2,13 +2,13 @@ import type { ProcessIdentity } from "./ProcessIdentity.ts";
 
 let known: ProcessIdentity | undefined;
 
-/** Returns the identity of this process, read once. */
+/** Returns the identity of this process, which is read only once. */
 export function nodeProcessIdentity(): ProcessIdentity {
   known ??= process.platform === "linux" ? linuxIdentity() : otherIdentity();
   return known;
 }
 
-/** Finds Node modules without an import, so that importing code also loads in other runtimes. */
+/** Finds Node modules without importing them, so that this file can be loaded in other runtimes. */
 const fs = () => process.getBuiltinModule("node:fs");
 const os = () => process.getBuiltinModule("node:os");
 
@@ -17,10 +17,7 @@ export function platformIdentity(): ProcessIdentity | undefined {
   return typeof found?.getBuiltinModule === "function" ? attempt(nodeProcessIdentity) : undefined;
 }
 
-/**
- * Uses `/proc` only if it shows the processes of this namespace by their local ids. `/proc` may be missing or belong to
- * another namespace. In that case, no process counts as certainly ended.
- */
+/** Uses `/proc` only if it shows the processes of this namespace. Otherwise no process counts as certainly ended. */
 function linuxIdentity(): ProcessIdentity {
   const bootId = attempt(() => fs().readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
   const pidNamespace = attempt(() => fs().readlinkSync("/proc/self/ns/pid"));
@@ -39,7 +36,7 @@ function linuxIdentity(): ProcessIdentity {
       if (processStart === "") return true;
       if (processId === process.pid) return processStart === ownStart;
       const found = statOf(processId);
-      // Processes of other users may be hidden.
+      // `/proc` may hide the processes of other users.
       if (found === undefined) return isAlive(processId);
       return !found.ended && found.start === processStart;
     },
@@ -48,7 +45,7 @@ function linuxIdentity(): ProcessIdentity {
   };
 }
 
-/** Identifies the boot by the minute in which it started. If that is wrong, only the lease shows an ended owner. */
+/** Identifies the boot by the minute of its start. If the minute is wrong, the lease still shows an ended owner. */
 function otherIdentity(): ProcessIdentity {
   const host = os().hostname();
   return {
@@ -62,14 +59,14 @@ function otherIdentity(): ProcessIdentity {
   };
 }
 
-/** Returns whether `/proc` shows this process under its local id. `NSpid` lists one id per nested namespace. */
+/** Returns whether `/proc` shows this process under its own id. `NSpid` lists one id for each nested namespace. */
 function showsThisProcess(): boolean {
   const status = attempt(() => fs().readFileSync("/proc/self/status", "utf8")) ?? "";
   const numbers = /^NSpid:(.*)$/m.exec(status)?.[1] ?? /^Pid:(.*)$/m.exec(status)?.[1];
   return numbers?.trim() === String(process.pid);
 }
 
-/** Reads field 22 of `/proc/<pid>/stat`, after a name with spaces and brackets. A zombie counts as ended. */
+/** Reads the start time and state from `/proc/<pid>/stat`, after the process name. A zombie counts as ended. */
 function statOf(processId: number): { readonly start: string; readonly ended: boolean } | undefined {
   const text = attempt(() => fs().readFileSync(`/proc/${processId}/stat`, "utf8"));
   const fields = text?.slice(text.lastIndexOf(")") + 2).split(" ");

@@ -23,7 +23,7 @@ import { shownNames, shownStructures } from "./values/libraryFields.ts";
 import { StoredValueWalk } from "./values/StoredValueWalk.ts";
 import type { PersistenceEvent, PersistenceListener } from "../listeners/PersistenceEvent.ts";
 
-/** The options of `install(Persistence, …)` through which values leave a run. */
+/** The options of `install(Persistence, …)` to which a redaction applies. */
 export interface RedactedOptions {
   readonly storage?: PersistenceStorageProvider | undefined;
   readonly onEvent?: PersistenceListener | undefined;
@@ -32,25 +32,25 @@ export interface RedactedOptions {
   readonly rollbackToolRegistry?: { has(toolName: string): boolean } | undefined;
 }
 
-/** Redacts values before they are stored. `redaction()` of `agent-persistence/encryption` returns a redactor. */
+/** Redacts values before they are stored, as `redaction()` of `agent-persistence/encryption` does. */
 export interface Redactor {
   /**
-   * Returns the options with a redacted storage, listener and telemetry. `install` and task managers call this, and may
-   * call it again with the result.
+   * Returns the options with a redacted storage, listener and telemetry. `install` and task managers call this method,
+   * even with options that it has already returned.
    *
    * @param agent - the definition of an agent. Omitted by task managers.
-   * @throws VaultRequiredError if a redacted value is needed later, and no vault keeps it.
+   * @throws VaultRequiredError if a redacted value is needed later and there is no vault.
    */
   apply<Options extends RedactedOptions>(options: Options, agent?: Pick<FeaturePipeline, "tools">): Options;
-  /** Called before a tool call, so that errors, events and telemetry do not show the redacted values of the input. */
+  /** Called before a tool call with its input, so that errors, events and telemetry do not show the redacted values. */
   input(agentId: string, toolName: string, input: unknown): void;
-  /** Returns the output of a tool in the form that the run, the model and the storage get. */
+  /** Returns the output of a tool as the run, the model and the storage receive it. */
   output(toolName: string, output: unknown): unknown;
 }
 
-/** Keeps redacted values encrypted. */
+/** Stores redacted values encrypted. */
 export interface Vault {
-  /** The keys that encrypt the data key of each agent, as of `encrypted()`. */
+  /** The keys that encrypt the data key of each agent, as for `encrypted()`. */
   readonly keys: KeySource;
   /** The storage of the encrypted data keys. Required for an encrypted storage. Defaults to the redacted storage. */
   readonly keyStorage?: PersistenceStorageProvider | undefined;
@@ -59,19 +59,19 @@ export interface Vault {
 /** Options of {@link redaction}. */
 export interface RedactionOptions {
   /**
-   * Paths of values to redact with everything below them, as for timelines. A path matches at any depth, `*` matches one
-   * key, and `\.` is a dot in a key. The values of a tool call are at `<tool>.input` and `<tool>.output`, and storage
-   * values at `storage.<key>`. Defaults to the fields that {@link secret} marks.
+   * Paths of values to redact, including all nested values, as for timelines. A path matches at any depth, `*` matches
+   * one key, and `\.` is a dot in a key. The values of a tool call are at `<tool>.input` and `<tool>.output`, and
+   * storage values at `storage.<key>`. Defaults to the fields that {@link secret} marks.
    */
   readonly paths?: readonly string[] | undefined;
   /**
-   * Returns a text without its secrets. Called for each text before the text is stored. The log contains the result. If
-   * the function throws or returns no text, the whole text is redacted. Requires a vault.
+   * Returns a text without its secrets. Called for each text, and the log contains the result. If the function throws
+   * or returns no text, the whole text is redacted. Requires a vault.
    */
   readonly text?: ((text: string) => string) | undefined;
   /**
    * Keeps redacted values encrypted in the storage, and restores them for runs. Without a vault, only outputs of tools
-   * with effect `none` or `idempotent` can be redacted, and the run does not get these outputs either.
+   * with effect `none` or `idempotent` can be redacted, and the run does not receive these outputs either.
    */
   readonly vault?: Vault | undefined;
 }
@@ -117,9 +117,8 @@ export class StorageRedaction implements Redactor {
   }
 
   /**
-   * Returns a storage for sessions and other runtimes. Readers of this storage get the true values. You do not need
-   * this for `install`, which wraps the storage itself. {@link secret} matches in the tools of `durableTools()`. For
-   * other tools of these runtimes, use `paths`.
+   * Returns a storage for sessions and other runtimes. Its readers get the original values. `install` does not need it.
+   * {@link secret} works in the tools of `durableTools()`. For other tools of these runtimes, use `paths`.
    *
    * @throws NotSupportedError without a vault, or if the storage has no log.
    */
@@ -201,12 +200,12 @@ export class StorageRedaction implements Redactor {
       secrets: this.#secrets,
       sha256,
     });
-    // Encrypted blobs cannot be compressed.
+    // Blobs are encrypted, so compression would not make them smaller.
     const options = { inlineThresholdBytes: stored.inlineThresholdBytes, compressThresholdBytes: Infinity };
     return new RedactedStorage(log, options, (tools) => this.#addInputsOf(tools));
   }
 
-  /** Redacts an object. The same object gives the same result, and a result is never redacted again. */
+  /** Redacts an object once. The same object gives the same result, and a result is returned unchanged. */
   #once<Given extends object>(given: Given, redact: () => Given): Given {
     const known = this.#redacted.get(given) as Given | undefined;
     if (known) return known;
@@ -217,7 +216,7 @@ export class StorageRedaction implements Redactor {
   }
 }
 
-/** Returns why the output of a tool is needed after it was stored. `undefined` if it is not needed. */
+/** Returns why a run needs the stored output of a tool. `undefined` if no run needs it. */
 function whyNeeded(tool: AnyTool, inverses: RedactedOptions["rollbackToolRegistry"]): string | undefined {
   if (inverses?.has(tool.name)) return "the inverse of the tool needs them";
   if (subAgentOf(tool)) return "the agent of the tool needs them when it resumes";
@@ -226,7 +225,7 @@ function whyNeeded(tool: AnyTool, inverses: RedactedOptions["rollbackToolRegistr
   return undefined;
 }
 
-/** Returns the given tools. If a tool is an agent, also returns the tools of that agent. */
+/** Returns the given tools, and the tools of all agents among them. */
 function toolsWithin(tools: ReadonlyMap<string, AnyTool>, found: Set<AnyTool> = new Set()): ReadonlySet<AnyTool> {
   for (const tool of tools.values()) {
     if (found.has(tool)) continue;
@@ -237,7 +236,7 @@ function toolsWithin(tools: ReadonlyMap<string, AnyTool>, found: Set<AnyTool> = 
   return found;
 }
 
-/** Shows operations without redacted values. */
+/** Passes operations to a telemetry without redacted values. */
 class RedactedTelemetry extends Telemetry {
   override readonly content: boolean | undefined;
   readonly #telemetry: Telemetry;
@@ -282,7 +281,7 @@ export class ShownValues {
   /** @param agentId - the agent whose secrets are also redacted. @param toolName - the tool of an input or output. */
   of<Value extends object>(agentId: string | undefined, value: Value, toolName?: string): Value {
     const secrets = this.#secrets.of(agentId ?? "");
-    // The first walk finds the secrets of later fields.
+    // The first walk finds secrets that earlier fields can contain too.
     const walks = [
       new StoredValueWalk({
         rules: { paths: this.#rules.paths },
@@ -307,7 +306,6 @@ export class ShownValues {
     return Object.fromEntries(shown.at(-1) ?? []) as Value;
   }
 
-  /** Returns the output of a tool without the values at redacted paths. */
   output(toolName: string, output: unknown): unknown {
     const { paths } = this.#rules;
     const walk = new StoredValueWalk({

@@ -3,8 +3,8 @@ import { z } from "zod";
 const secrets = z.registry<{ readonly secret: true }>();
 
 /**
- * Marks a field of a tool's input schema as secret. In calls of the tool, `redaction()` then redacts the values of this
- * field, with everything below them. Call `secret()` last, or before `optional()` and similar methods.
+ * Marks a field of a tool's input schema as secret. `redaction()` then redacts the values of the field, including all
+ * nested values, in calls of the tool. Call `secret()` last, or before `optional()` and similar methods.
  *
  * @example
  * ```ts
@@ -17,20 +17,20 @@ export function secret<Schema extends z.core.$ZodType>(schema: Schema): Schema {
 }
 
 /**
- * Returns the paths of the secret fields of a schema. `*` is any key. A secret schema itself has an empty path. If a
- * field contains itself and a secret, the whole field is redacted. If the keys of a record are secret, the whole record
- * is redacted.
+ * Returns the paths of the secret fields of a schema. `*` is any key. If the whole schema is secret, the path is empty.
+ * If a field contains itself and a secret, the whole field is redacted. If the keys of a record are secret, the whole
+ * record is redacted.
  */
 export function secretPaths(schema: Schema): readonly (readonly string[])[] {
   return pathsIn(schema, new Set());
 }
 
-/** Schemas that are nested deeper make new schemas for each level. */
+/** The maximum depth of schemas. Deeper schemas create new schemas for each level. */
 const deepest = 32;
 
 type Schema = z.core.$ZodType;
 
-/** A part of a schema, and the key at which values contain its values. `undefined` if both have the same values. */
+/** A part of a schema, and the key of its values. `undefined` if its values are those of the schema itself. */
 type Part = readonly [key: string | undefined, part: unknown];
 
 function pathsIn(schema: Schema, around: ReadonlySet<Schema>): readonly (readonly string[])[] {

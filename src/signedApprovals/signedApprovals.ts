@@ -4,25 +4,25 @@ import { checkSchema, strictOptions } from "../internal/options/checkSchema.ts";
 import { functionSchema, nonEmptyString } from "../internal/options/optionSchemas.ts";
 import type { Sign } from "../seals/log/Seal.ts";
 
-/** An answer that approves a tool call, with the request that the answer belongs to. */
+/** An answer that approves a tool call, with the request that it answers. */
 export interface CheckedApproval {
-  /** The id of the agent that requested the approval. */
+  /** The id of the agent that made the request. */
   readonly agentId: string;
   readonly requestId: string;
   /** When the request was first made, in ISO 8601. */
   readonly askedAt: string;
-  /** The digest of the tool's name and the input. */
+  /** The digest of the tool name and the input. */
   readonly digest: string;
-  /** `undefined` if the answer names no person. */
+  /** The person who answered. `undefined` if the answer names no person. */
   readonly by: string | undefined;
   readonly answer: { readonly approved: true; readonly reason?: string; readonly signature?: string };
 }
 
-/** Decides which approvals count, such as `signedApprovals()` of `agent-persistence/seals`. */
+/** Decides which approvals are valid, such as `signedApprovals()` of `agent-persistence/seals`. */
 export interface ApprovalVerifier {
   /**
-   * Returns whether an approval counts. Called when a request is answered, and again before the approved call starts,
-   * because anyone who can write the storage can write an answer.
+   * Returns whether an approval is valid. Called when a request is answered, and again before the approved call starts,
+   * because anyone who can write to the storage can write an answer.
    */
   verify(approval: CheckedApproval): boolean | PromiseLike<boolean>;
 }
@@ -31,7 +31,7 @@ export interface ApprovalVerifier {
 export interface SignedApprovalsOptions {
   /**
    * Returns whether a key of this person signed the bytes. `at` is the time of the signature. Return `false` for an
-   * unknown person, because an error rejects the answer or the run.
+   * unknown person. An error rejects the answer or the run.
    */
   readonly verify: (
     bytes: Uint8Array,
@@ -59,7 +59,7 @@ export function signedApprovals(options: SignedApprovalsOptions): ApprovalVerifi
   return { verify: (approval) => isSigned(approval, options) };
 }
 
-/** A recorded answer can have any form if someone wrote it into the log. */
+/** An answer is read from the log, so it can have any form. */
 const approvalSchema = z.strictObject({
   approved: z.literal(true),
   reason: z.string().optional(),
@@ -75,7 +75,7 @@ async function isSigned(approval: CheckedApproval, { verify }: SignedApprovalsOp
   return verify(approvalBytes({ ...approval, reason: answer.reason }, person), signature, person);
 }
 
-/** The signed parts of an approval that are not in the request. */
+/** The parts of a signed approval that the request does not contain. */
 interface ApprovalSignature {
   readonly by: string;
   /** When the person approved, in ISO 8601. */
@@ -87,7 +87,7 @@ type SignedParts = Pick<CheckedApproval, "agentId" | "requestId" | "askedAt" | "
   readonly reason: string | undefined;
 };
 
-/** Returns the bytes that the person signs: the request, its digest, the answer, the person and the time. */
+/** Returns the bytes to sign: the request, its digest, the answer, the person and the time. */
 function approvalBytes(
   { agentId, requestId, askedAt, digest, reason }: SignedParts,
   { by, at }: Pick<ApprovalSignature, "by" | "at">,
@@ -111,7 +111,7 @@ function encodeApprovalSignature({ by, at, signature }: ApprovalSignature): stri
   return `${toBase64Url(utf8(JSON.stringify([by, at])))}.${toBase64Url(signature)}`;
 }
 
-/** Returns `undefined` for any other text. */
+/** Returns `undefined` if the text is no signature. */
 function decodeApprovalSignature(text: string): ApprovalSignature | undefined {
   const [person, signature] = text.split(".").map(fromBase64Url);
   if (!person || !signature) return undefined;
@@ -128,11 +128,11 @@ export type ApprovalToSign = Pick<CheckedApproval, "agentId" | "requestId" | "as
 
 /** Options of {@link signApproval}. */
 export interface SignApprovalOptions {
-  /** The person who approves. Pass the same value to `answer`. */
+  /** The person who approves, as passed to `answer`. */
   readonly by: string;
-  /** Signs with the key of this person. */
+  /** Signs bytes with the key of the person. */
   readonly sign: Sign;
-  /** Stored with the approval. Defaults to no reason. */
+  /** The reason, which is stored with the approval. Defaults to no reason. */
   readonly reason?: string | undefined;
   /** When the person approved. Defaults to now. */
   readonly at?: Date | undefined;

@@ -22,7 +22,7 @@ import { warn } from "../internal/warn.ts";
 
 export type Next<Event, Result> = (event: Event) => Promise<Result>;
 
-/** Performs a request or a call. Calls `next` unless the result is recorded. */
+/** Performs a model request or a tool call. Calls `next` only if no result is recorded. */
 export type Perform<Event, Result> = (event: Event, next: Next<Event, Result>) => Promise<Result>;
 
 interface RecordedRun {
@@ -43,10 +43,10 @@ interface Pruned {
   readonly bytes: number;
 }
 
-/** Starts the operations of agents. The operations of a run are nested in the same way as the calls of the run. */
+/** Starts the operations of agents. Their spans are nested like the calls of the run. */
 export class AgentTelemetry {
   readonly #begin: (operation: TelemetryOperation) => ActiveSpan;
-  /** Open spans by journal. The span of a call that waits for an answer ends only with the run. */
+  /** The spans of waiting calls, by journal. Such a span ends only with the run. */
   readonly #open = new WeakMap<object, Set<ActiveSpan>>();
 
   constructor(begin: (operation: TelemetryOperation) => ActiveSpan) {
@@ -75,7 +75,7 @@ export class AgentTelemetry {
     return within(this.#begin({ kind: "open", agentId }), action);
   }
 
-  /** Shows the preparation of a stored state, with a link to the trace in which the run started. */
+  /** Traces the preparation of a stored state, with a link to the trace in which the run started. */
   resume<Recorder extends (RecordedRun & { readonly start: { readonly nodeId: string } }) | undefined>(
     {
       journal: { agentId },
@@ -94,7 +94,7 @@ export class AgentTelemetry {
     });
   }
 
-  /** Shows a queued checkpoint until it is durable. */
+  /** Traces a checkpoint until it is durable. */
   save({ journal, run: { run: runId }, head, parent }: RecordedRun, records: readonly AgentRecord[]): void {
     const record = records.find(({ kind }) => kind === "checkpoint");
     if (record?.kind !== "checkpoint") return;
@@ -132,7 +132,7 @@ export class AgentTelemetry {
     });
   }
 
-  /** Shows a tool call. The operations of its sub-agent are nested in it. */
+  /** Traces a tool call. The operations of its sub-agent are nested in it. */
   toolCall(
     recorder: RecordedRun,
     event: ToolCallEvent,
@@ -196,7 +196,7 @@ export class AgentTelemetry {
     });
   }
 
-  /** Shows the queueing of a task. The first start of the task links to this span. */
+  /** Traces how a task is stored in the queue. The first start of the task links to this span. */
   enqueue<Result>(agentId: string, action: (span: ActiveSpan) => Promise<Result>): Promise<Result> {
     return within(this.#begin({ kind: "enqueue", agentId }), action);
   }
@@ -205,7 +205,7 @@ export class AgentTelemetry {
     return within(this.#begin({ kind: "answer", agentId, requestIds }), action);
   }
 
-  /** @param agentId `undefined` for all agents of a storage. */
+  /** @param agentId If `undefined`, the operation is about all agents of a storage. */
   prune<Report>(
     agentId: string | undefined,
     action: () => Promise<Report>,
@@ -238,7 +238,7 @@ export class AgentTelemetry {
   }
 }
 
-/** Marks a call that did not call `next` as replayed. */
+/** Marks a call as replayed if it did not call `next`. */
 async function replayable<Event, Result>(
   span: ActiveSpan,
   next: Next<Event, Result>,
@@ -259,9 +259,9 @@ function placeOf({ agentId, runId, branch, agentPath }: AgentRun): TelemetryFact
   return { agentId, runId, branch, agentPath };
 }
 
-/** An operation in progress. Its methods catch all errors of the telemetry. */
+/** An operation in progress. Its methods never throw errors of the telemetry. */
 export class ActiveSpan {
-  /** A span of an operation that is not shown. */
+  /** A span that does nothing. */
   static readonly none: ActiveSpan = new ActiveSpan(() => undefined);
 
   readonly #span: TelemetrySpan | undefined;
@@ -280,7 +280,7 @@ export class ActiveSpan {
     return typeof trace === "string" ? trace : undefined;
   }
 
-  /** Calls `action` once and returns its result. Operations that start inside it, or its promise, are nested. */
+  /** Calls `action` once and returns its result. Operations that start before its promise settles are nested. */
   run<Result>(action: () => Result): Result {
     const span = this.#span;
     if (!span) return action();
@@ -290,18 +290,18 @@ export class ActiveSpan {
     return once()();
   }
 
-  /** Adds facts that became known after the start. */
+  /** Adds facts that are known only after the start. */
   add(facts: TelemetryFacts): void {
     if (this.#span) this.#facts = { ...this.#facts, ...facts };
   }
 
-  /** Adds inputs and outputs of models and tools. Calls `content` only if content is shown. */
+  /** Adds inputs and outputs of models and tools. Calls `content` only if the telemetry shows content. */
   addContent(content: () => TelemetryContent): void {
     if (!this.#span || !this.#showsContent) return;
     this.add({ content: { ...this.#facts.content, ...guarded(content) } });
   }
 
-  /** Ends the span. Only the first call counts. */
+  /** Ends the span. Later calls do nothing. */
   end(failure?: TelemetryFailure): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -309,7 +309,7 @@ export class ActiveSpan {
   }
 }
 
-/** Calls `action` immediately. The returned function returns the result of `action` or throws its error. */
+/** Calls `action` at once. Returns a function that returns its result or throws its error. */
 function outcomeOf<Result>(action: () => Result): () => Result {
   try {
     const result = action();

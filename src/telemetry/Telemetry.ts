@@ -4,8 +4,8 @@ import { AgentTelemetry, ActiveSpan, guarded, within } from "./AgentTelemetry.ts
 import type { TelemetryOperation, TelemetrySpan } from "./TelemetryOperation.ts";
 
 /**
- * Shows the operations of durable agents. `openTelemetry()` of `agent-persistence/otel` creates an implementation. To
- * use another system, extend this class. Errors of your methods do not affect agents, and cause a single process
+ * Receives the operations of durable agents. `openTelemetry()` of `agent-persistence/otel` creates an implementation.
+ * To use another system, extend this class. Errors of your methods do not affect agents, and cause a single process
  * warning.
  *
  * @example
@@ -19,35 +19,35 @@ import type { TelemetryOperation, TelemetrySpan } from "./TelemetryOperation.ts"
  * ```
  */
 export abstract class Telemetry {
-  /** Starts the operations of agents. Called by this library. */
+  /** Creates the operations of agents. Used only by this library. */
   readonly agents: AgentTelemetry = new AgentTelemetry((operation) => this.begin(operation));
 
-  /** Whether operations contain messages, inputs and outputs, not only names, ids and numbers. Defaults to false. */
+  /**
+   * Whether operations contain messages, inputs and outputs in addition to names, ids and numbers. Defaults to false.
+   */
   readonly content?: boolean | undefined;
 
-  /**
-   * Starts an operation. Its parent is the operation whose `run` is active. Return `undefined` to hide the operation.
-   */
+  /** Starts an operation within the operation whose `run` is active. Return `undefined` to hide the operation. */
   abstract start(operation: TelemetryOperation): TelemetrySpan | undefined;
 
-  /** Calls {@link start}. Catches errors of `start` and of the span. */
+  /** Calls {@link start}. Catches all errors of `start` and of its span. */
   begin(operation: TelemetryOperation): ActiveSpan {
     return new ActiveSpan(() => this.start(operation), guarded(() => this.content) === true);
   }
 }
 
-/** The schema of the option `telemetry`. Accepts objects from another copy of this package. */
+/** Accepts objects of another copy of this package. */
 export const telemetrySchema: z.ZodType<Telemetry> = customSchema(
   "a Telemetry, such as openTelemetry() makes",
   (value) => typeof (value as Partial<Telemetry> | null)?.agents?.run === "function",
 );
 
-/** Starts an operation. Without telemetry, `operation` is not called and the span does nothing. */
+/** Starts an operation. Without telemetry, `operation` is not called, and the span does nothing. */
 function startSpan(telemetry: Telemetry | undefined, operation: () => TelemetryOperation): ActiveSpan {
   return telemetry ? telemetry.begin(operation()) : ActiveSpan.none;
 }
 
-/** Runs `action` as one operation, which ends with its promise. */
+/** Runs `action` as one operation, which ends when its promise settles. */
 export function traced<Result>(
   telemetry: Telemetry | undefined,
   operation: () => TelemetryOperation,

@@ -4,17 +4,16 @@ import type { ModelUsage } from "../checkpoint/status/ModelUsage.ts";
 /** A started operation. */
 export interface TelemetrySpan {
   /**
-   * The trace and the span id, as the `traceparent` of W3C Trace Context. It is stored with a run, so that a resume in
-   * another process can link to this span. If omitted, nothing is stored.
+   * The ids of the trace and the span, as the `traceparent` of W3C Trace Context. Stored with a run, so that a resume
+   * in another process can link to this span. If omitted, there is no link.
    */
   readonly trace?: string | undefined;
-  /** Calls `action` once and returns its result. Operations that start inside it, or its promise, are nested. */
+  /** Calls `action` once and returns its result. Operations that start before its promise settles are nested. */
   run<Result>(action: () => Result): Result;
-  /** Ends the operation, once. @param facts Facts that are known only now. @param failure Omitted for a success. */
+  /** Ends the operation, once. @param facts Facts known only at the end. @param failure Omitted after a success. */
   end(facts: TelemetryFacts, failure?: TelemetryFailure): void;
 }
 
-/** The error of a failed operation. */
 export interface TelemetryFailure {
   readonly error: unknown;
 }
@@ -46,23 +45,23 @@ export type TelemetryKind =
   | "answer"
   | "prune";
 
-/** An operation at its start. */
+/** An operation when it starts. */
 export interface TelemetryOperation extends TelemetryFacts {
   readonly kind: TelemetryKind;
 }
 
-/** The facts about an operation. Omitted facts are unknown or do not apply. */
+/** Facts about an operation. Facts that are unknown or do not apply are omitted. */
 export interface TelemetryFacts {
-  /** The id of the durable agent, thread or session. Omitted if the operation is about several. */
+  /** The id of the durable agent, thread or session. Omitted for operations on several agents. */
   readonly agentId?: string | undefined;
   readonly runId?: string | undefined;
   /** The name of the definition, which all its durable agents share. */
   readonly agentName?: string | undefined;
   /** The id of the definition. Omitted if it has no id. */
   readonly definitionId?: string | undefined;
-  /** The names of the tools from the agent down to this sub-agent. */
+  /** The names of the tools that call this sub-agent, outermost first. */
   readonly agentPath?: readonly string[] | undefined;
-  /** The branch of a parallel node. */
+  /** The path of the branch of a parallel node. */
   readonly branch?: string | undefined;
   /** The node of the strategy or graph. */
   readonly nodeId?: string | undefined;
@@ -70,21 +69,20 @@ export interface TelemetryFacts {
   readonly replayed?: boolean | undefined;
   /** How a call of an agent or tool ended, such as `waiting`. Omitted if the call failed. */
   readonly status?: string | undefined;
-  /** The `traceparent` of the operation that this operation continues, from an earlier process. */
+  /** The `traceparent` of the operation in an earlier process that this one continues. */
   readonly linkedTrace?: string | undefined;
 
   /** The provider of the model, such as `openai`. */
   readonly provider?: string | undefined;
-  /** The requested model. */
   readonly model?: string | undefined;
-  /** The settings of the request, under the names of the AI SDK, such as `temperature` and `maxOutputTokens`. */
+  /** The parameters of the model request, as the AI SDK names them, such as `temperature` and `maxOutputTokens`. */
   readonly modelParameters?: Readonly<Record<string, unknown>> | undefined;
-  /** The model that responded, according to the provider. */
+  /** The model that responded, as the provider reports it. */
   readonly responseModel?: string | undefined;
   /** The provider's id of the response. */
   readonly responseId?: string | undefined;
   readonly finishReason?: string | undefined;
-  /** The tokens of this request. For an agent, the tokens of the whole run. */
+  /** The tokens of this model request. For an agent, the tokens of the whole run. */
   readonly usage?: ModelUsage | undefined;
 
   readonly toolName?: string | undefined;
@@ -93,26 +91,24 @@ export interface TelemetryFacts {
   readonly effect?: string | undefined;
 
   readonly checkpointId?: string | undefined;
-  /** The reason for a checkpoint, as in events. */
+  /** Why the checkpoint was made, as in `checkpoint_saved` events. */
   readonly trigger?: string | undefined;
-  /** The answered requests. */
+  /** The ids of the answered requests. */
   readonly requestIds?: readonly string[] | undefined;
-  /** The number of calls that a rollback has reverted, and the number that it could not revert. */
+  /** The number of calls that a rollback reverted, and of those that it could not revert. */
   readonly reverted?: number | undefined;
   readonly unreverted?: number | undefined;
   /** The number of checkpoints that a pruning deleted, and their approximate size in bytes. */
   readonly prunedCheckpoints?: number | undefined;
   readonly prunedBytes?: number | undefined;
 
-  /** Set only at the end, and only if telemetry shows content. */
+  /** Set only when an operation ends, if telemetry shows content. */
   readonly content?: TelemetryContent | undefined;
 }
 
 /** The inputs and outputs of models and tools. */
 export interface TelemetryContent {
-  /** The messages of a model request. */
   readonly messages?: readonly Message[] | undefined;
-  /** The response of the model. */
   readonly answer?: Message | undefined;
   /** The input of a tool or an agent. */
   readonly input?: unknown;

@@ -23,7 +23,7 @@ export interface ServeTimelineOptions extends TimelineOptions {
 
 /** A running timeline server. */
 export interface TimelineServer {
-  /** The URL of the list of agents, with the token that every request needs. */
+  /** The URL of the list of agents. It contains the token that every request needs. */
   readonly url: string;
   /** Returns the URL of an agent's page. */
   urlOf(agentId: string): string;
@@ -99,7 +99,7 @@ class TimelineRequests {
   }
 
   urlOf(agentId: string): string {
-    // Browsers resolve the path segments "." and "..", so ids need a prefix.
+    // The prefix protects the ids "." and "..", which browsers would resolve as path segments.
     return `${this.url}agents/${beforeId}${encodeURIComponent(agentId)}`;
   }
 
@@ -118,7 +118,7 @@ class TimelineRequests {
   }
 
   async #route(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // The request target may be "*" or a whole URL. It is used without resolving it.
+    // The request target may also be "*" or a whole URL. Both are rejected.
     const [path = ""] = (request.url ?? "").split("?", 1);
     const [before, token = "", ...parts] = path.split("/");
     if (before !== "" || !this.#isAllowed(request, token)) return refuse(response, 404, "Not found");
@@ -129,7 +129,7 @@ class TimelineRequests {
     await (asked.news ? this.#sendNews(asked.agentId, response) : this.#sendPage(asked.agentId, response));
   }
 
-  /** Rejects foreign hosts, which prevents DNS rebinding attacks of other web pages. */
+  /** Checks the token and the host. Foreign hosts are rejected, which prevents DNS rebinding. */
   #isAllowed({ headers }: IncomingMessage, token: string): boolean {
     const hosts = [`127.0.0.1:${this.#port}`, `localhost:${this.#port}`];
     return hosts.includes(headers.host ?? "") && isSame(token, this.#token);
@@ -167,8 +167,8 @@ class TimelineRequests {
   }
 
   /**
-   * Yields updates as server-sent events until the browser disconnects or the agent is deleted. Reads again after new
-   * records arrived. Waits several times as long as a read takes, because reading a long log is expensive.
+   * Yields updates as server-sent events until the browser disconnects or the agent is deleted. After new records,
+   * waits several times as long as a read takes, because reading a long log is expensive.
    */
   async *#newsOf(agentId: string, signal: AbortSignal): AsyncGenerator<string, void> {
     let seen: string | undefined;
@@ -199,7 +199,7 @@ class TimelineRequests {
 const noSuchAgent = [InvalidInputError, InvalidAgentIdError];
 const beforeId = "id=";
 
-/** Parses the path after the token. */
+/** Parses the path after the token. `undefined` if the path is unknown. */
 function askedOf(parts: readonly string[]): { readonly agentId: string; readonly news: boolean } | undefined {
   const [kind, id = "", ...more] = parts;
   const news = more.length === 1 && more[0] === "events";
@@ -235,10 +235,7 @@ function isSame(given: string, token: string): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
 }
 
-/**
- * Returns an update of an open page: first all items, because the log may have grown, later those since the first
- * changed item. `sent` are the digests of the items of the page.
- */
+/** Returns an update from the first changed item on. @param sent The digests of the items on the open page. */
 async function newsSince(
   sent: readonly string[],
   reader: TimelineReader,
@@ -255,7 +252,7 @@ async function newsSince(
   return { news: { agent: await reader.agent(), from: from ?? digests.length, items }, digests };
 }
 
-/** Returns a value that changes with the agent, or `undefined` if the agent was deleted. */
+/** Returns a text that changes with the agent. `undefined` if the agent was deleted. */
 async function stateOf(inspector: Pick<AgentInspector, "agent">, agentId: string): Promise<string | undefined> {
   const view = await inspector.agent(agentId);
   if (view === undefined) return undefined;

@@ -8,9 +8,8 @@ import type { TimelineAgent, TimelineItem, ListedPage } from "./data/TimelineDat
 import { readFile } from "node:fs/promises";
 
 /**
- * Renders the timeline of an agent as one self-contained HTML page, in pieces. The log is read while you consume the
- * pieces, some hundred steps at a time, or for a long log a twentieth of it. A damaged log is shown up to the damage,
- * with a notice.
+ * Renders the timeline of an agent as one self-contained HTML page, in pieces. The log is read in parts while you
+ * consume the pieces. A damaged log is shown up to the damage, with a notice.
  *
  * @throws InvalidInputError if the agent does not exist or an option is invalid
  */
@@ -50,23 +49,23 @@ let loaded: Promise<PageAssets> | undefined;
 
 interface PageParts extends PageAssets {
   readonly items: AsyncIterable<TimelineItem>;
-  /** Returns the data of the agent once all items are known. */
+  /** Returns the data at the top of the page. Called after all items. */
   readonly agent: () => Promise<TimelineAgent>;
   readonly title: string;
-  /** The same-origin address of updates. Omitted if the page must not make requests. */
+  /** The address of updates on the same server. Omitted if the page must not make requests. */
   readonly events?: string;
 }
 
 /**
- * Yields the page in pieces. The data is in a script element that browsers do not run. The data contains no `<`, so a
- * text cannot close the element. The content security policy of the page permits only the script and style of this
- * package, by their hashes.
+ * Yields the page in pieces. The data is in a script element that browsers do not run, and contains no `<`, so that no
+ * text can close it. The content security policy of the page permits only the script and style of this package, by
+ * their hashes.
  */
 export async function* pageHtml(parts: PageParts): AsyncGenerator<string, void> {
   yield* documentHtml(parts, timelineJson(parts));
 }
 
-/** The length of a piece, because each piece costs several turns of a stream. */
+/** The minimum length of a piece, because each piece costs several turns of the event loop. */
 const pieceLength = 64 * 1024;
 
 async function* timelineJson({ items, agent }: PageParts): AsyncGenerator<string, void> {
@@ -129,15 +128,15 @@ function hashOf(text: string): string {
   return `sha256-${createHash("sha256").update(text).digest("base64")}`;
 }
 
-/** Characters that reorder text or are invisible. Emoji and some scripts need the joiners U+200C and U+200D. */
+/** Characters that are invisible or reorder text. The joiners U+200C and U+200D stay, because emoji need them. */
 const unseen =
   /[\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e0fff}]/gu;
-/** Finds in one pass all sequences to replace, and some more. The surrogate starts all characters of its plane. */
+/** Matches every character to replace, and some others, because each surrogate begins many characters. */
 const needsEscape =
   /[<\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\udb40-\udb43]|\\u00/;
 const escapedControl = /(?<!\\)((?:\\\\)*)\\u00([01][0-9a-f])/g;
 
-/** Encodes JSON for a script element, with control, reordering and closing sequences as text such as `\u{202e}`. */
+/** Encodes JSON for a script element. Control and invisible characters and `<` become text such as `\u{202e}`. */
 export function inertJson(value: unknown): string {
   const json = JSON.stringify(value);
   if (!needsEscape.test(json)) return json;
@@ -167,7 +166,6 @@ interface PageAssets {
   readonly style: string;
 }
 
-/** Reads the built script and style once. */
 export function pageAssets(): Promise<PageAssets> {
   loaded ??= readAssets();
   return loaded;

@@ -5,10 +5,7 @@ const maxBytes = 1024;
 const loneSurrogate = /\p{Surrogate}/u;
 const encoder = new TextEncoder();
 
-/**
- * Rejects invalid agent ids before any access. Texts with lone surrogates are rejected, because several of them can
- * have the same UTF-8 form.
- */
+/** Rejects invalid agent ids before any access. Ids with lone surrogates can have the same UTF-8 form. */
 export function assertAgentId(agentId: unknown): asserts agentId is string {
   if (typeof agentId !== "string") throw new InvalidAgentIdError(agentId, kindOf(agentId));
   if (agentId === "") throw new InvalidAgentIdError(agentId, "an empty text");
@@ -18,10 +15,10 @@ export function assertAgentId(agentId: unknown): asserts agentId is string {
   if (bytes > maxBytes) throw new InvalidAgentIdError(agentId, `${bytes} bytes`);
 }
 
-/** The ids of other logs that the library stores: inboxes, rates and schedules, slots and locks of queues. */
+/** Prefixes of other logs of the library: inboxes, rate limits, schedules, and slots and locks of queues. */
 const reserved = /^(?:(?:inbox|rate|schedule):|slot |lock-once-)/;
 
-/** Rejects ids that an agent cannot have, before any access. */
+/** Rejects ids that a new agent cannot have, before any access. */
 export function assertNewAgentId(agentId: unknown): asserts agentId is string {
   assertAgentId(agentId);
   const [prefix] = reserved.exec(agentId) ?? [];

@@ -3,7 +3,7 @@ import { InvalidInputError, type InputProblem } from "../../errors/agentErrors.t
 import { plainObject } from "./optionSchemas.ts";
 
 /**
- * Returns the parsed value, or the value itself without a schema. `subject` names it in errors.
+ * Returns the parsed value, or the value itself without a schema. `subject` is its name in errors.
  *
  * @throws InvalidInputError
  */
@@ -42,8 +42,8 @@ export function problemsOf(error: z.core.$ZodError): readonly InputProblem[] {
 }
 
 /**
- * Returns the schema of an object of options, which rejects unknown keys and suggests the most similar option. The
- * shape is made at the first check, because most programs check few options.
+ * Returns a schema for options that rejects unknown keys and suggests the most similar option. The shape is created at
+ * the first check, because most programs check few options.
  */
 export function strictOptions<Shape extends z.ZodRawShape>(
   shape: () => Shape,
@@ -68,7 +68,7 @@ function unknownOption(key: string, names: readonly string[]): string {
   return `unknown option "${key}"; the options are ${names.join(", ") || "none"}`;
 }
 
-/** Returns the name with the smallest Levenshtein distance, unless more than a third of its characters differ. */
+/** Returns the most similar name, unless more than a third of its characters differ. */
 function nearestName(wrong: string, names: readonly string[]): string | undefined {
   const most = Math.max(1, Math.ceil(wrong.length / 3));
   const ranked = names

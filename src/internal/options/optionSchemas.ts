@@ -3,21 +3,21 @@ import { quoted } from "../../errors/AgentPersistenceError.ts";
 import type { Clock } from "../Clock.ts";
 import type { Sha256 } from "../sha256/Sha256.ts";
 
-/** Returns a schema for a custom check. Its error says that `what` was expected. */
+/** Returns a schema with a custom check, whose error says that `what` was expected. */
 export function customSchema<Value>(what: string, isRight: (value: unknown) => boolean): z.ZodType<Value> {
   return z.custom<Value>(isRight, {
     error: ({ input }) => `expected ${what}, received ${kindOf(input)}`,
   });
 }
 
-/** As {@link customSchema}, but its error shows a wrong text. Not for secrets. */
+/** Like {@link customSchema}, but the error shows the wrong text. Do not use it for secrets. */
 export function customText<Value>(what: string, isRight: (value: unknown) => boolean): z.ZodType<Value> {
   return z.custom<Value>(isRight, {
     error: ({ input }) => `expected ${what}, received ${typeof input === "string" ? quoted(input) : kindOf(input)}`,
   });
 }
 
-/** An object that is not a class instance, whose inherited members would pass the checks and be ignored. */
+/** An object that is not a class instance. Inherited fields of an instance would be ignored. */
 export const plainObject: z.ZodType<object> = customSchema("a plain object", isPlain);
 
 export function objectWithMethods<Value>(...names: readonly (keyof Value & string)[]): z.ZodType<Value> {
@@ -26,7 +26,7 @@ export function objectWithMethods<Value>(...names: readonly (keyof Value & strin
   return customSchema(`an object with ${names.join(", ")}`, isRight);
 }
 
-/** Accepts any function. Its parameters and result cannot be checked in advance. */
+/** Accepts any function, because its parameters and result cannot be checked in advance. */
 export function functionSchema<Value>(): z.ZodType<Value> {
   return customSchema("a function", (value) => typeof value === "function");
 }
@@ -50,7 +50,7 @@ export const clockSchema: z.ZodType<Clock> = objectWithMethods("now", "monotonic
 
 export const sha256Schema: z.ZodType<Sha256> = objectWithMethods("base64url", "hex");
 
-/** Accepts a zod schema of any installed copy of zod. */
+/** Accepts a schema of any installed copy of zod. */
 export const zodSchema: z.ZodType<z.ZodType> = objectWithMethods<z.ZodType>("safeParse", "safeParseAsync");
 
 /** Describes the kind of a value for error messages, such as "array", "a Map" or "an instance of Settings". */
@@ -65,7 +65,7 @@ export function kindOf(value: unknown): string {
   return `an instance of ${value.constructor?.name ?? "an unnamed class"}`;
 }
 
-/** Returns whether an object is not a class instance. Only `Object.prototype` of any realm defines `isPrototypeOf`. */
+/** Returns whether an object is not a class instance. Works for objects of other realms, such as an iframe. */
 function isPlain(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -3,7 +3,7 @@ import { z } from "zod";
 /** The path of keys to a redacted value. `*` matches any key. */
 export type RedactedPath = readonly string[];
 
-/** The position of a value: all keys, and the keys without list indexes. */
+/** The path of a value: all keys, and the keys without list indexes. */
 export interface ValuePlace {
   readonly whole: readonly string[];
   readonly named: readonly string[];
@@ -20,12 +20,12 @@ export function pathText(path: RedactedPath): string {
   return path.map((key) => key.replaceAll(".", "\\.")).join(".");
 }
 
-/** Returns whether a place ends with a path. Paths continue through lists. */
+/** Returns whether the path of a value ends with a redacted path, with or without list indexes. */
 export function isAt({ whole, named }: ValuePlace, path: RedactedPath): boolean {
   return endsWith(whole, path) || endsWith(named, path);
 }
 
-/** Returns the tool of an object that represents a call, such as a part of a message. */
+/** Returns the tool of an object that represents a call, such as a message part. `undefined` if none. */
 export function toolOf(value: object): string | undefined {
   const { toolName, tool } = value as { readonly toolName?: unknown; readonly tool?: unknown };
   const name = toolName ?? tool;

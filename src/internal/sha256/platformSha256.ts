@@ -4,7 +4,7 @@ interface NodeProcess {
   readonly getBuiltinModule?: (name: "node:crypto") => { readonly hash?: HashFunction } | undefined;
 }
 
-/** Returns the SHA-256 function of Node without an import. Outside of Node, returns an implementation in JavaScript. */
+/** Returns the SHA-256 function of Node without importing Node. Elsewhere, returns an implementation in JavaScript. */
 export async function platformSha256(): Promise<Sha256> {
   const { process } = globalThis as { readonly process?: NodeProcess };
   const hash = process?.getBuiltinModule?.("node:crypto")?.hash;

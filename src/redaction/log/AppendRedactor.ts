@@ -9,7 +9,7 @@ import { hasMark, restatesLog } from "./vaultMark.ts";
 export interface RedactedAppend {
   readonly append: LogAppend;
   readonly hidden: readonly HiddenValue[];
-  /** The blobs of the append whose secrets are unknown, because an earlier process stored them. */
+  /** The references of blobs with unknown secrets, because an earlier process stored them. */
   readonly unread: readonly string[];
 }
 
@@ -17,7 +17,7 @@ export class AppendRedactor {
   readonly #rules: RedactionRules;
   readonly #secrets: KnownSecrets;
   readonly #tools = new CallTools();
-  /** Whether the log has a mark that refuses processes without the vault. */
+  /** Whether a record of the log says that the agent has a vault. Processes without the vault reject the agent. */
   #isMarked = false;
 
   constructor(rules: RedactionRules, secrets: KnownSecrets) {
@@ -25,7 +25,7 @@ export class AppendRedactor {
     this.#secrets = secrets;
   }
 
-  /** Learns the secrets and calls of stored records, in which the `restored` values were redacted. */
+  /** Learns secrets and calls from stored records. `restored` contains the values that the records redact. */
   learn(records: LogAppend["records"], restored: readonly unknown[]): void {
     this.#isMarked ||= records.some(hasMark);
     this.#learning([]).records(records);
@@ -37,7 +37,7 @@ export class AppendRedactor {
    * Returns a copy of an append with hidden values. With `keepsTokens`, tokens from a log stay. Otherwise texts that
    * look like tokens are hidden, because a reader would decrypt them.
    *
-   * @throws InvalidInputError for such an id or name
+   * @throws InvalidInputError for an id or name that looks like a token
    */
   redact(append: LogAppend, keepsTokens = false): RedactedAppend {
     const unread = this.#learnAppend(append);
@@ -65,7 +65,7 @@ export class AppendRedactor {
     return { append: hidden.length === 0 ? append : (copyOf(redacted) as LogAppend), hidden, unread };
   }
 
-  /** Returns the blobs whose secrets are unknown. */
+  /** Learns the secrets of an append. Returns the blobs whose secrets are unknown. */
   #learnAppend({ records, summary }: LogAppend): readonly string[] {
     const unread: string[] = [];
     for (const record of records) this.#learning(restatesLog(record) ? [] : unread).records([record]);
@@ -73,7 +73,7 @@ export class AppendRedactor {
     return unread;
   }
 
-  /** Returns whether the secrets of the blob are known. */
+  /** Learns the secrets of a blob, at once or when it is read. Returns whether they are known. */
   #learnBlob(reference: string, places: Places | undefined): boolean {
     if (this.#rules.paths.length === 0 && places) return true;
     return this.#secrets.blobs.expect(reference, JSON.stringify(places) ?? "", (value) => {
@@ -102,14 +102,14 @@ export class AppendRedactor {
   }
 }
 
-/** Copies plain JSON with hidden values. */
+/** Copies plain JSON. Hidden values stay the same objects. */
 function copyOf(value: unknown): unknown {
   if (typeof value !== "object" || value === null || value instanceof HiddenValue) return value;
   if (Array.isArray(value)) return value.map(copyOf);
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyOf(item)]));
 }
 
-/** Refuses ids and names that look like tokens, which readers would decrypt. @throws InvalidInputError */
+/** Rejects ids and names that look like tokens, because readers would decrypt them. @throws InvalidInputError */
 function assertNoTokens({ records, summary }: Pick<LogAppend, "records" | "summary">): void {
   for (const record of records) assertNone(record, `${record.kind} to record`);
   if (summary) assertNone(summary, "summary to record");

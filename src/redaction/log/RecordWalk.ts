@@ -14,7 +14,7 @@ import { StoredValueWalk } from "../values/StoredValueWalk.ts";
 import { type Places, placesAt, placesOfField, root, type WalkOptions } from "../values/ValueWalk.ts";
 import { isOfAgent, restatesLog, secretsIn } from "./vaultMark.ts";
 
-/** Fields of records with ids, names and digests. Readers and storages need them. They contain no values of users. */
+/** Fields with ids, names and digests, which readers and storages need. They contain no values of users. */
 const structuralFields: ReadonlySet<string> = new Set(
   (
     "kind lane visit run key call tool effect node within request around id version from keep place move trigger status " +
@@ -23,15 +23,15 @@ const structuralFields: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** Fields that can be a number or a boolean of the user. Others belong to the record. */
+/** Fields with values of users, in which numbers and booleans are redacted. Elsewhere, these belong to the record. */
 const valueFields: ReadonlySet<string> = new Set("input output answer value payload outcome".split(" "));
 
-/** Fields with records of a snapshot. */
+/** Fields of a snapshot that contain a record. */
 const restatedRecords: ReadonlySet<string> = new Set(["snapshot.checkpoint", "snapshot.run"]);
-/** Fields with the appends whose records a snapshot or a pruning repeats. */
+/** Fields of a snapshot or a pruning that contain earlier appends. */
 const restatedEntries: ReadonlySet<string> = new Set(["snapshot.since", "pruned.restated"]);
 
-/** Fields with structures of the library. */
+/** Fields with objects of the library, such as messages. */
 const structures: ReadonlyMap<string, LibraryFields> = new Map([
   ["message.message", chatMessageFields],
   ["answer.message", chatMessageFields],
@@ -55,7 +55,7 @@ const structures: ReadonlyMap<string, LibraryFields> = new Map([
   ["snapshot.decisions", recordPartFields],
 ]);
 
-/** Fields with the end of a call in the thread of a graph. */
+/** Fields of graph records that contain the end of a tool call. */
 const endedCalls: ReadonlySet<string> = new Set(["call.end", "call_end.end"]);
 
 interface RestatedEntry {
@@ -96,7 +96,7 @@ export class RecordWalk extends StoredValueWalk {
     return super.structure(value, places, fields);
   }
 
-  /** The whole output of an unknown call is redacted. */
+  /** Redacts the end of a call. The whole output is redacted if its tool is unknown. */
   #endOfCall(end: Fields, tool: string | undefined): unknown {
     const fields = Object.entries(end).map(([key, item]): readonly [string, unknown] => {
       if (tool === undefined && key === "output") return [key, this.whole(item)];
@@ -105,7 +105,7 @@ export class RecordWalk extends StoredValueWalk {
     return Object.fromEntries(fields);
   }
 
-  /** A copied value keeps its tokens. */
+  /** Keeps the tokens in a value that was copied from another log. */
   protected override whole(value: unknown): unknown {
     if (!hasText(value, this.#keepsToken)) return super.whole(value);
     if (typeof value !== "object" || value === null) return value;
@@ -145,7 +145,7 @@ export class RecordWalk extends StoredValueWalk {
     return typeof secrets === "string" ? [["secrets", secrets]] : [];
   }
 
-  /** Marks the first record with a token, at which readers without the vault refuse to run the agent. */
+  /** Marks the first record with a token. Readers without the vault then refuse to run the agent. */
   marked(records: readonly LogRecord[]): readonly LogRecord[] {
     const first = records.findIndex(isOfAgent);
     return records.map((record, at) => (at === first ? { ...record, ...Object.fromEntries([this.#mark()]) } : record));
@@ -167,13 +167,13 @@ export class RecordWalk extends StoredValueWalk {
       return this.namedValues(item, placesOfField(root, key));
     if (endedCalls.has(field)) return this.#endOfCall(item as Fields, tool);
     if (field === "storage.value") return this.value(item, placesAt("storage", String(record["key"])));
-    // The input of a checkpoint is the output of the node before it.
+    // The input of a checkpoint is the output of the previous node.
     const others = field === "checkpoint.input" ? placesAt("output") : [];
     return this.value(item, [...placesOfField(root, key, tool), ...others]);
   }
 }
 
-/** Whether the record is a received event with hidden values, without a mark in the log of the run. */
+/** Whether a record is an event with hidden values. The log of events has no mark of its agent. */
 function isHiddenEvent(record: Fields, fields: readonly (readonly [string, unknown])[]): boolean {
   return record["kind"] === "event" && fields.some(([key, item]) => item !== record[key]);
 }
@@ -183,9 +183,9 @@ function hasText(value: unknown, isSearched: (text: string) => boolean): boolean
   return typeof value === "object" && value !== null && Object.values(value).some((item) => hasText(item, isSearched));
 }
 
-/** A redacted value of an append. It becomes a token before the append is stored. */
+/** A redacted value of an append. It is replaced by a token before the append is stored. */
 export class HiddenValue {
-  /** The value as JSON, copied because the caller may change the value. */
+  /** The value as JSON. A copy, because the caller may change the value. */
   readonly json: string;
   readonly shown: string;
   token: string | undefined;
@@ -195,20 +195,20 @@ export class HiddenValue {
     this.shown = shown;
   }
 
-  /** Returns the value itself if it has no token yet, because a larger value that contains it is also hidden. */
+  /** Returns the value if it has no token, because it is then a part of a larger hidden value. */
   toJSON(): unknown {
     return this.token ?? (JSON.parse(this.json) as unknown);
   }
 }
 
-/** The number of calls that a log remembers. The whole output of a forgotten call is redacted. */
+/** The maximum number of known calls in a log. For other calls, the whole output is redacted. */
 const mostCalls = 50_000;
 
-/** The tool of each call of a log. It is needed because an outcome record names only the call. */
+/** The tool of each call in a log, because an outcome record contains only the id of the call. */
 export class CallTools {
   readonly #tools = new Map<string, string | undefined>();
 
-  /** Remembers the call of a record or part. A call with two tools has none, because a value can look like a call. */
+  /** Stores the tool of a call. A call with two tools has none, because a user's value can look like a call. */
   note(value: object): void {
     const { call, tool, toolCallId, toolName } = value as Readonly<Record<string, unknown>>;
     const [foreignId, foreignTool] = foreignCall(value);

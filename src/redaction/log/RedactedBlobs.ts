@@ -18,12 +18,12 @@ interface RedactedBlobsContext {
   readonly valuesOf: (agentId: string) => BlobValues;
 }
 
-/** The blobs of a redacted log, encrypted as a whole, because a blob does not show the path of its value. */
+/** The blobs of a redacted log. They are encrypted as a whole, because a blob does not show the path of its value. */
 export class RedactedBlobs implements BlobStore {
   readonly #blobs: BlobStore;
   readonly #keys: DataKeys;
   readonly #context: RedactedBlobsContext;
-  /** The references of the last blobs by agent, generation and plain hash, because equal bytes differ once encrypted. */
+  /** The last references, by agent, generation and plain hash, because equal bytes differ when encrypted. */
   readonly #last = new Map<string, string>();
 
   constructor(blobs: BlobStore, keys: DataKeys, context: RedactedBlobsContext) {
@@ -64,7 +64,7 @@ export class RedactedBlobs implements BlobStore {
     }
   }
 
-  /** Copies the encrypted bytes, because an import and a fork need the same reference. */
+  /** Copies the encrypted bytes, so that an import or a fork can use the same reference. */
   async copy(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean> {
     if (await this.#keys.find(fromAgentId)) await this.#keys.writing(toAgentId, async () => false, fromAgentId);
     if (this.#blobs.copy) return this.#blobs.copy(fromAgentId, reference, toAgentId);

@@ -35,13 +35,13 @@ interface RedactedRecordLogOptions {
   readonly sha256: () => Promise<Sha256>;
 }
 
-/** Encrypts the redacted values and the blobs of a log. The wrapped log has tokens in place of the values. */
+/** Encrypts the redacted values and the blobs of a log. The wrapped log stores tokens in place of the values. */
 export class RedactedRecordLog extends KeyedRecordLog<RedactedOwnedLog> {
   readonly blobs: BlobStore;
   readonly encodedAppends?: NonNullable<RecordLog["encodedAppends"]>;
   readonly #rules: RedactionRules;
   readonly #secrets: SecretsOfAgents;
-  /** The agent of each append that was read here. If another log receives these appends, it is a fork of that agent. */
+  /** The agent of each append that was read here. A log that receives the appends is a fork of that agent. */
   readonly #sources = new WeakMap<Uint8Array, string>();
 
   constructor(log: RecordLog, { keys, rules, secrets, sha256 }: RedactedRecordLogOptions) {
@@ -53,7 +53,7 @@ export class RedactedRecordLog extends KeyedRecordLog<RedactedOwnedLog> {
       sha256,
       valuesOf: (agentId) => secrets.of(agentId).blobs,
     });
-    // Copies keep their bytes, and with them the tokens.
+    // Copied appends keep their bytes, including the tokens.
     if (log.encodedAppends) this.encodedAppends = (...given) => this.#noted(log.encodedAppends?.(...given), given[0]);
   }
 
@@ -63,7 +63,7 @@ export class RedactedRecordLog extends KeyedRecordLog<RedactedOwnedLog> {
 
   async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
     assertNoKeyLog(agentId);
-    // Readers keep heads for a later owner, which reads only later appends.
+    // Every reader learns secrets, because it may pass its state to a later owner that reads only new appends.
     const redactor = this.#redactorOf(agentId);
     for await (const entry of this.stored.read(agentId, options)) {
       const restored: unknown[] = [];
@@ -107,10 +107,10 @@ export class RedactedRecordLog extends KeyedRecordLog<RedactedOwnedLog> {
       }
     };
     const redacted: typeof last = async (end) => {
-      // Restored tokens need the key that the agent had.
+      // The tokens of a restored backup need the earlier key of the agent.
       if (!hasTokens) await this.prepareKey(agentId, owner);
       const [original] = originals;
-      // The tokens of a fork stay readable for it.
+      // A fork needs the key of its original to read the tokens.
       if (originals.size === 1 && original !== undefined && (await this.keys.find(original)))
         await this.keys.writing(agentId, async () => false, original);
       return this.#encrypted(agentId, redactor.redact(await last(end), true), hasTokens);
@@ -131,7 +131,7 @@ export class RedactedRecordLog extends KeyedRecordLog<RedactedOwnedLog> {
       encrypt: (redacted) => this.#encrypted(agentId, redacted),
       openReason: (reason) => this.#restoredReason(agentId, reason),
       dropped: (keyId) => {
-        // A later agent with this id must not store them.
+        // A later agent with this id must not store these secrets.
         this.#secrets.forget(agentId);
         return keyContext.dropped(keyId);
       },
@@ -154,14 +154,14 @@ export class RedactedRecordLog extends KeyedRecordLog<RedactedOwnedLog> {
     return JSON.parse(JSON.stringify(append)) as LogAppend;
   }
 
-  /** Returns the reason in stored form. A process that cannot read the key of the agent can still stop the agent. */
+  /** Returns the reason in stored form. If the agent's key cannot be read, the reason is redacted. */
   async #storedReason(agentId: string, reason: string): Promise<string> {
     const key = await this.keys.find(agentId).catch(unlessStorageFailed);
     if (key) return tokenOf(key, agentId, utf8(JSON.stringify(reason)));
     return this.#secrets.of(agentId).isIn(reason) ? redactedText : shownText(this.#rules, reason);
   }
 
-  /** Returns the reason in readable form. A request to stop counts even if its reason cannot be read. */
+  /** Returns a readable reason. A request to stop is valid even if its reason cannot be read. */
   async #restoredReason(agentId: string, stored: string): Promise<string> {
     const reason: unknown = await restoredValue(this.keys, agentId, stored).catch(() => undefined);
     return typeof reason === "string" ? reason : redactedText;
@@ -184,16 +184,15 @@ export class RedactedRecordLog extends KeyedRecordLog<RedactedOwnedLog> {
 
 interface RedactedLogContext extends KeyedLogContext {
   readonly redactor: AppendRedactor;
-  /** Learns the secrets of blobs. */
+  /** Reads blobs to learn their secrets. */
   readonly readBlobs: (references: readonly string[]) => Promise<void>;
-  /** Encrypts the hidden values of an append. */
   readonly encrypt: (redacted: RedactedAppend) => Promise<LogAppend>;
 }
 
 class RedactedOwnedLog extends KeyedOwnedLog {
   readonly #context: RedactedLogContext;
   #waiting = 0;
-  /** The appends that wait for the secrets of blobs. Later appends can repeat the secrets. */
+  /** The number of appends that wait until the secrets of their blobs are read. Later appends wait too. */
   #reading = 0;
 
   constructor(agentId: string, owned: OwnedLog, context: RedactedLogContext) {
@@ -211,7 +210,7 @@ class RedactedOwnedLog extends KeyedOwnedLog {
     if (redacted.unread.length > 0 || this.#reading > 0)
       return this.#appendRead(entry, expectedPosition, redacted.unread);
     if (redacted.hidden.length === 0 && this.#waiting === 0) return this.owned.append(entry, expectedPosition);
-    // Copies the entry before the first await, because the caller may change it afterwards.
+    // Copied before the first await, because the caller may change the append afterwards.
     const copy = redacted.hidden.length > 0 ? redacted : { ...redacted, append: structuredClone(entry) };
     this.#waiting++;
     return this.turns.runExclusive(async () => {
@@ -251,7 +250,7 @@ class RedactedOwnedLog extends KeyedOwnedLog {
   }
 }
 
-/** A tool of any runtime. */
+/** A tool of any runtime, whose schema can contain `secret()`. */
 export interface SecretTool {
   readonly name: string;
   readonly inputSchema: z.core.$ZodType;
@@ -270,7 +269,7 @@ export class RedactedStorage extends LogPersistenceStorageProvider {
     this.redactInputsOf = redactInputsOf;
   }
 
-  /** Encrypts the chunks of responses as a whole, because a secret can be split between two chunks. */
+  /** Encrypts each chunk of a response as a whole, because two chunks can contain parts of one secret. */
   encryptedStreams(store: StreamStore): StreamStore {
     return encryptedStreams(store, this);
   }

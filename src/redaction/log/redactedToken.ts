@@ -3,30 +3,30 @@ import { AuthenticationFailedError } from "../../errors/encryptionErrors.ts";
 import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../internal/bytes.ts";
 import { maximumDepth } from "../../internal/frozenCopy.ts";
 
-/** A token replaces a redacted value: the shown text, the agent, the id of its key, and the encrypted value. */
+/** The end of a token, which replaces a redacted value: the agent, the id of its key, and the encrypted value. */
 const form = /\[redacted:([\w-]+)\.([\w-]+)\.([\w-]+)\]$/;
 
-/** The start of the encrypted part of a token. */
+/** The start of this part of a token. */
 export const tokenMark = "[redacted:";
 
 export function isToken(text: string): boolean {
   return text.includes(tokenMark) && form.test(text);
 }
 
-/** Each token of an agent has an encrypted part. Returns the bytes with which this part starts. */
+/** Returns the bytes that every token of an agent contains. */
 export function startOfTokens(agentId: string): Uint8Array {
   return utf8(`${tokenMark}${toBase64Url(utf8(agentId))}.`);
 }
 
-/** Returns the token of a value. Only the key of the agent can restore the value. */
+/** Returns a token for a value. Only the key of the agent can decrypt the token. */
 export async function tokenOf(key: DataKey, agentId: string, bytes: Uint8Array, shown = ""): Promise<string> {
   const data = await key.encrypt(bytes, contextOf(agentId, key.id));
   return `${shown}${tokenMark}${[utf8(agentId), utf8(key.id), data].map(toBase64Url).join(".")}]`;
 }
 
 /**
- * Returns the bytes of a token, which must belong to this agent or to an agent from which it was forked, because an
- * archive could contain a foreign token.
+ * Decrypts a token, which must belong to this agent or to an agent from which it was forked. An archive could contain a
+ * token of another agent.
  *
  * @throws KeyMissingError, AuthenticationFailedError
  */
@@ -50,11 +50,11 @@ function contextOf(agentId: string, keyId: string): string {
   return JSON.stringify(["agent-persistence redacted value", 1, agentId, keyId]);
 }
 
-/** The maximum depth of a value, which is deeper in its stored form and in repeated records. */
+/** The maximum depth of a value, which is larger in its stored form and in repeated records. */
 const deepest = 4 * maximumDepth;
 
 /**
- * Returns a copy of a value with the value of each token, which `found` receives.
+ * Returns a copy of a value with decrypted tokens. Calls `found` with each decrypted value.
  *
  * @throws KeyMissingError, AuthenticationFailedError for a foreign token, or a value deeper than any stored value
  */
@@ -84,7 +84,7 @@ export function hasTokensOf(agentId: string, value: unknown): boolean {
   return [...tokens].some((token) => partsOf(token)[0] === agentId);
 }
 
-/** Returns whether the value has the depth of a stored value. Does not recurse, because a forged value can be deep. */
+/** Collects tokens. Returns `false` if a value is too deep. Does not recurse, because a forged value can be deep. */
 function addTokens(value: unknown, into: Set<string>): boolean {
   let level: readonly unknown[] = [value];
   for (let depth = 0; level.length > 0 && depth <= deepest; depth++) {
@@ -98,7 +98,6 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** Uses one stack frame for each level. */
 function withValues(value: unknown, values: ReadonlyMap<string, unknown>): unknown {
   if (typeof value === "string") return values.has(value) ? structuredClone(values.get(value)) : value;
   if (typeof value !== "object" || value === null) return value;

@@ -3,7 +3,7 @@ import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 
 type Marked = LogRecord & { readonly vault?: unknown; readonly run?: { readonly vault?: unknown } };
 
-/** Records of these kinds are also in other logs, or repeat marked records. */
+/** Kinds of records without a mark, because other logs contain them too, or because they repeat marked records. */
 const unmarkedKinds: ReadonlySet<string> = new Set(["note", "pruned", "snapshot"]);
 const agentKinds: ReadonlySet<string> = new Set(recordKinds().filter((kind) => !unmarkedKinds.has(kind)));
 
@@ -11,20 +11,20 @@ export function isOfAgent({ kind }: LogRecord): boolean {
   return agentKinds.has(kind);
 }
 
-/** Returns whether readers of a record know that the agent has a vault. */
+/** Returns whether a record shows that the agent has a vault. */
 export function hasMark(record: LogRecord): boolean {
   const { kind, vault, run } = record as Marked;
   return (agentKinds.has(kind) && vault !== undefined) || (kind === "snapshot" && run?.vault !== undefined);
 }
 
-/** Returns a restored record without its mark. A run record keeps its mark, which is empty. */
+/** Returns a record without its decrypted mark, which is empty. A run record keeps its mark. */
 export function withoutMark(record: LogRecord): LogRecord {
   const { vault, ...others } = record as Marked;
   const isOfKind = record.kind === "event" || (record.kind !== "run" && agentKinds.has(record.kind));
   return vault === "" && isOfKind ? others : record;
 }
 
-/** Kinds of records that repeat earlier records. They also contain the secrets of the earlier records. */
+/** Kinds of records that repeat earlier records and also contain the secrets of these records. */
 const restatingKinds: ReadonlySet<unknown> = new Set(["snapshot", "pruned", "shape"]);
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -33,13 +33,13 @@ export function restatesLog({ kind }: { readonly kind?: unknown }): boolean {
   return restatingKinds.has(kind);
 }
 
-/** Returns the secrets that a restored record has for later readers. */
+/** Returns the secrets of earlier records in a decrypted record. */
 export function secretsIn(record: Fields): readonly unknown[] {
   const { secrets } = record;
   return restatesLog(record) && Array.isArray(secrets) ? secrets : [];
 }
 
-/** Returns a restored record without its added secrets. */
+/** Returns a decrypted record without the secrets of earlier records. */
 export function withoutSecrets(record: LogRecord): LogRecord {
   const { secrets, ...others } = record as LogRecord & { readonly secrets?: unknown };
   return secretsIn({ ...others, secrets }).length > 0 ? others : record;

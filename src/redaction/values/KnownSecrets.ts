@@ -2,32 +2,32 @@ import { deleteOldest } from "../../internal/deleteOldest.ts";
 import { fromUtf8 } from "../../internal/bytes.ts";
 import { parsedJson } from "../../internal/parsedJson.ts";
 
-/** Shorter secrets are redacted only at their paths, because they also occur in unrelated texts. */
+/** The minimum length of a secret that is redacted in all texts. Shorter ones also occur in unrelated texts. */
 const shortestSecret = 6;
 /** The maximum numbers of characters and of texts that a process remembers for an agent. */
 const mostCharacters = 16 * 1024 * 1024;
 const mostTexts = 200_000;
-/** The characters of the secrets that a record stores. */
+/** The maximum number of characters of the secrets that one record stores. */
 const mostStored = 256 * 1024;
-/** The number of agents whose secrets a process knows. */
+/** The maximum number of closed agents whose secrets a process remembers. */
 const mostAgents = 1_000;
-/** If there are more secrets, a search looks up each position of the text. Otherwise it searches for each secret. */
+/** With more secrets, a search looks up each position of the text. With fewer, it searches for each secret. */
 const mostSearches = 256;
 
 /**
- * The texts and numbers at redacted paths of one agent. They are also redacted in all other texts. If there are too
- * many to remember, every text counts as a secret. So a large output cannot make a process forget earlier secrets.
+ * The texts and numbers at redacted paths of one agent, which are redacted in all other texts too. If there are too
+ * many to remember, every text counts as a secret, so that a large output cannot make a process forget secrets.
  */
 export class KnownSecrets {
   readonly blobs = new BlobValues();
   readonly #texts = new Set<string>();
-  /** The secrets with the same first characters. */
+  /** The secrets, grouped by their first characters. */
   readonly #byStart = new Map<string, SortedTexts>();
   readonly #restored = new Set<string>();
   #characters = 0;
   #isFull = false;
 
-  /** The known texts and numbers, the newest first, up to a size that a record can have. */
+  /** The newest texts and numbers, up to the size that one record stores. */
   get newest(): readonly string[] {
     const newest: string[] = [];
     let length = 0;
@@ -43,7 +43,7 @@ export class KnownSecrets {
     for (const item of value instanceof Map || value instanceof Set ? value : Object.values(value)) this.add(item);
   }
 
-  /** Adds a text that was redacted as a whole. Later copies of the text are redacted as a whole, too. */
+  /** Adds a text that was redacted as a whole. Its later copies are redacted as a whole too. */
   addRestored(text: string): void {
     if (!this.isIn(text) && this.#hasRoomFor(text)) this.#restored.add(text);
   }
@@ -88,7 +88,7 @@ export class KnownSecrets {
   }
 }
 
-/** Texts that are sorted when they are searched. A text that starts with another one is left out. */
+/** Texts that are sorted before a search. A text that starts with another one is omitted. */
 class SortedTexts {
   #texts: string[] = [];
   #isSorted = true;
@@ -98,7 +98,7 @@ class SortedTexts {
     this.#isSorted = false;
   }
 
-  /** Returns whether a text starts with one of these texts. Only the last one that is not greater can be its start. */
+  /** Returns whether a text starts with one of these texts. Only the last text that is not greater can match. */
   hasStartOf(text: string): boolean {
     if (!this.#isSorted) this.#sort();
     let [from, to] = [0, this.#texts.length];
@@ -122,7 +122,7 @@ class SortedTexts {
   }
 }
 
-/** The known secrets of open agents, and of the agents that a process used last. */
+/** The known secrets of all open agents and of the last closed ones. */
 export class SecretsOfAgents {
   readonly #agents = new Map<string, KnownSecrets>();
   readonly #open = new Map<string, KnownSecrets>();
@@ -163,24 +163,24 @@ type Learn = (value: unknown) => void;
 
 interface StoredBytes {
   readonly bytes: Uint8Array;
-  /** Whether a record refers to the value. */
+  /** Whether a stored record refers to the value. */
   isUsed: boolean;
 }
 
-/** The bytes of values that are remembered, because a later record can refer to the same value. */
+/** The maximum number of remembered bytes, because a later record can refer to the same value. */
 const mostBytes = 1024 * 1024;
-/** The bytes if no record refers to the values yet. A value that is forgotten is read again. */
+/** The maximum number of bytes to which no record refers yet. Forgotten values are read again. */
 const mostUnusedBytes = 16 * mostBytes;
 const mostPlaces = 10_000;
 
 /**
- * The values in the blobs of one agent. A record names the place of a value, and the blob contains the value. When both
- * are known, the secrets of the value are learned.
+ * The values in the blobs of one agent. A record contains the path of a value, and the blob its content. The secrets of
+ * the value are learned when both are known.
  */
 export class BlobValues {
   readonly #stored = new Map<string, StoredBytes>();
   readonly #expected = new Map<string, Map<string, Learn>>();
-  /** The references and places that were learned. */
+  /** The references and paths whose secrets are learned. */
   readonly #learned = new Set<string>();
   #bytes = 0;
 
@@ -196,7 +196,7 @@ export class BlobValues {
     }
   }
 
-  /** Learns from a stored value that is read. */
+  /** Learns the secrets of a stored value that was read. */
   read(reference: string, bytes: Uint8Array): void {
     const expected = this.#expected.get(reference);
     this.#expected.delete(reference);
@@ -204,9 +204,9 @@ export class BlobValues {
   }
 
   /**
-   * Learns the secrets in the value of a record, at once or when it is read.
+   * Learns the secrets in the value of a record, at once or when its blob is read.
    *
-   * @returns whether they are known already
+   * @returns whether the secrets are already known
    */
   expect(reference: string, place: string, learn: Learn): boolean {
     const [stored, name] = [this.#stored.get(reference), nameOf(reference, place)];
@@ -222,7 +222,7 @@ export class BlobValues {
     return false;
   }
 
-  /** Forgets the bytes of all values. They are read again if a later record refers to them. */
+  /** Forgets the bytes of all values, which are read again if a later record refers to them. */
   clear(): void {
     this.#stored.clear();
     this.#bytes = 0;
@@ -244,7 +244,7 @@ function nameOf(reference: string, place: string): string {
   return `${reference} ${place}`;
 }
 
-/** Other contents, such as compressed values and files, have no places of values. */
+/** Compressed values and files are not JSON, and are ignored. */
 function learnFrom(bytes: Uint8Array, learn: Learn): void {
   const value = parsedJson(fromUtf8(bytes));
   if (value !== undefined) learn(value);

@@ -22,7 +22,7 @@ export class StoredValueWalk extends ValueWalk {
     return value;
   }
 
-  /** Also handles references, because a message can refer to another message or to outcomes. */
+  /** Handles references, because a stored message can refer to another message or to outcomes. */
   override structure(value: unknown, places: Places, fields: LibraryFields): unknown {
     const key = fields === chatMessageFields ? envelopeKeyOf(value) : undefined;
     if (key === "$message" || key === "$answer") return value;
@@ -32,7 +32,7 @@ export class StoredValueWalk extends ValueWalk {
     return { $outcomes: $outcomes.map((result) => this.#resultOfMessage(result, places)) };
   }
 
-  /** Keeps the names of blobs within a redacted value, by which the storage finds and deletes blobs. */
+  /** Keeps the references of blobs in a redacted value visible, so that the storage can find and delete the blobs. */
   protected override whole(value: unknown): unknown {
     const reference = blobOf(value);
     if (reference !== undefined) this.options.inBlob?.(reference, undefined);
@@ -51,7 +51,7 @@ export class StoredValueWalk extends ValueWalk {
     return super.object(value, places);
   }
 
-  /** A rich value has type annotations for its fields, so it is replaced as a whole. */
+  /** Replaces a value such as a `Map` as a whole, because its stored form has type annotations. */
   #rich(value: object, content: unknown, places: Places): unknown {
     const { json } = Object(content) as { readonly json?: unknown };
     const plain = withoutEscapes(json);
@@ -59,7 +59,7 @@ export class StoredValueWalk extends ValueWalk {
     return isRedacted ? this.options.replaceText(value, "") : value;
   }
 
-  /** Redacts the result of a tool call in a message. The output is stored next to the part. */
+  /** Redacts the result of a tool call in a message, whose output is stored separately. */
   #result(result: StoredResult, places: Places): unknown {
     const tool = toolOf(result.part);
     const entries = Object.entries(result).map(([key, item]) => [
@@ -76,7 +76,7 @@ export class StoredValueWalk extends ValueWalk {
   }
 }
 
-/** Returns the reference of a value in a blob. */
+/** Returns the reference if a stored value is in a blob. */
 function blobOf(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const fields = Object.entries(value);
@@ -92,12 +92,12 @@ function isResult(value: unknown): value is StoredResult {
   return typeof part === "object" && part !== null && Object.keys(others).length === 0;
 }
 
-/** Returns the JSON of a rich value with the names of its fields. The values are not decoded. */
+/** Returns the stored JSON of a value such as a `Map`, with the original field names. */
 function withoutEscapes(json: unknown): unknown {
   if (typeof json !== "object" || json === null) return json;
   if (Array.isArray(json)) return json.map(withoutEscapes);
   const { name, fields, ...others } = json as Fields;
-  // The fields of plain objects start with a colon, the fields of an instance do not.
+  // The fields of plain objects start with a colon. The fields of class instances do not.
   if (typeof name === "string" && fields !== undefined && Object.keys(others).length === 0)
     return withoutEscapes(fields);
   return Object.fromEntries(

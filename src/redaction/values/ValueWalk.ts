@@ -7,41 +7,37 @@ import { parsedJson } from "../../internal/parsedJson.ts";
 export interface WalkOptions {
   readonly rules: RedactionRules;
   readonly secrets: KnownSecrets;
-  /** Replaces a value at a redacted path. @param shown - a text to show instead. Empty if nothing is shown. */
+  /** Replaces a value at a redacted path. @param shown - a text to show in its place, or an empty text. */
   readonly replace: (value: unknown, shown: string) => unknown;
-  /** Replaces a value that contains a secret. @param shown - the shown part of a text. Empty if nothing is shown. */
+  /** Replaces a value that contains a secret. @param shown - the part of the text to show, or an empty text. */
   readonly replaceText: (value: unknown, shown: string) => unknown;
-  /** Whether a text without a known secret is also replaced. */
+  /** Returns whether to replace a text that contains no known secret. */
   readonly hides?: ((text: string) => boolean) | undefined;
-  /** Whether a text is kept unchanged, such as the name of a blob. */
+  /** Returns whether to keep a text unchanged, such as the name of a blob. */
   readonly keeps?: ((text: string) => boolean) | undefined;
-  /**
-   * Called for a value in a blob, with the places of the value. `places` is `undefined` if the path of the whole value
-   * is redacted.
-   */
+  /** Called for a value in a blob, with its places. `places` is `undefined` if the whole value is redacted. */
   readonly inBlob?: ((reference: string, places: Places | undefined) => void) | undefined;
 }
 
-/** Values that are nested deeper are redacted as a whole. */
+/** The maximum depth. Deeper values are redacted as a whole. */
 const deepest = 1_000;
 
-/** All places of a value: the place in its record, and its places in the calls that contain it. */
+/** The paths at which rules find a value: in its record, and in the tool calls that contain it. */
 export type Places = readonly ValuePlace[];
 
 export const root: Places = [{ whole: [], named: [] }];
 
-/** Copies values without their redacted parts. Values without redacted parts are returned unchanged. */
+/** Copies values without their redacted parts. Values without such parts are not copied. */
 export class ValueWalk {
   protected readonly options: WalkOptions;
   readonly #ancestors = new Set<object>();
-  /** Whether the whole structure around is redacted. */
+  /** Whether an enclosing object is redacted as a whole. */
   #isHidden = false;
 
   constructor(options: WalkOptions) {
     this.options = options;
   }
 
-  /** Returns the value without its redacted parts. */
   value(value: unknown, places: Places): unknown {
     if (this.isRedactedAt(places)) return this.whole(value);
     if (typeof value === "string") return this.text(value, places);
@@ -51,7 +47,7 @@ export class ValueWalk {
     return this.#within(value, () => this.#nested(value, places));
   }
 
-  /** Returns a structure without its redacted parts. Keys, ids and kinds stay, unless its whole path is redacted. */
+  /** Returns an object of the library without its redacted parts. Keys, ids and kinds stay if its path is allowed. */
   structure(value: unknown, places: Places, fields: LibraryFields): unknown {
     if (typeof value === "number" || typeof value === "boolean") return value;
     if (!Array.isArray(value) && !isPlain(value)) return this.value(value, places);
@@ -105,12 +101,11 @@ export class ValueWalk {
       : (Object.defineProperties(Object.create(prototype) as object, Object.getOwnPropertyDescriptors(copy)) as object);
   }
 
-  /** Returns the tool of a call with a known id. */
   protected toolOfCall(_callId: unknown): string | undefined {
     return undefined;
   }
 
-  /** A call of an unknown tool can be one of a tool with rules. */
+  /** Returns whether a rule can match a call of an unknown tool. */
   #hasRulesOf({ sides }: CallShape, key: string): boolean {
     const side = sides.get(key);
     return side !== undefined && hasRulesOfTools(this.options.rules, side);
@@ -166,7 +161,7 @@ export class ValueWalk {
     return copies.every(([, copy], at) => copy === entries[at]?.[1]) ? value : Object.fromEntries(copies);
   }
 
-  /** Returns values by name without their redacted parts. */
+  /** Redacts an object whose keys are names of users. */
   protected namedValues(value: unknown, places: Places): unknown {
     if (!isPlain(value)) return this.value(value, places);
     const entries = Object.entries(value).map(([key, item]: readonly [string, unknown]) => [
@@ -176,7 +171,7 @@ export class ValueWalk {
     return Object.fromEntries(entries);
   }
 
-  /** Redacts a value as a whole that contains itself, or is nested too deeply. */
+  /** Redacts a value as a whole if it contains itself or is nested too deeply. */
   #within(value: object, walk: () => unknown): unknown {
     if (this.#ancestors.has(value) || this.#ancestors.size > deepest) return this.options.replaceText(value, "");
     this.#ancestors.add(value);
@@ -205,16 +200,13 @@ export class ValueWalk {
   }
 }
 
-/** The fields of a status with the input and the output of a run. */
+/** The fields of a status that contain the input or the output of a run. */
 const ofStatus: ReadonlyMap<string, readonly string[]> = new Map([
   ["inputRequest", ["input"]],
   ["finalOutput", ["output"]],
 ]);
 
-/**
- * Returns the places of a field. The values of a tool call are also at `<tool>.input` and `<tool>.output`. The status
- * of a run has the input and the output of the run at `input` and `output`.
- */
+/** Returns the paths of a field, such as `<tool>.input` in a tool call, and `output` in the status of a run. */
 export function placesOfField(places: Places, key: string, tool?: string): Places {
   const names = [key, ...(ofStatus.get(key) ?? [])];
   const within = places.flatMap(({ whole, named }) =>
@@ -237,7 +229,7 @@ function isPlain(value: unknown): value is object {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** Returns the places of a field. The text of a part of a message is also at the place of the part. */
+/** Returns the paths of a field. The text of a message part also has the path of the part. */
 function placesWithin(
   value: object,
   key: string,
@@ -255,7 +247,7 @@ export function placesAt(...keys: readonly string[]): Places {
 
 export interface RedactionRules {
   readonly paths: readonly RedactedPath[];
-  /** Returns a text without its secrets. `undefined` if texts are redacted by their paths only. */
+  /** Returns a text without its secrets. If omitted, texts are redacted only by their paths. */
   readonly text?: ((text: string) => string) | undefined;
 }
 
@@ -269,7 +261,7 @@ function hasRulesOfTools({ paths }: RedactionRules, side: "input" | "output"): b
   return paths.some(([, field]) => field === side || field === "*");
 }
 
-/** Returns whether a part of the input or the output of a tool, or of a part of these, is redacted. */
+/** Returns whether a rule redacts a value at a path or below it. */
 function hasRulesBelow({ paths }: RedactionRules, place: ValuePlace): boolean {
   return paths.some((path) => startsWith(path, place.named) || startsWith(path, place.whole));
 }
@@ -279,7 +271,7 @@ function startsWith(path: RedactedPath, place: readonly string[]): boolean {
   return place.every((key, at) => path[at] === key || path[at] === "*");
 }
 
-/** Returns the shown form of a text. A function that throws or returns no text redacts the whole text. */
+/** Returns the shown form of a text, which is empty if the function throws or returns no text. */
 export function shownText({ text: redact }: RedactionRules, text: string): string {
   if (!redact) return text;
   try {

@@ -1,10 +1,10 @@
 import { toolOf } from "../../internal/options/redactedPath.ts";
 
-/** An object that represents a call, or a part of one. */
+/** An object that represents a tool call, or a part of one. */
 export interface CallShape {
-  /** `undefined` if the tool is unknown. */
+  /** The name of the tool. `undefined` if unknown. */
   readonly tool: string | undefined;
-  /** For each field of the object: whether the field has the input or the output of the call. */
+  /** Maps each field of the object to the part of the call that it contains. */
   readonly sides: ReadonlyMap<string, CallSide>;
 }
 
@@ -12,7 +12,7 @@ type CallSide = "input" | "output";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The fields of calls in messages and items of the AI SDK, LangChain, OpenAI and Anthropic. */
+/** The fields of calls in messages of the AI SDK, LangChain, OpenAI and Anthropic. */
 const callSides: CallShape["sides"] = new Map([
   ["args", "input"],
   ["arguments", "input"],
@@ -27,12 +27,12 @@ const resultSides: CallShape["sides"] = new Map([
   ["artifact", "output"],
 ]);
 
-/** The types of calls, such as `tool_use`, `mcp_call` and `hosted_tool_call`. */
+/** Matches types of calls, such as `tool_use`, `mcp_call` and `hosted_tool_call`. */
 const callType = /_call$|tool_use$/;
-/** The type of a call in a message for a user interface of the AI SDK. */
+/** Matches the type of a call in a UI message of the AI SDK. */
 const partType = /^tool-(.+)$/s;
 
-/** Returns the call that the object is, if any. `toolOfCall` names the tool of a result without a tool. */
+/** Returns the call that an object represents, if any. `toolOfCall` finds the tool of a result without a tool. */
 export function callShape(value: object, toolOfCall: (callId: unknown) => string | undefined): CallShape | undefined {
   const own = toolOf(value) ?? toolOfPart(value);
   if (own !== undefined) return { tool: own, sides: callSides };
@@ -45,7 +45,7 @@ export function callShape(value: object, toolOfCall: (callId: unknown) => string
   return isCall ? { tool: toolOfCall(callId), sides } : undefined;
 }
 
-/** Returns the id and the tool of a call of another runtime, as far as the object has them. */
+/** Returns the call id and the tool in an object of another runtime. Each is `undefined` if missing. */
 export function foreignCall(value: object): readonly [callId: unknown, tool: unknown] {
   const { id, function: called, toolCallId, name } = value as Fields;
   if (typeof called === "object" && called !== null) return [id, (called as Fields)["name"]];

@@ -1,13 +1,13 @@
-/** The fields of a structure of the library. */
+/** The fields of an object of the library, such as a message. */
 export interface LibraryFields {
-  /** Fields with ids, times and numbers. They contain no values of users. */
+  /** Fields with ids, times and numbers, which contain no values of users. */
   readonly names: ReadonlySet<string>;
-  /** Fields with one of {@link words}. */
+  /** Fields whose value is one of {@link words}, or a value of users. */
   readonly wordFields: ReadonlySet<string>;
   readonly structures: ReadonlyMap<string, LibraryFields>;
-  /** Fields that contain an object. Its field names belong to the library, and its values to users. */
+  /** Fields with an object whose keys belong to the library and whose values belong to users. */
   readonly maps?: ReadonlySet<string>;
-  /** Fields with values of users. Their names belong to the library. */
+  /** Fields with values of users. */
   readonly values: ReadonlySet<string>;
 }
 
@@ -90,7 +90,7 @@ export const shownNames = setOf(
     "definitionId linkedTrace provider model responseModel responseId toolOutputs",
 );
 
-/** Fields of events and operations with structures of the library. */
+/** Fields of events and operations that contain objects of the library. */
 export const shownStructures: ReadonlyMap<string, LibraryFields> = new Map([
   ["data", recordPartFields],
   ["answer", chatMessageFields],

@@ -5,12 +5,12 @@ import type { TimelineMessage, TimelinePart, TimelineFile } from "./TimelineData
 import type { AgentInspector } from "../../inspect/AgentInspector.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 
-/** The maximum length of a value on one line. */
+/** The maximum length of a list or object that is shown on one line. */
 const oneLine = 72;
-/** The maximum indentation depth. Deeper nesting would produce millions of spaces. */
+/** The maximum depth of indentation. Deeper values would need millions of spaces. */
 const deepestIndent = 24;
 
-/** The size in bytes above which only the path of a file is shown. */
+/** The maximum size of a file in bytes. Of larger files, only the path is shown. */
 const largest = 256 * 1024;
 
 /** Converts log values to text without hidden values. */
@@ -34,7 +34,7 @@ export class ShownTexts {
     return this.#redaction.text(text);
   }
 
-  /** Converts a message. A value without the form of a message is shown unchanged. */
+  /** Converts a message to text. A value that is not a message is shown unchanged. */
   message({ number, message, before }: MessageView & { readonly before?: number }): TimelineMessage {
     const place = before === undefined ? { number } : { number, before };
     if ("unreadable" in message) return { ...place, role: "unreadable", parts: [asText(this.of(message, []))] };
@@ -107,22 +107,22 @@ function keyText(key: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(key) ? key : JSON.stringify(key);
 }
 
-/** The raw records of a log as text. They are read together with the steps. */
+/** The raw records of a log as text, which are read together with the steps. */
 export class RecordTexts {
   readonly #entries: AsyncIterator<EntryView> | undefined;
   readonly #texts: ShownTexts;
-  /** A record after the last step that was read ahead. */
+  /** The next append, which was read too early because it is after the last step. */
   #next: EntryView | undefined;
   #isOver = false;
   #newest: { readonly position: number; readonly texts: readonly string[] } | undefined;
 
-  /** @param entries `undefined` omits records */
+  /** @param entries If `undefined`, records are omitted. */
   constructor(entries: AsyncIterable<EntryView> | undefined, texts: ShownTexts) {
     this.#entries = entries?.[Symbol.asyncIterator]();
     this.#texts = texts;
   }
 
-  /** Returns the new records up to a position. Steps that end in one append each get its records. */
+  /** Returns the new records up to a position. Several steps that end in one append each get its records. */
   async upTo(position: number): Promise<readonly string[]> {
     const texts: string[] = [];
     if (this.#newest?.position === position) return this.#newest.texts;
@@ -142,7 +142,7 @@ export class RecordTexts {
     await this.#entries?.return?.();
   }
 
-  /** Stops at damage, which the page shows in a separate row. */
+  /** Reads the next append. Stops at damage, which the page shows in a separate row. */
   async #peek(): Promise<EntryView | undefined> {
     if (this.#next !== undefined || this.#isOver || this.#entries === undefined) return this.#next;
     try {
@@ -156,7 +156,6 @@ export class RecordTexts {
   }
 }
 
-/** The log and the texts of a timeline. */
 interface FileSource {
   readonly inspector: Pick<AgentInspector, "fileContent">;
   readonly agentId: string;

@@ -8,7 +8,7 @@ export interface ListedPage {
   readonly url: string;
 }
 
-/** The data of a timeline page. All values are text, so the page never parses log values. */
+/** The data of a timeline page. All values are text, so that the page never parses values from a log. */
 export interface TimelineData {
   readonly agent: TimelineAgent;
   /** In log order. */
@@ -18,24 +18,24 @@ export interface TimelineData {
 export interface TimelineAgent {
   readonly id: string;
   readonly status: string;
-  /** Why the agent stopped: its error message, or the request that it waits for. */
+  /** Why the agent stopped: its error, or the request for which it waits. */
   readonly reason?: string;
   /** The key of the step at the head. Omitted without a checkpoint. */
   readonly head?: string;
   readonly model?: string;
-  /** The kind of a log that does not belong to an agent, such as a thread. Its `status` is empty. */
+  /** The kind of a log that belongs to no agent, such as `thread`. Its `status` is empty. */
   readonly shape?: string;
-  /** The tokens of all responses on the page, or `undefined` if unknown. */
+  /** The tokens of all responses on the page. `undefined` if unknown. */
   readonly tokens?: number;
-  /** The cost of these responses, or `undefined` without prices. */
+  /** The cost of all responses on the page. `undefined` without prices. */
   readonly cost?: Cost;
-  /** The total duration of nodes in milliseconds. Overlaps count once, and waits and pauses are excluded. */
+  /** The total time of the nodes in milliseconds, without waits and pauses. Times of parallel nodes count once. */
   readonly worked?: number;
   readonly checkpoints: number;
   /** The number of older checkpoints that the page omits. */
   readonly left: number;
   readonly hidden: HiddenValues;
-  /** The time of the page in milliseconds since 1970. */
+  /** When the page was created, in milliseconds since 1970. */
   readonly at: number;
 }
 
@@ -57,36 +57,36 @@ export type TimelineItem =
 
 interface Item {
   readonly key: string;
-  /** Milliseconds since 1970. Omitted if the log has no time. */
+  /** Milliseconds since 1970. Omitted if the log contains no time. */
   readonly at?: number;
 }
 
-/** A checkpoint and the events that led to it. Without `checkpoint`, the events since the last checkpoint. */
+/** A checkpoint and the events before it. Without `checkpoint`, the events since the last checkpoint. */
 export interface TimelineStep extends Item {
   readonly kind: "step";
-  /** The id of the checkpoint. Omitted while the step is not saved. */
+  /** The id of the checkpoint. Omitted if the step has no checkpoint yet. */
   readonly checkpoint?: string;
   readonly name?: string;
   readonly version?: number;
   /** The key of the previous step. Omitted for the first. */
   readonly parent?: string;
-  /** The lane, which consecutive steps of a line share. */
+  /** The number of the lane, which consecutive steps share. */
   readonly lane: string;
-  /** The part of the state of the previous lane with which the lane starts. Omitted if it starts with the whole state. */
+  /** The part of the previous lane's state with which the lane starts. Omitted if it starts with the whole state. */
   readonly keeps?: "history" | "state" | "nothing";
-  /** The branch or sub-agent. Omitted on the main line. */
+  /** The path of the branch or sub-agent. Omitted for the run itself. */
   readonly branch?: string;
   readonly run?: string;
-  /** The node that ran. Omitted if no node ran, such as at the start. */
+  /** The node that ran. Omitted if no node ran, for example at the start. */
   readonly node?: string;
   readonly next?: string;
-  /** The outcome of the run. Omitted if the run is not over. */
+  /** The outcome of the run. Omitted if the step does not end the run. */
   readonly ended?: string;
-  /** Marks the start of a run, a branch or a sub-agent. */
+  /** True at the start of a run, a branch or a sub-agent. */
   readonly begins?: true;
-  /** The origin of a step without a node: a rollback, an edit or a fork. */
+  /** The cause of a step without a node, such as a rollback, an edit or a fork. */
   readonly move?: string;
-  /** The keys of joined steps in addition to the parent. Omitted if empty. */
+  /** The keys of the joined branches' last steps. Omitted if none. */
   readonly joins?: readonly string[];
   readonly by?: string;
   readonly reason?: string;
@@ -97,7 +97,7 @@ export interface TimelineStep extends Item {
   /** The duration of the node in milliseconds, without waits and pauses. */
   readonly took?: number;
   readonly iteration?: number;
-  /** Set if a rollback or another move abandoned the step. `kept` means that effects of its calls remain. */
+  /** Set if a rollback or another move abandoned the step. `kept`: effects of its calls remain. */
   readonly left?: "reverted" | "kept";
   /** Set for a step without a checkpoint: it runs, waits, or was interrupted. */
   readonly open?: "running" | "waiting" | "cut";
@@ -114,11 +114,11 @@ export interface TimelineAnswer {
   readonly model?: string;
   readonly finish?: string;
   readonly tokens?: number;
-  /** The messages of earlier failed requests. */
+  /** The error messages of earlier failed requests. */
   readonly failed: readonly string[];
 }
 
-/** The state of a call. `irreversible`: succeeded and cannot be undone. `cut`: not finished, and may be repeated. */
+/** The state of a call. `irreversible`: succeeded and cannot be reverted. `cut`: not finished, and may be repeated. */
 export type TimelineCallState =
   | "succeeded"
   | "failed"
@@ -139,7 +139,7 @@ export interface TimelineCall {
   readonly output?: string;
   /** Details of the state, such as who settled the call. */
   readonly note?: string;
-  /** Whether its effect remains. */
+  /** True if the effect of the call remains. */
   readonly stands?: true;
 }
 
@@ -147,7 +147,7 @@ export interface TimelineCall {
 export interface TimelineWait {
   readonly id: string;
   readonly asked: string;
-  /** The kind: input, or the approval of a call. */
+  /** The kind of the request, such as input or approval. */
   readonly what: string;
   readonly askedAt?: number;
   readonly state: "open" | "answered" | "rejected" | "expired" | "fired" | "left";
@@ -159,7 +159,7 @@ export interface TimelineWait {
 /** The changes of a step compared with the previous state. */
 export interface TimelineChanges {
   readonly messages: readonly TimelineMessage[];
-  /** Ranges of removed message numbers, inclusive. */
+  /** The first and last numbers of removed messages, inclusive. */
   readonly removed: readonly (readonly [first: number, last: number])[];
   /** The input of the next node. Omitted if unchanged. */
   readonly input?: string;
@@ -169,10 +169,10 @@ export interface TimelineChanges {
   readonly files: readonly TimelineFile[];
 }
 
-/** A message of the history. Its number is the same everywhere. */
+/** A message of the history. It has the same number in all steps. */
 export interface TimelineMessage {
   readonly number: number;
-  /** The number of the following message. Omitted at the end. */
+  /** The number of the message before which it was inserted. Omitted at the end. */
   readonly before?: number;
   readonly role: string;
   readonly parts: readonly TimelinePart[];
@@ -186,7 +186,7 @@ export interface TimelinePart {
   readonly failed?: true;
 }
 
-/** A change of a file. A side without text did not exist or cannot be shown, which `note` explains. */
+/** A change of a file. Without `before` or `after`, that text did not exist or cannot be shown, as `note` explains. */
 export interface TimelineFile {
   readonly path: string;
   readonly change: "created" | "modified" | "deleted";
@@ -219,7 +219,7 @@ export interface RevertedCall {
   readonly reason?: string;
 }
 
-/** A process that takes over the agent. `cut` if the previous owner had unfinished work. */
+/** A new owner of the agent. `cut` if the previous owner left unfinished work. */
 export interface TimelineOwner extends Item {
   readonly kind: "owner";
   readonly generation: number;
@@ -239,7 +239,7 @@ export interface TimelineDamage extends Item {
   readonly text: string;
 }
 
-/** An update that replaces all items from number `from` on. */
+/** An update of an open page. It replaces all items from number `from` on. */
 export interface TimelineNews {
   readonly agent: TimelineAgent;
   readonly from: number;

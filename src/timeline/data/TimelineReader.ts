@@ -20,10 +20,10 @@ import { keyOfCheckpoint, pointStep, visitStep, timeOf } from "./timelineStep.ts
 import type { EntryView, LaneView } from "../../inspect/view/viewParts.ts";
 
 const pageOfSteps = 250;
-/** The approximate maximum number of reads, because a storage may read the whole log each time. */
+/** The approximate maximum number of pages to read, because a storage may read the whole log for each. */
 const mostReads = 20;
 
-/** Reads the data of a page in one pass, some steps at a time. */
+/** Reads the data of a page in one pass. */
 export class TimelineReader {
   readonly #inspector: AgentInspector;
   readonly #agentId: string;
@@ -55,7 +55,7 @@ export class TimelineReader {
     else yield* this.#appends();
   }
 
-  /** Yields the appends of a log that does not belong to an agent. */
+  /** Yields the appends of a log that belongs to no agent. */
   async *#appends(): AsyncGenerator<TimelineItem, void> {
     const appends = this.#inspector.records(this.#agentId);
     for await (const entry of appends) yield timelineAppend(entry, this.#texts, this.#redaction.hasPaths);
@@ -63,7 +63,7 @@ export class TimelineReader {
 
   async *#steps(): AsyncGenerator<TimelineItem, void> {
     let records: RecordTexts | undefined;
-    // Holds back the last step of each read, because the next step may show the same information.
+    // The last step of each page waits, because the next step may show the same information.
     let waiting: readonly StepView[] = [];
     try {
       for await (const page of this.#pages()) {
@@ -79,7 +79,6 @@ export class TimelineReader {
     }
   }
 
-  /** @param next the following step */
   async *#itemsOf(
     steps: readonly StepView[],
     next: StepView | undefined,
@@ -95,7 +94,7 @@ export class TimelineReader {
     }
   }
 
-  /** Returns the data at the top of the page, after all items, in which hidden values are counted. */
+  /** Returns the data at the top of the page. Call it after all items, because it counts the hidden values. */
   async agent(): Promise<TimelineAgent> {
     const { agentId, shape, status, reason, head, model, counts } = await this.view();
     const said = reason === undefined ? undefined : this.#texts.text(reason);
@@ -149,7 +148,7 @@ export class TimelineReader {
   }
 }
 
-/** Returns whether other items show the same: the row of a run its start, and steps that it continues. */
+/** Returns whether another row shows the same, as the start of a run also shows the run. */
 function isToldElsewhere(step: StepView, next: StepView | undefined): boolean {
   if (step.kind === "status") return step.status === "in_progress" || step.status === "queued";
   return step.kind === "run" && next?.kind === "begin" && next.runId === step.run.runId;
@@ -194,7 +193,6 @@ function timelineMark(step: MarkView, texts: ShownTexts, records: readonly strin
   }
 }
 
-/** Returns an append to a log that does not belong to an agent. */
 function timelineAppend({ position, records }: EntryView, texts: ShownTexts, hidesRecords: boolean): TimelineItem {
   const kinds = [...new Set(records.map(({ kind }) => kind))];
   const counts = kinds.map((name) => `${records.filter(({ kind }) => kind === name).length} ${name}`);
@@ -208,7 +206,7 @@ function timelineAppend({ position, records }: EntryView, texts: ShownTexts, hid
   });
 }
 
-/** Returns the time in a record of another kind of log, if any. */
+/** Returns the time in a record of a log that belongs to no agent. `undefined` if none. */
 function timeOfRecord({ at, ts }: EntryView["records"][number]): number | undefined {
   return typeof at === "number" ? at : timeOf(typeof ts === "string" ? ts : undefined);
 }

@@ -13,7 +13,7 @@ import { ShownTexts } from "./ShownTexts.ts";
 import type { HiddenValues } from "../options/Redaction.ts";
 import type { Cost, TimelineMessage } from "./TimelineData.ts";
 
-/** The data of a page that compares two runs. All texts are without hidden values. */
+/** The data of a page that compares two runs, without hidden values. */
 export interface ComparisonData {
   readonly comparison: {
     readonly isSame: boolean;
@@ -22,13 +22,13 @@ export interface ComparisonData {
     /** The index of the first step that differs. */
     readonly first?: number;
     readonly steps: readonly ComparedRow[];
-    /** Changed parts of the runs, such as the output, by name. */
+    /** The parts of the runs that differ, such as the output. */
     readonly parts: readonly TextChange[];
     readonly hidden: HiddenValues;
   };
 }
 
-/** The figures of a run. */
+/** The summary of a run. */
 export interface ComparedRun {
   readonly agent: string;
   readonly run: string;
@@ -53,21 +53,20 @@ export interface ComparedRow {
   readonly parts: readonly TextChange[];
 }
 
-/** A step in one run. */
+/** A step as it is in one run. */
 export interface ComparedSide {
   readonly calls: readonly string[];
   readonly tokens?: number;
   readonly took?: number;
 }
 
-/** A text that differs. */
+/** A named text that differs. */
 interface TextChange {
   readonly name: string;
   readonly before?: string;
   readonly after?: string;
 }
 
-/** Returns the data of a page that compares two runs. */
 export function comparedRuns(before: RunTrace, after: RunTrace, options: TimelineOptions): ComparisonData {
   const redaction = redactionOf(options);
   const texts = new ShownTexts(redaction);
@@ -153,7 +152,7 @@ function callChanges({ change, tool, before, after, input, isOutcomeChanged }: C
   ];
 }
 
-/** Returns the inputs, or the outputs or errors, of the calls of both runs. */
+/** Returns the input of a call in both runs, or its output, error or state. */
 function sidesOf(before: ComparedCall["before"], after: ComparedCall["after"], part: "input" | "output"): ChangedPart {
   const of = (call: ComparedCall["before"]) =>
     part === "input" ? call?.input : (call?.output ?? call?.error ?? call?.state);

@@ -64,7 +64,7 @@ export function visitStep(visit: VisitStep, contents: StepContents): TimelineSte
   });
 }
 
-/** Returns the step at the start of a line or after a move. */
+/** Returns the step at the start of a run, branch or sub-agent, or after a move. */
 export function pointStep(step: BeginStep | MoveStep, contents: StepContents): TimelineStep {
   const { checkpoint, changes } = step;
   const { parentId, checkpointId } = checkpoint;
@@ -176,7 +176,7 @@ function timelineCall(call: CallView, files: readonly NotedFileChange[], texts: 
   };
 }
 
-/** Returns whether the effect of a call remains. A workspace undoes file changes, which the notes of the files show. */
+/** Returns whether the effect of a call remains. If a workspace reverts its files, their notes show this. */
 function stands({ toolCallId, undo }: CallView, files: readonly NotedFileChange[]): boolean {
   if (undo !== "with_files") return standingUndo.has(undo);
   return files.some((file) => file.toolCallId === toolCallId && !file.isReverted);

@@ -1,7 +1,7 @@
 export interface Choice {
   readonly chosen?: string | undefined;
   readonly other?: string | undefined;
-  /** Whether the next selection is the second step. */
+  /** Whether the next selection is the second step of a comparison. */
   readonly comparing?: boolean;
   /** Whether the details cover the list on a narrow screen. */
   readonly open?: boolean;

@@ -6,7 +6,7 @@ export interface GraphEdge {
   readonly column: number;
   readonly from: GraphPoint;
   readonly to: GraphPoint;
-  /** Whether the line connects to abandoned steps. */
+  /** Whether the edge leads to abandoned steps. */
   readonly reverted: boolean;
 }
 
@@ -23,8 +23,8 @@ export interface GraphLayout {
 }
 
 /**
- * Lays out the graph. The path to the head is straight in column 0. Every other line, including the return of a
- * rollback, takes the first column that is free over its whole length.
+ * Computes the columns of the graph. The steps to the head are in column 0. Every other chain of steps, and the edge of
+ * a rollback, is in the first column that is free over its whole length.
  */
 export function laneColumns(rows: readonly TimelineRow[], head: string | undefined): GraphLayout {
   const places = new GraphPlaces(rows);
@@ -52,7 +52,7 @@ class GraphPlaces {
     this.rowOf = new Map(this.steps.map(([row, { key }]) => [key, row]));
   }
 
-  /** Reserves the first column from `least` on that is free between two rows. */
+  /** Reserves the first column from `least` on that is free from one row to another. */
   take(first: number, last: number, least: number): number {
     let column = least;
     while (this.#taken[column]?.some(([from, to]) => from <= last && first <= to)) column += 1;
@@ -75,7 +75,7 @@ function isStep(row: TimelineRow): row is TimelineRow & { readonly kind: "item";
   return row.kind === "item" && row.item.kind === "step";
 }
 
-/** Places the steps to the head, by default the last step, and later steps without a checkpoint in column 0. */
+/** Places the steps to the head and its unfinished step in column 0. Without a head, the last step counts as head. */
 function placeStraight(places: GraphPlaces, head: string | undefined): ReadonlySet<number> {
   const onWay = new Set<number>();
   const since = places.steps.find(([, { parent, open }]) => open !== undefined && parent === head);
@@ -90,7 +90,7 @@ function placeStraight(places: GraphPlaces, head: string | undefined): ReadonlyS
   return onWay;
 }
 
-/** Returns the other rows as chains of consecutive steps. */
+/** Returns the remaining steps as chains of consecutive steps. */
 function chainsOf(places: GraphPlaces, straight: ReadonlySet<number>): readonly (readonly number[])[] {
   const chains: number[][] = [];
   const endingAt = new Map<number, number[]>();
@@ -122,7 +122,7 @@ function isReverted(row: TimelineRow | undefined): boolean {
   return row?.kind === "item" && row.item.kind === "step" && row.item.left !== undefined;
 }
 
-/** Places other rows in the column of the preceding step. */
+/** Places rows that are not steps in the column of the previous step. */
 function placeMarks(places: GraphPlaces): void {
   let column = 0;
   places.rows.forEach((row, index) => {
@@ -131,7 +131,7 @@ function placeMarks(places: GraphPlaces): void {
   });
 }
 
-/** Connects joined branches to the line that they left. */
+/** Adds an edge from each joined branch to the step that joins it. */
 function placeJoins(places: GraphPlaces): void {
   for (const [row, { joins = [] }] of places.steps) {
     for (const joined of joins) {

@@ -1,13 +1,13 @@
 import type { TimelineItem, TimelineStep, TimelineCallState } from "../data/TimelineData.ts";
 
-/** The filter of the list. Empty parts match all items. */
+/** The filter of the list. An empty field matches all items. */
 export interface TimelineFilter {
   readonly text: string;
   readonly states: ReadonlySet<StepState>;
   readonly tool: string;
 }
 
-/** Returns the items that match, with steps attached to their nearest visible ancestor. */
+/** Returns the items that match. The parent of a step becomes its nearest ancestor that matches. */
 export function shownItems(items: readonly TimelineItem[], filter: TimelineFilter): readonly TimelineItem[] {
   const { text, states, tool } = filter;
   if (text === "" && states.size === 0 && tool === "") return items;
@@ -80,7 +80,7 @@ function withShownParent(
   parents: ReadonlyMap<string, string | undefined>,
 ): TimelineStep {
   let parent = step.parent;
-  // A forged log can repeat an id, so that a step is its own ancestor.
+  // In a forged log, a step can be its own ancestor. The counter ends such a loop.
   for (let left = parents.size; parent !== undefined && !keys.has(parent); left--)
     parent = left > 0 ? parents.get(parent) : undefined;
   if (parent === step.parent) return step;
@@ -88,7 +88,7 @@ function withShownParent(
   return parent === undefined ? rest : { ...rest, parent };
 }
 
-/** The state that a step displays: the most urgent state of its calls. */
+/** The state of a step in the list: the most urgent state of its calls. */
 export type StepState = TimelineCallState | "kept" | "done";
 
 /** The states that need attention, most urgent first. */

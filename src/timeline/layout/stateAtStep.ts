@@ -13,7 +13,7 @@ export interface StateAtStep {
   readonly input: string;
   readonly storage: ReadonlyMap<string, string>;
   readonly settings: string;
-  /** The newest change of each file up to the step. */
+  /** The last change of each file up to the step. */
   readonly files: ReadonlyMap<string, TimelineFile>;
 }
 
@@ -21,7 +21,7 @@ export function stepsByKey(items: readonly TimelineItem[]): ReadonlyMap<string, 
   return new Map(items.flatMap((item) => (item.kind === "step" ? [[item.key, item] as const] : [])));
 }
 
-/** Computes the state at a step. A parent that is not on the page counts as empty. */
+/** Computes the state at a step. The state before the first step on the page counts as empty. */
 export function stateAtStep(step: TimelineStep, steps: ReadonlyMap<string, TimelineStep>): StateAtStep {
   let messages: TimelineMessage[] = [];
   const storage = new Map<string, string>();
@@ -39,7 +39,7 @@ export function stateAtStep(step: TimelineStep, steps: ReadonlyMap<string, Timel
   return { messages, added, input, storage, settings, files };
 }
 
-/** Returns the changes on the way to a step, without the parts that a later lane of the way does not keep. */
+/** Returns the changes up to a step, without those that a later lane does not keep. */
 function changesTo(step: TimelineStep, steps: ReadonlyMap<string, TimelineStep>): readonly TimelineChanges[] {
   const way: TimelineChanges[] = [];
   const seen = new Set<string>();
@@ -61,8 +61,8 @@ function changesTo(step: TimelineStep, steps: ReadonlyMap<string, TimelineStep>)
 }
 
 /**
- * Applies the changes of a step to a list. Usually they are appended to the same list. The list is copied only for
- * removals and insertions. A step can remove messages that it has added.
+ * Applies the changes of a step to a list of messages. Changes the list itself if messages are only appended, and
+ * otherwise a copy. A step can remove messages that it added.
  */
 function withChanges(messages: TimelineMessage[], { messages: added, removed }: TimelineChanges): TimelineMessage[] {
   if (removed.length === 0 && added.every(({ before }) => before === undefined)) {
@@ -70,7 +70,7 @@ function withChanges(messages: TimelineMessage[], { messages: added, removed }: 
     return messages;
   }
   const all = [...messages];
-  // The page can omit the message after an inserted one, which is older than all messages on the page.
+  // If the page omits the message at `before`, the inserted message is older than all messages on the page.
   let first = 0;
   for (const message of added) {
     const at = message.before === undefined ? all.length : all.findIndex(({ number }) => number === message.before);
@@ -91,12 +91,12 @@ function merged(before: TimelineFile | undefined, after: TimelineFile): Timeline
   return { ...after, before: before.before };
 }
 
-/** The differences between two states: pairs of texts before and after, `undefined` for a missing side. */
+/** The differences between two states. Each pair contains the texts before and after, or `undefined` if missing. */
 interface StateDifference {
   readonly same: number;
   readonly removed: readonly TimelineMessage[];
   readonly added: readonly TimelineMessage[];
-  /** By name: `input`, `settings`, and the keys of the storage. */
+  /** The changed values, by the name `input` or `settings`, or by storage key. */
   readonly values: ReadonlyMap<string, readonly [before: string | undefined, after: string | undefined]>;
   readonly files: readonly TimelineFile[];
 }
@@ -132,7 +132,7 @@ function changedFiles(before: StateAtStep, after: StateAtStep): readonly Timelin
   return paths.flatMap((path) => changeOf(path, before.files.get(path), after.files.get(path)) ?? []);
 }
 
-/** Returns the difference of a file between two steps. An unchanged side has the content before the change. */
+/** Returns the difference of a file between two steps. A step that did not change it has the content before. */
 function changeOf(path: string, old?: TimelineFile, now?: TimelineFile): TimelineFile | undefined {
   const before = old === undefined ? now?.before : old.after;
   const after = now === undefined ? old?.before : now.after;

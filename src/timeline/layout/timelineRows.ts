@@ -4,16 +4,16 @@ export type TimelineRow =
   | { readonly kind: "item"; readonly item: TimelineItem }
   | { readonly kind: "gap"; readonly milliseconds: number; readonly key: string };
 
-/** Heights in pixels. They depend only on data and width, so that positions are known before rendering. */
+/** Heights in pixels. They are fixed, so that positions are known before rendering. */
 export const heights = { gap: 30, mark: 34, line: 21, head: 30, calls: 33, wait: 50, padding: 10 } as const;
 
-/** The minimum width of a call next to others, in pixels. */
+/** The minimum width of a call in pixels. */
 const narrowestCall = 150;
 
-/** The minimum pause in milliseconds that gets a row. */
+/** The minimum length of a pause that is shown in a row, in milliseconds. */
 const shortestGap = 60_000;
 
-/** Returns the rows in order. A pause that is long compared with the other pauses becomes a row. */
+/** Returns the rows in order. A pause that is much longer than the others becomes a row. */
 export function timelineRows(items: readonly TimelineItem[]): readonly TimelineRow[] {
   const limit = gapLimit(items);
   const rows: TimelineRow[] = [];
@@ -29,7 +29,7 @@ export function timelineRows(items: readonly TimelineItem[]): readonly TimelineR
   return rows;
 }
 
-/** Returns the limit of a long pause: ten times the median, but at least a minute. */
+/** Returns the minimum length of such a pause: ten times the median, but at least a minute. */
 function gapLimit(items: readonly TimelineItem[]): number {
   const times = items.flatMap(({ at }) => at ?? []);
   const pauses = times.slice(1).map((at, index) => at - (times[index] ?? at));
@@ -38,12 +38,12 @@ function gapLimit(items: readonly TimelineItem[]): number {
   return Math.max(shortestGap, Math.min(middle * 10, 3_600_000));
 }
 
-/** Returns the number of calls that fit on a line of this width in pixels. */
+/** Returns the number of calls that fit side by side in a width in pixels. */
 export function callsInLine(width: number): number {
   return Math.max(1, Math.floor(width / narrowestCall));
 }
 
-/** Returns the height of a row in pixels. `inLine` is the number of calls on a line. */
+/** Returns the height of a row in pixels. @param inLine The number of calls side by side. */
 export function heightOfRow(row: TimelineRow, inLine: number): number {
   if (row.kind === "gap") return heights.gap;
   return row.item.kind === "step" ? heightOfStep(row.item, inLine) : heights.mark;
@@ -57,7 +57,7 @@ function heightOfStep({ answers, calls, waits, begins, branch }: TimelineStep, i
   return head + said * line + lines * heights.calls + waits.length * heights.wait + padding;
 }
 
-/** The pixel positions of rows with known heights, used to find the visible rows. */
+/** The positions of rows in pixels, with which the visible rows are found. */
 export class RowOffsets {
   readonly #tops: Float64Array;
 
@@ -72,7 +72,7 @@ export class RowOffsets {
     return this.#tops.at(-1) ?? 0;
   }
 
-  /** Returns the top of a row. The index after the last row returns the total height. */
+  /** Returns the top of a row. The index after the last row gives the total height. */
   topOf(index: number): number {
     return this.#tops[Math.max(0, Math.min(index, this.#tops.length - 1))] ?? 0;
   }
@@ -92,7 +92,7 @@ export class RowOffsets {
     return low;
   }
 
-  /** Returns the first and the last row to render: the visible rows, and some more on both sides. */
+  /** Returns the first and the last row to render, including some invisible rows on both sides. */
   within(top: number, height: number, more = 6): readonly [first: number, last: number] {
     const last = this.#tops.length - 2;
     return [Math.max(0, this.rowAt(top) - more), Math.min(last, this.rowAt(top + height) + more)];

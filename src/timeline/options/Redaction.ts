@@ -7,7 +7,7 @@ import {
   type ValuePlace,
 } from "../../internal/options/redactedPath.ts";
 
-/** Key names whose values are secrets. Variants such as `apiKey`, `api_key` and `API-KEY` are normalized first. */
+/** Matches names of keys with secret values. `apiKey` and `API-KEY` are first converted to `api_key`. */
 const secretName = new RegExp(
   [
     /(password|passwd|passphrase|passcode|secret|credential)s?(_|$)/,
@@ -24,9 +24,9 @@ const secretName = new RegExp(
 const named = "pass(?:word|wd|phrase|code)?|pwd|secret|(?:api|access|private|account|signing|encryption)[-_]?key|token";
 
 /**
- * Patterns of secrets in texts. The text of the first group is kept, and the rest of the match is hidden. Hostile texts
- * must not cause quadratic time. So an unbounded repetition must be the last part of its pattern, or must start at a
- * place where no other repetition of the same characters can start.
+ * Patterns of secrets in texts. The match is hidden except for its first group. Hostile texts must not cause quadratic
+ * time. So an unbounded repetition must be the last part of its pattern, or must start at a place where no other
+ * repetition of the same characters can start.
  */
 const secretPatterns: readonly RegExp[] = [
   /-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:\s{0,4}[A-Za-z-]{1,40}: [^\n]{1,200}){0,4}[A-Za-z0-9+/=\s\\]*(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?/g,
@@ -49,7 +49,7 @@ const secretPatterns: readonly RegExp[] = [
   new RegExp(`((?:${named})\\\\{0,3}["']?\\s{0,3}[:=]\\s{0,3}\\\\{0,3}["']?)(?!\\[hidden\\])[^\\s"',;\\\\]{6,}`, "gi"),
 ];
 
-/** The values that a timeline hides, for the information of its reader. */
+/** A summary of the values that a timeline hides, for its reader. */
 export interface HiddenValues {
   /** The number of values that looked like secrets. */
   readonly secrets: number;
@@ -65,19 +65,19 @@ export interface HiddenValues {
 
 const hiddenText = "[hidden]";
 
-/** An encrypted value in the log of an agent with a vault. Pages show only that there is such a value. */
+/** An encrypted value in the log of an agent with a vault. Pages do not show its content. */
 const redactedToken = /\[redacted:[\w-]+\.[\w-]+\.[\w-]+\]/g;
 
-/** The maximum depth. Deeper values are replaced by a notice, because code that walks them would overflow the stack. */
+/** The maximum depth. A notice replaces deeper values, because code that walks them would overflow the stack. */
 const deepest = 200;
 
-/** The shortest secret is `pwd=123456`. Only passwords in addresses, before an `@`, are shorter. */
+/** The length of the shortest secret with a name, `pwd=123456`. Only passwords before an `@` in URLs are shorter. */
 const shortestMatch = 10;
 
-/** The minimum length of object keys that are searched for secrets, because short keys are rarely secrets. */
+/** The minimum length of object keys in which secrets are searched. */
 const shortestSecret = 16;
 
-/** The number of remembered texts without secrets, because a page shows a message twice. */
+/** The maximum number of remembered texts without secrets, because a page shows a message twice. */
 const mostClean = 1_000;
 const longestClean = 10_000;
 
@@ -102,12 +102,12 @@ export class Redaction {
     return { secrets: this.#secrets, redacted, paths, idle, off: !this.#hidesSecrets };
   }
 
-  /** Whether values are hidden by path. Paths do not apply to raw records. */
+  /** Whether values are hidden by path. Then raw records are omitted, because paths do not apply to them. */
   get hasPaths(): boolean {
     return this.#paths.length > 0;
   }
 
-  /** Returns a copy without hidden values. `path` is the position of the value. */
+  /** Returns a copy of a value without hidden values. `path` is the path of the value. */
   value(value: unknown, path: readonly string[]): unknown {
     const isWithin = path.some((_key, at) => this.#hides({ whole: path.slice(0, at + 1), named: [] }));
     if (isWithin) return hiddenText;
@@ -116,8 +116,7 @@ export class Redaction {
 
   text(stored: string): string {
     const text = stored.includes("[redacted:") ? stored.replaceAll(redactedToken, "[redacted]") : stored;
-    // Skips the search in short texts, such as most names and ids, because the 18 patterns take much longer than this
-    // check.
+    // Skips short texts, such as most names and ids, because 18 patterns take much longer than this check.
     if (!this.#hidesSecrets || (text.length < shortestMatch && !text.includes("@"))) return text;
     if (this.#clean.has(text)) return text;
     let shown = text;
@@ -141,7 +140,7 @@ export class Redaction {
     return this.#hidesSecrets && typeof name === "string" && isSecretName(name);
   }
 
-  /** Returns whether a path hides a position, and counts the match. */
+  /** Returns whether a path hides a value, and counts it. */
   #hides(place: ValuePlace): boolean {
     const by = this.#paths.findIndex((path) => isAt(place, path));
     if (by < 0) return false;
@@ -167,13 +166,13 @@ export class Redaction {
     return this.#copyObject(value, place, isSecret, depth);
   }
 
-  /** Returns a text if a URL without its secrets is not valid, such as with a hidden host. */
+  /** Hides secrets in a URL. Returns a text if the result is not a valid URL, for example if the host is hidden. */
   #copyUrl({ href }: URL): URL | string {
     const text = this.text(href);
     return URL.canParse(text) ? new URL(text) : text;
   }
 
-  /** Handles maps and headers, which are lists of pairs. */
+  /** Copies a list. A pair counts as an entry of a map or as a header. */
   #copyList(list: readonly unknown[], { whole, named }: ValuePlace, isSecret: boolean, depth: number): unknown[] {
     return list.map((item: unknown, index) => {
       const at = { whole: [...whole, String(index)], named };
@@ -186,7 +185,7 @@ export class Redaction {
     });
   }
 
-  /** Handles the maps and sets of values that are not JSON. */
+  /** Copies a map or a set. */
   #copyCollection(
     value: ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>,
     place: ValuePlace,
@@ -222,13 +221,13 @@ export class Redaction {
   }
 }
 
-/** Returns whether a value is hidden as a whole under the name of a secret. Of other values, the parts are hidden. */
+/** Returns whether a value with a secret name is hidden as a whole. In lists and objects, the parts are hidden. */
 function isSingleValue(value: unknown): boolean {
   if (typeof value !== "object") return ["string", "number", "bigint"].includes(typeof value);
   return ArrayBuffer.isView(value) || value instanceof Date || value instanceof URL;
 }
 
-/** By name, because the keys of records and messages repeat. */
+/** Caches whether a name is secret, because the keys of records and messages repeat. */
 const secretNames = new Map<string, boolean>();
 const mostNames = 1_000;
 const longestName = 100;

@@ -19,19 +19,19 @@ export const tokenPricesSchema = strictOptions(() => ({
 /** Options of a timeline. */
 export interface TimelineOptions {
   /**
-   * Paths of values to hide with everything below them, in dotted form. A path matches at any depth, `*` matches one
+   * Paths of values to hide, including all nested values, in dotted form. A path matches at any depth, `*` matches one
    * key, and `\.` is a dot in a key. The values of a tool call are at `<tool>.input` and `<tool>.output`, and storage
    * values at `storage.<key>`. Examples: `signUp.input.email`, `user.*`. If paths are given, raw records are omitted.
    * Defaults to no paths.
    */
   readonly redact?: readonly string[] | undefined;
-  /** `hide` hides values that look like secrets by name or form. `show` disables the search. Defaults to `hide`. */
+  /** `hide` hides values that look like secrets by name or form. `show` shows them. Defaults to `hide`. */
   readonly secrets?: "hide" | "show" | undefined;
-  /** The maximum number of newest steps. Defaults to all steps. */
+  /** The maximum number of steps, counted from the newest. Defaults to all steps. */
   readonly last?: number | undefined;
   /** Token prices. The page then shows the cost of each step and the total. Defaults to no costs. */
   readonly prices?: TokenPrices | undefined;
-  /** Called with the hidden values and unmatched paths once the page is complete. */
+  /** Called with a summary of the hidden values when the page is complete. */
   readonly onHidden?: ((hidden: HiddenValues) => void) | undefined;
 }
 
@@ -50,7 +50,7 @@ export function checkTimelineOptions(options: TimelineOptions): TimelineOptions 
   return checkSchema(schema, options, "options of a timeline") as TimelineOptions;
 }
 
-/** Creates the redaction of one page. Each page needs a new redaction, because a redaction counts the hidden values. */
+/** Creates the redaction of one page. It counts the hidden values, so each page needs a new one. */
 export function redactionOf({ redact = [], secrets = "hide" }: TimelineOptions): Redaction {
   return new Redaction(
     redact.map((text) => redactedPath(text) ?? []),
@@ -62,7 +62,7 @@ export function redactionOf({ redact = [], secrets = "hide" }: TimelineOptions):
 export interface TokenPrices {
   /** The currency code, such as `EUR`. Defaults to `USD`. */
   readonly currency?: string | undefined;
-  /** By the model name in the agent's settings. `"*"` applies to every other model. */
+  /** Prices by the model name in the agent's settings. `"*"` applies to every other model. */
   readonly models: Readonly<Record<string, TokenPrice>>;
 }
 

@@ -3,13 +3,13 @@ import { type Choice, choiceIn, linkTo } from "../layout/Choice.ts";
 
 export interface ChoiceActions {
   readonly choice: Choice;
-  /** Selects a step. `second` selects the step to compare with, and `open` lets the details cover the list. */
+  /** Selects a step. `second` selects it for a comparison. With `open`, the details cover the list. */
   readonly choose: (key: string, second: boolean, open?: boolean) => void;
   readonly open: () => void;
-  /** Makes the next selection the second one. */
+  /** Makes the next selected step the second one of a comparison. */
   readonly compare: () => void;
   readonly close: () => void;
-  /** Ends a comparison or returns to the list. */
+  /** Ends the comparison, or returns to the list. */
   readonly back: () => void;
 }
 
@@ -95,7 +95,7 @@ export function useKeys(actions: KeyActions): void {
   });
 }
 
-/** Focuses the list, so that the list handles the next key. */
+/** Focuses the list, which then handles the next key. */
 function focusList(): void {
   document.querySelector<HTMLElement>(".list")?.focus({ preventScroll: true });
 }
@@ -111,7 +111,7 @@ function escape({ onEscape }: KeyActions): void {
 
 function move(event: KeyboardEvent, { keys, chosen, onChoose }: KeyActions): void {
   const isInDetails = isIn(event, "aside");
-  // In the details, other keys scroll and switch tabs.
+  // While the details have the focus, other keys scroll and switch tabs.
   if (isInDetails && event.key !== "j" && event.key !== "k") return;
   const key = keyAfter(event.key, keys, chosen);
   if (key === undefined) return;

@@ -86,11 +86,11 @@ function Figures({ before, after }: { readonly before: ComparedRun; readonly aft
 
 interface ComparedStepRowProps {
   readonly step: ComparedRow;
-  /** Whether the runs differ first in this step. */
+  /** Whether this is the first step that differs. */
   readonly isFirst: boolean;
 }
 
-/** A step of both runs side by side. When it is opened, it shows the differences. */
+/** A step in both runs side by side. Opens to show the differences. */
 function ComparedStepRow({ step, isFirst }: ComparedStepRowProps) {
   const { change, title, before, after } = step;
   const [open, setOpen] = useState(isFirst);

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { TimelineMessage, TimelinePart } from "../../data/TimelineData.ts";
 import { sizeText } from "../../layout/durations.ts";
 
-/** The number of messages that are shown first and added at once. */
+/** The number of messages that are shown first, and that each click adds. */
 const messagePortion = 100;
 
 interface ConversationProps {
@@ -10,7 +10,7 @@ interface ConversationProps {
   readonly added: ReadonlySet<number>;
 }
 
-/** The history as a conversation, newest at the end. */
+/** The messages of the history, newest at the end. */
 export function Conversation({ messages, added }: ConversationProps) {
   const [shown, setShown] = useState(messagePortion);
   const earlier = Math.max(0, messages.length - shown);
@@ -61,10 +61,10 @@ function labelOf({ type, tool = "", failed }: TimelinePart): string {
   return type;
 }
 
-/** The number of characters that are shown first and added at once. */
+/** The number of characters that are shown first, and that each click adds. */
 const textPortion = { first: 4_000, more: 200_000 };
 
-/** Unchanged text from the log. Long text is shown in portions, because browsers cannot lay out megabytes at once. */
+/** A text from the log. A long text is shown in portions, because browsers cannot lay out megabytes at once. */
 export function TextBlock({ text, prose = false }: { readonly text: string; readonly prose?: boolean }) {
   const [shown, setShown] = useState(textPortion.first);
   const rest = text.length - shown;

@@ -108,7 +108,6 @@ interface DetailsHeadProps {
   readonly children?: preact.ComponentChildren;
 }
 
-/** The header of the details with the title, the time and a link back to the list. */
 function DetailsHead({ title, item, onClose, children }: DetailsHeadProps) {
   return (
     <header>
@@ -136,7 +135,7 @@ interface TabsProps<Name extends string> {
   readonly children: ComponentChildren;
 }
 
-/** Tabs with support for arrow keys. */
+/** Tabs that support the arrow keys. */
 function Tabs<Name extends string>({ label, names, counts, chosen, onChoose, children }: TabsProps<Name>) {
   const step = (event: KeyboardEvent): void => {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;

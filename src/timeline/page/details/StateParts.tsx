@@ -3,7 +3,7 @@ import { TextBlock } from "./Conversation.tsx";
 import { diffLines } from "diff";
 import { useMemo } from "preact/hooks";
 
-/** Limits in characters and milliseconds, above which both texts are shown without differences. */
+/** Limits for computing text differences. Above them, both texts are shown in full. */
 const limits = { characters: 400_000, milliseconds: 300 };
 
 interface StoragePartProps {
@@ -11,7 +11,7 @@ interface StoragePartProps {
   readonly changes: TimelineChanges;
 }
 
-/** The storage at a step, starting with the keys that the step changed. */
+/** The storage at a step. Keys that the step changed come first. */
 export function StoragePart({ storage, changes }: StoragePartProps) {
   const gone = Object.entries(changes.storage).flatMap(([key, value]) => (value === null ? [key] : []));
   const isNew = (key: string): boolean => Object.hasOwn(changes.storage, key);
@@ -41,7 +41,7 @@ interface FilesPartProps {
   readonly all: ReadonlyMap<string, TimelineFile>;
 }
 
-/** The files that a step changed, and the names of files that were changed before. */
+/** The files that a step changed, and the paths of files that were changed before. */
 export function FilesPart({ files, all }: FilesPartProps) {
   const earlier = [...all.keys()].filter((path) => files.every((file) => file.path !== path));
   return (
@@ -115,7 +115,7 @@ function marked(mark: string, text: string): string {
     .join("");
 }
 
-/** Shortens a long unchanged part. Only the first and last lines stay. */
+/** Shortens an unchanged part of a text to its first and last lines. */
 function shortened(text: string): string {
   const lines = text.split("\n");
   if (lines.length <= 9) return text;

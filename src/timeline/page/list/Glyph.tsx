@@ -1,10 +1,10 @@
 import type { JSX } from "preact";
 import { stateNames, type StepState } from "../../layout/shownItems.ts";
 
-/** The marks of the list other than states. */
+/** The marks in the list that show no state of a step. */
 export type MarkName = "run" | "rollback" | "owner" | "crash" | "note" | "damage" | "move" | "end";
 
-/** Shapes in a square of 16, centered on 0. Each state has a unique shape, so that it is recognizable without color. */
+/** Shapes in a square of 16, centered on 0. The shapes differ, so that states are recognizable without color. */
 const shapes: Readonly<Record<StepState | MarkName, JSX.Element>> = {
   done: <circle r="4.5" class="fill" />,
   succeeded: (
@@ -89,7 +89,7 @@ export function GlyphMark({ of, x, y }: { readonly of: StepState | MarkName; rea
   );
 }
 
-/** A mark in a line of text. It is hidden from screen readers, because the text describes the mark. */
+/** A mark in a line of text. Screen readers skip it, because the text describes the mark. */
 export function Glyph({ of }: { readonly of: StepState | MarkName }) {
   return (
     <svg class="mark" viewBox="-9 -9 18 18" width="16" height="16" aria-hidden="true">

@@ -12,7 +12,7 @@ interface GraphDrawingProps {
   readonly head: string | undefined;
 }
 
-/** The maximum width in pixels. With more columns the distances shrink. */
+/** The maximum width in pixels. If there are more columns, they become narrower. */
 const widest = 190;
 
 export function graphWidth({ width }: GraphLayout): number {
@@ -46,13 +46,13 @@ export function GraphDrawing({ rows, graph, offsets, first, last, head }: GraphD
   );
 }
 
-/** Returns the position of a row's mark in pixels below its top. */
+/** Returns the distance of a row's mark from the top of the row in pixels. */
 function markHeight(row: TimelineRow | undefined): number {
   if (row?.kind === "item" && row.item.kind === "step") return heights.padding / 2 + heights.head / 2;
   return (row?.kind === "gap" ? heights.gap : heights.mark) / 2;
 }
 
-/** Draws a line from the upper mark into the edge's column, straight down, and into the lower mark. */
+/** Returns the path of an edge: from the upper mark into its column, straight down, and to the lower mark. */
 function pathOf(edge: GraphEdge, x: (column: number) => number, y: (row: number) => number): string {
   const [fromX, fromY, toX, toY] = [x(edge.from.column), y(edge.from.row), x(edge.to.column), y(edge.to.row)];
   const middle = x(edge.column);

@@ -115,7 +115,7 @@ function firstLine(text: string): string {
   return text.slice(0, 400).replaceAll(/\s+/g, " ").trim();
 }
 
-/** Formats a value on one short line without the braces around it. */
+/** Returns the first line of a value without enclosing braces or quotes. */
 function oneLineValue(text: string): string {
   const line = firstLine(text);
   return line.startsWith("{ ") && line.endsWith(" }") ? line.slice(2, -2) : line.replace(/^"([^"]*)"$/, "$1");

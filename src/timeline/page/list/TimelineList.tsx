@@ -13,7 +13,7 @@ interface TimelineListProps {
   readonly onChoose: (key: string, second: boolean) => void;
 }
 
-/** The width next to the calls of a step, in pixels. */
+/** The width of a row outside its calls, in pixels. */
 const besideCalls = 46;
 
 /** The list of all items with the graph. Only visible rows are in the document. */
@@ -107,7 +107,7 @@ function idOf(key: string): string {
   return `row-${key.replaceAll(/\s/g, "_")}`;
 }
 
-/** The visible part of an element. When printing, the whole element. */
+/** The visible part of an element, or the whole element during printing. */
 interface View {
   readonly top: number;
   readonly height: number;
