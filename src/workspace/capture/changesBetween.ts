@@ -67,7 +67,7 @@ function changeAt(path: string, before: Scan, after: Scan, movedTo: MovedTo): Fi
 }
 
 function modification(path: string, was: ScannedFile, is: ScannedFile, movedTo: MovedTo): FileDifference {
-  if (isSameStamp(was.stamp, is.stamp)) return {};
+  if (isSameStamp(was.stamp, is.stamp) && isSameFile(was.state, is.state)) return {};
   const reason = was.leftOut ?? is.leftOut;
   const unknown = reason === undefined ? undefined : { path, reason };
   if (!was.state || !is.state || isSameFile(was.state, is.state)) return { unknown };

@@ -33,6 +33,8 @@ export interface ScanOptions {
 
 /** A file that changed this shortly before the scan is read again, because a further change may keep its time. */
 const settledAfterMs = 100;
+/** The same for file systems that store whole seconds, or every second one. */
+const settledAfterSecondsMs = 2_100;
 /** Names that need no further validation. */
 const ordinaryName = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
 const ordinaryDepth = 50;
@@ -264,7 +266,8 @@ async function scanFile(walk: Walk, at: string, path: string): Promise<void> {
   if (!found || found.isDirectory()) return;
   const known = walk.before.files.get(path);
   if (known?.settled && isSameStamp(known.stamp, found)) return void walk.files.set(path, known);
-  const settled = Date.now() - found.ctimeMs > settledAfterMs;
+  const unsettledMs = found.ctimeMs % 1_000 === 0 ? settledAfterSecondsMs : settledAfterMs;
+  const settled = Date.now() - found.ctimeMs > unsettledMs;
   const isBeyond = walk.files.size >= walk.maximumFiles;
   const looked = isBeyond
     ? { leftOut: `exceeds the limit of ${walk.maximumFiles} stored files` }

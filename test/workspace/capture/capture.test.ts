@@ -1,4 +1,4 @@
-import {
+import fs, {
   chmodSync,
   lstatSync,
   readFileSync,
@@ -8,14 +8,40 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { AIAgent, Persistence, persistence } from "agent-persistence";
 import { crashAfter, scriptedModel } from "agent-persistence/testing";
 import { Workspace } from "agent-persistence/workspace";
 import { logStorages } from "../../persistence/support/storages.ts";
 import { put, Shell, steps } from "../Shell.ts";
 import { temporaryFolder, treeOf } from "../fixture.ts";
+
+it("a change within the second of the last one is found on a file system that stores whole seconds", async () => {
+  const root = temporaryFolder();
+  put(root, { f: "1" });
+  const changedAt = 1_700_000_000_000;
+  const lstat = fs.lstatSync;
+  const original = { lstatSync: lstat };
+  const coarse = (...given: Parameters<typeof lstat>) => {
+    const found = lstat(...given);
+    return found?.isFile() ? Object.assign(found, { ctimeMs: changedAt, mtimeMs: changedAt, ino: 1 }) : found;
+  };
+  vi.spyOn(Date, "now").mockReturnValue(changedAt + 900);
+  Object.assign(fs, { lstatSync: coarse });
+  syncBuiltinESMExports();
+  try {
+    const shell = new Shell(root, [() => put(root, { f: "2" }), () => put(root, { f: "3" })]);
+    await shell.run();
+    await shell.rollBack(0);
+  } finally {
+    Object.assign(fs, original);
+    syncBuiltinESMExports();
+    vi.restoreAllMocks();
+  }
+  expect(treeOf(root)).toEqual({ f: "644 1" });
+});
 
 describe.each(logStorages)("captured commands, $name", ({ open }) => {
   it("a captured command is reverted step by step and byte for byte", async () => {
