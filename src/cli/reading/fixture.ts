@@ -31,6 +31,7 @@ export async function fixture(session: Session, options: FixtureCommandOptions, 
   } as const;
   const created = await createFixture(storage, { agentId, runId: run, ...shown });
   const text = `${JSON.stringify(created)}\n`;
+  const bytes = Buffer.byteLength(text);
   const file = resolve(io.cwd, out);
   await writeOver(
     file,
@@ -39,7 +40,7 @@ export async function fixture(session: Session, options: FixtureCommandOptions, 
     })(),
   );
   const { runId } = created;
-  if (output.json) return output.document({ agentId, runId, file, bytes: text.length, hidden });
-  await output.line("Wrote a run of ", painted("bold", agentId), ` to ${file} (${bytesText(text.length)}).`);
+  if (output.json) return output.document({ agentId, runId, file, bytes, hidden });
+  await output.line("Wrote a run of ", painted("bold", agentId), ` to ${file} (${bytesText(bytes)}).`);
   if (hidden && hidden.idle.length > 0) await output.note(`The paths ${quotedList(hidden.idle)} matched no value.`);
 }

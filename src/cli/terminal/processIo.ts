@@ -52,7 +52,8 @@ function sinkOf(stream: NodeJS.WriteStream, failureOf: (error: NodeJS.ErrnoExcep
   stream.on("error", () => {});
   return {
     isTerminal: stream.isTTY === true,
-    columns: stream.isTTY ? stream.columns : undefined,
+    // A terminal without a size has 0 columns.
+    columns: (stream.isTTY && stream.columns) || undefined,
     write: (text) =>
       new Promise((resolve, reject) => {
         write(text, (error) => {

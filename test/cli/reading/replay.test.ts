@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { AIAgent, Persistence } from "agent-persistence";
 import { scriptedModel } from "agent-persistence/testing";
@@ -102,6 +102,8 @@ describe("fixture", () => {
     await expect(later).rejects.toThrow("expected version 1, received 2");
     expect(fixture).toMatchObject({ version: 1, agentId: "order-1", redacted: ["book.output.room", "none.here"] });
     expect(await replayFixture(deskOn(desk.storage), fixture)).toMatchObject({ matches: true });
+    const { bytes } = documentOf<{ readonly bytes: number }>(await desk.command([...words, "größe", "--json"]));
+    expect(bytes).toBe((await stat(file)).size);
     expect(await desk.command(["fixture", "order-1"])).toMatchObject({ code: 2 });
     expect(await desk.command(["fixture", "order-1", "--run", "none", "--out", file])).toMatchObject({ code: 3 });
   });
