@@ -161,10 +161,15 @@ describe("pictures of a run", () => {
   });
 
   it("a crash is a row, and so is the hour until another process took over", async () => {
-    const rows = await (await open(pictured.crash)).rows();
+    const { page, ...opened } = await open(pictured.crash);
+    const rows = await opened.rows();
     const taken = rows.findIndex((row) => row.startsWith("Taken over after a crash"));
     expect(taken).toBeGreaterThan(0);
     expect(rows.some((row) => row.includes("1 h later"))).toBe(true);
+    const options = await page
+      .locator("[role=option]")
+      .evaluateAll((found) => found.map((each) => [each.ariaPosInSet, each.ariaSetSize]));
+    expect(options).toEqual(options.map((_each, at) => [String(at + 1), String(options.length)]));
   });
 
   it("a call in doubt has a distinct shape, with the run's failure below", async () => {

@@ -1,7 +1,7 @@
 import type { TimelineItem, TimelineStep } from "../data/TimelineData.ts";
 
 export type TimelineRow =
-  | { readonly kind: "item"; readonly item: TimelineItem }
+  | { readonly kind: "item"; readonly item: TimelineItem; /** Counts from 1, without gaps. */ readonly number: number }
   | { readonly kind: "gap"; readonly milliseconds: number; readonly key: string };
 
 /** Heights in pixels. They are fixed, so that positions are known before rendering. */
@@ -18,13 +18,13 @@ export function timelineRows(items: readonly TimelineItem[]): readonly TimelineR
   const limit = gapLimit(items);
   const rows: TimelineRow[] = [];
   let last: number | undefined;
-  for (const item of items) {
+  for (const [index, item] of items.entries()) {
     const { at, key } = item;
     if (at !== undefined && last !== undefined && at - last >= limit) {
       rows.push({ kind: "gap", milliseconds: at - last, key: `gap ${key}` });
     }
     if (at !== undefined) last = Math.max(at, last ?? at);
-    rows.push({ kind: "item", item });
+    rows.push({ kind: "item", item, number: index + 1 });
   }
   return rows;
 }

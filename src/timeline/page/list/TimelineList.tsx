@@ -50,7 +50,7 @@ export function TimelineList({ items, head, chosen, other, onChoose }: TimelineL
             top={offsets.topOf(first + index)}
             height={offsets.heightOf(first + index)}
             inLine={inLine}
-            place={[first + index + 1, rows.length]}
+            count={items.length}
             isHead={keyOf(row) === head}
             isChosen={keyOf(row) === chosen || keyOf(row) === other}
             onChoose={onChoose}
@@ -66,13 +66,13 @@ interface RowProps {
   readonly top: number;
   readonly height: number;
   readonly inLine: number;
-  readonly place: readonly [position: number, count: number];
+  readonly count: number;
   readonly isHead: boolean;
   readonly isChosen: boolean;
   readonly onChoose: TimelineListProps["onChoose"];
 }
 
-function Row({ row, top, height, inLine, place, isHead, isChosen, onChoose }: RowProps) {
+function Row({ row, top, height, inLine, count, isHead, isChosen, onChoose }: RowProps) {
   const style = { top: `${top}px`, height: `${height}px` };
   if (row.kind === "gap") {
     return (
@@ -81,15 +81,15 @@ function Row({ row, top, height, inLine, place, isHead, isChosen, onChoose }: Ro
       </div>
     );
   }
-  const { item } = row;
+  const { item, number } = row;
   return (
     <div
       class="row item"
       id={idOf(item.key)}
       role="option"
       aria-selected={isChosen}
-      aria-posinset={place[0]}
-      aria-setsize={place[1]}
+      aria-posinset={number}
+      aria-setsize={count}
       style={style}
       onMouseDown={(event) => event.shiftKey && event.preventDefault()}
       onClick={(event) => onChoose(item.key, event.shiftKey || event.ctrlKey || event.metaKey)}
