@@ -24,7 +24,6 @@ const codes: Readonly<Partial<Record<ExitReason, readonly string[]>>> = {
     "nothing_to_cancel",
     "nothing_to_resume",
     "pruning_not_supported",
-    "recording_pruned",
     "request_answered",
     "request_expired",
     "storage_not_listable",

@@ -1,6 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { AIAgent, Persistence } from "agent-persistence";
+import { AIAgent, Persistence, persistence } from "agent-persistence";
 import { scriptedModel } from "agent-persistence/testing";
 import { replayFixture, type RunFixture } from "agent-persistence/replay";
 import { describe, expect, it } from "vitest";
@@ -77,6 +77,18 @@ describe("replay of all agents", () => {
     expect(differs).toMatchObject({ code: 7, out: expect.stringMatching(/2 of 3 runs match\.\n$/) });
     expect(differs.out).toMatch(/other +r +another \w+ +callModel/);
     expect(await desk.command([...words, "--run", "r"])).toMatchObject({ code: 2 });
+  });
+
+  it("exits with a failure if the run was pruned, alone and among others", async () => {
+    await using desk = await Desk.open();
+    await desk.completes("order-1");
+    await persistence(deskOn(desk.storage)).prune({ agentId: "order-1", policy: { maxCheckpoints: 2 } });
+    const words = ["replay", "--agent", `${deskModule}#desk`];
+    expect(await desk.command([...words, "order-1"])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("pruned"),
+    });
+    expect(await desk.command(words)).toMatchObject({ code: 1 });
   });
 
   it("exits with damage instead of a difference if a run cannot be read", async () => {
