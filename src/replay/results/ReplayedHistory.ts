@@ -30,30 +30,34 @@ export class ReplayedHistory {
   }
 
   /** Returns the recorded history of a request, without the messages that followed it. */
-  expectedAt(checkpoints: readonly RecordedCheckpoint[], answer: Message | undefined): readonly Message[] {
-    const { added } = this.#changes(checkpoints)[0] ?? { added: [] };
+  expectedAt(
+    checkpoints: readonly RecordedCheckpoint[],
+    upcoming: number,
+    answer: Message | undefined,
+  ): readonly Message[] {
+    const { added } = this.#changes(checkpoints, upcoming)[0] ?? { added: [] };
     const until = answer ? added.findIndex((message) => sameValue(message, answer)) : -1;
     return [...this.expected, ...(until < 0 ? added : added.slice(0, until))];
   }
 
-  /** Compares the changes of all checkpoints. */
-  compare(history: History, passed: readonly RecordedCheckpoint[]): void {
-    const open = this.#changes(passed);
+  /** Compares the changes of the first checkpoints, whose number is `passed`. */
+  compare(history: History, checkpoints: readonly RecordedCheckpoint[], passed: number): void {
+    const open = this.#changes(checkpoints, passed);
     for (let at = 0; at < open.length;) at = this.#compareNext(history, open, at);
-    this.#at = passed.length;
+    this.#at = passed;
     this.#trims = 0;
     this.#length = history.length;
   }
 
-  /** Makes the trims that the recorded run made in this state. `upcoming` ends with the next checkpoint to compare. */
-  takeTrims(history: History, upcoming: readonly RecordedCheckpoint[]): void {
+  /** Makes the trims that the recorded run made in this state. `upcoming` counts up to the next checkpoint to compare. */
+  takeTrims(history: History, checkpoints: readonly RecordedCheckpoint[], upcoming: number): void {
     if (this.differs) return;
-    const open = this.#changes(upcoming);
+    const open = this.#changes(checkpoints, upcoming);
     const until = open.findIndex(({ trimmed }) => trimmed) + 1;
     if (until === 0 || !this.#has(history, folded(open.slice(0, until)))) return;
     this.#compareNext(history, open, 0);
-    this.#skip(upcoming, until);
-    this.takeTrims(history, upcoming);
+    this.#skip(checkpoints, until);
+    this.takeTrims(history, checkpoints, upcoming);
   }
 
   /** Compares up to the next trim, or up to the end. Returns the index of the next change. */
@@ -63,7 +67,8 @@ export class ReplayedHistory {
     const changes = folded(open.slice(from, until));
     const { whole, added } = changes;
     this.differs ||= !this.#has(history, changes);
-    this.expected = whole ? [...whole, ...added] : [...this.expected, ...added];
+    if (whole) this.expected = [...whole];
+    for (const message of added) this.expected.push(message);
     const trimmed = open[trim]?.trimmed;
     if (trimmed && !this.differs) trimTo(history, trimmed);
     if (trimmed) this.expected = [...trimmed];
@@ -71,17 +76,17 @@ export class ReplayedHistory {
     return until;
   }
 
-  #has({ messages }: History, { whole, added }: Folded): boolean {
+  #has({ entries, length }: History, { whole, added }: Folded): boolean {
     const from = whole ? 0 : this.#length;
     const wanted = whole ? [...whole, ...added] : added;
     return (
-      messages.length === from + wanted.length &&
-      wanted.every((message, index) => sameValue(message, messages[from + index]))
+      length === from + wanted.length &&
+      wanted.every((message, index) => sameValue(message, entries[from + index]?.message))
     );
   }
 
-  #changes(checkpoints: readonly RecordedCheckpoint[]): readonly RecordedChange[] {
-    return checkpoints.slice(this.#at).flatMap(changesOf).slice(this.#trims);
+  #changes(checkpoints: readonly RecordedCheckpoint[], until: number): readonly RecordedChange[] {
+    return checkpoints.slice(this.#at, until).flatMap(changesOf).slice(this.#trims);
   }
 
   #skip(checkpoints: readonly RecordedCheckpoint[], trims: number): void {

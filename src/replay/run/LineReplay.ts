@@ -137,7 +137,15 @@ export class LineReplay extends ReplayedLine {
 
   /** Whether the recording has no checkpoint after the current visit, so that the visit may not have finished. */
   get isTail(): boolean {
-    return !this.part.checkpoints.slice(this.#at).some(({ within }) => !within);
+    return this.#next < 0;
+  }
+
+  /** The index of the next checkpoint that was made between two nodes, or -1. */
+  get #next(): number {
+    const { checkpoints } = this.part;
+    let at = this.#at;
+    while (checkpoints[at]?.within) at++;
+    return at < checkpoints.length ? at : -1;
   }
 
   get isAtEndOfPart(): boolean {
@@ -202,20 +210,20 @@ export class LineReplay extends ReplayedLine {
     const { iteration } = run.state;
     const isHere = (cp: RecordedCheckpoint | undefined) =>
       cp && !cp.within && cp.iteration === iteration && (this.isJoining || !cp.joined);
-    let at = checkpoints.findIndex((cp, index) => index >= this.#at && !cp.within);
+    let at = this.#next;
     while (checkpoints[at]?.unresolved && isHere(checkpoints[at]) && isHere(checkpoints[at + 1])) at++;
     const found = checkpoints[at];
     const foreseen = this.#foreseen;
     this.#foreseen = undefined;
     if (!found || !isHere(found)) {
       this.#leaveWithin(iteration);
-      this.history.takeTrims(run.state.history, this.#upcoming);
+      this.history.takeTrims(run.state.history, checkpoints, this.#upcoming);
       if (foreseen?.nodeId === next.nodeId && sameValue(foreseen.input, next.input)) run.visitBase = foreseen.version;
       return undefined;
     }
     this.#at = at + 1;
     run.visitBase = found.version;
-    this.history.compare(run.state.history, checkpoints.slice(0, this.#at));
+    this.history.compare(run.state.history, checkpoints, this.#at);
     return found;
   }
 
@@ -225,16 +233,14 @@ export class LineReplay extends ReplayedLine {
       next = this.part.checkpoints[++this.#at];
   }
 
-  /** The checkpoints of the part, up to the next checkpoint that was made between two nodes. */
-  get #upcoming(): readonly RecordedCheckpoint[] {
-    const { checkpoints } = this.part;
-    const next = checkpoints.findIndex(({ within }, at) => at >= this.#at && !within);
-    return next < 0 ? checkpoints : checkpoints.slice(0, next + 1);
+  /** The number of checkpoints of the part, up to the next checkpoint that was made between two nodes. */
+  get #upcoming(): number {
+    return this.#next + 1 || this.part.checkpoints.length;
   }
 
   /** Returns the next checkpoint if the line has more iterations than this checkpoint. */
   missedAt(iteration: number): RecordedCheckpoint | undefined {
-    const next = this.part.checkpoints.find((checkpoint, at) => at >= this.#at && !checkpoint.within);
+    const next = this.part.checkpoints[this.#next];
     return next && next.iteration < iteration ? next : undefined;
   }
 
@@ -246,7 +252,7 @@ export class LineReplay extends ReplayedLine {
     const isNow = ({ iteration: at }: RecordedCheckpoint) => at === iteration || (!visit && at === iteration + 1);
     const isOfVisit = (checkpoint: RecordedCheckpoint) =>
       isNow(checkpoint) && !checkpoint.triggered && isSameVisit(checkpoint.visit, visit);
-    const until = checkpoints.findIndex((checkpoint, at) => at >= this.#at && !checkpoint.within);
+    const until = this.#next;
     const open = checkpoints.slice(this.#at, until < 0 ? undefined : until);
     const at = open.findIndex(isOfVisit);
     const found = open[at];
@@ -297,7 +303,7 @@ export class LineReplay extends ReplayedLine {
 
   /** Returns the recorded history of a request, without the messages that followed it. */
   expectedAt(answer: Message | undefined): readonly Message[] {
-    return this.history.expectedAt(this.#upcoming, answer);
+    return this.history.expectedAt(this.part.checkpoints, this.#upcoming, answer);
   }
 
   hasVisit(visit: Visit): boolean {

@@ -147,16 +147,21 @@ interface PlacedVisit {
  * Sorts visits, given in log order, independently of the timing of parallel lines. Nested visits precede the visit that
  * contains them. Lines of one visit are sorted by branch, or by the start of their call.
  */
-function nestedOrder<Visit extends PlacedVisit>(log: LogProjection, visits: readonly Visit[]): readonly Visit[] {
+export function nestedOrder<Visit extends PlacedVisit>(log: LogProjection, visits: readonly Visit[]): readonly Visit[] {
   const byLine = new Map<number, Visit[]>();
   for (const visit of visits) {
     const line = firstLane(log, visit.lane);
-    byLine.set(line, [...(byLine.get(line) ?? []), visit]);
+    const known = byLine.get(line);
+    if (known) known.push(visit);
+    else byLine.set(line, [visit]);
   }
   const nested = new Map<number, number[]>();
   for (const line of byLine.keys()) {
     const parent = parentLine(log, line);
-    if (line !== mainLine) nested.set(parent, [...(nested.get(parent) ?? []), line]);
+    if (line === mainLine) continue;
+    const known = nested.get(parent);
+    if (known) known.push(line);
+    else nested.set(parent, [line]);
   }
   const sorted = (line: number): readonly Visit[] => {
     const open = (nested.get(line) ?? []).toSorted((one, other) => compareLines(log, one, other));

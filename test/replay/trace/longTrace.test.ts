@@ -8,6 +8,9 @@ import {
 } from "agent-persistence";
 import { replayRun } from "agent-persistence/replay";
 import { afterEach, expect, it, vi } from "vitest";
+import { nestedOrder } from "../../../src/replay/trace/traceVisits.ts";
+import { readRecording } from "../../../src/replay/recording/readRecording.ts";
+import { replayRecording } from "../../../src/replay/run/replayRecording.ts";
 import { MessageHistory } from "../../../src/checkpoint/messages/MessageHistory.ts";
 
 const model: PromptExecutor = { execute: async () => ({ message: { role: "assistant", content: "ok" } }) };
@@ -28,8 +31,8 @@ function countedReads(): { count: number } {
   return reads;
 }
 
-function counting(entries: MessageHistory["entries"], reads: { count: number }): MessageHistory["entries"] {
-  return new Proxy(entries, {
+function counting<Items extends object>(items: Items, reads: { count: number }): Items {
+  return new Proxy(items, {
     get: (target, key) => {
       if (typeof key === "string" && /^\d+$/.test(key)) reads.count++;
       return Reflect.get(target, key) as unknown;
@@ -37,8 +40,8 @@ function counting(entries: MessageHistory["entries"], reads: { count: number }):
   });
 }
 
-async function readsOfReplay(rounds: number): Promise<number> {
-  const storage = new InMemoryPersistenceStorageProvider();
+/** Records a run of many nodes, and returns a function that makes its agent again. */
+async function recorded(storage: InMemoryPersistenceStorageProvider, rounds: number) {
   let left = 0;
   const agent = () => {
     left = rounds;
@@ -54,6 +57,12 @@ async function readsOfReplay(rounds: number): Promise<number> {
     return new AIAgent(options).install(Persistence, { storage });
   };
   await agent().run("hello", { agentId: "a" });
+  return agent;
+}
+
+async function readsOfReplay(rounds: number): Promise<number> {
+  const storage = new InMemoryPersistenceStorageProvider();
+  const agent = await recorded(storage, rounds);
   const reads = countedReads();
   const { matches, trace } = await replayRun(agent(), { storage, agentId: "a" });
   expect([matches, trace.visits.length]).toEqual([true, 2 * rounds]);
@@ -65,4 +74,40 @@ it("a replay reads each message a few times, however long the history is", async
   const [short, long] = [await readsOfReplay(20), await readsOfReplay(80)];
   expect(short).toBeGreaterThan(0);
   expect(long).toBeLessThan(6 * short);
+});
+
+async function readsOfCheckpoints(rounds: number): Promise<number> {
+  const storage = new InMemoryPersistenceStorageProvider();
+  const agent = await recorded(storage, rounds);
+  const recording = await readRecording(storage.log, "a");
+  const reads = { count: 0 };
+  const parts = recording.line.parts.map((part) => ({ ...part, checkpoints: counting(part.checkpoints, reads) }));
+  const { matches } = await replayRecording(agent(), { ...recording, line: { ...recording.line, parts } });
+  expect(matches).toBe(true);
+  return reads.count;
+}
+
+it("a replay reads each checkpoint a few times, however long the run is", async () => {
+  const [short, long] = [await readsOfCheckpoints(20), await readsOfCheckpoints(80)];
+  expect(short).toBeGreaterThan(0);
+  expect(long).toBeLessThan(6 * short);
+});
+
+/** Returns the least processor time of several sorts, in microseconds. */
+function timeToSort(count: number): number {
+  const log = { lines: { nestedLine: () => undefined } } as never;
+  const visits = Array.from({ length: count }, (_visit, order) => ({ lane: 1, order }));
+  const times = [1, 2, 3].map(() => {
+    const before = process.cpuUsage();
+    expect(nestedOrder(log, visits)).toHaveLength(count);
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
+  });
+  return Math.max(1, Math.min(...times));
+}
+
+it("the time to sort the visits of a trace does not grow with the square of their number", () => {
+  timeToSort(2_000);
+  const [short, long] = [timeToSort(2_000), timeToSort(16_000)];
+  expect(long).toBeLessThan(25 * short);
 });
