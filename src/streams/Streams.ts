@@ -2,6 +2,7 @@ import { AIAgent } from "../agent/AIAgent.ts";
 import type { AgentFeature, FeaturePipeline } from "../agent/feature/FeaturePipeline.ts";
 import { callOf, runOf } from "../agent/feature/ContextBinding.ts";
 import type { AgentRun } from "../agent/feature/AgentRun.ts";
+import { DeltaSender } from "../agent/node/DeltaSender.ts";
 import type { OnDelta, RunDelta, RunRequest } from "../agent/feature/RunRequest.ts";
 import { answerKey } from "../checkpoint/records/Visit.ts";
 import { FeatureNotInstalledError, InvalidInputError } from "../errors/agentErrors.ts";
@@ -52,9 +53,11 @@ const installFirst = "Add .install(Persistence, { … }) before .install(Streams
 
 function withDeltas(request: RunRequest, onDelta: OnDelta): RunRequest {
   const { onDelta: own } = request.options;
+  // If the listener of the run throws, the clients of the stream still see each chunk.
+  const sender = own && new DeltaSender(own);
   const both: OnDelta = (delta) => {
     onDelta(delta);
-    own?.(delta);
+    sender?.piece(delta);
   };
   return { ...request, options: { ...request.options, onDelta: both } };
 }

@@ -4,6 +4,7 @@ import {
   Persistence,
   persistence,
   type PromptExecutor,
+  type RunDelta,
   strategy,
   tool,
 } from "agent-persistence";
@@ -329,6 +330,26 @@ describe("a client of a run", () => {
       Array.from({ length: 100 }, (_token, token) => `${turn}:${token} `).join(""),
     );
     expect([...view.texts.values()]).toEqual(words);
+  });
+
+  it("sees each chunk if the onDelta of the run throws", async () => {
+    const { model, agent } = desk();
+    const seen: string[] = [];
+    const onDelta = (delta: RunDelta) => {
+      seen.push("text" in delta ? delta.text : "");
+      throw new Error("the connection is closed");
+    };
+    const run = agent.run("go", { agentId: "a", onDelta });
+    const request = await model.request(0);
+    const client = reader(streams(agent).attach("a"));
+    for (const text of ["a", "b"]) {
+      request.write(text);
+      expect(await client.next()).toMatchObject({ text });
+    }
+    request.end();
+    await run;
+    await client.rest();
+    expect(seen).toEqual(["a"]);
   });
 
   it("ends when its signal aborts", async () => {
