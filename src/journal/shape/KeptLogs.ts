@@ -13,7 +13,9 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 import { isAboutOneAgent } from "../../storage/summaries.ts";
 
 /** How often an idle owner checks whether another process waits for its log, in milliseconds. */
-const lookEveryMs = 75;
+const [lookEveryMs, longestLookMs] = [75, 1_000];
+/** The time between the checks of all kept logs, in milliseconds. With many logs, each is checked less often. */
+const betweenLooksMs = 5;
 
 interface KeptLogsOptions {
   readonly storage: LogStorage;
@@ -31,7 +33,7 @@ interface KeptLogsViews<Rec extends LogRecord, State extends ShapeState<Rec>> {
 }
 
 const stopReason = "another process or another instance waits for this log";
-/** The pause between two attempts to open a log, in milliseconds. An idle owner releases a log within 250 ms. */
+/** The pause between two attempts to open a log, in milliseconds. An idle owner of few logs releases a log within 250 ms. */
 const pauseMs = 50;
 
 /** Logs of one kind that stay open between their uses, until another process needs them. */
@@ -119,7 +121,7 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
       this.#ending.set(id, ended);
       void ended.then(() => this.#ending.get(id) === ended && this.#ending.delete(id));
     };
-    const kept: KeptLog<Rec, State> = new KeptLog({ clock, idleMs, open, onEnd });
+    const kept: KeptLog<Rec, State> = new KeptLog({ clock, idleMs, open, onEnd, all: this.#kept });
     this.#kept.set(id, kept);
     return kept;
   }
@@ -144,6 +146,7 @@ interface Options<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly open: () => Promise<ShapedLog<Rec, State>>;
   /** Called when the log is closed. `ended` resolves when the log is released. */
   readonly onEnd: (ended: Promise<void>) => void;
+  readonly all: { readonly size: number };
 }
 
 /** A log that stays open until another process requests it, it is idle for too long, or an append fails. */
@@ -224,7 +227,9 @@ class KeptLog<Rec extends LogRecord, State extends ShapeState<Rec>> {
 
   #lookLater(): void {
     this.#cancelLook();
-    this.#cancelLook = this.#options.clock.after(lookEveryMs, () => void this.#look(), true);
+    const { clock, all } = this.#options;
+    const lookMs = Math.min(longestLookMs, Math.max(lookEveryMs, betweenLooksMs * all.size));
+    this.#cancelLook = clock.after(lookMs, () => void this.#look(), true);
   }
 
   async #look(): Promise<void> {

@@ -136,6 +136,27 @@ describe("logs that are kept open", () => {
     expect(await namesIn(storage)).toEqual(["first", "second", "third"]);
   });
 
+  it.each([8, 200])("are checked for other owners at most 200 times in a second if %i are idle", async (count) => {
+    const clock = new TestClock();
+    let checks = 0;
+    class CountingLog extends TableRecordLog {
+      override async open(...given: Parameters<TableRecordLog["open"]>): Promise<OwnedLog> {
+        const owned = await super.open(...given);
+        owned.checkStop = async () => void checks++;
+        return owned;
+      }
+    }
+    const logs = keep(new Provider(new CountingLog(new MemoryTable())), { clock });
+    for (let at = 0; at < count; at++) await add(logs, "first", `a${at}`);
+    const before = checks;
+    for (let at = 0; at < 3_000; at += 25) {
+      clock.advance(25);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect((checks - before) / 3).toBeLessThanOrEqual(200);
+    expect(checks - before).toBeGreaterThanOrEqual(2 * count);
+  });
+
   it("are opened again after a failed append, whose caller gets the error", async () => {
     const rows = new MemoryTable();
     const storage = new Provider(new TableRecordLog(rows, { retryMs: 0 }));
