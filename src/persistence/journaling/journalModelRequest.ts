@@ -21,8 +21,8 @@ interface PlacedRequest {
 }
 
 /**
- * Makes a model request, or returns its recorded response. Queues a new response for the log, so that it is durable
- * before its first tool call, or with the next checkpoint.
+ * Makes a model request, or returns its recorded response. A new response is durable before its first tool call starts,
+ * or with the next checkpoint.
  */
 export async function journalModelRequest(
   recorder: RunRecorder,
@@ -32,7 +32,7 @@ export async function journalModelRequest(
   const within = withinOf(event.context);
   recorder.calls.failures.clear();
   const asked = recorder.requests.of(event, within === undefined ? runOf(event.context).state.history : undefined);
-  // These values must be read now, because a move closes the context while the model responds.
+  // Read before the request, because a move closes the context while the model responds.
   const node = event.context.nodeId;
   const request: PlacedRequest = { event, visit: visitIn(event.visit), within, node, asked };
   const known = replayed(recorder, request);
@@ -41,7 +41,7 @@ export async function journalModelRequest(
   return endsOf(event.context).deliver(placeOf(request), () => answer);
 }
 
-/** Throws a recorded error, when all results that were recorded earlier are delivered. */
+/** Throws a recorded error after all earlier results are delivered. */
 function fail(request: PlacedRequest, number: number, error: unknown): Promise<never> {
   return endsOf(request.event.context).deliver(failureKey(placeOf(request), number), () => {
     throw error;
@@ -136,7 +136,7 @@ function placeOf({ event: { ordinal }, visit, within }: PlacedRequest): string {
   return answerKey(visit, ordinal, within);
 }
 
-/** The maximum length of a recorded error field, in characters. Code that handles errors does not need longer texts. */
+/** The maximum length of a recorded field of an error, in characters. */
 const longestField = 10_000;
 
 function modelFailure(error: unknown): ModelFailure {
@@ -152,7 +152,7 @@ function modelFailure(error: unknown): ModelFailure {
   };
 }
 
-/** Ignores getters that throw, because thrown values can have any form. */
+/** Ignores getters that throw, because any value can be thrown. */
 function plainFields(error: unknown): Record<string, string | number | boolean> {
   try {
     const own = Object.entries(Object(error) as Record<string, unknown>);

@@ -31,8 +31,8 @@ const partsAtOnce = 10_000;
 type Next = (event: ToolCallEvent) => Promise<unknown>;
 
 /**
- * Makes a tool call, unless it is finished. Records a call with a side effect before it starts and after it finishes.
- * Does not wait for the outcome, because all records that depend on it are later in the log.
+ * Makes a tool call unless it has finished. Records a call with an effect before it starts and after it ends. Does not
+ * wait until the outcome is durable, because records that depend on it are later in the log.
  */
 export function journalToolCall(recorder: RunRecorder, event: ToolCallEvent, next: Next): Promise<unknown> {
   const { toolCallId, origin } = event;
@@ -40,11 +40,11 @@ export function journalToolCall(recorder: RunRecorder, event: ToolCallEvent, nex
   const make = () => replayOrPerform(recorder, event, next);
   if (origin.kind === "node") {
     const making = make();
-    // A call within a tool is made again only by its tool.
+    // A call within a tool is retried only by its tool.
     if (withinOf(event.context) === undefined) making.catch((error) => recorder.calls.failures.add(error));
     return making;
   }
-  // A message that is executed twice has the same call ids and gets the same outcomes.
+  // If a message is executed twice, its calls have the same ids and return the same outcomes.
   const known = recorder.calls.resultOf(toolCallId);
   if (known) return known;
   const ended = recorder.calls.isForgotten(toolCallId)
@@ -76,7 +76,7 @@ async function replayOrPerform(recorder: RunRecorder, event: ToolCallEvent, next
   if (end) return endsOf(event.context).deliver(call, () => replay(recorder, call, end, event), messageOf(event));
   await saveBefore(recorder, event);
   const known = { ...event, toolCallId: call };
-  // The outcome belongs to the current lane. The line can have moved to another lane since the call started.
+  // The run may have moved since the call started. The outcome belongs to the current lane.
   const before = intent ?? intentOf(recorder, known);
   const facts = { ...before, lane: recorder.lane };
   if (before.lane !== facts.lane) nameAgent(recorder, event, facts);
@@ -85,7 +85,7 @@ async function replayOrPerform(recorder: RunRecorder, event: ToolCallEvent, next
   return perform(recorder, { facts, event: known, next, again: true });
 }
 
-/** Records which call a sub-agent runs for. The calls of the sub-agent have separate intents. */
+/** Records the call that runs a sub-agent. The calls of the sub-agent have their own records. */
 function nameAgent({ journal }: RunRecorder, { tool }: ToolCallEvent, facts: IntentRecord): void {
   if (subAgentOf(tool)) journal.append([facts]);
 }
@@ -151,7 +151,7 @@ function nameOf({ cause, errorName }: ToolFailedError): string | undefined {
   return name === "Error" ? undefined : name;
 }
 
-/** Records the error of a call. Records no outcome after an abort, because the call may have taken effect. */
+/** Records the error of a call. After an abort, records no outcome, because the call may have taken effect. */
 function recordError(recorder: RunRecorder, { facts, event, again }: Performance, error: unknown): void {
   if (error instanceof ToolFailedError) {
     const { reason } = error;
@@ -196,7 +196,7 @@ function recordOutcome(
     return output;
   } catch (error) {
     if (recorder.journal.failed) throw error;
-    // The tool has taken effect. This record allows a rollback and prevents a second call.
+    // The tool has taken effect. The record allows a rollback and prevents a second call.
     const { path, reason } = lostOutput(error);
     const refusal = unsavedOutput(tool, path, reason);
     recordEnd(recorder, event, facts, { lost: { path: refusal.path, reason } }, { status: "lost" });
@@ -204,7 +204,7 @@ function recordOutcome(
   }
 }
 
-/** The advice for a call with a lost output. The run can continue only after a rollback. */
+/** The advice for a call with a lost output, after which only a rollback helps. */
 const afterLost = " The call is not repeated. Change the tool, then roll back to a checkpoint before the call.";
 
 function unsavedOutput(tool: ToolCallEvent["tool"], path: string, reason: string): NotSerializableError {
@@ -229,7 +229,7 @@ function intentOf(recorder: RunRecorder, event: ToolCallEvent): IntentRecord {
   });
 }
 
-/** Returns whether a recorded response requests exactly this call. An interceptor can change the id, tool or input. */
+/** Returns whether a recorded response contains exactly this call. An interceptor can change its id, tool or input. */
 function isInAnswer({ origin, toolCallId, tool, input }: ToolCallEvent, writer: ValueWriter): boolean {
   if (origin.kind !== "model" || !writer.isAnswer(origin.message)) return false;
   const part = origin.message.content[origin.index];
@@ -248,7 +248,7 @@ function outputOfEnd(call: string, { outcome, output }: CallEnd, tool: ToolCallE
   return replayedOutput(tool.name, call, { ...outcome, output }, afterLost);
 }
 
-/** Returns the message of a call. It groups the calls of one message, because a node awaits these calls together. */
+/** Returns the message of a call. A node awaits the calls of one message together, so they form a group. */
 function messageOf({ origin }: ToolCallEvent): object | undefined {
   return origin.kind === "model" ? origin.message : undefined;
 }
@@ -269,7 +269,7 @@ export function failedCallsIn(error: unknown): readonly string[] {
   return [...calls];
 }
 
-/** Ignores getters that throw, because thrown values can have any form. */
+/** Ignores getters that throw, because any value can be thrown. */
 function causesOf(error: unknown): readonly unknown[] {
   try {
     if (!(error instanceof Error)) return [];
@@ -281,7 +281,7 @@ function causesOf(error: unknown): readonly unknown[] {
 }
 
 /**
- * Returns the outcome of a call that a crash interrupted, or `undefined` if it is to be repeated.
+ * Returns the outcome of an interrupted call. `undefined` if the call must be repeated.
  *
  * @throws ToolCallInDoubtError
  */
@@ -316,7 +316,7 @@ function shownEnd(
   return { status: "succeeded", output: settlement.output };
 }
 
-/** Appends the outcome of a call. Without an intent record, the outcome contains its fields. */
+/** Appends the outcome of a call. If the start has no record, the outcome contains its fields. */
 function recordEnd(
   recorder: RunRecorder,
   { context, input }: ToolCallEvent,

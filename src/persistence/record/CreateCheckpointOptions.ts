@@ -10,27 +10,27 @@ import { strictOptions } from "../../internal/options/checkSchema.ts";
 
 /** Options of {@link RunPersistence.createCheckpoint}. */
 export interface CreateCheckpointOptions<Input> {
-  /** The context for the checkpoint. Defaults to the bound context. */
+  /** The context of the run. Defaults to the bound context. */
   readonly agentContext?: AgentContext | undefined;
   /**
-   * The node that runs next, with the current history and storage. Defaults to the running node, with its input and the
-   * history and storage from its start. In that case, a resume runs this node again and replays its calls.
+   * The node that runs next, with the current history and storage. Defaults to the running node, with its input and
+   * with the history and storage from its start. A resume then repeats this node and replays its calls.
    */
   readonly nodeId?: string | Node<Input> | undefined;
-  /** The input of that node. Defaults to the input of the running node. */
+  /** The input of `nodeId`. Defaults to the input of the running node. */
   readonly lastInput?: NoInfer<Input>;
   /** Validates `lastInput`. Stored as JSON Schema. */
   readonly lastInputType?: z.core.$ZodType<Input> | undefined;
   /**
-   * An id of 1 to 256 characters. It must not have the form `<number>-<number>`, because generated ids have this form.
-   * When a node runs again, it gets the checkpoint that it made earlier with this id.
+   * An id of 1 to 256 characters, not of the form `<number>-<number>`, which generated ids have. When a node is
+   * repeated, it gets the checkpoint that it made with this id.
    */
   readonly checkpointId?: string | undefined;
-  /** Must be greater than the version of every earlier checkpoint, and at most 2^52. Defaults to the next version. */
+  /** A version above that of every earlier checkpoint, at most 2^52. Defaults to the next version. */
   readonly version?: number | undefined;
 }
 
-/** Checks the form of a node reference. The graph checks whether the node exists. */
+/** Checks only the form of a node reference. The graph checks whether the node exists. */
 export const nodeReferenceSchema: z.ZodType = customSchema(
   "the path of a node, or what graph.node returned",
   (value) => typeof (typeof value === "object" ? (value as Node | null)?.name : value) === "string",
@@ -45,7 +45,7 @@ export const createCheckpointSchema: z.ZodType = strictOptions(() => ({
   version: z.number().optional(),
 }));
 
-/** The checkpoints on the current line that have an id or a version from the caller. */
+/** The checkpoints in the current history whose id or version the caller chose. */
 export class NamedCheckpoints {
   readonly #ids: Set<string>;
   readonly #recorded: CheckpointPoint[];
@@ -57,7 +57,7 @@ export class NamedCheckpoints {
 
   static upTo(index: LogProjection, head: CheckpointPoint): NamedCheckpoints {
     const isOnWay = placesUpTo(index, head);
-    // A rollback has abandoned a call that it closed, unless the call ended before the target.
+    // A checkpoint of an abandoned sub-agent does not count, unless the call of the sub-agent ended before the target.
     const counts = (lane: number): boolean =>
       [...index.lines.around(lane)].every(
         ({ place, closed = Infinity }) =>
@@ -78,7 +78,7 @@ export class NamedCheckpoints {
     this.#ids.add(id);
   }
 
-  /** Returns the id of the checkpoint that an interrupted visit made with this id or version. Each counts once. */
+  /** Returns the id of the checkpoint that the interrupted node made with this id or version. Finds each only once. */
   takeAgain(
     { checkpointId, version = 0 }: Pick<CreateCheckpointOptions<never>, "checkpointId" | "version">,
     node: string,

@@ -21,24 +21,24 @@ import type { KnownCalls } from "../replay/findCalls.ts";
 
 export class LineCalls {
   readonly performed = new Map<string, Promise<unknown>>();
-  /** Calls of earlier nodes whose results are only in the log. */
+  /** The ids of earlier calls whose results were freed and must be read from the log. */
   readonly #forgotten = new Set<string>();
   #forgetAbove = 100;
-  /** Failed model requests by visit and number, recorded with the later response of the same number. */
+  /** The failed model requests, by node execution and number. They are recorded with the next response. */
   readonly failedRequests = new Map<string, readonly FailedRequest[]>();
   readonly inFlight = new Map<string, IntentRecord>();
-  /** The errors of node code's calls since the last start of a call or a model request. Their calls are retried together. */
+  /** The errors of node code's calls since the last call or model request started. Their calls are retried together. */
   readonly failures = new Set<unknown>();
-  /** Calls that moved the run or that wait. Such a call gets no second outcome. */
+  /** The calls that moved the run or that wait. They get no other outcome. */
   readonly moved = new Set<string>();
 
-  /** @param earlier The calls before the line was restored. @param before The calls of the branching line. */
+  /** @param earlier The calls before a restore. @param before The calls of the run before a branch started. */
   constructor(
     readonly earlier?: EarlierCalls,
     readonly before?: LineCalls,
   ) {}
 
-  /** Returns the result of a call that this process made on the line, also before a branch started. */
+  /** Returns the result of a call that this process made. A branch also finds calls from before its start. */
   resultOf(call: string): Promise<unknown> | undefined {
     return this.performed.get(call) ?? this.before?.resultOf(call);
   }
@@ -47,7 +47,7 @@ export class LineCalls {
     return this.#hasResult(call) || this.earlier?.calls.has(call) === true;
   }
 
-  /** Returns whether a message that is executed again gets the first outcome of this call. */
+  /** Returns whether a call has an outcome. If a message is executed again, its calls return their first outcomes. */
   isMade(call: string): boolean {
     return this.#hasResult(call) || this.earlier?.outcomeOf(call) !== undefined;
   }
@@ -60,7 +60,7 @@ export class LineCalls {
     return this.#forgotten.has(call) || this.before?.isForgotten(call) === true;
   }
 
-  /** Frees the results of calls that are not in the history. Does this each time that the calls have doubled. */
+  /** Frees the results of calls that are not in the history, each time that the number of results has doubled. */
   forget(history: Pick<MessageHistory, "messages">): void {
     if (this.performed.size < this.#forgetAbove) return;
     const kept = new Set(
@@ -74,7 +74,7 @@ export class LineCalls {
     this.#forgetAbove = 2 * this.performed.size + 100;
   }
 
-  /** Records that a tool call requested the move that ends this lane. The call has no output and is not in doubt. */
+  /** Records that a tool call moves the run. The call has no output and is not in doubt. */
   move(call: string): readonly OutcomeRecord[] {
     const facts = this.inFlight.get(call);
     if (!facts) return [];
@@ -82,7 +82,7 @@ export class LineCalls {
     return [{ ...facts, kind: "outcome", moved: true }];
   }
 
-  /** Suspends the waiting calls and the calls around them, unless they exceeded their time limit. */
+  /** Records waiting calls, and the calls that contain them, as suspended. Omits calls that exceeded a time limit. */
   suspend(waiting: readonly string[]): readonly OutcomeRecord[] {
     const ids = new Set(waiting);
     for (const id of ids) {
@@ -97,10 +97,10 @@ export class LineCalls {
   }
 }
 
-/** The calls before the next visit of a line. A message that is executed again returns their first outcomes. */
+/** The calls before the next node. If a message is executed again, its calls return their first outcomes. */
 export class EarlierCalls implements KnownCalls {
   readonly calls: Map<string, RecordedCall>;
-  /** Ids of calls that need no further search of the log: if one has no known record, the call was not made before. */
+  /** Ids of calls for which the log need not be searched. If such a call has no known record, it was not made. */
   readonly requested = new Set<string>();
   readonly answers: AgentState["answers"];
   readonly base: ProjectionBase | undefined;
@@ -120,12 +120,12 @@ export class EarlierCalls implements KnownCalls {
     this.#next = nextVisitOf(state);
   }
 
-  /** Adds a response that this process received. */
+  /** Adds the calls of a response that this process received. */
   addAnswer(message: AssistantMessage): void {
     for (const call of callIdsIn(message)) this.requested.add(call);
   }
 
-  /** Reads the calls of a message, if they can be missing in the restored state. */
+  /** Reads the calls of a message that can be missing in the restored state. `undefined` if none can be missing. */
   find(message: AssistantMessage): Promise<void> | undefined {
     if (!this.base || this.reading) return this.reading;
     const unknown = callIdsIn(message)
@@ -135,7 +135,7 @@ export class EarlierCalls implements KnownCalls {
     return import("../replay/findCalls.ts").then(({ findCalls }) => findCalls(this, new Set(unknown)));
   }
 
-  /** Returns the outcome of a call that an earlier visit made. `undefined` if the call is to be made. */
+  /** Returns the outcome of a call in an earlier node. `undefined` if the call must be made. */
   endOf(call: string): Promise<CallEnd> | undefined {
     const outcome = this.outcomeOf(call);
     return outcome && import("../replay/findCalls.ts").then(({ readEnd }) => readEnd(this.journal, outcome));

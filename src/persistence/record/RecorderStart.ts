@@ -13,13 +13,13 @@ import type { NamedCheckpoints } from "./CreateCheckpointOptions.ts";
 export interface RecorderStart<Recorder> {
   readonly structure: StructureRecord;
   readonly opening: readonly AgentRecord[];
-  /** Returns the lane and first records of a nested line when it starts. `undefined` for other lines. */
+  /** Returns the lane and first records of a branch or sub-agent that starts. `undefined` otherwise. */
   readonly nest?: (run: AgentRun) => readonly [lane: number, opening: readonly AgentRecord[]];
   readonly head?: CheckpointHead | undefined;
-  /** The version of the fork with open branches, which later checkpoints can follow. `undefined` if none is open. */
+  /** The version of the checkpoint at which open branches started. `undefined` without open branches. */
   readonly openFork?: number | undefined;
   readonly origin?: CheckpointHead | undefined;
-  /** The decisions in a stored state. `undefined` if the log does not contain the state of `start`. */
+  /** The decisions in the stored state. `undefined` if the log does not contain the state of `start`. */
   readonly restored?: readonly DecisionRecord[];
   readonly recording?: Replay;
   readonly calls?: LineCalls;
@@ -31,29 +31,29 @@ export interface RecorderStart<Recorder> {
 }
 
 export interface RecordedLine {
-  /** `undefined` for the main line. */
+  /** The place of a branch or sub-agent. `undefined` for the run itself. */
   readonly place?: LanePlace;
-  /** The lanes of the line, the newest last. Each move starts another lane. */
+  /** The lanes, newest last. Each move starts another lane. */
   readonly lanes: number[];
 }
 
 export class ParallelStarts {
-  /** The version of the checkpoint at which branches start. `undefined` before the first parallel node. */
+  /** The version of the checkpoint at which the branches started. `undefined` before the first parallel node. */
   version: number | undefined;
   readonly #lanes = new Map<string, readonly number[]>();
 
-  /** Starts a parallel node. @param from The restored position. Branches of the node can have started earlier. */
+  /** Starts a parallel node. Its branches may already have started before a restore. */
   begin(version: number | undefined, { head, openFork }: Pick<RecorderStart<unknown>, "head" | "openFork">): void {
     this.version = (version === head?.version ? openFork : undefined) ?? version;
     this.#lanes.clear();
   }
 
-  /** Adds a branch that starts or continues. Later lanes are added to `lanes`. */
+  /** Adds a branch. The caller adds its later lanes to `lanes`. */
   addBranch(key: string, lanes: readonly number[]): void {
     this.#lanes.set(key, lanes);
   }
 
-  /** Joins the finished branches. Later records may refer to messages that the branches added. */
+  /** Joins finished branches, so that later records can refer to their messages. */
   join(results: ReadonlyMap<string, BranchResult>, writer: ValueWriter): void {
     for (const [key, { added }] of results) writer.noteJoined(this.#lanes.get(key) ?? [], added);
   }

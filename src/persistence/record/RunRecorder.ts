@@ -35,15 +35,15 @@ import { type LastSave, lastSave, StateWriter } from "./StateWriter.ts";
 import { noteRecord, type NewNote } from "./noteRecord.ts";
 import { snapshotIfDue, snapshotOf } from "./snapshot.ts";
 
-/** Records one run on one lane of a journal. A move creates a new recorder on the same journal. */
+/** Records a run, branch or sub-agent on one lane. A move creates a new recorder with the same journal. */
 export class RunRecorder {
   lane: number;
   readonly line: RecordedLine;
-  /** The log from which the line was restored. Set while the log can contain lines that are nested in this line. */
+  /** The log from which the run was restored, if it can contain open branches or sub-agents. */
   readonly stored: AgentLog | undefined;
   readonly parent: RunRecorder | undefined;
   readonly structure: StructureRecord;
-  /** The open lines that are nested in this line, each with its newest recorder. */
+  /** The newest recorder of each open branch or sub-agent. */
   readonly nested = new Map<RecordedLine, RunRecorder>();
   readonly forks = new ParallelStarts();
   readonly recording: Replay | undefined;
@@ -52,21 +52,21 @@ export class RunRecorder {
   readonly calls: LineCalls;
   readonly named: NamedCheckpoints;
   head: CheckpointHead | undefined;
-  /** Model settings that a resume changes. The stored settings stay if `undefined`. */
+  /** Model settings that a resume changes. `undefined` keeps the stored settings. */
   newSettings: Partial<RunSettings> | undefined;
   answersDurable: Promise<void> | undefined;
-  /** True after the line has moved to another lane. From then on, this lane records only effects. */
+  /** True after a move to another lane. Then only effects are recorded on this lane. */
   closed = false;
   #namesNext: boolean;
   endedCalls: CheckpointToolCall[] = [];
   changedFiles: readonly FileChange[] = [];
-  /** Whether state from within the visit was saved. The state at its start can then no longer be saved. */
+  /** True if the running node has saved a later state. Then its start can no longer be saved. */
   savedWithin = false;
   saved: LastSave;
   readonly #from: RecorderStart<RunRecorder>;
   #opening: readonly AgentRecord[];
   #state: StateWriter | undefined;
-  /** Changes before the current node that are not yet in the log. Used only without automatic checkpoints. */
+  /** Changes before the current node that are not yet in the log. Empty with automatic checkpoints. */
   #pending: AgentRecord[] = [];
   #node = "start";
   #foreseen: (Pick<NextStep, "nodeId" | "input"> & { readonly version: number }) | undefined;
@@ -97,7 +97,7 @@ export class RunRecorder {
     this.saved = lastSave(journal, this.lane, start.state);
   }
 
-  /** Called when the first node of the run is known. A new run is durable when this resolves. */
+  /** Called when the first node is known. Resolves when a new run is durable. */
   async begin(run: AgentRun, next: NextStep): Promise<void> {
     const { journal } = this;
     const nested = this.#from.nest?.(run);
@@ -107,7 +107,7 @@ export class RunRecorder {
     this.#takeChanges(run.state);
     if (next.nodeId === "finish") return this.finish(run, next);
     if (this.#savesBeginning(run)) {
-      // A new main lane depends on no other lane, so a later open can start reading here.
+      // A new run depends on no earlier lane, so that a later read of the log can start here.
       const boundary = this.head ? {} : ({ boundary: true } as const);
       const until = this.parent ? "room" : "durable";
       await this.save(run, { node: next.nodeId, input: next.input, ...boundary }, until);
@@ -118,7 +118,7 @@ export class RunRecorder {
     journal.running = true;
   }
 
-  /** Whether to save the state before the first node: for nested lines even without automatic checkpoints. */
+  /** Whether to save the state before the first node. A branch or sub-agent always does. */
   #savesBeginning(run: AgentRun): boolean {
     if (!this.head && this.parent) return true;
     return this.setup.automatic && (!this.head || this.start.unresolved === true) && !this.recording?.reaches(run);
@@ -143,7 +143,7 @@ export class RunRecorder {
     for (const recorder of this.nested.values()) recorder.close();
   }
 
-  /** Prepares a node. The state at the start of the node can be saved until later state is saved. */
+  /** Prepares a node. The state at its start can be saved until a later state is saved. */
   enterNode(run: AgentRun, nodeId: string): void {
     this.savedWithin = false;
     this.#namesNext = false;
@@ -168,7 +168,7 @@ export class RunRecorder {
     await this.save(run, { node, input, boundary: true, ...trigger }, due.priority === "normal" ? "room" : "durable");
   }
 
-  /** Returns the approximate bytes of the unsaved state, and keeps it, because a checkpoint can be rejected. */
+  /** Returns the approximate number of bytes of the unsaved state. */
   newBytes(state: RunState): number {
     const { writer } = this.journal;
     const { uploads } = writer;
@@ -190,7 +190,7 @@ export class RunRecorder {
     );
   }
 
-  /** Saves a finished node without a matching edge. A resume evaluates the edges again and does not repeat the node. */
+  /** Saves a finished node without a matching edge, so that a resume evaluates only its edges again. */
   async leaveUnresolved(run: AgentRun, nodeId: string, output: unknown): Promise<void> {
     if (this.setup.automatic) await this.save(run, { node: nodeId, input: output, unresolved: true });
   }
@@ -211,8 +211,8 @@ export class RunRecorder {
   }
 
   /**
-   * Saves the current state with the next node, from which visits are then counted. Resolves when it is durable, or
-   * when the write queue has room. After a failed write, the next append rejects.
+   * Saves the current state with the next node. Resolves when it is durable, or when the write queue has room. After a
+   * failed write, the next append rejects.
    */
   async save(run: AgentRun, plan: CheckpointPlan, until: "durable" | "room" = "durable"): Promise<CheckpointRecord> {
     const record = this.#saveNext(run, plan);
@@ -227,7 +227,7 @@ export class RunRecorder {
     return record;
   }
 
-  /** Saves the current state while a node runs, for a resume at the given node. The node may continue elsewhere. */
+  /** Saves the current state in a running node. A resume continues at the given node, but the node may go elsewhere. */
   async saveWithin(run: AgentRun, plan: CheckpointPlan): Promise<CheckpointRecord> {
     const record = this.#saveState(run, { ...plan, foreseen: true });
     this.#foreseen = { version: record.version, nodeId: plan.node, input: plan.input };
@@ -238,7 +238,7 @@ export class RunRecorder {
   #saveState(run: AgentRun, plan: CheckpointPlan): CheckpointRecord {
     const { writer } = this.journal;
     const uploads = writer.uploads;
-    // Lists and other tools read the output of a run without its history.
+    // The output of a run is stored as a whole, so that lists can read it without the history.
     const input = plan.status
       ? writer.value(plan.input, subjectOf(plan))
       : writer.input(plan.input, subjectOf(plan), this.lane, (message) => run.state.history.numberOf(message));
@@ -249,10 +249,10 @@ export class RunRecorder {
     const record = this.#record(run, plan, input);
     const unsaved = this.#drainUnsaved();
     const take = () => this.#snapshot(record, run, plan, { parent, unsaved });
-    // A snapshot contains only the state of this line, so no other line may be open.
+    // A snapshot contains only this state, so that no branch or sub-agent may be open.
     const isAlone = plan.boundary === true && !this.parent && this.nested.size === 0 && plan.joined === undefined;
     const snapshot = isAlone && snapshotIfDue(this.journal, parent ? "step" : "lane", take);
-    // Between two nodes of the main line, no other code can add records to the append.
+    // Between two nodes of the run itself, no other code can add records to this append.
     const last = plan.boundary === true && !this.parent;
     const releases = plan.status && this.journal.endsWithRun?.();
     this.#append([...unsaved, record, ...(snapshot ? [snapshot] : [])], { last, releases }, run.state);
@@ -261,7 +261,7 @@ export class RunRecorder {
     return record;
   }
 
-  /** Saves the state at the start of the current visit. A resume repeats the node and replays the later records. */
+  /** Saves the state at the start of the current node. A resume repeats the node and replays its recorded calls. */
   async saveBeginning(run: AgentRun, visit: Visit, plan: CheckpointPlan): Promise<CheckpointRecord> {
     const { history } = run.state;
     const { writer } = this.journal;
@@ -295,7 +295,7 @@ export class RunRecorder {
   #writerOf({ settings, requirements }: RunState): StateWriter {
     const { writer, clock } = this.journal;
     const { restored: decisions } = this.#from;
-    // If the log has no settings, the settings of the agent are a change.
+    // If the log contains no settings, the settings of the agent are a change.
     const saved = decisions && { settings: this.start.state.settings && settings, requirements, decisions };
     return (this.#state ??= new StateWriter(writer, this.lane, () => clock.now(), saved));
   }

@@ -11,7 +11,7 @@ interface SavedState extends Pick<RunState, "requirements"> {
   readonly decisions: readonly DecisionRecord[];
 }
 
-/** Converts new parts of a run's state into records. A refused save loses no data. */
+/** Converts changes of a run's state into records. After a rejected save, the changes are saved with the next one. */
 export class StateWriter {
   readonly #writer: ValueWriter;
   readonly #lane: number;
@@ -32,7 +32,7 @@ export class StateWriter {
     this.decisions = [...(saved?.decisions ?? [])];
   }
 
-  /** Returns the records of the new state. If `check` throws, the next call returns them again. */
+  /** Returns the records of the changes. If `check` throws, the next call returns them again. */
   take(state: RunState, node: string, check?: (records: readonly AgentRecord[]) => void): AgentRecord[] {
     this.#collect(state, node);
     if (!this.#hasNews(state)) {
@@ -124,7 +124,7 @@ function isEmpty(
 
 export interface LastSave {
   readonly at: number;
-  /** The bytes that the journal accepted for the lane before the save. */
+  /** The bytes that the journal had accepted for the lane before the save. */
   readonly valueBytes: number;
   readonly left: boolean;
   readonly progress: number | undefined;

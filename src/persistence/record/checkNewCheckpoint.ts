@@ -37,7 +37,7 @@ export function idProblem(id: string | undefined, path: string): InputProblem | 
     : undefined;
 }
 
-/** The highest version that a caller can choose. Later checkpoints get higher versions. */
+/** The maximum version that a caller can choose, so that later checkpoints can get higher versions. */
 const highestVersion = 2 ** 52;
 
 function problemOfVersion(version: number) {

@@ -15,7 +15,7 @@ export function checkpointRecord(
 ): CheckpointRecord {
   const version = given ?? journal.nextVersion;
   journal.nextVersion = version + 1;
-  // The position of an append is known only later. This append gets the next position.
+  // The append gets the next position.
   if (id !== undefined) journal.named.set(id, [version, journal.position + 1]);
   if (status) journal.runs.set(runId, [version, journal.position + 1]);
   return withoutUndefined({
@@ -61,12 +61,12 @@ export interface CheckpointPlan {
   readonly unresolved?: true;
   readonly status?: "completed";
   readonly joined?: number;
-  /** True if a nested line has finished. `input` is then its output. */
+  /** True if a branch or sub-agent has finished. `input` is then its output. */
   readonly ended?: true;
   readonly end?: CompletionData;
-  /** True if a resume continues after the running node. The node then counts as completed. */
+  /** True if a resume continues after the running node, which then counts as completed. */
   readonly foreseen?: true;
-  /** True between visits, where a snapshot is allowed. */
+  /** True between two nodes, where a snapshot can be made. */
   readonly boundary?: true;
 }
 
@@ -82,7 +82,7 @@ export interface CheckpointHead {
 }
 
 /**
- * Limits the size of new data in a checkpoint. If it is rejected, the blobs after the first `uploads` are not stored.
+ * Rejects a checkpoint with too much new data. Then the blobs after the first `uploads` are not stored.
  * @throws CheckpointTooLargeError
  */
 export function assertCheckpointFits(
@@ -92,7 +92,7 @@ export function assertCheckpointFits(
   records: readonly AgentRecord[],
   uploads: number,
 ): void {
-  // Measures the input in a record of another kind, because the checkpoint gets its version only after this check.
+  // The size of the input is measured in another record, because the checkpoint has no version yet.
   const own: AgentRecord = { kind: "run", run: "", input, at: 0 };
   if (surelyFits([own, ...records], writer.uploads > 0, maxCheckpointBytes)) return;
   const parts = checkpointParts([

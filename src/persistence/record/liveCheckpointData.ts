@@ -23,7 +23,7 @@ export function liveCheckpointData(
     readonly first: boolean;
     readonly toolCalls: readonly CheckpointToolCall[];
     readonly fileChanges: readonly FileChange[];
-    /** If true, uses the state at the start of the current visit. If false, uses the current state. */
+    /** True for the state at the start of the current node, false for the current state. */
     readonly beginning: boolean;
   },
 ): AgentCheckpointData {

@@ -9,10 +9,7 @@ export interface NewNote {
   /** The key of the participant or feature that owns the note. */
   readonly key: string;
   readonly value: unknown;
-  /**
-   * Contents as bytes. The value refers to a content by its SHA-256 in hex. Each content is stored once. Defaults to an
-   * empty map.
-   */
+  /** Contents by their SHA-256 in hex, to which `value` can refer. Equal contents are stored once. Defaults to none. */
   readonly contents?: ReadonlyMap<string, Uint8Array> | undefined;
 }
 
@@ -22,7 +19,7 @@ export const newNoteSchema: z.ZodType = strictOptions(() => ({
   contents: z.instanceof(Map).optional(),
 }));
 
-/** Returns the record of a note, with only new contents. @throws NotSerializableError */
+/** Returns the record of a note. Only new contents are stored. @throws NotSerializableError */
 export function noteRecord(
   { key, value, contents }: NewNote,
   { lane, call, writer }: { readonly lane: number; readonly call: string | undefined; readonly writer: ValueWriter },

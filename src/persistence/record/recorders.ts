@@ -5,7 +5,7 @@ import type { RunRecorder } from "./RunRecorder.ts";
 
 const byStart = new WeakMap<RunStart, RunRecorder>();
 
-/** The recorders of all agents, by the position at which their line started last. */
+/** The recorder of each run, branch or sub-agent, by its last start. */
 export const recorders = {
   add(recorder: RunRecorder): void {
     byStart.set(recorder.start, recorder);
@@ -18,7 +18,7 @@ export const recorders = {
     return recorder;
   },
 
-  /** Returns `undefined` if the agent runs in memory for a caller without Persistence. */
+  /** Returns `undefined` for a sub-agent of a caller without Persistence, which runs in memory. */
   find({ start }: AgentRun): RunRecorder | undefined {
     return start && byStart.get(start);
   },

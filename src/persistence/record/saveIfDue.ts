@@ -15,8 +15,8 @@ type Skipped = Pick<
 type Happened<Moment = TriggerMoment> = Moment extends TriggerMoment ? Omit<Moment, keyof SinceCheckpoint> : never;
 
 /**
- * Returns the trigger of a due checkpoint between two nodes. None is due if the next node has records to replay,
- * because visits are counted from the last checkpoint.
+ * Returns the trigger of a due checkpoint between two nodes. `undefined` if the next node has records to replay,
+ * because node executions are counted from the last checkpoint.
  */
 export function dueBetween(
   recorder: RunRecorder,
@@ -30,7 +30,7 @@ export function dueBetween(
   return undefined;
 }
 
-/** Returns the due trigger, and emits events about the others. `next` is omitted within a node. */
+/** Returns the trigger that is due, and emits events about the others. Within a node, `next` is omitted. */
 function dueTrigger(
   recorder: RunRecorder,
   happened: Happened,
@@ -58,7 +58,7 @@ function originOf({ journal: { agentId } }: RunRecorder, run: AgentRun, nodeId: 
   return { agentId, runId: run.runId, ...eventLine(run), nodeId };
 }
 
-/** Makes a due checkpoint within a node, which a resume runs again. The run may continue when this resolves. */
+/** Makes a due checkpoint in a node. Resolves when the run may continue. A resume repeats the node. */
 export async function saveIfDue(recorder: RunRecorder, context: AgentContext, happened: Happened): Promise<void> {
   const { setup } = recorder;
   if (setup.triggers.length === 0 || recorder.closed) return;
@@ -67,13 +67,13 @@ export async function saveIfDue(recorder: RunRecorder, context: AgentContext, ha
   if (!trigger) return;
   const { nodeId } = happened;
   if (recorder.savedWithin) {
-    // A resume continues from a later checkpoint that the log already contains.
+    // The log already contains a later state, from which a resume continues.
     return tellSkipped(recorder, run, { nodeId, trigger: trigger.name, reason: "superseded" });
   }
   const plan = { node: nodeId, input: nodeInputOf(context), trigger: trigger.name };
   const saved = recorder.saveBeginning(run, visitIn(visitOf(context)), plan);
   if (trigger.priority !== "normal") await saved;
-  // A failed write makes the next append fail with the same error.
+  // If the write fails, the next append rejects with the same error.
   else saved.catch(() => undefined);
 }
 
@@ -94,7 +94,7 @@ function sinceCheckpoint(
   return {
     elapsedMs: setup.clock.monotonic() - saved.at,
     changed,
-    // A getter, because only some triggers need this expensive size.
+    // A getter, because measuring the size is slow and only some triggers need it.
     get grownBytes() {
       const unsaved = next === undefined ? 0 : recorder.newBytes(state);
       return recorder.grownBytes + unsaved + (isStored ? 0 : roughBytes(next.input));
@@ -124,8 +124,8 @@ function partsOf(value: object): Iterable<unknown> {
 const rank: Readonly<Record<TriggerPriority, number>> = { critical: 0, high: 1, normal: 2 };
 
 /**
- * Decides which trigger makes a checkpoint. `due` is the first due trigger with the highest priority, `merged` are the
- * others. A trigger that throws counts as due, because an extra checkpoint is better than a missing one.
+ * Decides which trigger makes a checkpoint. `due` is the first due trigger with the highest priority, and `merged`
+ * contains the others. A trigger that throws counts as due, because an extra checkpoint is better than a missing one.
  */
 export function dueTriggers(triggers: readonly CheckpointTrigger[], moment: TriggerMoment) {
   const failed: { readonly trigger: CheckpointTrigger; readonly error: unknown }[] = [];

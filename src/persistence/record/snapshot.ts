@@ -23,7 +23,7 @@ export function snapshotIfDue(
   return snapshot;
 }
 
-/** Returns a snapshot of the state at a checkpoint. Call this rarely, because a snapshot is as large as the state. */
+/** Returns a snapshot of the state at a checkpoint. Make few snapshots, because each is as large as the state. */
 export function snapshotOf(
   record: CheckpointRecord,
   source: {

@@ -20,7 +20,7 @@ export function structureRecord(
   };
 }
 
-/** Returns the record without parts that the log already has. */
+/** Returns the record without the structure if the log already contains it. */
 export function structureReference(record: StructureRecord, journal: Pick<Journal, "structures">): StructureRecord {
   const key = structureKey(record);
   if (!journal.structures.has(key)) {
@@ -31,7 +31,7 @@ export function structureReference(record: StructureRecord, journal: Pick<Journa
   return reference;
 }
 
-/** Returns the structure record for a lane if the code differs from the stored structure. */
+/** Returns a record of the current code if it differs from the code in the stored state. */
 export function changedStructure(
   setup: PersistenceSetup,
   { structure }: Pick<AgentState, "structure">,

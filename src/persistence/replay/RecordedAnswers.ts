@@ -11,12 +11,12 @@ import type { InputProblem } from "../../errors/agentErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
-/** The recorded end of a request. The recorded `requestId` differs from the current id on another line. */
+/** The recorded end of a request. After a move, the repeated request has another `requestId`. */
 export type Reply = { readonly requestId: string } & (
   | {
       readonly answer: unknown;
       readonly by?: string;
-      /** True until a checkpoint follows the answer. */
+      /** True if no checkpoint was made after the answer. */
       readonly isNew: boolean;
     }
   | { readonly rejected: string; readonly by?: string }
@@ -32,21 +32,21 @@ interface AskedBefore extends Pick<
   readonly reply?: Reply;
 }
 
-/** A timer of an earlier visit, with milliseconds since 1970. */
+/** The recorded timer of a sleep or of a wait for an event. Times are in milliseconds since 1970. */
 export interface RecordedTimer {
   readonly requestId: string;
   readonly at: number;
-  /** `Infinity` for the receipt of an event without a limit. */
+  /** `Infinity` for a wait for an event without a time limit. */
   readonly dueAt: number;
   readonly receipts: number | undefined;
 }
 
-/** The problem if a recorded answer belongs to another request, which the node made earlier in the same place. */
+/** The problem if the recorded answer belongs to another question at the same place in the node. */
 const otherQuestion: readonly InputProblem[] = [
   { path: "", expected: "an answer to this question: the recorded answer is to another one, and is not used" },
 ];
 
-/** The recorded answers to requests of the next node, found by place and question, because ids differ between lines. */
+/** The recorded answers to requests of the next node, found by place and question, because ids differ after a move. */
 export class RecordedAnswers {
   readonly #byPlace = new Map<string, AskedBefore>();
   readonly #used = new Set<AskedBefore>();
@@ -78,14 +78,14 @@ export class RecordedAnswers {
     return asked?.reply;
   }
 
-  /** Returns the recorded timer of a sleep that has not ended. On another line, the id of the timer is different. */
+  /** Returns the recorded timer, whose id differs after a move. `undefined` if the timer is new. */
   timerOf(event: InputRequestEvent): RecordedTimer | undefined {
     const { expiresAt: dueAt = Infinity, at = dueAt, requestId, receipts } = this.askedBefore(event) ?? {};
     if (requestId === undefined) return undefined;
     return { dueAt, at, requestId, receipts };
   }
 
-  /** Returns why a request waits although a reply is recorded. Call it after the node has made all its requests. */
+  /** Returns why a request is open despite a recorded reply. Call it after the node has made all its requests. */
   problemsOf(event: InputRequestEvent): readonly InputProblem[] | undefined {
     const asked = this.askedBefore(event);
     if (asked) return asked.problems;
@@ -112,7 +112,7 @@ export function requestPlace({ request: { id }, question, ordinal, context }: In
   return { id, question, ordinal, within: id === undefined ? withinOf(context) : undefined };
 }
 
-/** @param isApproval Separates approvals, because an answer to a request for input must not approve a call. */
+/** @param isApproval Separates approvals from requests for input, whose answers must not approve a call. */
 function placeOf(visit: Visit, { id, question, ordinal, within }: InputRequestPlace, isApproval: boolean): string {
   const own = id === undefined ? [within ?? "", question, ordinal] : [{ id }, question];
   return JSON.stringify([...visit, ...own, isApproval]);
@@ -139,7 +139,7 @@ function questionAsked({ record, renamed }: RecordedRequest, reader: ValueReader
   const { approval, question } = record;
   if (renamed && approval) return approvalDigest(approval.tool, reader.read(approval.input), sha256);
   if (question !== undefined) return question;
-  // Earlier versions omit the question.
+  // Earlier versions of the library did not record the question.
   const { prompt, schema, waitingFor } = record;
   return questionDigest({ prompt: String(reader.read(prompt)), schema: reader.read(schema), waitingFor }, sha256);
 }

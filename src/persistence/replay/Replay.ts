@@ -24,7 +24,7 @@ interface RecordedModelAnswer {
   readonly failed: readonly FailedRequest[];
 }
 
-/** The recorded work of the next node. When the node repeats its requests and calls, it gets the recorded results. */
+/** The recorded work of the next node. If the node repeats its requests and calls, they get the recorded results. */
 export class Replay {
   readonly #answers = new Map<string, RecordedModelAnswer & { readonly visit: Visit }>();
   readonly #calls = new Map<string, RecordedCall>();
@@ -37,12 +37,12 @@ export class Replay {
   readonly #asksAgain: boolean;
   readonly #last: Visit | undefined;
 
-  /** @param from the first visit that runs again. Records of earlier visits are not needed. */
+  /** @param from The first node execution that is repeated. Records of earlier ones are ignored. */
   constructor(state: AgentState, reader: ValueReader, index: LogProjection, from: Visit) {
     const again = (visit: Visit) => isSinceVisit(visit, from);
     for (const [key, record] of state.answers) {
       const { visit, failed = [] } = record;
-      // For requests before a tool was renamed, only the place is compared.
+      // After a tool was renamed, the digest differs, so that only the place of the request is compared.
       const asked = record.renames ? undefined : record.asked;
       if (again(visit)) this.#answers.set(key, { visit, answer: answerOf(record, reader), asked, failed });
     }
@@ -56,7 +56,7 @@ export class Replay {
     this.#last = recordedVisits(state).filter(again).reduce(later, undefined);
   }
 
-  /** Returns whether the log has records of the next visits, which are counted from the last checkpoint. */
+  /** Returns whether the log contains records of the next node. */
   reaches({ visitBase, visitOrdinal }: Pick<AgentRun, "visitBase" | "visitOrdinal">): boolean {
     return this.#last !== undefined && this.#last[0] === visitBase && this.#last[1] >= visitOrdinal;
   }
@@ -96,7 +96,7 @@ export class Replay {
     return recordedEnds({ ...this.#recorded, calls: this.#calls }, visit);
   }
 
-  /** Returns whether a call equals the recorded call. @param asked the input in the recorded response. */
+  /** Returns whether a call equals the recorded call. @param asked The input of the call in the recorded response. */
   isSame(recorded: RecordedCall, { tool, input }: ToolCallEvent, asked: unknown): boolean {
     const { call } = recorded;
     const before = this.#inputs.has(call) ? this.#inputs.get(call) : asked;
@@ -104,8 +104,8 @@ export class Replay {
   }
 
   /**
-   * Returns whether a recorded call must still be made without a valid approval. If approvals are verified
-   * (`areChecked`), a record alone does not prove an approval.
+   * Returns whether a recorded call needs a valid approval before it is made. If approvals are verified (`areChecked`),
+   * its record does not prove that it was approved.
    */
   needsApproval({ outcome }: RecordedCall, areChecked: boolean): boolean {
     return (areChecked || this.#asksAgain) && !isOver(outcome);
@@ -144,7 +144,7 @@ function answerOf(
   return withoutUndefined({ message, usage, finishReason });
 }
 
-/** Returns the visits that have recorded responses, calls or requests, with repetitions. */
+/** Returns the node executions with recorded responses, calls or requests. Can contain duplicates. */
 function recordedVisits({ answers, calls, requests }: AgentState): readonly Visit[] {
   const asked = [...requests.values()].map(({ record }) => record);
   return [...answers.values(), ...calls.values(), ...asked].map(({ visit }) => visit);
@@ -159,12 +159,12 @@ function triedAgain(call: RecordedCall): RecordedCall {
   return call.outcome?.error ? { ...call, outcome: { ...call.outcome, retry: true } } : call;
 }
 
-/** Returns whether a call has no result to replay, so that the tool runs again. */
+/** Returns whether a call has no result to replay, so that its tool runs again. */
 function isMadeAgain(outcome: OutcomeRecord | undefined): boolean {
   return outcome !== undefined && (outcome.moved ?? outcome.unstarted ?? outcome.suspended) === true;
 }
 
-/** Prepares the order in which results of a visit are delivered. Recorded results are first. */
+/** Prepares the order in which a node receives its results: first all recorded ones. */
 export function expectEnds(recording: Replay | undefined, context: AgentContext): void {
   for (const key of recording?.endsOf(visitIn(visitOf(context))) ?? []) endsOf(context).add(key);
 }
@@ -172,14 +172,14 @@ export function expectEnds(recording: Replay | undefined, context: AgentContext)
 type Recorded = Pick<AgentState, "answers" | "calls" | "requests">;
 
 interface End {
-  /** The id of the call or request, or the place of the model response. */
+  /** The id of the call or request, or the place of the model request. */
   readonly key: string;
   readonly order: number;
   readonly visit: Visit;
   readonly around: readonly (string | undefined)[];
 }
 
-/** Returns the keys of the recorded results of a visit, in log order. Results within a finished call are omitted. */
+/** Returns the keys of a node's recorded results in log order. Omits results within finished calls. */
 function recordedEnds(recorded: Recorded, of: Visit): readonly string[] {
   const { calls } = recorded;
   const isFinished = (call = ""): boolean => {
@@ -193,7 +193,7 @@ function recordedEnds(recorded: Recorded, of: Visit): readonly string[] {
   return keys;
 }
 
-/** Adds the failed requests before a response, without those that were repeated. */
+/** Adds the failed requests before a response. Omits those with the same content as the request that succeeded. */
 function addFailures(keys: string[], place: string, response: RecordedAnswer | undefined): void {
   for (const [number, { asked, after }] of (response?.failed ?? []).entries()) {
     if (asked === response?.asked) continue;
@@ -210,7 +210,7 @@ function allEnds({ answers, calls, requests }: Recorded): readonly End[] {
     ),
     ...[...requests.values()].flatMap(({ record, reply, repliedAt: order = 0 }) => {
       const { request: key, visit, within, around = [], approval } = record;
-      // An approval is not a result, because it only lets its call start.
+      // An approval only lets its call start, so that it is not a result.
       return reply && (!approval || isRefusal(reply)) ? { key, order, visit, around: [within, ...around] } : [];
     }),
   ];
@@ -230,7 +230,7 @@ interface Replaying {
 }
 
 /**
- * Handles a repeated node whose request differs from the record: discards the remaining records of the visit.
+ * Discards the remaining records of a node whose request differs from the recorded one.
  *
  * @throws ReplayDivergedError if the first attempt had an effect
  */
@@ -260,7 +260,7 @@ export function assertReplayComplete(
   visit: Visit,
 ): void {
   const effects = recording?.effectsOf(visit) ?? [];
-  // A nested call is repeated only by the call that contains it.
+  // A call within another call is repeated only by that call.
   const isOwn = (call: RecordedCall) => (call.intent ?? call.outcome)?.within === undefined;
   const missing = effects.find((call) => isOwn(call) && !recording?.wasAskedFor(call.call));
   if (!missing) return;
@@ -275,7 +275,7 @@ function shown(call: RecordedCall): ReplayDivergedError["effects"][number] {
 }
 
 /**
- * Returns the record of a call. If it differs, discards the replay of the visit and returns `undefined`.
+ * Returns the record of a call. If the call differs, discards the replay of the node and returns `undefined`.
  *
  * @throws ReplayDivergedError if the first attempt had an effect
  */
@@ -295,7 +295,7 @@ export function recordedCall(recorder: Replaying, event: ToolCallEvent): Recorde
   return undefined;
 }
 
-/** Returns the input in the response. For the call itself, another runtime can transform this input with its schema. */
+/** Returns the input in the response. The input of the call can differ, because another runtime may have parsed it. */
 function inputAskedFor({ message, index }: Extract<CallOrigin, { readonly kind: "model" }>): unknown {
   const part = message.content[index];
   return typeof part === "object" && part.type === "tool-call" ? part.input : undefined;

@@ -12,7 +12,7 @@ export function callIdsIn(message: AssistantMessage): readonly string[] {
   return partsOfType(message, "tool-call").map(({ toolCallId }) => toolCallId);
 }
 
-/** Returns the calls of the run. In a later run, the calls of a message of this run get other ids. */
+/** Returns the calls of the run. If a later run executes a message of this run, its calls get other ids. */
 export function countedCalls(index: LogProjection, { calls, runId }: AgentState): Map<string, RecordedCall> {
   const begun = [...index.lanes.values()].find((start) => start.runId === runId && start.record.keep === "history");
   const isOwn = ({ intent, outcome }: RecordedCall) => !begun || ((intent ?? outcome)?.lane ?? 0) >= begun.record.lane;

@@ -19,7 +19,7 @@ export interface KnownCalls {
   addAnswer(message: AssistantMessage): void;
 }
 
-/** Finds calls without a known record. Reads the whole log, at most once, if the response is not known either. */
+/** Finds calls without a known record. If their response is unknown too, reads the whole log, at most once. */
 export async function findCalls(earlier: KnownCalls, calls: ReadonlySet<string>): Promise<void> {
   for (const answer of knownAnswers(earlier).toReversed()) {
     if (!asksFor(answer, calls)) continue;
@@ -29,7 +29,7 @@ export async function findCalls(earlier: KnownCalls, calls: ReadonlySet<string>)
   return (earlier.reading ??= readWhole(earlier));
 }
 
-/** Returns the responses since which every call is known. */
+/** Returns the responses whose later calls are all known. */
 function knownAnswers({ base, answers }: KnownCalls): readonly RecordedAnswer[] {
   if (!base) return [];
   const named = answersOfInput(base.state);

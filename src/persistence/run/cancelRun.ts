@@ -28,7 +28,7 @@ export async function cancelRun(
   await journal.durable();
 }
 
-/** Ends the unfinished run as cancelled. @param received Requests that received an event that the run has not read. */
+/** Ends the unfinished run as cancelled. @param received The requests whose events the run has not read. */
 export async function endUnfinished(
   setup: PersistenceSetup,
   journal: Journal,

@@ -9,8 +9,8 @@ import type { DurableCall } from "./DurableCall.ts";
 const resultsSchema: z.ZodType = z.array(z.unknown());
 
 /**
- * Verifies the output of a run, and finds the files that it changed. After position `after`, the log contains only this
- * run.
+ * Verifies the output of a run and finds the files that it changed. With `after`, the log contains only this run from
+ * that position on.
  */
 export async function completionData(
   { setup: { participants, log }, journal, request: { options } }: DurableCall,
@@ -22,7 +22,7 @@ export async function completionData(
   const verify = "verify" in options ? options.verify : undefined;
   const results = verify && (checkSchema(resultsSchema, await verify(output), "verification") as readonly unknown[]);
   await journal.durable();
-  // A rollback can have continued an earlier run.
+  // After a rollback, an earlier run may continue.
   const { run = runId } = journal.statusState.run ?? {};
   const changesFiles = participants.some(({ key }) => key === fileNoteKey);
   const files = changesFiles ? await changedFiles(log, agentId, run, run === runId ? after : undefined) : [];

@@ -7,7 +7,7 @@ export type InputMatch = "same" | "other" | "unknown";
 interface UnfinishedRun {
   readonly runId: string;
   readonly input: InputMatch;
-  /** True if the run waits and no request has an answer, so that the run cannot continue. */
+  /** True if the run waits and no request is answered, so that it cannot continue. */
   readonly waits: boolean;
 }
 

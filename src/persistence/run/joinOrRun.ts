@@ -15,9 +15,9 @@ export interface OwnTurn {
 }
 
 /**
- * Executes a call of `run`, or returns the result of another call in this process with the same `runId` or, with
- * `whenBusy: "join"`, of the running call. Executes anyway if the other caller aborts or executes no run. With
- * `"queue"`, waits for the other calls.
+ * Executes a call of `run`. Returns the result of another call in this process instead, if it has the same `runId`, or
+ * with `whenBusy: "join"` if it runs. Executes the call if the other one aborts or executes no run. With `"queue"`,
+ * waits for the other calls.
  *
  * @throws RunInputDiffersError
  */
@@ -68,7 +68,7 @@ function runOptionsOf({ kind, options }: RunRequest): Pick<RunOptions, "runId" |
   return kind === "run" ? (options as RunOptions) : {};
 }
 
-/** Returns the result of another call. `undefined` if its caller aborted, or if it read another run. */
+/** Returns the result of another call. `undefined` if its caller aborted, or if it has the result of another run. */
 async function resultOf(other: RunningCall, request: RunRequest): Promise<RunResult<unknown> | undefined> {
   const { runId, whenBusy } = runOptionsOf(request);
   const { signal } = request.options;
@@ -84,7 +84,7 @@ async function resultOf(other: RunningCall, request: RunRequest): Promise<RunRes
 interface RunningCall {
   readonly result: Promise<RunResult<unknown>>;
   readonly signal: AbortSignal | undefined;
-  /** True once the call executes a run, or has joined a run in another process. */
+  /** True when the call executes a run or joins a run of another process. */
   executes: boolean;
 }
 
@@ -128,7 +128,7 @@ class AgentTurns {
     return [...this.active].some(({ executes }) => executes);
   }
 
-  /** Runs `work` after all earlier calls, when no other call runs. @param signal Removes the call from the queue. */
+  /** Runs `work` after all earlier calls. @param signal Removes the call from the queue. */
   inQueue<Result>(signal: AbortSignal | undefined, work: () => Promise<Result>): Promise<Result> {
     const ready = this.#queueEnd.then(async () => {
       for (let other = this.other(); other; other = this.other()) await Promise.allSettled([other.result]);
@@ -138,7 +138,7 @@ class AgentTurns {
     return turn;
   }
 
-  /** Runs `take`, which replaces a run, after all earlier replacements have settled. */
+  /** Runs `take`, which replaces a run, after all earlier replacements. */
   inPlace<Result>(signal: AbortSignal | undefined, take: () => Promise<Result>): Promise<Result> {
     const ready = this.#replacingEnd;
     const turn = unlessAborted(signal, ready).then(take);

@@ -19,7 +19,7 @@ interface WaitingCall {
   readonly open: () => Promise<Journal>;
 }
 
-/** Waits for the owner of an agent. Stops a run of the owner to replace it, or joins it. @throws RunStoppedError */
+/** Waits for the owner of an agent. Stops the run of the owner to replace it, or joins it. @throws RunStoppedError */
 export async function openWhenBusy(
   { clock, log }: PersistenceSetup,
   { request, whenBusy, turn: { turns, own }, open }: WaitingCall,
@@ -28,8 +28,8 @@ export async function openWhenBusy(
   const { signal } = options;
   const isReplacing = whenBusy === "replace";
   let sawRun = false;
-  // Does not stop an owner that answers, prunes or rolls back the agent, unless the last run was interrupted: the log
-  // then looks like that of a running agent.
+  // An owner that answers requests, prunes or rolls back the agent is not stopped, unless the last run was interrupted,
+  // because the log then looks as during a run.
   const watchOwner = async () => {
     const head = await readHead(log, agentId);
     const { rollback, statusState } = head.log.index;
@@ -50,7 +50,7 @@ export async function openWhenBusy(
     await journal[Symbol.asyncDispose]();
     throw new RunStoppedError(agentId, status);
   }
-  // If the process of the run has died, the run continues here.
+  // If the process of the joined run has died, this call continues the run.
   const { onDelta, takeOver } = options;
   return { journal, request: { kind: "resume", agentId, options: { agentId, signal, onDelta, takeOver } }, replaces };
 }

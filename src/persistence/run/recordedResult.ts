@@ -51,7 +51,7 @@ interface RecordedEnd {
   readonly digest?: string;
 }
 
-/** Returns the end of a finished run. Reads only the end, or the whole log if the output is a message. */
+/** Returns the end of a finished run. Reads the whole log only if the output is a message. */
 async function recordedEnd(recordLog: RecordLog, journal: Journal, runId: string): Promise<RecordedEnd> {
   const place = journal.runs.get(runId);
   const end = place && (await findEnd(recordLog, journal.agentId, place));
@@ -62,14 +62,14 @@ async function recordedEnd(recordLog: RecordLog, journal: Journal, runId: string
   return withoutUndefined({ output: await output, usage, digest });
 }
 
-/** Finds the end of a run. The known position can be slightly too low while several appends are in flight. */
+/** Finds the end of a run. Its position in the index can be slightly too low. */
 async function findEnd(
   recordLog: RecordLog,
   agentId: string,
   [version, position]: CheckpointPosition,
 ): Promise<RunEnd | undefined> {
   for await (const entry of recordLog.read(agentId, { after: position - 1 })) {
-    // A later pruning record can restate the append.
+    // A later pruning record can contain the end.
     const restated = pruningIn([entry])?.restated ?? [];
     const records = [entry, ...restated].flatMap((found) => found.records as readonly AgentRecord[]);
     const end = records.flatMap(endIn).find((found) => found.version === version);

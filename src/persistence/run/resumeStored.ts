@@ -27,7 +27,7 @@ export function resumed(call: DurableCall, stored: StoredState | undefined): Pro
   return shownResume(call, () => resumedBy("resume", call, stored));
 }
 
-/** A run that continues from an earlier checkpoint, and how the effects of the agent differ from that checkpoint. */
+/** A run that continues from an earlier checkpoint, and the effects that do not match the checkpoint. */
 interface Branched {
   readonly recorder: RunRecorder;
   readonly effects: BranchEffects;
@@ -57,7 +57,7 @@ async function resumedBy(
   if (!stored || !run) throw new RunNotOpenError("nothing_to_resume", journal.agentId, "nothing is stored for it");
   const opening = startRecords(journal);
   const { current, task } = journal.statusState;
-  // Stored immediately, because the process can die before the run makes its first record.
+  // Stored before the run starts, because the process can crash before the first record of the run.
   if (task && current?.status === "in_progress") await journal.store(beginRecords(journal));
   const { lane } = stored.state;
   if (!stored.log.index.lanes.has(lane)) return queued(call, stored, run, opening);
@@ -84,7 +84,7 @@ function startRecords(journal: Journal): readonly AgentRecord[] {
   return beginRecords(journal);
 }
 
-/** Counts the attempts of a task, so that a task that crashes its process does not restart forever. */
+/** Counts the attempts of a task, so that a task that crashes its process is not restarted forever. */
 function beginRecords({ statusState, clock }: Journal): readonly AgentRecord[] {
   const { task, attempts, current } = statusState;
   const attempt = current?.status === "in_progress" ? attempts + 1 : 1;
@@ -98,7 +98,7 @@ function shownResume<Recorder extends RunRecorder | undefined>(
   return call.setup.telemetry?.resume(call, action) ?? action();
 }
 
-/** Restarts all lines that were open at a checkpoint. The branch is durable before any node runs. */
+/** Restarts the run and all branches and sub-agents that were open at a checkpoint. Durable before any node runs. */
 async function branchOfLines(
   call: DurableCall,
   log: AgentLog,
@@ -120,7 +120,7 @@ async function resumedAfter(call: DurableCall, opening: readonly AgentRecord[]):
   return resumedBy("branch", call, storedState(call.journal));
 }
 
-/** Starts a branch of the main line. Returns `undefined` if the checkpoint is the head of an unfinished run. */
+/** Restarts only the run. Returns `undefined` if the checkpoint is the head of an unfinished run. */
 async function branchOfMain(
   call: DurableCall,
   log: AgentLog,

@@ -22,7 +22,7 @@ import { joinOrRun, type OwnTurn } from "./joinOrRun.ts";
 import { comparedInput, recordedResult, waitingResult } from "./recordedResult.ts";
 import type { OpenedForRun } from "./openWhenBusy.ts";
 
-/** The hooks that may run after the last append, with the number of handlers of Persistence itself. */
+/** The hooks that can run after the last append, with the number of handlers that Persistence registers. */
 const hooksAfterRun = [
   "run",
   "strategyStarting",
@@ -38,12 +38,12 @@ const ownHooksAfterRun = 4;
 const loadResumes = () => import("./resumeStored.ts");
 let resumes: Awaited<ReturnType<typeof loadResumes>> | undefined;
 
-/** Loads the code of resumes once, because a loader hook of the process takes a millisecond for each import. */
+/** Loads the code for resumes only once, because some module loaders need a millisecond for each import. */
 async function resuming() {
   return (resumes ??= await loadResumes());
 }
 
-/** Executes a `run` or `resume`, and owns the agent meanwhile. Joins a call with the same `runId` in this process. */
+/** Executes a `run` or `resume`, and owns the agent during this time. Calls with the same `runId` are joined. */
 export function runOrResume(setup: PersistenceSetup, request: RunRequest, next: NextRun): Promise<RunResult<unknown>> {
   setup.takeId(request.agentId);
   return joinOrRun(setup.storageKey, request, (turn) => {
@@ -105,7 +105,7 @@ interface SettledDecision {
   readonly received?: readonly string[];
 }
 
-/** Records the answers of a resume. Ends the requests of the unfinished run only if the call can continue that run. */
+/** Records the answers of a resume. Ends open requests only if this call can continue the unfinished run. */
 async function settledDecision(call: DurableCall): Promise<SettledDecision> {
   const { options } = call.request;
   const settling = () => import("./cancelRun.ts");
@@ -123,7 +123,7 @@ function continuesRun({ kind }: RunDecision, options: RunOptions | ResumeOptions
   return kind === "resume" || kind === "waiting" || kind === "finish_first";
 }
 
-/** Resumes the unfinished run. Starts a new run instead if the strategy changed and `unfinished` is `"abandon"`. */
+/** Resumes the unfinished run. If the strategy changed and `unfinished` is `"abandon"`, starts a new run. */
 async function resume(
   call: DurableCall,
   stored: StoredState | undefined,
@@ -212,13 +212,13 @@ async function begin(
   const { options, input } = request;
   const { runId = crypto.randomUUID() } = options as RunOptions;
   const run = runRecord(journal, runId, input, span?.trace);
-  // This call has just abandoned the run, so a new run can have the same id.
+  // The run was abandoned in this call, so that a new run can have its id.
   journal.runs.delete(run.run);
   journal.cancelled.delete(run.run);
   return start(call, newRun(setup, journal, { run, input, keep, opening: [run] }, before));
 }
 
-/** @param isLast whether the call ends with this run. */
+/** @param isLast Whether the call ends with this run. */
 async function start(call: DurableCall, recorder: RunRecorder, isLast = true): Promise<RunResult<unknown>> {
   const { setup, journal, request, next, turn } = call;
   const { options, kind } = request;
@@ -227,10 +227,10 @@ async function start(call: DurableCall, recorder: RunRecorder, isLast = true): P
     turn.announce(runId, (input) => digest === undefined || digest === valueDigest(input, journal.sha256));
   turn.own.executes = true;
   journal.forgetHead();
-  // Hooks of other features after the last append expect that this process still owns the agent.
+  // If other features have hooks after the last append, the agent is released after the hooks.
   const isReleased = isLast && setup.pipeline.countHooks(...hooksAfterRun) === ownHooksAfterRun;
   journal.endsWithRun = () => isReleased && !isPruningNext(setup, journal);
-  // Earlier owners can have noted changes of a resumed run.
+  // `undefined` for a resumed run, because earlier owners may have noted file changes.
   const after = recorder.recording ? undefined : journal.position;
   if (("verify" in options && options.verify) || setup.participants.some(({ key }) => key === fileNoteKey))
     journal.endFacts = async (output) =>
@@ -243,23 +243,23 @@ async function start(call: DurableCall, recorder: RunRecorder, isLast = true): P
 }
 
 /**
- * Records a rejected run as failed, without finishing it.
+ * Records a rejected run as failed, but not as finished.
  *
- * @returns false for rejections before the start, aborts by the caller (the run counts as interrupted), and failures of
- * the storage.
+ * @returns false before the start of the run, after an abort by the caller (the run counts as interrupted), or if the
+ *   storage failed.
  */
 async function recordFailure(journal: Journal, { options }: RunRequest, error: unknown): Promise<boolean> {
   if (!journal.running || journal.failed || journal.lost.aborted || options.signal?.aborted) return false;
   try {
     const { usage, statusState, failedCalls: failedNow } = journal;
-    // Unfinished calls of an earlier failure must be retried as well.
+    // Calls that failed in an earlier attempt and were not retried must still be retried.
     const failedCalls = [...new Set([...(statusState.failedCalls ?? []), ...failedNow])];
     const failed = { status: "failed", at: journal.clock.now(), error: describeError(error) } as const;
     const facts = { ...(usage && { usage }), ...(failedCalls.length > 0 && { failedCalls }) };
     await journal.store(statusRecords(statusState, { ...failed, ...facts }));
     return true;
   } catch {
-    // The run rejects with its original error. Without this record, the run counts as interrupted.
+    // The run rejects with its own error. Without this record, the run counts as interrupted.
     return false;
   }
 }
@@ -278,7 +278,7 @@ async function openForRun(setup: PersistenceSetup, request: RunRequest, turn: Ow
   return openWhenBusy(setup, { request, whenBusy, turn, open });
 }
 
-/** Finishes an interrupted rollback. @returns the calls not reverted, empty unless the caller abandons runs. */
+/** Finishes an interrupted rollback. @returns the calls that it could not revert, if the caller abandons runs. */
 async function finishOpenRollback(call: DurableCall): Promise<readonly RevertibleCall[]> {
   const { setup, journal } = call;
   const { options } = call.request;

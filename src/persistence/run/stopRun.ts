@@ -4,17 +4,16 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 
 /** Options of `DurableAgent.stop`. */
 export interface StopOptions {
-  /** Why the run stops. The run rejects with this reason, and the status of the agent shows it. */
+  /** The reason, with which the run rejects and which the status of the agent shows. */
   readonly reason: string;
   /** How long to wait for the owner of the agent, in milliseconds. Defaults to 30,000. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** The result of `DurableAgent.stop`. */
 export interface StopResult {
   /** True if this call paused a run in progress. */
   readonly stopped: boolean;
-  /** The status of the agent after the call. `undefined` if the agent is not stored. */
+  /** The status of the agent after the call. `undefined` if the storage has no such agent. */
   readonly status: string | undefined;
 }
 

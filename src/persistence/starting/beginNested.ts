@@ -21,7 +21,7 @@ import { structureRecord, structureReference } from "../record/strategyRecord.ts
 
 type Next<Event, Beginning> = (event: Event) => Promise<Beginning>;
 
-/** Starts a branch on a new lane, or continues it from the log. A finished branch does not run again. */
+/** Starts a branch, or continues it from the log. A finished branch does not run again. */
 export async function beginBranch(
   event: BranchEvent,
   next: Next<BranchEvent, BranchBeginning>,
@@ -76,7 +76,7 @@ function begunBranch(parent: RunRecorder, place: LanePlace, start: RunStart): Ru
 }
 
 /**
- * Starts an agent for a tool call on a new lane, or continues it from the log. A finished agent does not run again.
+ * Starts a sub-agent for a tool call, or continues it from the log. A finished sub-agent does not run again.
  * @throws FeatureNotInstalledError, UnknownToolError
  */
 export async function beginAgentCall(
@@ -92,7 +92,7 @@ export async function beginAgentCall(
     const advice = "Add .install(Persistence); it needs no storage.";
     throw new FeatureNotInstalledError("Persistence", `The agent that tool "${toolName}" calls`, advice);
   }
-  // A resume or a rollback finds the agent by the name of its tool.
+  // A resume or a rollback finds the sub-agent by the name of its tool.
   if (parent.setup.at([toolName]) !== setup) throw new UnknownToolError(toolName, [...parent.setup.tools.keys()]);
   const place = { parent: parent.lane, call: toolCallId };
   const { stored: log } = parent;

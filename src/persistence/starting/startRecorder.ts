@@ -80,7 +80,7 @@ interface Restored {
   readonly parent?: RunRecorder | undefined;
 }
 
-/** Returns the recorder that continues a stored state on its lane, or on a new lane with `opening`. */
+/** Returns the recorder of a run that continues from a stored state, on its lane or on a new one with `opening`. */
 export function restoredRun(
   setup: PersistenceSetup,
   journal: Journal,
@@ -111,14 +111,14 @@ export function restoredRun(
   });
 }
 
-/** A nested line in the log. `what` describes it in errors. */
+/** A branch or sub-agent in the log. `what` describes it in errors. */
 interface StoredLine extends RecordedLine {
   readonly what: string;
   readonly log: AgentLog;
   readonly lane: number;
 }
 
-/** Returns the recorder that continues a nested line from the log. */
+/** Returns the recorder of a branch or sub-agent that continues from the log. */
 export function restoredLine(
   parent: RunRecorder,
   setup: PersistenceSetup,
@@ -135,7 +135,7 @@ interface NewLine extends Pick<RecorderStart<RunRecorder>, "structure" | "restor
   readonly opening: (lane: number) => readonly AgentRecord[];
 }
 
-/** Returns the recorder of a nested line that starts on a new lane. */
+/** Returns the recorder of a branch or sub-agent that starts. */
 export function newLine(
   parent: RunRecorder,
   setup: PersistenceSetup,
@@ -149,7 +149,7 @@ export function newLine(
     ...from,
     opening: [],
     nest: (begun) => {
-      // Lanes in the log are in ascending order, so the caller appends the first records in the same turn.
+      // The log contains lanes in ascending order, so the caller must append the lane's records in the same turn.
       const lane = journal.nextLane++;
       line.lanes.push(lane);
       begun.line = { ...begun.line, lane };
@@ -190,7 +190,7 @@ function restoredStart(
   };
 }
 
-/** Returns the other lanes on which the next visit has been attempted before. */
+/** Returns the other lanes on which the next node has already started. */
 function recordedOn(
   { agentId }: Journal,
   index: LogProjection,
@@ -251,8 +251,8 @@ type ResultPart = Extract<ContentPart, { type: "tool-result" }>;
 const noResult = "There is no result: the run that asked for this call was ended.";
 
 /**
- * Returns results for the calls at the end of a history that have none, because models reject such a history. The input
- * of the next node can contain results.
+ * Returns results for the last calls of a history that have none, because models reject a history without them. `input`
+ * can already contain some of the results.
  */
 export function missingToolResults(
   messages: readonly Message[],

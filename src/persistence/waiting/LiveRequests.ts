@@ -21,17 +21,17 @@ import { endsAt, isListDue, runningStatus, waitingStatus } from "./pendingReques
 
 interface LiveRequest extends AskedRequest {
   readonly lane: number;
-  /** The line that runs its node again after the answer: the requesting line, or its waiting caller. */
+  /** The recorder of the run, branch or sub-agent that continues after the answer. */
   readonly recorder: RunRecorder;
   readonly run: AgentRun;
   readonly forget: () => void;
-  /** Ends the search for the event of the request. If an event was found, it is received when the promise resolves. */
+  /** Ends the search for the event of the request. Resolves when an event that was found is received. */
   readonly stopReceiving?: () => Promise<void>;
 }
 
-/** The facts of an answered request that errors name. */
+/** Data of an answered request for error messages. */
 interface Answered extends Pick<ReplyEnd, "expired"> {
-  /** Only of a timer. */
+  /** When a timer ended. `undefined` for other requests. */
   readonly dueAt?: string;
   readonly expiresAt?: string;
 }
@@ -39,7 +39,7 @@ interface Answered extends Pick<ReplyEnd, "expired"> {
 const liveByJournal = new WeakMap<Journal, LiveRequests>();
 const agentsByLog = new WeakMap<RecordLog, Map<string, LiveRequests>>();
 
-/** The open requests of a run in this process. An answer continues the waiting line immediately. */
+/** The open requests of a run in this process. An answer continues the waiting branch immediately. */
 export class LiveRequests implements Disposable {
   readonly #journal: Journal;
   readonly #open = new Map<string, LiveRequest>();
@@ -73,7 +73,7 @@ export class LiveRequests implements Disposable {
     return agentsByLog.get(log)?.get(agentId);
   }
 
-  /** Stores the requests of a waiting line immediately, even if other lines of the run continue. */
+  /** Stores the requests of a waiting branch immediately, even if other branches continue. */
   open(run: AgentRun, events: readonly InputRequestEvent[]): void {
     const recorder = recorders.of(run);
     const { journal, lane } = recorder;
@@ -84,7 +84,7 @@ export class LiveRequests implements Disposable {
       const nested = this.#open.get(requestId);
       if (nested && nested.run !== run) this.#open.set(requestId, { ...nested, recorder, run });
     }
-    // The main line waits only if the whole run waits, and the same append then contains this status.
+    // If the run itself waits, the append that ends the run contains the status.
     journal.append([...records, ...(run.parent ? this.#statusIfDue(false) : [])]);
     journal.durable().then(
       () => asked.forEach(({ event, isNew }) => isNew && tellOpened(recorder, event)),
@@ -92,7 +92,7 @@ export class LiveRequests implements Disposable {
     );
   }
 
-  /** Finishes the run as `waiting`, unless an answer has arrived meanwhile. Durable when the promise resolves. */
+  /** Ends the run as `waiting`, unless an answer has arrived. Durable when the promise resolves. */
   async close(events: readonly InputRequestEvent[]): Promise<void> {
     const journal = this.#journal;
     const waiting = events.flatMap(({ requestId }) => this.#open.get(requestId)?.pending ?? []);
@@ -112,7 +112,7 @@ export class LiveRequests implements Disposable {
   }
 
   /**
-   * Answers a request of a line that waits here, durably. Returns false if no such line waits.
+   * Answers a request durably if it is open in this process. Otherwise returns `false`.
    *
    * @throws as {@link answerRequests}
    */
@@ -126,7 +126,7 @@ export class LiveRequests implements Disposable {
     return true;
   }
 
-  /** Drops the request if a containing line has moved. @throws RequestNotOpenError */
+  /** Returns an open request. Removes requests of branches that a move closed. @throws RequestNotOpenError */
   #openAt(requestId: string): LiveRequest | undefined {
     const open = this.#open.get(requestId);
     if (!open?.run.isClosed) return open;
@@ -185,7 +185,7 @@ export class LiveRequests implements Disposable {
     this.#open.set(requestId, { ...request, forget, ...(isReceiving && { stopReceiving }) });
   }
 
-  /** Continues a line when the event that it waits for is sent while other lines run. */
+  /** Waits for the event of a request, and continues its branch when the event is sent. */
   async #receive(recorder: RunRecorder, pending: PendingRequest, ended: AbortSignal): Promise<void> {
     const { arrival } = await import("./journalReceipt.ts");
     await this.#deliver(pending.requestId, await arrival(recorder, pending, ended));
@@ -216,16 +216,16 @@ export class LiveRequests implements Disposable {
     forget();
     this.#open.delete(requestId);
     journal.append([reply, ...this.#statusIfDue(true)]);
-    // The line continues immediately, so that the run does not finish as `waiting` meanwhile. It reads the answer when
-    // the answer is durable.
+    // The branch continues at once, so that the run does not end as `waiting`. It reads the answer when that is
+    // durable.
     this.#goOn(recorder, run);
     await journal.durable();
   }
 
   #goOn(recorder: RunRecorder, run: AgentRun): void {
-    // The reads run one after another, so that each covers only the records since the previous read.
+    // The reads run one after another, so that each reads only the records since the previous one.
     const restart = () => this.#turns.runExclusive(() => this.#restart(recorder));
-    // If the visit of the caller no longer waits for the line, the caller continues instead.
+    // If the caller no longer waits for this sub-agent, the caller itself continues.
     if (!run.goOn(restart) && run.parent) this.#goOn(recorders.of(run.parent), run.parent);
   }
 
@@ -243,7 +243,7 @@ export class LiveRequests implements Disposable {
     return next.start;
   }
 
-  /** Removes other requests of the line. The node of the line runs again and repeats these requests. */
+  /** Removes the other requests of a branch, because its node runs again and repeats them. */
   #forgetOthers(recorder: RunRecorder): void {
     const others = [...this.#open].filter(([, open]) => open.recorder === recorder);
     for (const [requestId, { forget }] of others) {
@@ -254,7 +254,7 @@ export class LiveRequests implements Disposable {
   }
 }
 
-/** Returns the calls of a line that wait for a request, or for an agent that waits. */
+/** Returns the calls of a branch that wait for a request, or for a sub-agent that waits. */
 function waitingCalls(run: AgentRun, events: readonly InputRequestEvent[]): readonly string[] {
   return events.flatMap(({ context }) => {
     let at = runOf(context);

@@ -12,7 +12,7 @@ import { pendingIn, isListDue, runningStatus, waitingStatus } from "./pendingReq
 import { replyRecord } from "./askedRecords.ts";
 
 /**
- * Records all replies, or none if one is rejected. When all requests of a line are answered, the run can be resumed.
+ * Records all replies, or none if one is rejected. The run can be resumed when all requests of a branch are answered.
  * Durable when the promise resolves.
  *
  * @throws RequestNotOpenError, ApprovalChangedError, InvalidInputError, NotSerializableError, CheckpointTooLargeError
@@ -34,7 +34,7 @@ export async function answerRequests(
   await append(journal, stored, replies);
 }
 
-/** Makes events available again that rejected requests have received in a process that crashed before the reply. */
+/** Makes the events of rejected requests available again, which a process received before it crashed. */
 async function giveBackRejected(
   setup: PersistenceSetup,
   { agentId }: Journal,
@@ -46,7 +46,7 @@ async function giveBackRejected(
   await (await setup.inbox()).rollBack(agentId, requests, []);
 }
 
-/** Ends every open request that has expired. @returns false if no request has expired. */
+/** Ends all expired requests. @returns false if no request has expired. */
 export async function expireRequests(journal: Journal, stored: StoredState): Promise<boolean> {
   const now = journal.clock.now();
   const open = openRequests(stored.log.index, stored.state);
@@ -60,8 +60,8 @@ export async function expireRequests(journal: Journal, stored: StoredState): Pro
 }
 
 /**
- * Gives the open requests of an agent the events that they wait for, and returns these requests. `signal` ends the wait
- * for another owner. The next resume then receives the same events.
+ * Receives the events for which open requests wait, and returns these requests. `signal` ends the wait for another
+ * owner. The next resume receives the same events.
  */
 export async function receiveEvents(
   setup: PersistenceSetup,
@@ -110,7 +110,7 @@ async function append(journal: Journal, stored: StoredState, replies: readonly R
   await journal.durable();
 }
 
-/** Returns a status record with the remaining open requests, or no record if the current status can stay. */
+/** Returns a status record with the remaining open requests. Returns none if the current status is still correct. */
 function statusIfDue(journal: Journal, stored: StoredState, replies: readonly ReplyRecord[]): readonly StatusRecord[] {
   const { status, record } = journal.statusState.current ?? {};
   if (status === "paused") return [];
@@ -119,7 +119,7 @@ function statusIfDue(journal: Journal, stored: StoredState, replies: readonly Re
   if (isListed && status === "in_progress") return [];
   const left = openRequests(stored.log.index, stored.state).filter((open) => !replied.has(open.record.request));
   const asking = new Set(left.map(({ lane }) => lane));
-  // A line whose requests are all answered continues without the other lines.
+  // A branch whose requests are all answered can continue, even if others wait.
   const isWaiting = status === "waiting" && replies.every(({ lane }) => asking.has(lane));
   if (isListed && isWaiting && record?.answered) return [];
   const pending = left.map((open) => pendingIn(stored.log, open.record));
@@ -129,7 +129,7 @@ function statusIfDue(journal: Journal, stored: StoredState, replies: readonly Re
   return statusRecords(journal.statusState, next);
 }
 
-/** Returns whether the list of requests may stay after answers. It must show the earliest expiry. */
+/** Returns whether the list in the status may stay after answers. It must show the earliest expiry. */
 function isListedEnough(stored: StoredState, replied: ReadonlySet<string>): boolean {
   const { requests: given, statusState } = stored.log.index;
   const { requests = [], until } = statusState.current?.record ?? {};

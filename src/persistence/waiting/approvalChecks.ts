@@ -8,7 +8,7 @@ import { answerSubject } from "./askedRecords.ts";
 
 type Given = Omit<CheckedApproval, "answer"> & { readonly answer: unknown };
 
-/** @throws InvalidInputError if an answer approves a call and the verifier does not accept it. */
+/** @throws InvalidInputError if an answer approves a call and the verifier rejects the approval. */
 export async function assertCounts(
   verifier: ApprovalVerifier,
   agentId: string,
@@ -21,7 +21,7 @@ export async function assertCounts(
   if (problems) throw new InvalidInputError(answerSubject(requestId), problems);
 }
 
-/** Returns why a recorded answer is not an approval. Anyone who can write the log can write an answer. */
+/** Returns why a recorded answer is no valid approval. Anyone who can write to the log can write an answer. */
 export async function recordedProblems(
   verifier: ApprovalVerifier,
   { journal: { agentId }, replies }: RunRecorder,
@@ -34,7 +34,7 @@ export async function recordedProblems(
   return problemsOf(verifier, { agentId, requestId, askedAt, digest: event.question, by, answer });
 }
 
-/** A rejection always counts, because it starts no call. */
+/** A rejection is always valid, because it starts no call. */
 async function problemsOf(verifier: ApprovalVerifier, given: Given): Promise<readonly InputProblem[] | undefined> {
   const { approved } = Object(given.answer) as { readonly approved?: unknown };
   if (!approved || (await verifier.verify(given as CheckedApproval))) return undefined;

@@ -19,10 +19,7 @@ export interface AskedRequest {
   readonly isNew: boolean;
 }
 
-/**
- * Returns the records of a line's requests and suspended calls, which are not in doubt. Closes the recorder. `waiting`
- * are the calls that wait for a request or an agent.
- */
+/** Returns the records of requests and of the calls that wait for them, which are not in doubt. Closes the recorder. */
 export function askedRecords(
   recorder: RunRecorder,
   events: readonly InputRequestEvent[],
@@ -36,7 +33,7 @@ export function askedRecords(
   const asked = events.map((made) => {
     const before = replies?.askedBefore(made);
     const at = made.timer?.startedAt ?? before?.at ?? now;
-    // The timer already has a record from the start of its sleep.
+    // The timer was recorded when its sleep started.
     if (made.timer) return { event: made, pending: pendingRequest(made, at), isNew: !before };
     const event = withoutUndefined({ ...made, problems: made.problems ?? replies?.problemsOf(made) });
     requests.push(requestRecord(recorder, event, at));
@@ -90,7 +87,7 @@ function approvalIn({ call: { toolCallId: call, tool, input } }: ApprovalEvent, 
   return { call, tool: tool.name, input: writer.value(input, `the input of tool "${tool.name}"`) };
 }
 
-/** Returns the milliseconds until `end`: at most those since `at`, because the clock can be set back. */
+/** Returns the milliseconds until `end`, limited to the whole time, because the system clock can be set back. */
 export function leftMs(clock: Clock, { at, end }: { readonly at: number; readonly end: number }): number {
   return Math.max(0, Math.min(end - clock.now(), end - at));
 }

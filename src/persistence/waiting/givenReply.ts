@@ -17,15 +17,15 @@ export type GivenReply =
   | {
       readonly answer: unknown;
       readonly by?: string | undefined;
-      /** The digest of the approved call. Not compared if omitted. */
+      /** The digest of the approved call. If omitted, the call is not compared. */
       readonly digest?: string | undefined;
     }
   | { readonly rejected: string; readonly by?: string | undefined };
 
-/** Encodes a reply. Append it in the same turn of the event loop. @throws NotSerializableError */
+/** Encodes a reply. Append the result in the same turn of the event loop. @throws NotSerializableError */
 export type EncodeReply = () => ReplyEnd;
 
-/** Checks a reply. @throws ApprovalChangedError, InvalidInputError */
+/** Validates a reply and returns its encoder. @throws ApprovalChangedError, InvalidInputError */
 export async function endOf(
   setup: PersistenceSetup,
   { agentId, writer }: Journal,
@@ -58,7 +58,7 @@ export async function endOf(
 }
 
 /**
- * Applies the size limit of a checkpoint to answers. `uploads` is the number of uploads before their blobs.
+ * Applies the size limit of checkpoints to answers. Before the blobs of the answers, there were `uploads` blobs.
  *
  * @throws CheckpointTooLargeError
  */
@@ -82,7 +82,7 @@ function schemaOf(setup: PersistenceSetup, agentId: string, { requestId, schema 
 
 const endsByLog = new WeakMap<RecordLog, Map<string, Promise<unknown>>>();
 
-/** Gives answers to an agent one after another, so that they do not compete for the log. */
+/** Answers requests of an agent one after another, so that they do not compete for the log. */
 export async function inAnswerTurn<Result>(
   log: RecordLog,
   agentId: string,

@@ -18,8 +18,8 @@ import { ToolRejectedError } from "../../errors/toolCallErrors.ts";
 import { recordedCall } from "../replay/Replay.ts";
 
 /**
- * Handles a request, and returns the recorded answer. The schema of the node can be stricter than the stored JSON
- * Schema. If it rejects the answer, the node makes a new request.
+ * Handles a request for input and returns the recorded answer. If the schema of the node rejects an answer that the
+ * stored JSON Schema accepts, the node makes a new request.
  */
 export async function journalInputRequest(
   recorder: RunRecorder,
@@ -76,7 +76,7 @@ async function journalWait(
   return journalReceipt(recorder, { ...event, timer: { ...event.timer, event: arrival } }, next);
 }
 
-/** Handles a sleep. The timer is recorded first, so its end does not change with a crash or the clock. */
+/** Handles a sleep. Records the timer first, so that a crash or a change of the clock does not change its end. */
 async function journalTimer(
   recorder: RunRecorder,
   event: InputRequestEvent & { readonly timer: TimerEvent },
@@ -100,7 +100,7 @@ async function journalTimer(
   await endsOf(context).deliver(requestId, () => undefined);
 }
 
-/** Returns the timer with its recorded end time, and whether the run can end as `waiting` during the sleep. */
+/** Returns the timer with its recorded end, and whether the run may end as `waiting` before. */
 function timerOf(
   { setup: { clock, sleepInProcessMs } }: RunRecorder,
   recorded: RecordedTimer | undefined,
@@ -112,8 +112,8 @@ function timerOf(
 }
 
 /**
- * Handles the approval of a tool call, and returns the approving answer. `needsApproval` is not called after the
- * request is recorded.
+ * Handles the approval of a tool call and returns the approving answer. After the request is recorded, `needsApproval`
+ * is not called again.
  *
  * @throws ToolRejectedError, ReplayDivergedError
  */
@@ -140,9 +140,7 @@ async function journalApproval(
 
 const approved = { approved: true };
 
-/**
- * Returns whether a call was approved before or needed no approval. A call that differs from its record fails later.
- */
+/** Returns whether a recorded call was approved or needed no approval. If the call differs, it fails later. */
 function hasStarted(recorder: RunRecorder, call: ToolCallEvent): boolean {
   if (call.origin.kind === "model" && recorder.calls.isMade(call.toolCallId)) return true;
   const recorded = recordedCall(recorder, call);
@@ -151,7 +149,7 @@ function hasStarted(recorder: RunRecorder, call: ToolCallEvent): boolean {
 
 type ApprovalRequestEvent = InputRequestEvent & { readonly approval: ApprovalEvent };
 
-/** Returns the recorded request, or a new request from the tool. Returns `undefined` if the call needs no approval. */
+/** Returns the recorded or a new request for approval. `undefined` if the call needs no approval. */
 async function requestFor({ replies }: RunRecorder, event: ApprovalRequestEvent): Promise<InputRequest | undefined> {
   const { call, judge } = event.approval;
   const verdict = replies?.askedBefore(event)?.shown ?? (await judge?.()) ?? true;

@@ -18,8 +18,8 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 type Receipt = InputRequestEvent & { readonly timer: TimerEvent & { readonly event: ArrivalEvent } };
 
 /**
- * Receives an event. The request is durable before the inbox assigns an event, so that a rollback can give the event
- * back. After a crash, the inbox assigns the same event.
+ * Receives an event. The request is durable before it receives an event, so that a rollback can undo the receipt. After
+ * a crash, the request receives the same event.
  */
 export async function journalReceipt(
   recorder: RunRecorder,
@@ -69,7 +69,7 @@ export async function journalReceipt(
   }
 }
 
-/** Records a new request with the number of earlier receipts. Durable when the promise resolves. */
+/** Records a new request with the current number of receipts in the inbox. Durable when the promise resolves. */
 async function recordRequest(
   recorder: RunRecorder,
   event: Receipt,
@@ -89,7 +89,7 @@ async function recordRequest(
   return { dueAt, at, receipts, request };
 }
 
-/** Resolves to the event of a waiting line, or to `undefined` if the line no longer waits. */
+/** Resolves to the event of a waiting request, or to `undefined` if the request no longer waits. */
 export async function arrival(
   { setup, journal: { agentId } }: RunRecorder,
   pending: PendingRequest,
@@ -111,7 +111,7 @@ export async function arrival(
   return undefined;
 }
 
-/** A storage that fails or is busy may work at the next look. */
+/** Ignores a storage that fails or is busy, because the next attempt may succeed. */
 function nothingYet(error: unknown): undefined {
   if (!(error instanceof StorageError || error instanceof AgentBusyError)) throw error;
 }
@@ -126,9 +126,9 @@ function delivered({ context, timer: { event } }: Receipt, requestId: string, an
 }
 
 /**
- * Gives back the events of a line that the run leaves: those of requests without a reply in the log. Call this before
- * the log shows the move, because until then the same requests can receive them. `received` are the answered requests
- * that the line has not read.
+ * Makes the events of abandoned requests without a recorded reply available again. Call this before the log contains
+ * the move, because until then the same requests can receive the events again. `received` are the requests whose
+ * replies the run has not read.
  */
 export async function giveBackEvents(
   setup: PersistenceSetup,

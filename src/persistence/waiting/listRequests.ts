@@ -11,15 +11,13 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 import { readHead } from "../../storage/readHead.ts";
 import { pendingRequests, listsAll } from "./pendingRequests.ts";
 
-/** Selects open requests. */
 export interface RequestFilter {
-  /** Lists only requests of this kind. Defaults to all kinds. */
+  /** Selects requests of this kind. Defaults to all kinds. */
   readonly waitingFor?: WaitingFor | undefined;
-  /** Ends the listing with the signal's reason when aborted. */
+  /** When it aborts, the listing ends with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** An open request with its agent. */
 export type AgentRequest = PendingRequest & { readonly agentId: string };
 
 export const requestFilterSchema: z.ZodType = strictOptions(() => ({
@@ -27,10 +25,10 @@ export const requestFilterSchema: z.ZodType = strictOptions(() => ({
   signal: abortSignalSchema.optional(),
 }));
 
-/** The statuses of agents that can have open requests. A line can wait while other lines are in progress. */
+/** The statuses of agents that can have open requests. During a run, some branches can wait. */
 const asking = ["waiting", "in_progress"] as const;
 
-/** Lists the open requests of every agent in the storage. Skips unreadable agents. `unfinished()` lists those. */
+/** Lists the open requests of all agents in the storage. Skips unreadable agents, which `unfinished()` lists. */
 export async function* listRequests(
   log: RecordLog,
   { waitingFor, signal }: RequestFilter,
@@ -53,7 +51,7 @@ async function requestsOf(log: RecordLog, agentId: string): Promise<readonly Pen
   }
 }
 
-/** Includes agents that cannot run here, so that the answer is rejected with the reason. */
+/** Includes agents that cannot run in this storage, so that their answers are rejected with a reason. */
 const answerable = [...asking, "moving", "copied"];
 
 /**

@@ -42,7 +42,7 @@ function factsOf(log: AgentLog, record: RequestRecord) {
   };
 }
 
-/** Returns when a request ends by itself, in milliseconds since 1970. */
+/** Returns when a request ends without an answer, in milliseconds since 1970. */
 export function endsAt(request: PendingRequest): number | undefined {
   const end = request.kind === "timer" ? request.dueAt : request.expiresAt;
   return end === undefined ? undefined : Date.parse(end);
@@ -51,7 +51,7 @@ export function endsAt(request: PendingRequest): number | undefined {
 type StatusChange = Omit<StatusRecord, "kind" | "run">;
 
 export function waitingStatus(requests: readonly PendingRequest[], at: number): StatusChange {
-  // A summary shows one request, preferably one that a person can answer, because timers end without help.
+  // A summary shows one request. Timers end without a person, so that other requests are more important.
   const first = requests.find(({ kind }) => kind !== "timer") ?? requests[0];
   const until = Math.min(...requests.flatMap((request) => endsAt(request) ?? []));
   return {
@@ -63,7 +63,7 @@ export function waitingStatus(requests: readonly PendingRequest[], at: number): 
   };
 }
 
-/** Returns the status of a run with waiting requests. @param isAnswered Whether an answer continues the run. */
+/** Returns the status of a run in progress with open requests. @param isAnswered Whether an answer continues it. */
 export function runningStatus(
   { statusState, clock }: Journal,
   requests: readonly Pick<PendingRequest, "requestId">[],
@@ -78,15 +78,15 @@ export function runningStatus(
   };
 }
 
-/** If there are at most this many open requests, the status always lists all of them. */
+/** Up to this number of open requests, the status lists all of them. */
 const mostListed = 100;
 
-/** Returns whether a status with this many requests lists all. At the maximum, a request can be missing. */
+/** Returns whether a status with this number of requests lists all. At the maximum, some can be missing. */
 export function listsAll(listed: number): boolean {
   return listed < mostListed;
 }
 
-/** Returns whether to write the list of requests again. After each answer, the cost would be quadratic. */
+/** Returns whether to write the list of requests again. Doing so after each answer would have a quadratic cost. */
 export function isListDue(listed: number, open: number): boolean {
   return open <= mostListed || Math.abs(open - listed) * 10 >= listed;
 }
