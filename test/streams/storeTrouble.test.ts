@@ -167,6 +167,24 @@ describe("a store with an outage", () => {
   });
 });
 
+it("a writer stores no chunk that arrives after the end of its run", async () => {
+  const store = new InMemoryStreamStore();
+  const clock = new SimulatedClock();
+  const calls = new StreamCalls(store, "s", { clock, timeoutMs: 1_000, onFailure: () => undefined });
+  const writer = new StreamWriter(calls, { writer: 1, number: 1 }, { clock, delayMs: 0, chunks: 1 });
+  const add = (text: string) => writer.add({ type: "text-delta", text, requestId: "r", nodeId: "n" });
+  add("a");
+  clock.advance(1);
+  await expect.poll(() => store.read("s")).toHaveLength(1);
+  await writer.end();
+  const { number } = writer.next;
+  add("late");
+  clock.advance(1);
+  await writer.remove([]);
+  expect(await store.read("s")).toEqual([]);
+  expect(writer.next.number).toBe(number);
+});
+
 interface Text {
   readonly text: string;
 }

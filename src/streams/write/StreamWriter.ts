@@ -47,6 +47,7 @@ export class StreamWriter {
   /** The chunks after {@link #sent}, which were not sent. */
   #unsent: { readonly writer: number; first: number; readonly chunks: string[] } | undefined;
   #work: Promise<void> | undefined;
+  #isEnded = false;
 
   constructor(
     calls: StreamCalls,
@@ -64,7 +65,9 @@ export class StreamWriter {
     return this.#next;
   }
 
+  /** Ignores a chunk that arrives after the end of the run. */
   add(delta: RunDelta): void {
+    if (this.#isEnded) return;
     const { requestId } = delta;
     if (delta.type === "restart") {
       if (this.#open.delete(requestId)) this.#push(delta);
@@ -99,6 +102,7 @@ export class StreamWriter {
 
   /** Ends the stream when the run is over or waits. A store that does not answer delays this by one timeout. */
   async end(): Promise<void> {
+    this.#isEnded = true;
     this.#clear();
     await this.#calls.inTime(this.remove(this.openRequests));
   }
