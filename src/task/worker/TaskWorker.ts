@@ -24,7 +24,7 @@ import { isOvertaken, TaskBackoff, type AttemptLimits, isExpired, judgeAttempts 
 import { Bell, StorageWatch } from "./Bell.ts";
 import { TaskLists } from "./TaskLists.ts";
 import { ScheduleTicker } from "./ScheduleTicker.ts";
-import { runTask, stopTask } from "./runTask.ts";
+import { followed, runTask, stopTask } from "./runTask.ts";
 
 interface Shift {
   readonly stop: AbortSignal;
@@ -282,15 +282,9 @@ export class TaskWorker implements AsyncDisposable {
   /** Returns whether the task completed, so that it cannot be in a list again. */
   async #work({ task, agent, lost }: BegunTask, shift: Shift): Promise<boolean> {
     const { tasks, verify } = this.#options;
+    const { signal, end } = followed(lost ? [shift.stop, lost] : [shift.stop]);
     try {
-      const outcome = await runTask({
-        tasks,
-        task,
-        agent,
-        recovery: this.#options,
-        signal: lost ? AbortSignal.any([shift.stop, lost]) : shift.stop,
-        ...(verify && { verify }),
-      });
+      const outcome = await runTask({ tasks, task, agent, recovery: this.#options, signal, ...(verify && { verify }) });
       await this.#settle(task, outcome, shift);
       return outcome.outcome === "completed";
     } catch (error) {
@@ -299,6 +293,8 @@ export class TaskWorker implements AsyncDisposable {
       // Another process claimed or changed the task first. A lagging list may show the old state for a while.
       shift.left.add(task.taskId, error, [task]);
       return false;
+    } finally {
+      end();
     }
   }
 

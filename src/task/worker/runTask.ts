@@ -3,6 +3,7 @@ import { EnvironmentMismatchError, RecoveryRefusedError } from "../../errors/che
 import { WaitExpiredError } from "../../errors/requestErrors.ts";
 import { StatusChangedError, StopRequestedError } from "../../errors/runErrors.ts";
 import { AgentBusyError, OwnershipLostError, StorageError } from "../../errors/storageErrors.ts";
+import { onAbort } from "../../internal/abortable.ts";
 import type { TaskManager } from "../queue/TaskManager.ts";
 import { type ClaimableTask, isUnreadable } from "../queue/claimableTasks.ts";
 import type { RecoveryHandlers } from "../recovery/RecoverOptions.ts";
@@ -16,6 +17,18 @@ interface TakenTask extends Pick<TaskWorkerOptions, "verify"> {
   readonly agent: AIAgent<never, unknown>;
   readonly recovery: RecoveryHandlers;
   readonly signal: AbortSignal;
+}
+
+/**
+ * Returns a signal that aborts with the first of some signals, until `end` is called. In Node 20, each result of
+ * `AbortSignal.any` leaves an entry in the signals for as long as they live.
+ */
+export function followed(signals: readonly AbortSignal[]): { readonly signal: AbortSignal; readonly end: () => void } {
+  const controller = new AbortController();
+  const ends = signals.map((signal) => onAbort(signal, () => controller.abort(signal.reason)));
+  const aborted = signals.find((signal) => signal.aborted);
+  if (aborted) controller.abort(aborted.reason);
+  return { signal: controller.signal, end: () => ends.forEach((end) => end()) };
 }
 
 /**

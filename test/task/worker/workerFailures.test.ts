@@ -4,6 +4,7 @@ import { TaskManager, TaskWorker, type FileReservations, type TaskOutcome } from
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { durableAgent } from "../../persistence/support/durableAgent.ts";
 import { logStorages } from "../../persistence/support/storages.ts";
+import { collect } from "../../storage/file/support/fixture.ts";
 import { delegatingLog } from "../../testing/delegatingLog.ts";
 import { nextTurn } from "../../../src/internal/nextTurn.ts";
 import { oneNode } from "./oneNode.ts";
@@ -103,4 +104,22 @@ it("a disposed worker no longer uses the storage", async () => {
   goOn();
   await Promise.all([run, disposal]);
   expect(done).toEqual(["listed", "disposed"]);
+});
+
+it("tasks leave nothing in the signal of a worker", async () => {
+  const storage = new InMemoryPersistenceStorageProvider();
+  const tasks = new TaskManager({ storage });
+  const task = { taskName: "t", inputRequest: "in", queue: "q" };
+  await tasks.createMany(Array.from({ length: 20 }, () => task));
+  const { signal } = new AbortController();
+  const agents = durableAgent(
+    oneNode((input) => input),
+    storage,
+  );
+  await new TaskWorker({ tasks, agents, queues: { q: { concurrency: 9 } } }).run({ signal });
+  // In Node, a signal keeps the signals that `AbortSignal.any` made from it.
+  const values = Object.getOwnPropertySymbols(signal).map((symbol): unknown => Reflect.get(signal, symbol));
+  const sizes = values.flatMap((value) => (value as Partial<Set<unknown>> | undefined)?.size ?? []);
+  expect(Math.max(0, ...sizes)).toBeLessThan(5);
+  expect(await collect(tasks.list({ status: "completed" }))).toHaveLength(20);
 });
