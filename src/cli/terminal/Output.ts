@@ -97,11 +97,11 @@ type Tell = (what: string) => void;
 
 /** Runs a long action and shows its progress on one line of a terminal. Reads no keys, so Ctrl-C stops the command. */
 export async function withProgress<Result>(
-  { io: { err }, json }: Pick<Output, "io" | "json">,
+  { io: { err, env }, json }: Pick<Output, "io" | "json">,
   title: string,
   action: (tell: Tell) => Promise<Result>,
 ): Promise<Result> {
-  if (json || !err.isTerminal) return action(() => {});
+  if (json || !err.isTerminal || env["TERM"] === "dumb") return action(() => {});
   const { beginning } = await import("./textTable.ts");
   let isWriting = false;
   const show = async (text: string): Promise<void> => {

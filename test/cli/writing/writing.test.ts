@@ -185,6 +185,7 @@ describe("writing commands", () => {
     const named = await desk.command(["verify"], { columns: 100 });
     expect(named.code).toBe(6);
     expect(progressOf(named.err)).toEqual(expect.arrayContaining(["Verifying", "Verifying: 2 of 2", ""]));
+    expect(await desk.command(["verify"], { columns: 100, env: { TERM: "dumb" } })).toMatchObject({ code: 6, err: "" });
     expect(named.out).toMatch(/order-1.*corrupt_log.*1 of 2 agents are damaged/s);
     expect(await desk.command(["salvage", "order-1"])).toMatchObject({ code: 2 });
     expect(await desk.command(["salvage", "order-1", "--to", "saved", "--yes"])).toMatchObject({ code: 0 });
