@@ -46,7 +46,10 @@ export type CommitResult =
 export interface OptimisticLockOptions {
   /** The root directory of the files. */
   readonly root: string;
-  /** Reserves the file from the check to the write, against other users of these reservations. */
+  /**
+   * Reserves the file from the check to the write, against other users of these reservations. Must have the same root,
+   * because they name files relative to it.
+   */
   readonly reservations: Reservations;
   /** The name that waiting owners see. Defaults to `optimistic lock`. */
   readonly owner?: string | undefined;
