@@ -1,6 +1,6 @@
 import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, type PromptExecutor } from "agent-persistence";
 import { attachStream, InMemoryStreamStore, Streams, type StreamStore } from "agent-persistence/streams";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { HostedPieces } from "../../src/integrations/hosted/HostedPieces.ts";
 import { collect } from "../storage/file/support/fixture.ts";
 import { ClientView } from "./ClientView.ts";
@@ -76,6 +76,30 @@ describe("a client of a stream whose store has a mistake", () => {
     await end();
     expect(await ended).toBe("ended");
     expect(got.text).toBe("Hello world");
+  });
+
+  it("causes one warning for each outage, even if each error has another message", async () => {
+    const { source, read, end, isStored } = desk();
+    await expect.poll(isStored).toBe(true);
+    const warned = vi.spyOn(process, "emitWarning").mockReturnValue();
+    const works = read.now;
+    const { got, ended } = attached(source, {});
+    for (const outage of [1, 2]) {
+      await expect.poll(() => got.text).toBe("Hello ");
+      let reads = 0;
+      read.now = () => Promise.reject(new Error(`request ${outage}-${reads++} failed`));
+      await expect.poll(() => reads).toBeGreaterThan(3);
+      expect(warned.mock.calls.map(([message]) => message)).toHaveLength(outage);
+      let answers = 0;
+      read.now = (...place) => {
+        answers++;
+        return works(...place);
+      };
+      await expect.poll(() => answers).toBeGreaterThan(1);
+    }
+    warned.mockRestore();
+    await end();
+    expect(await ended).toBe("ended");
   });
 
   it("gets chunks again when the store has recovered", async () => {

@@ -17,7 +17,7 @@ import { type LogItem, type StoredResponse, StoredResponses } from "./StoredResp
 import { StreamCursor, type TextKind } from "./StreamCursor.ts";
 import { z } from "zod";
 import { reasonOf } from "../../internal/reasonOf.ts";
-import { warnOnce } from "../../internal/warn.ts";
+import { warn } from "../../internal/warn.ts";
 
 /**
  * A part of a response, as {@link RunDelta} describes it. `restart` means that the earlier parts of the response are
@@ -316,6 +316,9 @@ interface ReadLimit {
   readonly signal: AbortSignal;
 }
 
+/** The stores whose last read failed. */
+const failing = new WeakSet<StreamStore>();
+
 /** Reads the chunks of an agent. Returns no entries if the store fails or does not answer in time. */
 export async function readStore(
   store: StreamStore,
@@ -325,13 +328,14 @@ export async function readStore(
 ): Promise<readonly StreamEntry[]> {
   const late = (): Error => new Error(`The store did not answer within ${ms} ms.`);
   try {
-    return await withinTime({ ms, clock: systemClock, late }, signal, () => store.read(agentId, after));
+    const entries = await withinTime({ ms, clock: systemClock, late }, signal, () => store.read(agentId, after));
+    failing.delete(store);
+    return entries;
   } catch (error) {
-    if (!signal.aborted)
-      warnOnce(
-        "stream_store_failed",
-        `read of a stream store failed. Clients see the stored responses: ${reasonOf(error)}`,
-      );
+    if (signal.aborted || failing.has(store)) return [];
+    failing.add(store);
+    const what = "read of a stream store failed. Clients see the stored responses";
+    warn("stream_store_failed", `${what}: ${reasonOf(error)}`);
     return [];
   }
 }
