@@ -153,7 +153,7 @@ export class BoundPersistence implements RunPersistence {
         { path: "lastInput", expected: "expected an input, because another node is running" },
       ]);
     }
-    // The check must not replace the value, because a schema that transforms the input runs again with the node.
+    // Only validates the input. The node receives the original, to which its schema then applies transforms.
     const input = frozenCopy(options.lastInput);
     await checkSchemaAsync(options.lastInputType, input, "lastInput");
     await checkSchemaAsync(run.graph.inputSchemaOf(node), input, `input of node "${node}"`);
@@ -221,7 +221,7 @@ export class BoundPersistence implements RunPersistence {
       if (moved.length > 0) recorder.journal.append(moved);
       const changes = await import("./changes.ts");
       const log = await recorder.journal.readAll();
-      // The next checkpoint must not include records that the abandoned lane has not saved yet.
+      // Later checkpoints must not refer to unsaved records of the abandoned lane.
       recorder.journal.writer.forget();
       const prepared = await prepare(log, changes, unended);
       report = prepared.report;

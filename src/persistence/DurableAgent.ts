@@ -30,7 +30,7 @@ import { frozenCopy } from "../internal/frozenCopy.ts";
 import { type StopOptions, type StopResult, stopRun } from "./run/stopRun.ts";
 
 const defaultAnswerTimeoutMs = 5_000;
-/** Twice the lease of the file storage, because an owner sees a stop request only when it renews its lease. */
+/** Twice the lease of the file storage, because an owner sees a stop request when it renews its lease. */
 const defaultCancelTimeoutMs = 30_000;
 
 const timeoutMs = numberFrom(0).optional();
@@ -47,7 +47,7 @@ const messagesSchema = strictOptions(() => ({ original: z.boolean().optional() }
 export interface AnswerOptions {
   /** The person or system that answers. Stored with the answer, and verified only by the option `approvals`. */
   readonly by?: string | undefined;
-  /** The digest of the call that the person saw. Rejects the answer if another call waits. Not compared if omitted. */
+  /** The digest of the call that the person saw. An answer to another call is rejected. Not compared if omitted. */
   readonly digest?: string | undefined;
   /** How long to wait for the owner of the agent, in milliseconds. Defaults to 5,000. */
   readonly timeoutMs?: number | undefined;
@@ -56,9 +56,8 @@ export interface AnswerOptions {
 type OutsideOptions = Omit<RollbackOptions, "agentContext">;
 
 /**
- * A durable agent, as seen from outside its runs. Each method that changes the agent owns the agent until the method
- * resolves, and rejects with `AgentBusyError` while the agent runs. After a move the agent is `paused` until you resume
- * it.
+ * A durable agent, used outside its runs. Methods that change the agent own it until they resolve, and reject with
+ * `AgentBusyError` while it runs. After a move the agent is `paused` until you resume it.
  *
  * @example
  * ```ts
@@ -82,13 +81,12 @@ export class DurableAgent {
 
   /**
    * Reverts the calls since a checkpoint. The next run or resume continues from that checkpoint. If an earlier rollback
-   * was interrupted, this method continues it. The checkpoint can be on a branch that an earlier move abandoned. In
-   * this case, the rollback is a redo. A redo reverts the calls since the common ancestor and restores the messages,
-   * state and files of the checkpoint. Calls on that branch that were already reverted stay reverted. The report lists
-   * these calls as `stayedReverted`.
+   * was interrupted, this method continues it. If the checkpoint is on an abandoned branch, the rollback is a redo: it
+   * reverts the calls since the common ancestor and restores the messages, state and files of the checkpoint. Calls on
+   * that branch that were already reverted stay reverted, and the report lists them as `stayedReverted`.
    *
    * @throws InvalidInputError, CheckpointNotFoundError, NotAnAncestorError, ToolCallInDoubtError, AgentBusyError. The
-   * agent is unchanged.
+   *   agent is unchanged.
    * @throws RollbackIncompleteError if a call cannot be reverted. The rollback stays open.
    */
   async rollbackToCheckpoint(checkpointId: string, options?: OutsideOptions): Promise<RollbackReport> {
@@ -102,8 +100,8 @@ export class DurableAgent {
   }
 
   /**
-   * Restarts a failed task. Rolls the task back to the first checkpoint of its run, with files and effects, and queues
-   * the task in the same append. If a crash interrupts the restart, call it again to continue.
+   * Restarts a failed task. Rolls it back to the first checkpoint of its run, with files and effects, and queues it in
+   * the same append. If a crash interrupts the restart, call it again to continue.
    *
    * @returns `undefined` if the task failed before its first checkpoint, because no call needs a revert.
    * @throws TaskNotFoundError, ToolCallInDoubtError, AgentBusyError. The task is unchanged.
@@ -140,16 +138,16 @@ export class DurableAgent {
   }
 
   /**
-   * Creates an independent copy of this agent under another id. The fork has the history up to the given checkpoint.
-   * The fork has every line and all open requests, under new request ids. This agent is not changed, may run at the
-   * same time, and may be deleted afterwards. Without `checkpointId`, the fork also has the work of nodes since their
-   * last checkpoints. The fork has the status of this agent, but is `paused` if this agent runs. The fork replays
-   * finished tool calls and never reverts them. It makes unfinished calls again under new ids. A rollback that is open
-   * in this agent counts as finished in the fork.
+   * Creates an independent copy of this agent under another id. The fork has the history up to the given checkpoint,
+   * with all branches and sub-agents, and all open requests under new ids. Without `checkpointId`, it also has the work
+   * of nodes since their last checkpoints. This agent is unchanged, may run at the same time, and may be deleted
+   * afterwards. The fork has the status of this agent, but is `paused` if this agent runs. It replays finished tool
+   * calls and never reverts them. It makes unfinished calls again under new ids. An open rollback of this agent counts
+   * as finished in the fork.
    *
    * @param agentId The id of the new agent.
    * @param options `checkpointId`: the checkpoint to fork at. The fork is then `paused`. Defaults to the current
-   * durable state.
+   *   durable state.
    * @returns the new agent, already durable. Resume it with `resume({ agentId })`.
    * @throws AlreadyExistsError (`agent_exists`) if the id is in use.
    * @throws CheckpointNotFoundError if the checkpoint or the agent does not exist.
@@ -166,16 +164,15 @@ export class DurableAgent {
   }
 
   /**
-   * Starts a branch at a checkpoint, with changes. Every line that was open at the checkpoint continues from its state
-   * at that time. The line of the checkpoint gets the changes, and its node starts a new visit. The edit reverts no
-   * calls and runs no nodes. The agent is `paused` until you resume it. If a rollback was interrupted, it is finished
-   * first.
+   * Starts a branch at a checkpoint, with changes to the run, branch or sub-agent of the checkpoint, whose node starts
+   * from its beginning. Other branches and sub-agents continue from their state at that time. The edit reverts no calls
+   * and runs no nodes. The agent is `paused` until you resume it. An interrupted rollback is finished first.
    *
-   * @param checkpointId the id or the name of a checkpoint on any line.
+   * @param checkpointId the id or the name of any checkpoint.
    * @throws CheckpointNotFoundError, UnknownNodeError, InvalidInputError, NotSerializableError, AgentBusyError, and any
-   * error that the functions in `options` throw. The agent is unchanged.
+   *   error that the functions in `options` throw. The agent is unchanged.
    * @throws CheckpointTooLargeError, RollbackIncompleteError. No edit is made, but an interrupted rollback may have
-   * made progress.
+   *   made progress.
    */
   async editCheckpoint(checkpointId: string, options: EditOptions): Promise<EditedCheckpoint> {
     checkSchema(nonEmptyString, checkpointId, "checkpoint id");
@@ -185,8 +182,8 @@ export class DurableAgent {
   }
 
   /**
-   * Allows an imported copy to run, although the original can still run. Both agents can then make the same calls. Has
-   * no effect on an agent that is not a copy.
+   * Allows an imported copy to run even if the original can still run. Both can then make the same calls. Has no effect
+   * on an agent that is not a copy.
    *
    * @throws CheckpointNotFoundError if the agent does not exist. AgentMovedError, AgentBusyError.
    */
@@ -202,12 +199,12 @@ export class DurableAgent {
   }
 
   /**
-   * Returns all checkpoints as a tree. The children of a checkpoint are the next checkpoint of its line, and the first
-   * checkpoints of branches, sub-agents and moves that start there. `isHead` marks the checkpoints from which the agent
-   * continues. Reads no values, and works while the agent runs.
+   * Returns all checkpoints as a tree. The children of a checkpoint are the next checkpoint, and the first checkpoints
+   * of branches, sub-agents and moves that start there. `isHead` marks the checkpoints from which the agent continues.
+   * Reads no values, and works while the agent runs.
    *
-   * @returns the first checkpoint of the agent. If pruning removed checkpoints, several remaining checkpoints can be
-   * roots. They are returned oldest first. Returns an empty array for an unknown agent.
+   * @returns the roots, oldest first: the first checkpoint, or several if pruning removed checkpoints. Empty for an
+   *   unknown agent.
    */
   async checkpointTree(): Promise<readonly CheckpointTreeNode[]> {
     const { index } = await AgentLog.read(this.#setup.log, this.agentId, {}, () => false);
@@ -236,9 +233,8 @@ export class DurableAgent {
 
   /**
    * Names a checkpoint. Methods that take a checkpoint id accept the name, as in `rollbackToCheckpoint(name)`.
-   * Retention keeps named checkpoints. A name belongs to one checkpoint, and a checkpoint has one name. If you give a
-   * name to another checkpoint, the name moves there. If you name a checkpoint again, the new name replaces the old
-   * name.
+   * Retention keeps named checkpoints. A name belongs to one checkpoint, and a checkpoint has one name, so that a new
+   * assignment replaces an old one.
    *
    * @param checkpointId the id or the current name of the checkpoint.
    * @param name 1 to 256 characters, not of the form `<number>-<number>`.
@@ -266,8 +262,8 @@ export class DurableAgent {
   }
 
   /**
-   * Stores a value in the log of the agent's last run, for features that keep records. A rollback to an earlier
-   * checkpoint removes the value. Durable when the promise resolves. A three-method storage keeps no notes.
+   * Stores a value in the log of the agent's last run, for features such as rollback participants. A rollback to an
+   * earlier checkpoint removes the value. Durable when the promise resolves. A three-method storage keeps no notes.
    *
    * @throws NotSerializableError, AgentBusyError.
    * @throws CheckpointNotFoundError if the agent has never run.
@@ -276,14 +272,13 @@ export class DurableAgent {
     checkSchema(newNoteSchema, note, "note");
     await using journal = await this.#setup.openJournal(this.agentId);
     const { head, writer } = journal;
-    // The lane of a task that has never run is 0.
+    // 0 is the lane of a task that has never run.
     if (!head?.state?.lane) throw new CheckpointNotFoundError(this.agentId, undefined, []);
     await journal.store([noteRecord(note, { lane: head.state.lane, call: undefined, writer })]);
   }
 
   /**
-   * Returns the values that the last run noted under a key, oldest first. Omits values that were rolled back, and values
-   * that branches noted.
+   * Returns the values that the last run noted under a key, oldest first. Omits reverted values and those of branches.
    */
   async getNotes(key: string): Promise<readonly unknown[]> {
     checkSchema(nonEmptyString, key, "key of notes");
@@ -298,8 +293,8 @@ export class DurableAgent {
   }
 
   /**
-   * Checks whether the agent could continue from a stored checkpoint. The result reports damage. Errors of the storage
-   * itself are thrown. Does not fall back to an older checkpoint if the latest is unreadable.
+   * Checks whether the agent could continue from a stored checkpoint. The result contains damage, but errors of the
+   * storage itself are thrown. If the latest checkpoint is unreadable, no older one is checked.
    *
    * @param checkpointId Defaults to the latest checkpoint.
    */
@@ -310,9 +305,9 @@ export class DurableAgent {
   }
 
   /**
-   * Returns the calls in doubt on all lanes, in start order, followed by the inverses in doubt, in the order of their
-   * calls. A call in doubt has started but has no recorded outcome, or has failed at its time limit. While the agent
-   * runs, the list includes calls in flight.
+   * Returns the calls in doubt, including those on abandoned branches, in start order, and then the inverses in doubt.
+   * A call in doubt has started but has no recorded outcome, or has failed at its time limit. While the agent runs, the
+   * list includes running calls.
    */
   async getToolCallsInDoubt(): Promise<readonly ToolCallInDoubt[]> {
     const { callsInDoubt, inverseInDoubt, inversesInDoubt, toolCallInDoubt } = await import("./changes.ts");
@@ -328,12 +323,12 @@ export class DurableAgent {
   }
 
   /**
-   * Settles a call in doubt. The next run or resume continues with the result. You may settle a call again if it was
-   * settled with `"retry"` or `"unknown"`.
+   * Settles a call in doubt. The next run or resume continues with the result. A call that was settled with `"retry"`
+   * or `"unknown"` can be settled again.
    *
    * To settle an inverse, pass the id of the inverse. This is also possible if the inverse failed and blocks a
-   * rollback. `{ output }` marks the call as reverted. `{ error }` and `"unknown"` leave the call unreverted. `"retry"`
-   * runs the inverse again.
+   * rollback. `{ output }` marks the call as reverted. `{ error }` and `"unknown"` keep the effect of the call.
+   * `"retry"` runs the inverse again.
    *
    * @throws ToolCallNotInDoubtError, InvalidInputError, NotSerializableError, AgentBusyError. The agent is unchanged.
    */
@@ -345,10 +340,7 @@ export class DurableAgent {
     await resolveManually(journal, toolCallId, checked, (call) => this.#setup.redacted(call, checked));
   }
 
-  /**
-   * Returns the open requests of the agent. Includes requests of a paused agent, and requests of lines that wait while
-   * other lines run. Works while the agent runs.
-   */
+  /** Returns the open requests of the agent, even if it is paused or a part of it runs. Works while the agent runs. */
   async getRequests(): Promise<readonly PendingRequest[]> {
     using head = await readHead(this.#setup.log, this.agentId);
     return pendingRequests(head);
@@ -356,10 +348,10 @@ export class DurableAgent {
 
   /**
    * Answers a request. Durable when the promise resolves. No node runs until the agent is resumed. The schema of the
-   * request validates the answer, and the first accepted answer counts. Answer an approval with `{ approved: true }`.
+   * request validates the answer. Later answers are rejected. Answer an approval with `{ approved: true }`.
    *
    * @throws RequestNotOpenError, ApprovalChangedError, InvalidInputError, NotSerializableError,
-   * CheckpointTooLargeError, AgentBusyError. The agent is unchanged.
+   *   CheckpointTooLargeError, AgentBusyError. The agent is unchanged.
    */
   async answer(requestId: string, answer: unknown, options: AnswerOptions = {}): Promise<void> {
     checkSchema(answerSchema, options, "options of answer()");
@@ -387,7 +379,7 @@ export class DurableAgent {
   }
 
   async #give(requestId: string, given: GivenReply, timeoutMs: number): Promise<void> {
-    // If a process runs the agent, even this one, that process passes the reply to the waiting line.
+    // The process that runs the agent, even this one, passes the reply to the waiting branch.
     const isTaken = async () =>
       (await LiveRequests.at(this.#setup.log, this.agentId)?.answer(requestId, given)) ?? false;
     if (await isTaken()) return;
@@ -405,11 +397,10 @@ export class DurableAgent {
 
   /**
    * Sends an event to the agent. Exactly one call of `context.receive` returns the event. Durable when the promise
-   * resolves. Does not own the agent, so this works while the agent runs in any process, before its first run, and
-   * after its last run. If the agent waits for the event, a worker continues the agent. Without a worker, call
-   * `resume`.
+   * resolves. Works without ownership: while the agent runs in any process, before its first run, and after its last
+   * run. If the agent waits for the event, a worker continues the agent. Without a worker, call `resume`.
    *
-   * @param options.key Identifies the event. A second send of an equal event with the same key has no effect.
+   * @param options.key Identifies the event. Sending an equal event with the same key again has no effect.
    * @throws InvalidInputError, NotSerializableError. EventKeyUsedError if the key belongs to another event.
    * @throws AgentBusyError if other senders keep the inbox for 30 seconds.
    * @throws NotSupportedError for a storage that does not keep requests, such as a three-method storage.
@@ -423,9 +414,9 @@ export class DurableAgent {
   }
 
   /**
-   * Cancels an unfinished run. The effects of the run remain and can still be reverted. If a rollback was interrupted,
-   * it is finished first, and calls that it cannot revert are left. If a process runs the agent, requests a stop from
-   * that process, and the run there rejects with StopRequestedError.
+   * Cancels an unfinished run. The effects of the run remain and can still be reverted. An interrupted rollback is
+   * finished first, except for calls that it cannot revert. If a process runs the agent, it is asked to stop, and its
+   * run rejects with StopRequestedError.
    *
    * @param options `timeoutMs`: how long to wait for that process, in milliseconds. Defaults to 30,000.
    * @throws RunNotOpenError if the last run has finished or the agent has no run.
@@ -441,8 +432,7 @@ export class DurableAgent {
   /**
    * Stops the run of the agent in any process, and pauses the agent. The call of `run` or `resume` rejects with
    * StopRequestedError, which has the given `reason`, and the streams of the run end. No worker continues the agent
-   * until you call `resume`, `run` or `tasks.resume`. Has no effect without a run in progress, so you may call it
-   * twice.
+   * until you call `resume`, `run` or `tasks.resume`. Has no effect without a run in progress.
    *
    * A run in this process stops at once. Another process sees the request at its next lease renewal.
    *

@@ -111,7 +111,7 @@ type Show<Event, Result> = (
   perform: Perform<Event, Result>,
 ) => Promise<Result>;
 
-/** Wraps an interceptor so that it applies only to recorded runs. @param show Shows the event in telemetry. */
+/** Wraps an interceptor, so that it applies only to recorded runs. @param show Shows the event in telemetry. */
 function ofRecorded<Event extends { readonly context: AgentContext }, Result>(
   hook: (recorder: RunRecorder, event: Event, next: Next<Event, Result>) => Promise<Result>,
   show?: Show<Event, Result>,
@@ -164,14 +164,14 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup): void 
     if (recorder && failedCallsIn(error).length > 0)
       for (const failure of [error, ...recorder.calls.failures])
         for (const call of failedCallsIn(failure)) recorder.journal.failedCalls.add(call);
-    // If the edges of this node matched before, a resume must repeat the node to find the later records.
+    // If an edge of this node matched in an earlier attempt, a resume repeats the node to find the later records.
     if (unresolved && !recorder?.recording?.reaches(run))
       await recorder?.leaveUnresolved(run, nodeId, unresolved.output);
   });
 }
 
 /**
- * Rejects a parallel node that has lost a branch since it started, because a renamed branch would repeat its work.
+ * Rejects a parallel node without a branch that has already started, because a renamed branch would repeat its work.
  * @throws BranchesChangedError
  */
 function assertBranchesKept({ stored, forks, journal }: RunRecorder, nodeId: string, keys: readonly string[]) {

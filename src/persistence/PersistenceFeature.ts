@@ -18,15 +18,15 @@ import type { PruneOptions, PruneReport } from "./retention/pruneStorage.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
 import type { AgentRequest, RequestFilter } from "./waiting/listRequests.ts";
 
-/** An unfinished run without a living owner. Or an unreadable agent, which may have an unfinished run. */
+/** An unfinished run without a living owner, or an unreadable agent, which may have such a run. */
 export type UnfinishedRun =
   | {
       readonly agentId: string;
       readonly runId: string;
       /**
        * `interrupted`: the process of the run ended, or the signal was aborted. `paused`: a move from outside a run
-       * paused the agent, or such a rollback is not finished. `failed`: the run rejected. `waiting`: the run needs an
-       * answer. When all requests are answered, the run becomes `interrupted`.
+       * paused the agent, or is not finished. `failed`: the run rejected. `waiting`: the run needs an answer. When all
+       * requests are answered, it becomes `interrupted`.
        */
       readonly status: "interrupted" | "waiting" | "paused" | "failed";
     }
@@ -45,9 +45,9 @@ export type AgentFilter = (agent: { readonly agentId: string; readonly taskName?
 export interface UnfinishedOptions {
   /** Includes runs that rejected. Defaults to false. */
   readonly includeFailed?: boolean | undefined;
-  /** Lists only agents for which this returns true. Defaults to all agents, even of other definitions. */
+  /** Selects the agents for which this function returns true. Defaults to all agents, even of other definitions. */
   readonly only?: AgentFilter | undefined;
-  /** Ends the listing with the signal's reason when aborted. */
+  /** When it aborts, the listing ends with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -56,7 +56,7 @@ const checkSchemaOptions = strictOptions(() => selectionShape);
 const unfinishedSchema = strictOptions(() => ({ includeFailed: z.boolean().optional(), ...selectionShape }));
 
 /**
- * The methods that `install(Persistence)` adds to an agent definition. Get it with `persistence(agent)`.
+ * The methods that `install(Persistence)` adds to an agent definition, as `persistence(agent)` returns them.
  *
  * @example
  * ```ts
@@ -82,7 +82,6 @@ export class PersistenceFeature {
     return this.#setup.storageKey;
   }
 
-  /** The recovery parts of the configured participants. */
   get recoveryParticipants(): readonly RecoveryParticipant[] {
     return this.#setup.participants.flatMap(({ recovery }) => recovery ?? []);
   }
@@ -104,7 +103,7 @@ export class PersistenceFeature {
     return new DurableAgent(agentId, this.#setup);
   }
 
-  /** Passes an event to `onEvent`. For features that extend Persistence. */
+  /** Passes an event to `onEvent`, for features that extend Persistence. */
   tell(event: EventBody): void {
     this.#setup.tell(event);
   }
@@ -122,7 +121,8 @@ export class PersistenceFeature {
   }
 
   /**
-   * Deletes an agent and all its data. The id can be used again. An earlier owner cannot restore the agent.
+   * Deletes an agent and all its data. The id can then be used for another agent. An earlier owner cannot restore the
+   * agent.
    *
    * @throws AgentBusyError while the agent runs.
    * @throws WrongShapeError for the log of a graph thread or a session.
@@ -161,12 +161,12 @@ export class PersistenceFeature {
   }
 
   /**
-   * Reports for each unfinished agent whether the current code can continue it. Call this before you deploy. It owns no
-   * agent and writes no data, because migrations run on copies.
+   * Reports for each unfinished agent whether the current code can continue it. Call it before you deploy. It takes no
+   * ownership and writes no data, because migrations run on copies.
    *
    * @param options `only`: checks only agents for which it returns true. Defaults to all agents in the storage, even of
-   * other definitions. `signal`: when it aborts, the listing ends with the reason of the signal, even during a
-   * migration.
+   *   other definitions. `signal`: when it aborts, the listing ends with the reason of the signal, even during a
+   *   migration.
    * @throws NotSupportedError for a three-method storage, which cannot list its agents.
    */
   async *checkMigrations(options: Omit<UnfinishedOptions, "includeFailed"> = {}): AsyncGenerator<MigrationCheck> {

@@ -52,7 +52,7 @@ function isSchedule(value: unknown): boolean {
   if (typeof value !== "string") return false;
   try {
     const cron = cronOf(value);
-    // Croner also accepts a date, which matches only once.
+    // The library also accepts a date, which matches only once.
     return cron.getOnce() === null && cron.nextRun(new Date(0)) !== null;
   } catch {
     return false;
@@ -60,10 +60,9 @@ function isSchedule(value: unknown): boolean {
 }
 
 /**
- * Prunes all agents of a storage by the agent's retention policy, at the times of a cron expression. Also prunes when
- * the disk is too full, but only once until the usage has dropped below the limit. Call {@link start} to start the
- * schedule. The timers do not keep the process alive. An error is emitted as `pruning_failed`, and the schedule
- * continues.
+ * Prunes all agents of a storage by the agent's retention policy, at the times of a cron expression. Also prunes once
+ * each time that the disk usage rises above the limit. Call {@link start} to start the schedule. The timers do not keep
+ * the process alive. An error is emitted as `pruning_failed`, and the schedule continues.
  *
  * @example
  * ```ts
@@ -87,7 +86,7 @@ export class RetentionSchedule implements AsyncDisposable {
   #pending = 0;
   #work = Promise.resolve();
 
-  /** @param agent Its storage is pruned. @throws InvalidInputError @throws FeatureNotInstalledError */
+  /** @param agent The agent whose storage is pruned. @throws InvalidInputError @throws FeatureNotInstalledError */
   constructor(agent: AIAgent<never, unknown> | PrunableAgents, options: RetentionScheduleOptions = {}) {
     checkSchema(optionsSchema, options, "options of the retention schedule");
     const { schedule = defaultSchedule, diskUsageAbove = 0.8, checkEveryMs = 5 * 60 * 1000 } = options;
@@ -120,7 +119,7 @@ export class RetentionSchedule implements AsyncDisposable {
     this.#cancel = this.#clock.after(ms, () => this.#look(), true);
   }
 
-  /** Computes the next time at each check, because the clock may change. */
+  /** Computes the next time at each check, because the clock may be changed. */
   #look(): void {
     const isDue = this.#clock.now() >= this.#dueAt;
     this.#setDue();
@@ -175,8 +174,8 @@ export function retentionSchedule(options: RetentionScheduleOptions = {}): Pruni
 const argumentsSchema = z.object({ directory: nonEmptyString });
 
 /**
- * Returns a function that measures the used fraction of the disk of a directory, from 0 to 1. Space reserved for the
- * system counts as used, as in `df`. Use it for `diskUsage` of a {@link RetentionSchedule}.
+ * Returns a function that measures the used fraction of the disk of a directory, from 0 to 1. As in `df`, space
+ * reserved for the system counts as used. Use it for `diskUsage` of a {@link RetentionSchedule}.
  *
  * @throws InvalidInputError
  */

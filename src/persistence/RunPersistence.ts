@@ -7,7 +7,7 @@ import type { CreateCheckpointOptions } from "./record/CreateCheckpointOptions.t
 import type { NewNote } from "./record/noteRecord.ts";
 import type { RollbackReport, RollbackOptions } from "./rollback/RollbackReport.ts";
 
-/** The persistence of a run, bound to a context. Get it with `persistence(context)`. */
+/** The persistence of a run, bound to a context. `persistence(context)` returns it. */
 export interface RunPersistence {
   /**
    * Saves a checkpoint. Durable when the promise resolves.
@@ -16,12 +16,12 @@ export interface RunPersistence {
    */
   createCheckpoint<Input>(options?: CreateCheckpointOptions<Input>): Promise<AgentCheckpointData>;
   /**
-   * Stops the work in flight, reverts the calls since the checkpoint, and continues from the checkpoint. Durable when
-   * the promise resolves. The context of the node is then closed, and the node's return value is discarded.
+   * Stops the running work, reverts the calls since the checkpoint, and continues from there. Durable when the promise
+   * resolves. The context of the node is then closed, and the node's return value is discarded.
    *
    * @throws InvalidInputError, CheckpointNotFoundError, NotAnAncestorError. The agent is unchanged.
-   * @throws ToolCallInDoubtError if an interrupted call may have taken effect. The error ends the run. Settle the call
-   * and resume. The node then requests the rollback again.
+   * @throws ToolCallInDoubtError if an interrupted call may have taken effect. The error ends the run. After you settle
+   *   the call and resume, the node requests the rollback again.
    */
   rollbackToCheckpoint(checkpointId: string, options?: RollbackOptions): Promise<RollbackReport>;
   /** Rolls back to the latest checkpoint. See {@link rollbackToCheckpoint}. */
@@ -40,8 +40,8 @@ export interface RunPersistence {
     readonly messageHistory?: readonly Message[] | undefined;
   }): Promise<RunMoved>;
   /**
-   * Adds a value to the agent's log, on the lane of this context. For rollback participants and other features that
-   * keep records. The value is stored with the next append.
+   * Adds a value to the agent's log, for rollback participants and other features. A rollback to an earlier checkpoint
+   * removes it. The value is stored with the next append.
    *
    * @throws NotSerializableError
    */
@@ -50,10 +50,7 @@ export interface RunPersistence {
   durable(): Promise<void>;
   /** Returns the values that an earlier process noted in the tool call of this context, oldest first. */
   recordedNotes(key: string): readonly unknown[];
-  /**
-   * Returns the values that this run noted under a key, oldest first. Omits values that were rolled back, and values that
-   * branches noted.
-   */
+  /** Returns the values that this run noted under a key, oldest first. Omits reverted values and those of branches. */
   getNotes(key: string): Promise<readonly unknown[]>;
   /** Returns the checkpoints, oldest first. */
   getCheckpoints(filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]>;

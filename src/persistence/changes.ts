@@ -1,4 +1,4 @@
-/** The code that reads, checks and changes the past of an agent, in one module that is loaded on first use. */
+/** Loads the code that reads, checks and changes the past of an agent in one module, on first use. */
 export { checkpointTree } from "../checkpoint/data/checkpointTree.ts";
 export { findCheckpoint, findRollbackTarget } from "../journal/findCheckpoint.ts";
 export { editCheckpoint, editSchema } from "./edit/editCheckpoint.ts";

@@ -27,7 +27,7 @@ import type { Message } from "../../checkpoint/messages/Message.ts";
 
 /** A schedule that prunes at certain times, such as `retentionSchedule()` of `agent-persistence/task`. */
 export interface PruningSchedule {
-  /** Called once for each definition that configures the schedule. Must not keep the process alive. */
+  /** Called once for each agent definition with the schedule. Must not keep the process alive. */
   start(agents: PrunableAgents): void;
 }
 
@@ -43,13 +43,13 @@ export interface PrunableAgents {
 
 /** A resource, such as files, that takes part in rollbacks and recoveries of an agent. */
 export interface ConfiguredParticipant extends RollbackParticipant {
-  /** Used by recoveries that specify no participants. If omitted, recoveries skip this participant. */
+  /** The part of the participant for recoveries that name no participants. If omitted, they skip this participant. */
   readonly recovery?: RecoveryParticipant | undefined;
 }
 
 /** Options of `install(Persistence, …)`. */
 export interface PersistenceConfig {
-  /** The storage for checkpoints. Defaults to `NoPersistenceStorageProvider`, which stores no data. */
+  /** The storage of the agents. Defaults to `NoPersistenceStorageProvider`, which stores no data. */
   readonly storage?: PersistenceStorageProvider | undefined;
   /**
    * Saves the input before the first node and the state after each node. Each checkpoint is durable before the next
@@ -68,41 +68,38 @@ export interface PersistenceConfig {
   /** Resources that are rolled back with the agent, such as files. Requires a log. Defaults to `[]`. */
   readonly participants?: readonly ConfiguredParticipant[] | undefined;
   /**
-   * Decides about a call that started and has no recorded outcome. Used if the tool's effect is neither `none` nor
-   * `idempotent`, and its `probe` does not know. Defaults to `"ask"`: the run rejects with `ToolCallInDoubtError`.
+   * Decides about a call in doubt, which started but has no recorded outcome. Used for tools with effect `reversible`
+   * or `irreversible` whose `probe` does not know. Defaults to `"ask"`: the run rejects with `ToolCallInDoubtError`.
    */
   readonly onToolCallInDoubt?: OnToolCallInDoubt | undefined;
   /**
    * Accepts only approvals that pass a check, such as `signedApprovals()` of `agent-persistence/seals`. `answer`
    * rejects any other approval with `InvalidInputError`. If the log contains an approval that does not pass, the
-   * request waits again. Rejections need no signature. A sub-agent uses the check of its caller. Defaults to no check.
+   * request waits again. Rejections need no signature. Sub-agents use the check of their caller. Defaults to no check.
    */
   readonly approvals?: ApprovalVerifier | undefined;
   /** How often a rollback tries an inverse before it stops. Defaults to 3 times, 100 milliseconds apart. */
   readonly inverseRetry?: InverseRetry | undefined;
   /**
-   * How long a move or an aborted run waits for aborted work to finish, in milliseconds. A tool call that has not
-   * finished by then is in doubt. Defaults to 5,000.
+   * How long a moved or aborted run waits for its aborted work, in milliseconds. A tool call that has not finished by
+   * then is in doubt. Defaults to 5,000.
    */
   readonly abortGraceMs?: number | undefined;
   /**
-   * The longest sleep that the process waits for, in milliseconds. A run with a longer `context.sleep` ends as
+   * The maximum sleep during which the process waits, in milliseconds. A run with a longer `context.sleep` ends as
    * `waiting`. A sub-agent has a separate value. Defaults to 5,000.
    */
   readonly sleepInProcessMs?: number | undefined;
-  /**
-   * Receives the events of all agents in order. An event is emitted when its data is durable. The return value is not
-   * awaited.
-   */
+  /** Receives the events of all agents in order, when their data is durable. The result is not awaited. */
   readonly onEvent?: PersistenceListener | undefined;
-  /** Receives the errors of `onEvent`, which have no other effect. Defaults to a process warning. */
+  /** Receives the errors of `onEvent`, which are otherwise ignored. Defaults to a process warning. */
   readonly onListenerError?: ListenerErrorHandler | undefined;
   /**
    * The maximum size of new data in one checkpoint, in bytes of JSON before compression. Values that are already stored
    * do not count. Defaults to 5,242,880. A larger checkpoint throws `CheckpointTooLargeError`.
    */
   readonly maxCheckpointBytes?: number | undefined;
-  /** Trims the live history at the end of each node. The log keeps the full history. Defaults to no trimming. */
+  /** Shortens the message history after each node. The log keeps the full history. Defaults to no trimming. */
   readonly trimming?: TrimmingPolicy | undefined;
   /**
    * The environment for `context.require`. File hashes and the working directory are recorded with each checkpoint, and
@@ -115,7 +112,7 @@ export interface PersistenceConfig {
    * a three-method storage, `install` throws `PruningNotSupportedError`.
    */
   readonly retention?: RetentionPolicy | undefined;
-  /** Prunes all agents at certain times, from the installation on. Defaults to no schedule. */
+  /** Prunes all agents at certain times after the installation. Defaults to no schedule. */
   readonly retentionSchedule?: PruningSchedule | undefined;
   /**
    * Migrations of stored runs between versions of the strategy. A resume uses the shortest chain from the version of
@@ -124,8 +121,8 @@ export interface PersistenceConfig {
    */
   readonly migrations?: readonly Migration[] | undefined;
   /**
-   * Shows runs and agents as spans and metrics, such as `openTelemetry()` of `agent-persistence/otel`. A sub-agent uses
-   * the telemetry of its caller. Defaults to no telemetry.
+   * Receives the operations of agents, such as `openTelemetry()` of `agent-persistence/otel`. A sub-agent uses the
+   * telemetry of its caller. Defaults to no telemetry.
    */
   readonly telemetry?: Telemetry | undefined;
   /**
@@ -137,7 +134,7 @@ export interface PersistenceConfig {
   readonly clock?: Clock | undefined;
 }
 
-/** Names that events use for checkpoints without a configured trigger. Triggers must not use these names. */
+/** Reasons of checkpoints without a trigger, in events. The name of a trigger must differ from them. */
 const takenNames = [
   "run_started",
   "line_started",
@@ -216,13 +213,13 @@ export type OlderContent =
   /** Oldest first. The first message can be the summary of earlier messages. */
   | { readonly kind: "messages"; readonly messages: readonly Message[] };
 
-/** Returns the summary of older content. Awaited after each node. After an error, the next node tries again. */
+/** Returns the summary of older content. Awaited after each node. After an error, tried again after the next node. */
 export type Summarizer = (
   older: OlderContent,
   options: { readonly signal: AbortSignal },
 ) => string | PromiseLike<string>;
 
-/** Defines how the live history is shortened. The log keeps the full history. */
+/** Defines how the message history is shortened. The log keeps the full history. */
 export interface TrimmingPolicy {
   /** The number of newest tool outputs that are kept. Each older output is summarized once. Defaults to 5. */
   readonly toolOutputs?: number | undefined;

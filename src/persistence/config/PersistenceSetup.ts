@@ -44,7 +44,7 @@ const noStorage =
   "Persistence has no storage and stores nothing. Set `storage` to new " +
   'FilePersistenceStorageProvider() of "agent-persistence/file" or new NoPersistenceStorageProvider().';
 
-/** For each storage, the first definition that used the default id. */
+/** The first definition that used the default id, by storage. */
 const defaultIdentities = new WeakMap<object, string>();
 
 const defaults = {
@@ -114,7 +114,7 @@ export class PersistenceSetup {
   readonly approvals: ApprovalVerifier | undefined;
   readonly redact: Redactor | undefined;
   readonly inverseRetry: InverseRetry;
-  /** If `undefined`, only `prune()` prunes. */
+  /** `undefined` if only `prune()` prunes. */
   readonly retention: FullRetentionPolicy | undefined;
   readonly cappedNow: () => number;
   readonly clock: Clock;
@@ -125,7 +125,7 @@ export class PersistenceSetup {
   readonly migrations: Migrations;
   readonly askedSchemas: RequestSchemas;
   readonly tell: EmitEvent;
-  /** Remove the data that other features keep outside the log of a deleted agent. */
+  /** Functions that remove the data of a deleted agent outside the log. */
   readonly removals: ((agentId: string) => Promise<void>)[] = [];
   readonly #emit: EmitEvent | undefined;
   readonly #config: PersistenceConfig;
@@ -175,7 +175,7 @@ export class PersistenceSetup {
     if (!caller) setups.set(pipeline, this);
   }
 
-  /** Returns the setup of the sub-agent at a path of tool names. `undefined` if a tool of the path no longer exists. */
+  /** Returns the setup of the sub-agent at a path of tool names. `undefined` if a tool of the path is missing. */
   at(agentPath: readonly string[]): PersistenceSetup | undefined {
     const [name, ...rest] = agentPath;
     if (name === undefined) return this;
@@ -191,7 +191,7 @@ export class PersistenceSetup {
     return (await import("../../journal/inbox/Inbox.ts")).Inbox.of(this.storage);
   }
 
-  /** Deletes the data outside the log of a deleted agent. */
+  /** Deletes the data of a deleted agent outside its log. */
   async dropBeside(agentId: string): Promise<void> {
     await (await this.inbox()).drop(agentId);
     for (const remove of this.removals) await remove(agentId);
@@ -212,7 +212,7 @@ export class PersistenceSetup {
     return { ms: this.#config.abortGraceMs ?? defaultAbortGrace.ms, clock: this.clock };
   }
 
-  /** Refuses the default id if another definition uses it on the same storage. @throws DefaultIdSharedError */
+  /** Rejects the default id if another definition uses it with the same storage. @throws DefaultIdSharedError */
   takeId(agentId: string): void {
     const identity = this.#defaultIdentity;
     if (identity === undefined || agentId !== this.agentId) return;
@@ -221,7 +221,7 @@ export class PersistenceSetup {
     defaultIdentities.set(this.storageKey, first);
   }
 
-  /** @param mustExist false if the caller also accepts a new agent. */
+  /** @param mustExist False if the caller accepts a new agent. */
   openJournal(agentId: string, custody?: JournalOptions["custody"], mustExist = true): Promise<Journal> {
     const open = () => this.#openJournal(agentId, custody, mustExist);
     return this.telemetry?.open(agentId, open) ?? open();
@@ -229,7 +229,7 @@ export class PersistenceSetup {
 
   async #openJournal(agentId: string, custody: JournalOptions["custody"], mustExist: boolean): Promise<Journal> {
     const { storage, clock, maxCheckpointBytes } = this;
-    // A sub-agent uses the storage of its caller, so only other agents get the warning.
+    // A sub-agent uses the storage of its caller, so that only other agents get this warning.
     if (!this.#isStored) warnOnce("no_storage", noStorage);
     this.lastAgentId = agentId;
     const listener = this.#hasListener() ? emitAppended(agentId, (event) => this.#tellAlong(event)) : undefined;
@@ -263,7 +263,7 @@ export class PersistenceSetup {
     return tool === call.tool ? call : { ...call, tool };
   }
 
-  /** Returns the settlement of a call without the redacted values of its output. */
+  /** Returns a settlement without the redacted values of its output. */
   redacted(call: LoggedCall, settlement: ToolCallSettlement): ToolCallSettlement {
     return this.redact && typeof settlement === "object" && "output" in settlement
       ? { output: this.redact.output(this.nowNamed(call).tool, settlement.output) }
@@ -274,7 +274,7 @@ export class PersistenceSetup {
     return this.at(call.agentPath)?.registry.has(this.nowNamed(call).tool) === true;
   }
 
-  /** Returns the current tool of a recorded call, or `undefined` if the agent no longer has a tool with that name. */
+  /** Returns the current tool of a recorded call. `undefined` if the agent has no tool with this name. */
   toolNamed(name: string): AnyTool | undefined {
     return this.tools.get(name) ?? this.registry.inverseOf(name)?.tool;
   }
@@ -305,12 +305,12 @@ function warnOfFailure(event: EventBody): void {
   if (event.type === "pruning_failed") warn(event.type, `Pruning failed for ${agent}: ${reasonOf(event.error)}`);
 }
 
-/** Refuses a three-method storage, which cannot delete. Accepts a storage that stores no data. */
+/** Rejects a three-method storage, which cannot delete. Accepts a storage that stores no data. */
 export function assertPrunable({ capabilities }: RecordLog, operation: string): void {
   if (capabilities.keeps === "checkpoints") throw new PruningNotSupportedError(operation);
 }
 
-/** Limits the wall clock by the monotonic clock. Data does not expire early if the wall clock is set forward. */
+/** Returns a clock that cannot run ahead of the monotonic clock, so that a wrong system clock deletes no data early. */
 function cappedNow(clock: Clock): () => number {
   const [start, since] = [clock.now(), clock.monotonic()];
   return () => Math.min(clock.now(), start + (clock.monotonic() - since));
@@ -318,7 +318,7 @@ function cappedNow(clock: Clock): () => number {
 
 const kept = 1_000;
 
-/** The schemas of requests that this process has made. Other processes have only the JSON Schema. */
+/** The schemas of requests that this process made. Other processes have only the JSON Schema. */
 class RequestSchemas {
   readonly #schemas = new Map<string, z.core.$ZodType>();
 

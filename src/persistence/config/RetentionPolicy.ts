@@ -5,25 +5,22 @@ import { numberFrom } from "../../internal/options/optionSchemas.ts";
 
 /** Defines when to delete agents and checkpoints. Queued, running, paused and waiting agents always stay. */
 export interface RetentionPolicy {
-  /**
-   * The number of days after which a completed or cancelled agent is deleted. Defaults to 7. `Infinity` keeps the
-   * agent.
-   */
+  /** The number of days until a completed or cancelled agent is deleted. Defaults to 7. `Infinity` keeps it. */
   readonly completedDays?: number | undefined;
-  /** The number of days after which a failed agent is deleted. Defaults to 30. `Infinity` keeps the agent. */
+  /** The number of days until a failed agent is deleted. Defaults to 30. `Infinity` keeps it. */
   readonly failedDays?: number | undefined;
   /**
    * The maximum number of checkpoints. If there are more, only the first, the last and every 5th checkpoint are kept.
-   * If these are still too many, every 25th is kept, then every 125th. Checkpoints with a custom id, the first of an
+   * If these are too many, only every 25th is kept, then every 125th. Checkpoints with a custom id, the first of an
    * unfinished run, and starting points of branches are also kept. The result of a finished run stays even if its last
    * checkpoint is deleted.
    *
-   * Checkpoints of parallel branches and of sub-agents count as well. Checkpoints of joined branches and of finished
-   * sub-agents are deleted first, together with the checkpoints of the joins. Checkpoints that an open branch, an open
-   * sub-agent or an unfinished `merge` needs are kept and do not count. Defaults to 20. `Infinity` keeps all.
+   * Checkpoints of branches and sub-agents count too. Checkpoints of joined branches and of finished sub-agents are
+   * deleted first, together with the checkpoints of the joins. Checkpoints that an open branch, an open sub-agent or an
+   * unfinished `merge` needs are kept and do not count. Defaults to 20. `Infinity` keeps all.
    */
   readonly maxCheckpoints?: number | undefined;
-  /** The maximum for agents that are paused or waiting. Defaults to `maxCheckpoints`. `Infinity` keeps all. */
+  /** The maximum for paused or waiting agents. Defaults to `maxCheckpoints`. `Infinity` keeps all. */
   readonly maxCheckpointsPaused?: number | undefined;
 }
 

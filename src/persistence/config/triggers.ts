@@ -13,7 +13,7 @@ function afterNode(): CheckpointTrigger {
   return { name: "after_node", priority: "high", isDue: isAfterNode };
 }
 
-/** Returns whether {@link afterNode} is due. Its name does not tell, because a custom trigger can share it. */
+/** Returns whether {@link afterNode} is due. A custom trigger can have the same name, so that the name is no proof. */
 export function isAfterNode({ kind }: TriggerMoment): boolean {
   return kind === "node_completed";
 }
@@ -60,9 +60,8 @@ function afterUserInteraction(): CheckpointTrigger {
 }
 
 /**
- * Makes a checkpoint if enough time has passed since the last one, and if the state has changed. The state is the next
- * node, its input, the progress, and all records. Checks the time at each event of the run, without a timer. Priority:
- * normal.
+ * Makes a checkpoint if enough time has passed since the last one and the state has changed: the next node, its input,
+ * the progress, or any record. Checks the time only at events of the run. Priority: normal.
  *
  * @param options `everyMs`: milliseconds. Defaults to five minutes.
  */
@@ -117,16 +116,12 @@ export type TriggerPriority = "critical" | "high" | "normal";
 
 /** Decides when checkpoints are made. You can implement it with an object. */
 export interface CheckpointTrigger {
-  /**
-   * The name, which is also the `trigger` of its checkpoints. Must not be a name that events use, such as
-   * `run_started`.
-   */
+  /** The name, which is the `trigger` of its checkpoints. Must not be a name that events use, such as `run_started`. */
   readonly name: string;
   readonly priority: TriggerPriority;
   /**
-   * Returns whether a checkpoint is due. `"unchanged"` means that a checkpoint would be due, but the state has not
-   * changed since the last one. The function must be fast. If it throws, a `trigger_failed` event is emitted and the
-   * checkpoint is made.
+   * Returns whether a checkpoint is due. `"unchanged"`: due, but the state has not changed since the last checkpoint.
+   * The function must be fast. If it throws, a `trigger_failed` event is emitted and the checkpoint is made.
    */
   readonly isDue: (moment: TriggerMoment) => boolean | "unchanged";
 }
@@ -157,12 +152,12 @@ export type TriggerMoment = SinceCheckpoint &
       }
   );
 
-/** Changes since the last checkpoint of the run, or since the run started in this process. */
+/** The changes since the last checkpoint, or since the run started in this process. */
 export interface SinceCheckpoint {
-  /** Milliseconds by the configured clock. */
+  /** The elapsed milliseconds of the configured clock. */
   readonly elapsedMs: number;
   /** True if a new checkpoint would differ from the last one in its records, next node, input or progress. */
   readonly changed: boolean;
-  /** The approximate number of bytes since the last checkpoint, with the input of the next node. */
+  /** The approximate number of new bytes, including the input of the next node. */
   readonly grownBytes: number;
 }

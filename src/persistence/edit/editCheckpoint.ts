@@ -39,13 +39,13 @@ interface Edit extends Pick<EditOptions, "by" | "reason"> {
   readonly setup: PersistenceSetup;
   readonly node: string;
   readonly input: unknown;
-  /** True if the node starts a visit. False if the run only follows the edges of the node or runs its merge. */
+  /** True if a node starts. False if only its edges are evaluated or its branches are merged. */
   readonly beginsNode: boolean;
   readonly messages: readonly Message[] | undefined;
   readonly storage: ReturnType<TypedStorage["takeChanges"]>;
 }
 
-/** Restarts the lines open at a checkpoint with the changes to its line, and pauses the agent. */
+/** Restarts the run and all branches and sub-agents from a checkpoint, with the changes, and pauses the agent. */
 export async function editCheckpoint(
   setup: PersistenceSetup,
   agentId: string,
@@ -67,7 +67,7 @@ export async function editCheckpoint(
       point?.version === version ? changeOf(edit, { journal, log, lane, state }) : undefined,
   });
   journal.append([...(reopens ? [run] : []), ...begun.records]);
-  // Both calls run in the same turn of the event loop, so that one append contains both.
+  // Both appends are made in the same turn of the event loop, so that the log gets them as one append.
   const pauseReason = `checkpoint ${target.id} edited`;
   await journal.store(
     statusRecords(journal.statusState, { status: "paused", at: journal.clock.now(), reason: pauseReason }),
@@ -127,7 +127,7 @@ async function nextOf(
     throw new InvalidInputError("edit", [
       { path: "nodeId", expected: "expected the next node, because the line of the checkpoint has ended" },
     ]);
-  // The input is the output of the node, so the run only evaluates the edges again.
+  // The input is the output of the node, so that the run only evaluates its edges again.
   const isOutput = nodeId === undefined && record.unresolved === true;
   if (nodeId === undefined && (isOutput || !givesInput)) {
     encodeValue(input, `the input of node "${record.node}"`);
@@ -161,19 +161,19 @@ function changeOf(
   return { records, checkpoint: { ...begun, node, input: written, visit: undefined, by, reason } };
 }
 
-/** Changes to the edited checkpoint. Omitted fields keep their values. */
+/** Changes to a checkpoint. Omitted fields keep their values. */
 export interface EditOptions {
-  /** The person or system that edits: 1 to 1,000 characters. Stored with the checkpoint and not verified. */
+  /** The editing person or system: 1 to 1,000 characters. Stored with the checkpoint, and not verified. */
   readonly by: string;
-  /** The reason: 1 to 1,000 characters. Stored with the checkpoint. */
+  /** The reason of the edit: 1 to 1,000 characters. Stored with the checkpoint. */
   readonly reason: string;
-  /** The node of the checkpoint's line that runs next. */
+  /** The node that runs next. It must belong to the run, branch or sub-agent of the checkpoint. */
   readonly nodeId?: string | Node | undefined;
-  /** The input of that node, validated by its schema. */
+  /** The input of the next node, validated by its schema. */
   readonly lastInput?: unknown;
-  /** Receives the frozen messages at the checkpoint and returns the messages for the node. */
+  /** Receives the frozen messages of the checkpoint and returns the new messages. */
   readonly messageHistory?: ((messages: readonly Message[]) => readonly Message[]) | undefined;
-  /** Receives the storage at the checkpoint and changes it. */
+  /** Receives the storage of the checkpoint and changes it. */
   readonly storage?: ((storage: AgentStorage) => PromiseLike<void> | void) | undefined;
 }
 
@@ -187,7 +187,7 @@ const statement = z.custom<string>((value) => typeof value === "string" && value
     `expected 1 to 1,000 characters, ${typeof input === "string" ? `found ${input.length}` : `received ${kindOf(input)}`}`,
 });
 
-/** The schema accepts any value as `nodeId`. The graph resolves and checks it later. */
+/** Any value is accepted for `nodeId`, because the graph checks it later. */
 export const editSchema: z.ZodType = strictOptions(() => ({
   by: statement,
   reason: statement,
@@ -197,7 +197,7 @@ export const editSchema: z.ZodType = strictOptions(() => ({
   storage: functionSchema().optional(),
 }));
 
-/** Names a checkpoint. Writes no record if the checkpoint already has the name. Durable when the promise resolves. */
+/** Names a checkpoint, unless it already has this name. Durable when the promise resolves. */
 export async function nameCheckpoint(
   setup: PersistenceSetup,
   agentId: string,
@@ -232,7 +232,7 @@ async function openNamed(setup: PersistenceSetup, agentId: string, operation: st
   return setup.openJournal(agentId);
 }
 
-/** Searches for a checkpoint in the read records, then from the newest snapshot on, then in the whole log. */
+/** Searches for a checkpoint in the records that were read, then from the newest snapshot on, then in the whole log. */
 async function findNear(
   { log }: PersistenceSetup,
   { agentId, head }: Journal,

@@ -25,14 +25,14 @@ import { changedStructure } from "../record/strategyRecord.ts";
 import { giveBackEvents } from "../waiting/journalReceipt.ts";
 import type { ExecutionPoint } from "./executionPoint.ts";
 
-/** The position at which the agent continues: an {@link ExecutionPoint}, or other messages for the next node. */
+/** Where the agent continues: at an {@link ExecutionPoint}, or at the next node with other messages. */
 type NextPoint = (ExecutionPoint | Required<Pick<ExecutionPoint, "messageHistory">>) & {
   readonly move: "execution_point" | "rollback";
   readonly pauseReason: string;
 };
 
 /**
- * Pauses the agent on a new lane at the head of the line that can visit the node, durably.
+ * Starts a new lane for the run or branch that can run the node, and pauses the agent. Durable when it resolves.
  *
  * @throws CheckpointNotFoundError
  */
@@ -78,8 +78,8 @@ function headFor(
 }
 
 /**
- * Restarts one line at a checkpoint, with a new checkpoint, so that the latest one is always the head. `changes`
- * returns the records that change its state.
+ * Restarts a run, branch or sub-agent at a checkpoint. Adds a new checkpoint, so that the latest one is always the
+ * head. `changes` returns the records that change the state.
  */
 export function restartLine(
   journal: Journal,
@@ -94,7 +94,7 @@ export function restartLine(
   return { lane, records, head: { version, id: `${journal.generation}-${version}` } };
 }
 
-/** Returns the run that a lane from this checkpoint continues, even if that run has finished. */
+/** Returns the run that a new lane from this checkpoint continues, even if the run has finished. */
 export function runAt(
   { runId, record }: CheckpointPoint,
   index: LogProjection,
@@ -103,7 +103,7 @@ export function runAt(
   return { run, reopens: index.run?.run !== runId || !index.unfinished };
 }
 
-/** Returns the lane of the open line that may visit a node. @throws UnknownNodeError, InvalidInputError */
+/** Returns the lane of the open run or branch that can run a node. @throws UnknownNodeError, InvalidInputError */
 function laneForNode(index: LogProjection, graph: StrategyGraph, node: string): number {
   const root = graph.lineOf(node);
   const { lines } = index;
@@ -134,7 +134,7 @@ function parallelOf(graph: StrategyGraph, branch: string): string | undefined {
   });
 }
 
-/** Returns the path of the node that contains a lane, "" for the agent itself. `undefined` if the strategy has none. */
+/** Returns the node path of a branch, or "" for the run and for sub-agents. `undefined` if the strategy has none. */
 export function rootOf(index: LogProjection, graph: StrategyGraph, lane: number): string | undefined {
   const place = index.lines.nestedLine(lane)?.place;
   if (!place || "call" in place) return "";
@@ -145,13 +145,13 @@ export function rootOf(index: LogProjection, graph: StrategyGraph, lane: number)
   return branches.kind === "each" ? branches.node : branches.nodes.get(place.branch);
 }
 
-/** Returns the lines that were open at a checkpoint. `undefined` if only the main line was open. */
+/** Returns the state of all branches and sub-agents at a checkpoint. `undefined` if only the run itself was open. */
 export function linesBeside({ index }: AgentLog, target: CheckpointPoint): LinesAt | undefined {
   const found = linesAt(index, target);
   return found.lines.length === 1 && found.own?.point === target ? undefined : found;
 }
 
-/** Restarts the lines of an earlier point, in records for the caller to append. @throws UnreadableValueError */
+/** Returns the records that restart everything that was open at a checkpoint. @throws UnreadableValueError */
 export function restartLines(
   journal: Journal,
   log: AgentLog,
@@ -181,7 +181,7 @@ export function statesOf({
   return [main?.[1], new Map(nested)];
 }
 
-/** Returns the run that continues from a checkpoint. A branch of a finished run is a new run. */
+/** Returns the run that continues from a checkpoint. If that run has finished, the branch is a new run. */
 export function branchRun({ clock }: Journal, { index }: AgentLog, target: CheckpointPoint) {
   const { run, reopens } = runAt(target, index);
   return { reopens, run: reopens ? { ...run, run: crypto.randomUUID(), at: clock.now() } : run };

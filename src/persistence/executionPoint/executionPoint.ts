@@ -23,7 +23,7 @@ export interface ExecutionPoint {
 }
 
 /**
- * Returns an execution point with a copy of its input. `root` is the node that must contain it.
+ * Returns an execution point with a copy of its input. `root` is the path that must contain its node.
  *
  * @throws UnknownNodeError, InvalidInputError, NotSerializableError
  */

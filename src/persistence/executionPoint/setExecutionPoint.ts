@@ -65,7 +65,7 @@ export async function setExecutionPoint(options: ExecutionPointOptions): Promise
   });
 }
 
-/** Starts the new lane from the last checkpoint of the old lane, or where the old lane started. */
+/** Starts the new lane at the last checkpoint of the old lane, or where the old lane started. */
 function laneStart({ index }: AgentLog, recorder: RunRecorder, lane: number, structure: AgentRecord): AgentRecord[] {
   const { head, line } = recorder;
   const place = line.place && { place: line.place };
@@ -74,7 +74,7 @@ function laneStart({ index }: AgentLog, recorder: RunRecorder, lane: number, str
   return [{ kind: "lane", keep: "nothing", ...begun, lane }, structure];
 }
 
-/** Returns the stored state of a lane without a checkpoint, as a copy for the next lane. */
+/** Returns the stored state of a lane without a checkpoint, for the next lane. */
 function storedState({ index }: AgentLog, { head, lane }: RunRecorder): readonly AgentRecord[] {
   const records = head ? [] : (index.laneRecords.get(lane) ?? []);
   return records.map(({ record }) => record).filter(isOfState);
@@ -87,7 +87,7 @@ function standingCalls({ index, blobs }: AgentLog, { lane, head }: RunRecorder):
   return since.filter((call) => leavesEffect(call) && index.counts(call)).map(({ call }) => call);
 }
 
-/** Converts unsaved records for the next lane: references to the old lane by value, deleted messages omitted. */
+/** Copies unsaved records to the next lane. References to the old lane become values. Deleted messages are omitted. */
 function recordsForLane(
   records: readonly AgentRecord[],
   lane: number,

@@ -71,7 +71,7 @@ async function readSource(log: CopiedLog, agentId: string, checkpointId: string 
   return { ...source, target, names: whole.index.names };
 }
 
-/** Reads the log from its newest snapshot, or the whole log if the head needs more records. */
+/** Reads the log from its newest snapshot, or the whole log if the head needs earlier records. */
 async function readHeadOf(log: CopiedLog, agentId: string): Promise<Source> {
   const source = await readUpTo(log, agentId, { sinceSnapshot: true });
   const { index } = source;
@@ -118,8 +118,8 @@ interface BlobCopy {
 }
 
 /**
- * Copies every blob in the lines to the other agent, and yields each line after its blobs. Skips missing blobs, and
- * text that only looks like a reference.
+ * Copies every blob in the lines to the other agent, and yields each line after its blobs. Skips missing blobs and
+ * texts that only look like references.
  *
  * @param onMissing Called before the end with one of the missing blobs. It can throw.
  */
@@ -153,7 +153,7 @@ async function copyBlobs(found: readonly string[], { blobs, from, to }: BlobCopy
   return missing;
 }
 
-/** Stores a blob under the generation in its reference, so that the copy gets the same reference. */
+/** Stores a blob with the generation of its original, so that its reference stays the same. */
 async function putCopy(reference: string, { blobs, from, to }: BlobCopy): Promise<boolean> {
   const bytes = await blobs.get(from, reference);
   if (!bytes) return false;

@@ -14,17 +14,17 @@ export interface MigrationCheck {
   readonly agentId: string;
   /**
    * `same`: no relevant code changed. `compatible`: all code that the agent can still run is unchanged. `migrates`:
-   * migrations lead to the current code and succeeded on copies. `incompatible`: a resume would be refused.
-   * `unreadable`: the agent cannot be read.
+   * migrations to the current code succeeded on copies. `incompatible`: a resume would reject. `unreadable`: the agent
+   * cannot be read.
    */
   readonly verdict: "same" | "compatible" | "migrates" | "incompatible" | "unreadable";
-  /** One text for each difference, or the reason why the agent cannot be migrated or read. */
+  /** A text for each difference, or the reason why the agent cannot be migrated or read. */
   readonly differences: readonly string[];
 }
 
 const statuses = ["in_progress", "waiting", "paused", "failed", unreadable];
 
-/** Checks each unfinished agent of a storage in turn. Does not own agents and writes nothing. */
+/** Checks the unfinished agents of a storage one by one. Takes no ownership and writes nothing. */
 export async function* checkMigrations(
   setup: PersistenceSetup,
   isAsked: (summary: AgentSummary) => boolean,
@@ -58,7 +58,7 @@ async function checkOf(
 async function check(setup: PersistenceSetup, agentId: string, signal: AbortSignal): Promise<Check> {
   using head = await readHead(setup.log, agentId, { keeps: false });
   const { log, state, lines: nested } = head;
-  // A task without a started node starts with the current code.
+  // A task of which no node has started begins with the current code.
   if (!state || !log.index.lanes.has(state.lane)) return { verdict: "same", differences: [] };
   const sha256 = await setup.storage.sha256();
   const readAll = () => AgentLog.read(setup.log, agentId);

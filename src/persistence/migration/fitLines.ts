@@ -19,8 +19,8 @@ export interface Fitting {
 }
 
 /**
- * Adapts stored lines to the current code in one append: records the compatible structure, or runs the migrations. The
- * agent is unchanged after an error.
+ * Adapts the stored run, branches and sub-agents to the current code in one append: records compatible code, or runs
+ * migrations. After an error, the agent is unchanged.
  *
  * @throws StrategyChangedError, UnknownNodeError, UnknownToolError, and the errors of `planMigration`
  */
@@ -46,10 +46,10 @@ export async function fitLines({ setup, journal, signal }: Fitting, stored: Stor
 }
 
 /**
- * Checks whether the current code can continue restarted lines with the next records. Tries migrations without storing
- * the results. `before` are the lines by their earlier lanes.
+ * Checks whether the current code can continue a restarted run, branches and sub-agents. Tries migrations without
+ * storing their results. `before` contains their states by earlier lane.
  *
- * @returns Whether the lines fit without a change.
+ * @returns Whether all fit without a change.
  * @throws the errors of {@link fitLines}
  */
 export async function tryLines(

@@ -25,7 +25,7 @@ interface OpenLines extends StoredState {
   readonly readAll: () => Promise<AgentLog>;
 }
 
-/** Decides whether the current code can continue each line. @throws UnknownToolError for a missing agent tool. */
+/** Decides whether the current code can continue the run and each branch and sub-agent. @throws UnknownToolError */
 export async function lineVerdicts(setup: PersistenceSetup, lines: OpenLines): Promise<readonly FittedLine[]> {
   const { log, state, nested } = lines;
   const fitted: FittedLine[] = [];
@@ -55,19 +55,18 @@ async function judge(
   return { verdict, structure, code };
 }
 
-/** Checks that the named nodes and tools still exist, for logs without a stored structure. */
+/** Checks that the recorded nodes and tools still exist, for logs without a stored structure. */
 function assertKnown({ graph, tools }: PersistenceSetup, { checkpoint, settings }: AgentState): void {
   const node = checkpoint?.record.node ?? "start";
   if (node !== "finish" && node !== "start") graph.resolve(node);
   if (settings) toolsByNames(tools, settings.tools);
 }
 
-/** Returns the current position of a line. Started branches of a parallel node are separate lines. */
+/** Returns the position of a run, branch or sub-agent, and the started branches of its parallel node. */
 function pointOf({ index }: AgentLog, state: AgentState): LinePoint {
   const { record } = state.checkpoint ?? {};
   if (!record) return { node: "start" };
-  // A lane that starts from an earlier lane continues its visit. The lines that started in this visit are nested in the
-  // earlier lane.
+  // A lane can continue the node of an earlier lane. Then its branches belong to the earlier lane.
   const begun = index.lines
     .childrenOf(state.lane)
     .flatMap(({ place, closed }) => (closed === undefined && "branch" in place ? [place.branch] : []));

@@ -19,8 +19,8 @@ type MigrationJournal = Pick<
 >;
 
 /**
- * Returns the records of a migrated line: the structure, the state changes, and a checkpoint, which continues the visit
- * unless the schemas of its node changed.
+ * Returns the records of a migration: the new structure, the changes of the state, and a checkpoint. The interrupted
+ * node continues unless its schemas changed.
  *
  * @throws CheckpointTooLargeError, NotSerializableError
  */
@@ -70,7 +70,7 @@ function settingsRecords({ line: { state }, next }: LineMigration): readonly Age
 }
 
 /**
- * Builds the records of migrations and discards them, to find errors before any record is stored.
+ * Creates the records of migrations and discards them, to find errors before any record is stored.
  *
  * @throws CheckpointTooLargeError, NotSerializableError
  */

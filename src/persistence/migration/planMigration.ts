@@ -24,18 +24,18 @@ import type { StoredStructure } from "../versions/judgeCode.ts";
 import type { MigratedLine, Migration } from "../versions/Migrations.ts";
 import { z } from "zod";
 
-/** The migration of a line. An abandoned visit made the calls in `standing`, and their effects remain. */
+/** The migration of a run, branch or sub-agent. The effects of the calls in `standing` remain. */
 export interface LineMigration extends LinePlan {
   readonly standing: readonly string[];
 }
 
 /**
- * Runs the migrations of all lines that need them. Each line follows the line that contains it. A line that is nested
- * in a restarted visit ends.
+ * Runs all necessary migrations: of the run first, and of branches and sub-agents after the part that contains them. If
+ * a node restarts, its branches and sub-agents end.
  *
  * @throws MigrationFailedError, the reason of the signal, InvalidInputError, UnknownNodeError, UnknownToolError,
- * BranchesChangedError. ToolCallInDoubtError if the schemas of an interrupted node changed and one of its calls is in
- * doubt.
+ *   BranchesChangedError. ToolCallInDoubtError if the schemas of an interrupted node changed and one of its calls is in
+ *   doubt.
  */
 export async function planMigration(
   lines: readonly FittedLine[],
@@ -93,7 +93,7 @@ interface LinePlan {
   readonly storage: Readonly<Record<string, unknown>>;
   readonly next: MigratedLine;
   readonly renames: readonly Renames[];
-  /** True if the interrupted visit continues with its recorded responses, calls and requests. */
+  /** True if the interrupted node continues with its recorded responses, calls and requests. */
   readonly keepsVisit: boolean;
 }
 
@@ -107,8 +107,7 @@ const lineSchema = strictOptions(() => ({
 }));
 
 /**
- * Migrates copies of a line's values, and checks the result. `root` is the node whose contents a branch visits, or
- * empty.
+ * Migrates a copy of the state and checks the result. `root` is the path of the node that a branch runs, or empty.
  *
  * @throws MigrationFailedError, the reason of the signal, InvalidInputError, UnknownNodeError, UnknownToolError
  */
@@ -188,7 +187,7 @@ function frozenCopyOf(line: MigratedLine, branch: string | undefined): MigratedL
   }) as MigratedLine;
 }
 
-/** A line without a started node starts with the current first node of the strategy. */
+/** If no node has started, returns the first node of the current strategy. */
 function begun(graph: StrategyGraph, line: MigratedLine): MigratedLine {
   const { nodeId, input } = advance(
     graph,

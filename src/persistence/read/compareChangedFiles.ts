@@ -13,7 +13,7 @@ import type { EnvironmentMismatch } from "../../environment/EnvironmentMismatch.
 
 /** Differences between the files that the agent changed in its last run and their current state. */
 export interface ChangedFiles {
-  /** False if the run has no recorded file changes. */
+  /** False if the run has recorded no file changes. */
   readonly any: boolean;
   readonly mismatches: readonly EnvironmentMismatch[];
   readonly notCompared: readonly string[];
@@ -48,14 +48,14 @@ export async function compareChangedFiles(
   };
 }
 
-/** Groups the notes by key. Notes whose key belongs to no participant are included only if they are about files. */
+/** Groups notes by participant. Of missing participants, only notes about files are included. */
 function notesByKey(index: LogProjection, latest: CheckpointPoint, { participants }: PersistenceSetup) {
   const keys = new Set([fileNoteKey, ...participants.filter((one) => one.compare !== undefined).map(({ key }) => key)]);
   const notes = [...keys].map((key) => [key, notesOfRun(index, latest, key)] as const);
   return notes.filter(([, records]) => records.length > 0);
 }
 
-/** Asks a participant. Skips an unreadable note or file, because the run can continue without it. */
+/** Lets a participant compare its notes. Skips unreadable notes and files, which a run does not need. */
 async function askParticipant(
   participant: RollbackParticipant | undefined,
   log: AgentLog,

@@ -104,7 +104,7 @@ async function lookAround(data: AgentCheckpointData, setup: PersistenceSetup): P
   };
 }
 
-/** Compares no files if the latest checkpoint is intact and later records are damaged. */
+/** Compares files. If records after an intact checkpoint are damaged, compares none. */
 async function changedFiles(...args: Parameters<typeof compareChangedFiles>): Promise<ChangedFiles> {
   try {
     return await compareChangedFiles(...args);
@@ -128,7 +128,7 @@ function filesNotCompared(
   return reasons.length === 0 ? undefined : reasons.join("; ");
 }
 
-/** Converts damage to results. Only the check that found the damage fails. The other checks are marked as not done. */
+/** Converts damage to results. Only the check that found the damage fails. The others are marked as not done. */
 function judgeDamage(damage: unknown): Stored {
   const unread: ValidationCheck = { ok: true, notChecked: "what is stored cannot be read" };
   const found = failed(reasonOf(damage));
@@ -153,10 +153,10 @@ function nothingThere(checkpointId: string | undefined): Found {
   };
 }
 
-/** A checkpoint, or the damage that prevents reading it. Both are `undefined` if the checkpoint does not exist. */
+/** A checkpoint, or the damage that prevents reading it. Both are `undefined` if it does not exist. */
 interface StoredCheckpoint {
   readonly data?: AgentCheckpointData | undefined;
-  /** The newest checkpoints of the nested lines. Empty unless the checkpoint is the newest of its line. */
+  /** The newest checkpoints of open branches and sub-agents. Empty if a later checkpoint exists. */
   readonly lines: readonly AgentCheckpointData[];
   readonly damage?: unknown;
   readonly end?: LogEnd | string | undefined;
@@ -181,7 +181,7 @@ async function readStored(
   }
 }
 
-/** Returns the checkpoints from which the nested lines continue. Empty unless the checkpoint is the newest. */
+/** Returns the checkpoints from which branches and sub-agents continue. Empty if a later checkpoint exists. */
 async function openLinesIn(
   { log }: PersistenceSetup,
   { agentId, checkpointId }: AgentCheckpointData,
@@ -199,7 +199,7 @@ async function openLinesIn(
   });
 }
 
-/** A checkpoint with a custom id can also be found under another id. */
+/** Reads a checkpoint. A damaged one with a custom id can be found under another id. */
 async function readFound(
   { log }: PersistenceSetup,
   agentId: string,
@@ -278,7 +278,7 @@ function judgeData(data: AgentCheckpointData): Found {
   };
 }
 
-/** Merges the results of the checks of a checkpoint and of its open lines. For each check, the first failure counts. */
+/** Combines the results for a checkpoint and for its branches. For each check, the first failure counts. */
 function judgeWithLines(data: AgentCheckpointData, lines: readonly AgentCheckpointData[]): Found {
   return lines.reduce((found, line) => {
     const { structural, integrity } = judgeData(line);
@@ -323,7 +323,7 @@ function failed(reason: string): ValidationCheck {
   return { ok: false, reason };
 }
 
-/** Returns whether the stored data caused an error. Data of a wrong form can cause errors of other classes. */
+/** Returns whether stored data caused an error. Data of a wrong form can cause errors of other classes. */
 function isDataError(error: unknown): boolean {
   const kinds = [
     CorruptLogError,

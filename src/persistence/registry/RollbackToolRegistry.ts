@@ -3,13 +3,13 @@ import { toolSchema, type AnyTool, type Tool, type ToolEffect } from "../../agen
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
 import { customSchema, numberFrom, integerFrom } from "../../internal/options/optionSchemas.ts";
 
-/** A call that is being reverted, as its inverse sees it. */
+/** A call that is reverted, as its inverse receives it. */
 export interface RolledBackCall<out Input = unknown, out Output = unknown> {
   /** The id of the original call. */
   readonly toolCallId: string;
   /** The original input, validated again. */
   readonly input: Input;
-  /** The result. `undefined` if it could not be stored. The getter throws if the value is unreadable. */
+  /** The output of the original call. `undefined` if it could not be stored. The getter throws if it is unreadable. */
   readonly output: Output;
   readonly abortSignal: AbortSignal;
 }
@@ -50,8 +50,8 @@ export class RollbackToolRegistry {
   /**
    * Registers a function, which also gets the original result. Replaces an earlier inverse of the tool.
    *
-   * @param options.effect `idempotent` if reverting a call twice equals reverting it once. If a crash interrupts such
-   * an inverse, it runs again. Any other interrupted inverse is in doubt.
+   * @param options.effect `idempotent` if the inverse may run twice. It then runs again after a crash. Any other
+   *   interrupted inverse is in doubt.
    */
   registerRollback<Output, Input>(
     tool: Tool<never, Output, Input>,
@@ -59,8 +59,9 @@ export class RollbackToolRegistry {
     options?: { readonly effect?: ToolEffect | undefined },
   ): this;
   /**
-   * Registers a tool that takes exactly the same arguments. Replaces an earlier inverse of the tool. The inverse has a
-   * separate tool-call id and no messages. Its context has only the agent, the run and the target node of the rollback.
+   * Registers a tool as the inverse, which takes exactly the same arguments. Replaces an earlier inverse of the tool.
+   * The inverse has a separate tool-call id and no messages. Its context contains only the agent, the run and the
+   * target node.
    */
   registerRollback<Arguments>(
     tool: Tool<Arguments, unknown, never>,
@@ -87,7 +88,7 @@ export class RollbackToolRegistry {
   }
 }
 
-/** How often an inverse is tried before the rollback stops, and the delay between attempts. */
+/** The number of attempts of an inverse before the rollback stops, and the delay between them. */
 export interface InverseRetry {
   /** At least 1. Defaults to 3. */
   readonly attempts?: number | undefined;

@@ -25,16 +25,13 @@ export interface PrunedAgent {
   readonly checkpointIds: readonly string[];
   /** The deleted size, estimated in bytes of JSON before compression. */
   readonly bytes: number;
-  /**
-   * Why some bytes were not removed. The next pruning of the agent removes these bytes. `undefined` if all bytes were
-   * removed.
-   */
+  /** Why some bytes were not removed, which the next pruning removes. `undefined` if all bytes were removed. */
   readonly outstanding?: unknown;
 }
 
 export interface PruningPlan {
   readonly pruned: PrunedAgent;
-  /** `undefined` if the agent is dropped. */
+  /** `undefined` if the whole agent is deleted. */
   readonly record?: PrunedRecord;
 }
 
@@ -73,7 +70,7 @@ export async function planPruning(
       checkpointIds: idsOf(index, plan.kept),
       bytes: Math.max(0, size.bytes - left.bytes),
     },
-    // After a crash, entries that an earlier pruning should have removed may still exist.
+    // After a crash, entries may still exist that an earlier pruning should have removed.
     record: recordOf(
       stored,
       restated,
@@ -113,7 +110,7 @@ async function sizeOf(
   return { bytes, blobs: new Set(blobs.keys()) };
 }
 
-/** Returns the data that retention decides by. `undefined` without a status and during a rollback. */
+/** Returns the data on which retention depends. `undefined` without a status and during a rollback. */
 export function retainableAgent(index: LogProjection): RetainableAgent | undefined {
   const { current } = index.statusState;
   if (!current || index.rollback) return undefined;
@@ -131,7 +128,7 @@ export function retainableAgent(index: LogProjection): RetainableAgent | undefin
   };
 }
 
-/** Returns the checkpoints that do not count toward the maximum, with those they need. A single head counts. */
+/** Returns the checkpoints that are kept and do not count toward the maximum. A single head counts. */
 function exemptVersions(index: LogProjection, points: readonly CheckpointPoint[]): ReadonlySet<number> {
   const isNamed = ({ record, version }: CheckpointPoint) =>
     record.id !== undefined || index.names.nameOf(version) !== undefined;
@@ -139,7 +136,7 @@ function exemptVersions(index: LogProjection, points: readonly CheckpointPoint[]
   const noted = linesWithNotes(index);
   const beginnings = [...index.lanes.values()].flatMap(({ record }) => beginningOf(index, record, noted));
   const start = index.unfinished ? firstOfRun(index)?.version : undefined;
-  // The first checkpoint of the agent is not included, because it is kept and counts.
+  // The first checkpoint of the agent is always kept, and counts.
   if (start !== undefined && start !== points[0]?.version) beginnings.push(start);
   const heads = headsOf(index).map(({ version }) => version);
   const wanted = [...named, ...beginnings, ...index.redoneFrom];
@@ -149,7 +146,7 @@ function exemptVersions(index: LogProjection, points: readonly CheckpointPoint[]
   return exempt;
 }
 
-/** Returns the checkpoint that a lane depends on. Later runs need only messages, and closed lines only notes. */
+/** Returns the checkpoint that a lane needs. Later runs need only messages, and finished branches only notes. */
 function beginningOf({ lines }: LogProjection, { lane, from, keep }: LaneRecord, noted: ReadonlySet<number>): number[] {
   if (from === undefined) return [];
   const line = lines.nestedLine(lane);
@@ -165,7 +162,7 @@ function linesWithNotes({ lines, notes }: LogProjection): ReadonlySet<number> {
   return found;
 }
 
-/** Returns whether a checkpoint is deleted first: those of closed lines, where no move can go, and merges. */
+/** Returns whether a checkpoint is deleted first: of a finished branch or sub-agent, or of a merge. */
 function goesFirst(index: LogProjection, point: CheckpointPoint): boolean {
   const line = index.lines.nestedLine(point.record.lane);
   return (line !== undefined && !index.lines.isOpen(line.lane)) || mergedAt(index, point) !== undefined;
@@ -205,7 +202,7 @@ export function planRetention(agent: RetainableAgent, policy: FullRetentionPolic
   return { kind: "prune", kept };
 }
 
-/** Returns whether an agent may need pruning by its summary, which lacks the newest checkpoints of a run. */
+/** Returns whether an agent may need pruning. Its summary does not count the newest checkpoints of a run. */
 export function mayBeDue(
   { status, updatedAt, checkpoints }: Pick<AgentSummary, "status" | "updatedAt" | "checkpoints">,
   policy: FullRetentionPolicy,

@@ -2,7 +2,7 @@ import type { LastPruning } from "../../checkpoint/records/SnapshotRecord.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 
-/** Prunes an agent with enough checkpoints after its run. Errors become events, because the run has finished. */
+/** Prunes an agent after its run if it has too many checkpoints. Errors become events, because the run has finished. */
 export async function pruneAfterRun(setup: PersistenceSetup, journal: Journal): Promise<void> {
   if (journal.failed || !isPruningNext(setup, journal)) return;
   const tell = (error: unknown) => setup.tell({ type: "pruning_failed", agentId: journal.agentId, error });
@@ -17,7 +17,6 @@ export async function pruneAfterRun(setup: PersistenceSetup, journal: Journal): 
   }
 }
 
-/** Whether the end of a run prunes the agent. */
 export function isPruningNext({ retention }: PersistenceSetup, journal: Journal): boolean {
   return retention !== undefined && isPruningDue(grownAgent(journal), retention.maxCheckpoints);
 }
@@ -30,13 +29,13 @@ function grownAgent({ nextVersion, pruned, named, names }: Journal): GrownAgent 
 interface GrownAgent {
   readonly version: number;
   readonly pruned: LastPruning | undefined;
-  /** The versions of checkpoints that pruning always keeps, as far as they are known. */
+  /** The versions of known checkpoints that pruning always keeps. */
   readonly exempt: Iterable<number>;
 }
 
 /**
- * Returns whether an agent has too many checkpoints. Their number must grow by half after a pruning that kept more than
- * the maximum, so each new checkpoint costs at most three reads.
+ * Returns whether an agent has too many checkpoints. After a pruning that kept more than the maximum, their number must
+ * grow by half, which limits the cost of pruning.
  */
 export function isPruningDue({ version, pruned = [0, 0], exempt }: GrownAgent, maxCheckpoints: number): boolean {
   const [last, kept] = pruned;

@@ -22,14 +22,11 @@ import { z } from "zod";
 export interface PruneOptions {
   /** The agent to prune. Defaults to every agent of the storage. */
   readonly agentId?: string | undefined;
-  /** Changes no data and only reports the possible deletions. Defaults to false. */
+  /** Only reports the possible deletions. Defaults to `false`. */
   readonly dryRun?: boolean | undefined;
-  /**
-   * The current time, in milliseconds since 1970. Defaults to the time of the configured clock. If that clock was set
-   * forward, the monotonic clock limits the time.
-   */
+  /** The current time in milliseconds since 1970. Defaults to the configured clock, limited by the monotonic clock. */
   readonly now?: number | undefined;
-  /** Defaults to the configured policy. If none is configured, the default policy applies. */
+  /** Defaults to the configured policy, or to the default policy if none is configured. */
   readonly policy?: RetentionPolicy | undefined;
 }
 
@@ -40,19 +37,18 @@ const optionsSchema = strictOptions(() => ({
   policy: retentionPolicySchema.optional(),
 }));
 
-/** The deleted data. With `dryRun`, the data that would be deleted. */
 export interface PruneReport {
-  /** The agents with deleted data. Without checkpoint ids if only remains of an earlier pruning were removed. */
+  /** The agents with deleted data. Without checkpoint ids, only remains of an earlier pruning were removed. */
   readonly pruned: readonly PrunedAgent[];
   /** Ids of agents that were skipped because they have an owner. */
   readonly busy: readonly string[];
-  /** Ids of agents that could not be pruned, each with the error. */
+  /** The agents that could not be pruned, with the errors. */
   readonly failed: readonly { readonly agentId: string; readonly error: unknown }[];
   /** The total deleted size, estimated in bytes of JSON before compression. */
   readonly bytes: number;
 }
 
-/** Applies a retention policy to all agents. Reports the error of one agent and continues with the others. */
+/** Applies a retention policy to all agents. After the error of one agent, continues with the others. */
 export function pruneStorage(setup: PersistenceSetup, options: PruneOptions): Promise<PruneReport> {
   checkSchema(optionsSchema, options, "options of prune()");
   const action = () => pruneAgents(setup, options);
@@ -113,7 +109,7 @@ async function pruneOne(
   return finished(setup, () => openAndPrune(setup, agentId, { last, foreseen }, options));
 }
 
-/** Completes an earlier pruning that was recorded, but could not remove bytes because the device was full. */
+/** Finishes a recorded pruning that could not remove its bytes, for example because the device was full. */
 async function finished(
   { log }: PersistenceSetup,
   attempt: () => Promise<PrunedAgent | undefined>,
@@ -156,7 +152,7 @@ async function findWork(
   return { pruned: { agentId, dropped: false, checkpointIds: [], bytes }, unremoved: before.blobs };
 }
 
-/** Carries out a pruning, and emits the event when it is durable. The next pruning removes remaining bytes. */
+/** Carries out a pruning and emits its event when it is durable. The next pruning removes remaining bytes. */
 async function carryOut(
   setup: PersistenceSetup,
   journal: Journal,
@@ -202,7 +198,7 @@ async function readNoteTexts(log: RecordLog, agentId: string, stored: readonly E
   return (await AgentLog.ofValues(log, agentId, references)).blobs;
 }
 
-/** Deletes an agent, its log last. If a crash interrupts a deletion, a repeated deletion finishes it. */
+/** Deletes an agent, and its log last. After a crash, another deletion finishes the work. */
 export function deleteAgent(setup: PersistenceSetup, agentId: string): Promise<void> {
   const { log } = setup;
   return makingRoom(log, async () => {
@@ -226,7 +222,7 @@ async function assertAgentOrDamaged(log: RecordLog, agentId: string): Promise<vo
   }
 }
 
-/** Runs an action that frees space. If the device is full, the storage releases its reserve for a second try. */
+/** Runs an action that frees space. If the device is full, frees the reserve of the storage and tries again. */
 async function makingRoom<Result>(log: RecordLog, action: () => Promise<Result>): Promise<Result> {
   try {
     return await action();

@@ -13,18 +13,17 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 export interface Rollback extends RollbackGoal {
   readonly setup: PersistenceSetup;
   readonly journal: Journal;
-  /** The log, read after all work in flight has finished, with all calls after the target. */
+  /** The log with all calls after the target, read after all running work has ended. */
   readonly log: AgentLog;
   readonly signal: AbortSignal;
-  /** The calls that still run after the grace period. */
+  /** The ids of the calls that still run after the grace period. */
   readonly unended?: readonly string[] | undefined;
-  /** The reaction to a call or step that cannot be reverted. Defaults to `stop`. */
   readonly onFailure?: OnRevertFailure | undefined;
 }
 
 /**
- * `stop`: the rollback rejects with RollbackIncompleteError and stays open. `leave`: the effect remains and is
- * reported, and the rollback continues.
+ * What a rollback does if it cannot revert a call or step. `stop`: it rejects with RollbackIncompleteError and stays
+ * open. `leave`: the effect remains and is reported, and the rollback continues.
  */
 export type OnRevertFailure = "stop" | "leave";
 
@@ -33,43 +32,39 @@ export interface RollbackReport extends RunMoved {
   /** The checkpoint to which the agent was rolled back. */
   readonly checkpointId: string;
   /**
-   * Set only for a redo, which is a rollback to a checkpoint on an abandoned branch. The common ancestor of that
-   * checkpoint and the previous head. Messages, state and files of the target are restored.
+   * Set only for a redo, which is a rollback to a checkpoint on an abandoned branch: the common ancestor of that
+   * checkpoint and the previous head. The messages, state and files of the target are restored.
    */
   readonly commonAncestorId?: string;
   /** Calls whose inverse has run. */
   readonly reverted: readonly RevertibleCall[];
-  /**
-   * Calls whose inverse failed, calls in doubt, and calls that still ran after the grace period. Their effects can
-   * remain.
-   */
+  /** Calls whose inverse failed, calls in doubt, and calls that run after the grace period. Effects may remain. */
   readonly failed: readonly (RevertibleCall & { readonly error: unknown })[];
   /** Calls that succeeded and have no inverse. Their effects remain. */
   readonly irreversible: readonly RevertibleCall[];
   /**
-   * Calls that were not reverted because they requested the move, wait for an answer, or belong to the original agent
-   * of this fork. In the last case, `owner` is the id of the original agent. Contains all calls if only messages were
-   * rolled back.
+   * Calls that were not reverted because they requested a move, wait for an answer, or belong to the original agent of
+   * this fork, whose id is `owner`. Contains all calls if only messages were rolled back.
    */
   readonly skipped: readonly RevertibleCall[];
   /**
-   * For a redo, calls between the common ancestor and the target that an earlier rollback reverted. The effects of
-   * these calls are gone, although the messages show their results. The redo does not make the calls again. Empty for a
+   * For a redo, calls between the common ancestor and the target that an earlier rollback reverted. Their effects are
+   * gone, although the messages show their results, because the redo does not make the calls again. Empty for a
    * rollback that is no redo.
    */
   readonly stayedReverted: readonly RevertibleCall[];
-  /** The resources that participants reverted or restored, such as files. Omits participants without steps. */
+  /** The resources that participants reverted or restored, such as files. Participants without steps are omitted. */
   readonly participants: readonly ParticipantReport[];
 }
 
 /** The steps of a participant in a rollback. */
 export interface ParticipantReport {
   readonly key: string;
-  /** In the order of application. Steps that could not be applied are marked. */
+  /** The steps in the order of application. Steps that could not be applied are marked. */
   readonly steps: readonly DescribedStep[];
 }
 
-/** Returns a recorded call for reports. If one value is unreadable, the report still contains the other values. */
+/** Returns a recorded call for reports. If its input or output is unreadable, the report contains the other. */
 export function revertibleCall(call: LoggedCall): RevertibleCall {
   const input = read(call.input);
   const output = read(call.output);
@@ -81,7 +76,7 @@ export function revertibleCall(call: LoggedCall): RevertibleCall {
 
 /** Options of a rollback. */
 export interface RollbackOptions {
-  /** Defaults to the bound context. */
+  /** The context of the run. Defaults to the bound context. */
   readonly agentContext?: AgentContext | undefined;
   /**
    * `default` restores messages, node, input, storage and iteration count, and runs the inverses of all later calls.
@@ -89,7 +84,7 @@ export interface RollbackOptions {
    */
   readonly rollbackStrategy?: "default" | "message_history_only" | undefined;
   /**
-   * The reaction to a call or a participant's step that cannot be reverted. `stop`: the rollback rejects with
+   * What to do if a call or a participant's step cannot be reverted. `stop`: the rollback rejects with
    * RollbackIncompleteError and stays open. `leave`: the effect remains and is reported, and the rollback continues.
    * Defaults to `stop`.
    */

@@ -32,8 +32,8 @@ function idsOf(calls: readonly RevertibleCall[]): readonly string[] {
 }
 
 /**
- * Returns the report of the last rollback if it went to this checkpoint without failures and no later records exist,
- * for a process that was killed before its caller received the report.
+ * Returns the report of the last rollback if it reached this checkpoint without failures and is the end of the log. A
+ * process may have been killed before its caller received this report.
  */
 export function finishedReport(log: AgentLog, { target, base }: RollbackGoal): RollbackReport | undefined {
   const stored = lastReport(log, target);
@@ -51,7 +51,7 @@ export function finishedReport(log: AgentLog, { target, base }: RollbackGoal): R
   });
 }
 
-/** Returns the finished steps of an earlier rollback to this checkpoint, which do not run again. */
+/** Returns what an incomplete rollback to this checkpoint has reverted, which is not repeated. */
 export function doneBefore(log: AgentLog, target: CheckpointPoint): Pick<RollbackReport, "reverted" | "participants"> {
   const stored = lastReport(log, target);
   if (!stored || !hasFailed(stored)) return { reverted: [], participants: [] };

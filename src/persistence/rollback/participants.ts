@@ -31,7 +31,7 @@ import type { Journal } from "../../journal/Journal.ts";
 import type { ParticipantReport, Rollback } from "./RollbackReport.ts";
 
 export interface PlannedParticipant {
-  /** `undefined` if the stored plan cannot be applied, with the reason in `unusable`. */
+  /** `undefined` if the stored plan cannot be applied. `unusable` is then the reason. */
   readonly participant?: RollbackParticipant;
   readonly unusable?: string;
   readonly steps: readonly unknown[];
@@ -39,8 +39,8 @@ export interface PlannedParticipant {
 }
 
 /**
- * Plans the steps of each participant with notes since the target or, in a redo, between the common ancestor and the
- * target. An interrupted rollback continues with its first plan.
+ * Plans the steps of each participant with notes since the target, or in a redo since the common ancestor. An
+ * interrupted rollback continues with its first plan.
  *
  * @throws ParticipantMissingError
  */
@@ -84,7 +84,7 @@ async function newPlan(participant: RollbackParticipant, rollback: Rollback): Pr
   return { participant, steps, record };
 }
 
-/** Returns the steps of a participant, if any. `redone` is true if the steps of a redo apply changes again. */
+/** Returns the planned steps of a participant. `redone` is true if they apply the changes of a redo again. */
 async function stepsOf(
   participant: RollbackParticipant,
   request: ParticipantRequest,
@@ -95,7 +95,7 @@ async function stepsOf(
   return { ...plan, redone: false };
 }
 
-/** Applies the planned steps without a record. A failed step keeps the rollback open, unless failures may stay. */
+/** Applies the planned steps that have no record. A failed step stops the rollback unless `onFailure` is `leave`. */
 export async function applyParticipants(
   planned: readonly PlannedParticipant[],
   rollback: Rollback,
@@ -106,13 +106,13 @@ export async function applyParticipants(
   return [...reports, ...filesLeft(rollback)];
 }
 
-/** Reads as much of the log as before, because plans can add contents. */
+/** Reads the same part of the log again, because plans can add contents. */
 async function readAgain({ setup, journal, log: { agentId, index } }: Rollback): Promise<AgentLog> {
   await journal.durable();
   return AgentLog.read(setup.log, agentId, { sinceSnapshot: index.base !== undefined });
 }
 
-/** Reports the files that were captured since the target, if the agent has no workspace that restores them. */
+/** Reports files that were changed since the target, if the agent has no workspace to restore them. */
 function filesLeft({ setup, log, target, base }: Rollback): readonly ParticipantReport[] {
   if (setup.participants.some(({ key }) => key === fileNoteKey)) return [];
   const changes = notesLeft(log.index, { target, base }, fileNoteKey).flatMap(({ value }) =>
@@ -131,7 +131,7 @@ async function applySteps(
   const { key } = record;
   if (!participant) return { key, steps: [{ subject: key, change: `not applied: ${unusable}` }] };
   const common = { ...commonRequest(rollback, journal.sha256), onFailure: rollback.onFailure ?? "stop" } as const;
-  // The log was read before these contents were added.
+  // Contents that were added after the log was read.
   const kept = new Map<string, Uint8Array>();
   const request: StepRequest = {
     ...common,
@@ -148,7 +148,7 @@ async function applySteps(
     const { outcome, left } = taken
       ? storedEnd(taken, log)
       : await withGrace(rollback.signal, setup.abortGrace, () => applyStep(participant, value, request));
-    // Not awaited, because a step that is applied twice has the same effect.
+    // Not awaited, because a step can be applied twice.
     if (!taken) journal.append([stepRecord(key, step, { outcome, left }, journal)]);
     described.push(...describeStep(participant, value, { outcome, left }));
   }
@@ -159,7 +159,7 @@ async function applySteps(
 
 interface StepEnd {
   readonly outcome?: unknown;
-  /** Why the step was not applied, if failures may stay. `undefined` for an applied step. */
+  /** Why the step was not applied. `undefined` for an applied step. */
   readonly left?: string | undefined;
 }
 
@@ -208,7 +208,7 @@ async function keepContents(
   const packs = journal.writer.packs(contents);
   const open = log.index.rollback;
   if (packs.length === 0 || !open) return;
-  // A rollback that restarts keeps the steps that were planned first.
+  // If the rollback restarts, it continues with this plan.
   journal.append([{ ...open, participants: [{ key, steps, packs }] }]);
   await journal.durable();
 }
@@ -238,7 +238,7 @@ function participantRequest(source: RequestSource, key: string, sha256: Sha256):
   return { ...commonRequest(source, sha256), notes, ...redone };
 }
 
-/** Returns the data from which a participant plans a rollback, without a rollback. */
+/** Returns the data for the plan of a rollback, without rolling back. */
 export async function participantRequestAt(
   setup: PersistenceSetup,
   agentId: string,
@@ -262,7 +262,7 @@ export async function participantNotesBefore(
   return notesBefore(log.index, target, key).map((record) => noteOf(record, log));
 }
 
-/** Returns a content that a participant gave to the log. */
+/** Returns a content that a participant stored in the log. */
 export async function participantContent(
   setup: PersistenceSetup,
   agentId: string,

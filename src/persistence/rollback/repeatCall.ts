@@ -28,8 +28,8 @@ import { onAbort, withGrace, pause } from "../../internal/abortable.ts";
 const unanswered = Symbol("unanswered");
 
 /**
- * Repeats a call in doubt, if its effect allows this, so that the inverse receives its output. Records a call that
- * stops at an unanswered request as waiting.
+ * Repeats a call in doubt if its effect allows this, because the inverse needs its output. If the call waits for an
+ * unanswered request, records it as waiting.
  */
 export async function repeatCall(
   call: LoggedCall,
@@ -41,7 +41,7 @@ export async function repeatCall(
   const { journal } = rollback;
   const stored = await checkedInput(tool, call);
   if ("error" in stored) return stored;
-  // The permission to retry a call is valid for one attempt. A late call is repeated until it has an output.
+  // A retry is allowed for only one attempt. A call that failed at its time limit is repeated until it has an output.
   if (intent && before) await journal.store([{ ...intent, lane }]);
   const called = { name: tool.name, toolCallId: call.call, timeoutMs: tool.timeoutMs, effect: tool.effect };
   const end = await attempt(called, rollback, (signal) =>
@@ -66,7 +66,7 @@ function executeAgain(tool: AnyTool, call: LoggedCall, input: unknown, rollback:
   return Promise.race([stopped, tool.execute(input as never, options)]);
 }
 
-/** Returns recorded answers to the requests of a repeated call. @param stop Called for a request without an answer. */
+/** Returns recorded answers to the requests of a repeated call. @param stop Called for an unanswered request. */
 function replayedRequests(call: LoggedCall, rollback: Rollback, stop: () => void): AgentContext["requestInput"] {
   const { journal } = rollback;
   const asked = new Map<string, number>();
@@ -82,7 +82,7 @@ function replayedRequests(call: LoggedCall, rollback: Rollback, stop: () => void
   };
 }
 
-/** Gives a repeated call the events that it received. It stops at another event. */
+/** Returns the events that the call received before. Another event stops the repeated call. */
 function replayedEvents(call: LoggedCall, rollback: Rollback, stop: () => void): AgentContext["receive"] {
   const received = new Map<string, number>();
   return async (name: string, { schema }: ReceiveOptions) => {
@@ -100,7 +100,7 @@ function replayedEvents(call: LoggedCall, rollback: Rollback, stop: () => void):
 
 type Waits = Pick<AgentContext, "requestInput" | "sleep" | "sleepUntil" | "receive">;
 
-/** Lets a repeated call wait for the rest of its recorded sleeps. It stops at a long sleep. */
+/** Waits for the rest of the recorded sleeps. A long sleep stops the repeated call. */
 function repeatedSleeps(call: LoggedCall, rollback: Rollback, stop: () => void): Pick<Waits, "sleep" | "sleepUntil"> {
   const { setup, signal } = rollback;
   const { clock, sleepInProcessMs } = setup;
@@ -144,7 +144,7 @@ function isSame(
 }
 
 /**
- * Returns the recorded answer to a request. `undefined` if the schema rejects it, because the call then made a new
+ * Returns the recorded answer to a request. `undefined` if the schema rejects it, because the call then made another
  * request.
  *
  * @throws the error with which the request ended
@@ -182,7 +182,7 @@ function endOf(
   }
 }
 
-/** Validates the stored arguments again with the current schema, because stored data is untrusted. */
+/** Validates the recorded input with the current schema, because data in the log may be forged. */
 export async function checkedInput(
   tool: AnyTool,
   call: LoggedCall,
@@ -194,7 +194,7 @@ export async function checkedInput(
   }
 }
 
-/** Builds the context for an inverse, which contains only the target of the rollback. By default, a wait throws. */
+/** Creates the options for an inverse. Its context has only the target of the rollback. By default, waits throw. */
 export function callOptions(
   toolCallId: string,
   { journal, target, signal }: Rollback,
@@ -244,7 +244,7 @@ interface Attempted {
   readonly effect: AnyTool["effect"];
 }
 
-/** Tries an inverse or a repeated call up to `attempts` times, in time. @throws the reason of the signal. */
+/** Tries an inverse or a repeated call up to `attempts` times in its time limit. @throws the reason of the signal. */
 export async function attempt(
   called: Attempted,
   rollback: Rollback,
@@ -264,7 +264,7 @@ export async function attempt(
   }
 }
 
-/** After the time limit or a stop, the action has the grace period to end. */
+/** Runs an action. After its time limit or an abort, waits for it during the grace period. */
 async function inTime(
   called: Attempted,
   { setup, journal: { clock }, signal }: Rollback,

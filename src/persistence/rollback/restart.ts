@@ -16,8 +16,8 @@ import type { RollbackReport } from "./RollbackReport.ts";
 /** Options of {@link DurableAgent.restart}. */
 export interface RestartOptions {
   /**
-   * Receives the storage of the failed task before the rollback. Values that the function sets are in the storage when
-   * the task restarts. All other values are those of the first checkpoint. If the function throws, the restart rejects.
+   * Receives the storage of the failed task before the rollback. Values that the function sets are in the storage of
+   * the restarted task, with the other values of the first checkpoint. If the function throws, the restart rejects.
    */
   readonly prepareStorage?: ((storage: AgentStorage, agentId: string) => PromiseLike<void> | void) | undefined;
 }

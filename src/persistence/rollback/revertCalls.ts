@@ -64,7 +64,7 @@ async function leave(call: LoggedCall, error: unknown, { journal, onFailure }: R
   return true;
 }
 
-/** Stores the plan before the first call is reverted. A resumed rollback does not revert calls again. */
+/** Stores the plan before the first call is reverted, so that a resumed rollback reverts no call twice. */
 async function begin(
   { journal, log, target, base }: Rollback,
   plan: RollbackPlan,
@@ -77,12 +77,12 @@ async function begin(
   ]);
 }
 
-/** The result for one call: `left` if a decision keeps the effect, `skipped` if the call waits for an answer. */
+/** The result for one call. `left`: a decision keeps the effect. `skipped`: the call waits for an answer. */
 type InverseEnd =
   | { readonly kind: "reverted" | "skipped"; readonly call: LoggedCall; readonly error?: never }
   | { readonly kind: "left" | "failed"; readonly error: unknown };
 
-/** Reverts a call. If the call has no outcome, it is repeated first, so that its effect certainly exists. */
+/** Reverts a call. A call without an outcome is first repeated, so that its effect certainly exists. */
 async function revertCall(call: LoggedCall, rollback: Rollback): Promise<InverseEnd> {
   const { setup, log } = rollback;
   const left = log.index.left.get(call.call);
@@ -101,7 +101,7 @@ function leftUnreverted(call: LoggedCall, reason: string, { setup, journal }: Ro
   return { kind: "left", error: new ToolFailedError(name, inverseIdOf(call.call, journal), reason) };
 }
 
-/** Resolves an inverse in doubt like a call. Returns `undefined` if the inverse runs again. */
+/** Resolves an inverse in doubt, as for other calls. Returns `undefined` if the inverse runs again. */
 async function settle(call: LoggedCall, inverse: Inverse, rollback: Rollback): Promise<InverseEnd | undefined> {
   const { setup, journal, signal } = rollback;
   if (isRepeatable(inverse.effect)) return undefined;
@@ -126,7 +126,7 @@ async function settle(call: LoggedCall, inverse: Inverse, rollback: Rollback): P
   }
 }
 
-/** Runs the inverse of a call. If the schema rejects the stored input, the inverse is not called. */
+/** Runs the inverse of a call, unless its schema rejects the recorded input. */
 async function runInverse(call: LoggedCall, inverse: Inverse, rollback: Rollback): Promise<InverseEnd> {
   const { journal } = rollback;
   const stored = await checkedInput(toolOf(inverse) ?? inverse.tool, call);
@@ -141,7 +141,7 @@ async function runInverse(call: LoggedCall, inverse: Inverse, rollback: Rollback
   const end = await attempt(called, rollback, (signal) =>
     execute(inverse, call, stored.input, { ...rollback, signal }),
   );
-  // The inverse could have taken effect, so it gets no record and is in doubt, as after a crash.
+  // The inverse may have taken effect. Without a record, it is in doubt, as after a crash.
   if (end.failed && end.error instanceof ToolOutcomeUnknownError)
     return { kind: "failed", error: new ToolCallInDoubtError(inverseInDoubt(call, inverse, journal)) };
   const error = end.failed && { error: { message: reasonOf(end.error) } };
@@ -164,7 +164,7 @@ function rethrow(error: unknown): never {
   throw error;
 }
 
-/** Returns `undefined` for a function, which takes the input of the original call. */
+/** Returns `undefined` for an inverse that is a function, because it takes the input of the reverted call. */
 function toolOf(inverse: Inverse): AnyTool | undefined {
   return inverse.kind === "tool" ? inverse.inverse : undefined;
 }

@@ -41,7 +41,7 @@ import type { Message } from "../../checkpoint/messages/Message.ts";
 import { findCheckpoint, findRollbackGoal, isEnoughForRollback } from "../../journal/findCheckpoint.ts";
 
 export interface RollBackOptions extends Rollback {
-  /** The status of the agent after a rollback from outside. If omitted, the run continues. */
+  /** The status of the agent after a rollback from outside a run. If omitted, the run continues. */
   readonly leaves?: { readonly status: "paused"; readonly reason: string } | { readonly status: "queued" };
   readonly from?: Pick<RunRecorder, "setup" | "line" | "parent">;
   readonly changes?: ReturnType<TypedStorage["takeChanges"]>;
@@ -81,7 +81,7 @@ export async function rollBack(
   const kept = journal.writer.value(storedReport(report), "the report of a rollback");
   const goal = goalRecord(options);
   journal.append([...(reopens ? [run] : []), ...records, { kind: "rollback_end", ...goal, report: kept }]);
-  // Both appends happen in the same turn of the event loop, so that the log gets them as one append.
+  // Both appends are made in the same turn of the event loop, so that the log gets them as one append.
   if (leaves) journal.append(statusRecords(journal.statusState, { ...leaves, at: journal.clock.now() }));
   await journal.durable();
   from?.line.lanes.push(lane);
@@ -95,7 +95,7 @@ export function pausedAt({ id }: CheckpointPoint): NonNullable<RollBackOptions["
 
 const endedStatuses: ReadonlySet<string | undefined> = new Set(["completed", "cancelled", "failed"]);
 
-/** Pauses an agent whose run ended, so that lists show an interrupted rollback. The append contains the plan too. */
+/** Pauses an agent whose run has ended, so that lists show an interrupted rollback. The same append has the plan. */
 function reopenEnded(journal: Journal, { id }: CheckpointPoint): void {
   const { statusState, clock } = journal;
   if (!endedStatuses.has(statusState.current?.status)) return;
@@ -103,7 +103,7 @@ function reopenEnded(journal: Journal, { id }: CheckpointPoint): void {
   journal.append(statusRecords(statusState, { status: "paused", at: clock.now(), reason }));
 }
 
-/** Records the structure of the current code for a line that a move restarts, unless migrations apply. */
+/** Records the structure of the current code for a restarted run, branch or sub-agent, unless migrations apply. */
 function movedCode(
   setup: PersistenceSetup,
   { index }: AgentLog,
@@ -136,14 +136,14 @@ function planOf({ setup, target, base, unended = [] }: Rollback, { index, blobs 
     ({ tool, agentPath }) => setup.at(agentPath)?.registry.has(tool) === true,
     (tool) => participantTools.has(tool),
   );
-  // A call that still runs can take effect after its inverse.
+  // A running call can take effect after its inverse, so that it is not reverted.
   const runs = ({ call, outcome }: LoggedCall) => outcome === undefined && unended.includes(call);
   const revert = plan.revert.filter((call) => !runs(call));
   return { ...plan, revert, inDoubt: [...plan.inDoubt, ...plan.revert.filter(runs)] };
 }
 
 /**
- * Resolves the calls in doubt after the target, as a repeated node does, before any call is reverted.
+ * Resolves the calls in doubt after the target before any call is reverted, as a repeated node does.
  *
  * @throws ToolCallInDoubtError if a person must decide. The agent is unchanged.
  */
@@ -169,14 +169,14 @@ async function resolveDoubts(
   return records;
 }
 
-/** Returns whether a call can be repeated, by the current declaration of its tool, or else the recorded one. */
+/** Returns whether a call can be repeated, by the current effect of its tool, or by the recorded one without a tool. */
 function mayRepeat({ tool, effect, agentPath }: LoggedCall, setup: PersistenceSetup): boolean {
   const own = setup.at(agentPath);
   const known = own?.toolNamed(tool);
   return isRepeatable(own && known ? own.effectOf(known) : effect);
 }
 
-/** Reopens the runs that finished after the target. A redo finishes the runs before the target again. */
+/** Marks runs that finished after the target as unfinished. A redo marks the runs before its target as finished. */
 function changeRuns(journal: Journal, index: LogProjection, goal: RollbackGoal): void {
   const { runs, cancelled } = journal;
   for (const run of [goal.target.runId, ...runsLeft(index, goalRecord(goal))]) {
@@ -197,7 +197,7 @@ function openGoal({ checkpoints }: LogProjection, open: RollbackRecord): Rollbac
 }
 
 /**
- * Finishes an interrupted redo to another version than `goal`, from which a rollback then starts.
+ * Finishes an interrupted redo to another checkpoint than `goal`. The rollback to `goal` then starts from there.
  *
  * @returns the whole log afterwards
  */
@@ -213,7 +213,7 @@ export async function finishOtherRedo(
 }
 
 /**
- * Finishes an interrupted rollback before the agent continues. `signal` ends it, by default when the agent is lost.
+ * Finishes an interrupted rollback before the agent continues. `signal` defaults to the loss of the agent.
  * @returns the whole log afterwards, and the calls that could not be reverted.
  * @throws RollbackIncompleteError, ToolCallInDoubtError. The rollback stays open.
  */
@@ -226,7 +226,7 @@ export async function finishRollback(
   const log = await journal.readAll();
   if (!log.index.rollback) return { log, left: [] };
   const { target, base } = openGoal(log.index, log.index.rollback);
-  // A run in progress continues, because the run itself may have requested the rollback.
+  // A run in progress may have requested the rollback, so it continues.
   const isRunning = journal.statusState.current?.status === "in_progress";
   const leaves = isRunning ? undefined : pausedAt(target);
   const rollback = { setup, journal, log, target, base, signal, onFailure, ...(leaves && { leaves }) };
@@ -235,7 +235,7 @@ export async function finishRollback(
   return { log: await journal.readAll(), left };
 }
 
-/** Makes events available that were received after the target. A redo gives restored requests theirs back. */
+/** Makes the events that were received after the target available again. A redo restores the receipts. */
 async function rollBackEvents({ setup, log: { agentId, index }, target, base }: Rollback): Promise<void> {
   const receipts = [...index.requests.all()].filter(({ record }) => record.event !== undefined);
   if (receipts.length === 0) return;
@@ -293,7 +293,7 @@ async function restoreMessages(
   return report;
 }
 
-/** Returns the messages at a checkpoint, and the report of a rollback that leaves every effect. */
+/** Returns the messages at a checkpoint, and a report without reverted calls. */
 export function historyOnly(
   log: AgentLog,
   checkpointId: string | undefined,

@@ -8,10 +8,7 @@ import type { DurableCall } from "./DurableCall.ts";
 
 const resultsSchema: z.ZodType = z.array(z.unknown());
 
-/**
- * Verifies the output of a run and finds the files that it changed. With `after`, the log contains only this run from
- * that position on.
- */
+/** Verifies the output of a run, and finds its changed files. The log from `after` on contains only this run. */
 export async function completionData(
   { setup: { participants, log }, journal, request: { options } }: DurableCall,
   { run: { run: runId } }: RunRecorder,

@@ -10,7 +10,7 @@ import { foldLine } from "../../checkpoint/state/foldTo.ts";
 import { isUnsettled, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import { ToolCallNotInDoubtError } from "../../errors/toolCallErrors.ts";
 
-/** Returns the calls of this agent. A fork cannot settle calls of the agent from which it was forked. */
+/** Returns the calls of this agent. A fork cannot settle the calls of its original. */
 function ownCalls({ index, blobs }: AgentLog): readonly LoggedCall[] {
   return loggedCalls(index, blobs).filter(({ owner }) => owner === undefined);
 }
@@ -26,7 +26,7 @@ export function inversesInDoubt(log: AgentLog): readonly LoggedCall[] {
   return ownCalls(log).filter(({ call }) => log.index.inverting.has(call));
 }
 
-/** Returns the calls whose inverse is in doubt, blocks a rollback, or was settled before. */
+/** Returns the calls whose inverse is in doubt, blocks a rollback, or was already settled. */
 function inversesToSettle(log: AgentLog): readonly LoggedCall[] {
   const { index } = log;
   const open = new Set([...(index.rollback?.calls ?? []), ...index.inverting, ...index.left.keys()]);
@@ -72,7 +72,7 @@ export function inverseInDoubt(
   };
 }
 
-/** Another runtime cannot declare that an inverse is safe to repeat. */
+/** Empty for a tool of another runtime, which cannot declare that an inverse is safe to repeat. */
 export function declarationOf(inverse: Inverse): string {
   if (codeOfTool(inverse.tool)) return "";
   return inverse.kind === "tool"
@@ -93,8 +93,8 @@ export function settledInverse(
 }
 
 /**
- * Records the outcome of a call in doubt, or of an inverse in doubt or in the way of a rollback. `redact` returns its
- * stored form.
+ * Records the outcome of a call in doubt, or of an inverse that is in doubt or blocks a rollback. `redact` returns the
+ * settlement in stored form.
  *
  * @throws ToolCallNotInDoubtError, NotSerializableError
  */

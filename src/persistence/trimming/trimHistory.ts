@@ -5,7 +5,7 @@ import { abortable } from "../../internal/abortable.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { OlderContent, TrimmingPolicy } from "../config/PersistenceConfig.ts";
 
-/** Trims the history of a run, saved with the next checkpoint. If a summarizer fails, the content stays. */
+/** Trims the history of a run. The next checkpoint saves the result. If a summarizer fails, the content stays. */
 export async function trimHistory(setup: PersistenceSetup, run: AgentRun): Promise<void> {
   const { trimming } = setup;
   if (!trimming) return;
@@ -58,7 +58,7 @@ function trimmed(
   older: readonly Message[],
   summaryOfOlder = "",
 ): readonly Message[] {
-  // One message object can be in the history several times, so messages are counted instead of compared.
+  // The history can contain one message object several times, so that messages are counted and not compared.
   let going = older.length;
   return messages.flatMap((message): readonly Message[] => {
     if (going > 0 && message.role !== "system") return --going === 0 ? [{ role: "user", content: summaryOfOlder }] : [];
@@ -69,12 +69,12 @@ function trimmed(
 
 const outputCharacters = 120;
 const messageCharacters = 60;
-/** The limits for the summary of all older messages: for the start and for the end of the conversation. */
+/** The number of characters from the start and from the end of the conversation in the summary of older messages. */
 const firstCharacters = 600;
 const lastCharacters = 1_400;
 const summaryHead = /^\[(\d+) earlier messages, shortened\]\n/;
 
-/** The built-in summarizer: the number of messages, and the start of the oldest and newest texts. */
+/** The default summarizer: the number of messages, and the start of the oldest and newest texts. */
 export function summarizePlainly(older: OlderContent): string {
   if (older.kind === "tool_output") {
     const text = textOfOutput(older.output);
@@ -99,7 +99,7 @@ function textOfOutput(output: unknown): string {
   try {
     return JSON.stringify(output) ?? String(output);
   } catch {
-    // The value is storable but not JSON, such as a value with a bigint.
+    // The value is not JSON, for example because it contains a `bigint`.
     return Object.prototype.toString.call(output);
   }
 }
@@ -128,7 +128,7 @@ function beginning(text: string, characters: number): string {
 
 type ToolResult = Extract<ContentPart, { type: "tool-result" }>;
 
-/** The key that marks the output of a tool result as a summary. */
+/** The key that marks the output of a tool as a summary. */
 export const trimmedKey = "agent-persistence";
 
 interface TrimmingPlan {
@@ -136,14 +136,14 @@ interface TrimmingPlan {
   readonly older: readonly Message[];
 }
 
-/** Selects the parts to trim, messages in whole turns. A call stays with its result or all later messages. */
+/** Selects the content to trim. A call is never separated from its result. */
 export function planTrimming(
   messages: readonly Message[],
   limits: { readonly toolOutputs: number; readonly messages: number },
 ): TrimmingPlan {
   const cut = cutOf(messages, limits.messages);
   const before = messages.slice(0, cut).filter(({ role }) => role !== "system");
-  // A single older message is already a summary, or is too short for one.
+  // A single older message is already a summary, or too short for one.
   const older = before.length > 1 ? before : [];
   const results = messages.flatMap((message, at) => resultsOf(message).map((result) => ({ at, result })));
   const outputs = results
@@ -161,7 +161,7 @@ export function resultsOf({ role, content }: Message): readonly ToolResult[] {
   return role === "tool" ? content.filter((part) => part.type === "tool-result") : [];
 }
 
-/** Returns the last index where a cut keeps `keep` messages and separates no call from its result. */
+/** Returns the last index at which a cut keeps `keep` messages and separates no call from its result. */
 function cutOf(messages: readonly Message[], keep: number): number {
   const answeredAt = new Map<string, number>();
   for (const [at, message] of messages.entries())

@@ -5,9 +5,9 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { z } from "zod";
 
-/** The parts of an agent's code on which stored runs rely, as plain JSON. Includes the sub-agents. */
+/** The parts of an agent's code on which stored runs depend, as plain JSON, including its sub-agents. */
 export interface CodeStructure extends AgentStructure {
-  /** The sub-agents, without duplicates. Tools refer to them by number, from 1. */
+  /** The sub-agents without duplicates. Tools refer to them by number, from 1. */
   readonly agents?: readonly AgentStructure[];
 }
 
@@ -20,7 +20,7 @@ interface ToolStructure {
   readonly name: string;
   readonly input: string;
   readonly effect?: ToolEffect;
-  /** The number of the agent that the tool runs, where 0 is the agent itself. Omitted for an ordinary tool. */
+  /** The number of the sub-agent that the tool calls, or 0 for the agent itself. Omitted for other tools. */
   readonly agent?: number;
 }
 
@@ -35,7 +35,7 @@ type Defined = Pick<AgentDefinition, "graph" | "tools">;
 
 const structures = new WeakMap<object, Code>();
 
-/** Returns the code structure of an agent definition, which is computed once and does not change. */
+/** Returns the code structure of an agent definition, which is computed only once. */
 export function codeOf(pipeline: object & Defined, sha256: Sha256): Code {
   const code = structures.get(pipeline) ?? describe(pipeline, sha256);
   structures.set(pipeline, code);
@@ -82,7 +82,7 @@ function agentStructure(
   };
 }
 
-/** The parts of a zod schema that are stable between versions of zod. Functions are not compared. */
+/** The parts of a zod schema that all versions of zod have. Functions are not compared. */
 const parts =
   "type catchall element items rest options left right keyType valueType innerType in out entries values coerce format check checks value inclusive minimum maximum length size prefix suffix includes shape pattern getter".split(
     " ",
@@ -90,27 +90,27 @@ const parts =
 
 type Definition = Readonly<Record<string, unknown>>;
 
-/** The state while the shape of a schema is written. */
+/** The progress while a schema is written as text. */
 interface Walk {
-  /** The schemas to which another schema can refer, with the number of schemas before each. */
+  /** Maps each schema that others can refer to, to the number of schemas before it. */
   readonly schemas: Map<object, number>;
-  /** The number of visits left. If unlimited, schemas refer to all earlier schemas, not only to those around them. */
+  /** The remaining number of parts. If `Infinity`, a schema can refer to all earlier ones, even outside of it. */
   left: number;
 }
 
-/** The first schema that each getter returned. A getter can create an equal schema on every call. */
+/** The first schema that each getter returned, because a getter may create an equal schema on every call. */
 const returned = new WeakMap<() => object, object>();
 
 const known = new WeakMap<object, string>();
 
-/** Returns a digest of the values that a schema accepts, without descriptions and functions. Empty without a schema. */
+/** Returns a digest of a schema without descriptions and functions. Empty without a schema. */
 export function schemaDigest(schema: z.core.$ZodType | undefined, sha256: Sha256): string {
   if (schema === undefined) return "";
   const before = known.get(schema);
   if (before !== undefined) return before;
-  // Digests of stored runs repeat a shared schema at each use. In large schemas this would take exponential time.
+  // Stored digests were computed with a copy of a shared schema at each use. For large schemas, this takes too long.
   const text = written(schema, 10_000) ?? written(schema, Infinity)!;
-  // Long enough to avoid accidental collisions, and short in the log.
+  // Enough characters to avoid collisions by chance.
   const digest = sha256.base64url(text).slice(0, 11);
   known.set(schema, digest);
   return digest;
@@ -147,8 +147,7 @@ function shapeOfSchema(schema: object, definition: Definition, walk: Walk): unkn
 function definedBy(definition: Definition, walk: Walk): unknown {
   return parts.flatMap((part) => {
     const value = definition[part];
-    // Patterns of other formats are ignored, because zod versions can change them, such as the pattern for e-mail
-    // addresses.
+    // Ignores the patterns of formats such as e-mail addresses, because a new version of zod can change them.
     if (value === undefined || (part === "pattern" && definition["format"] !== "regex")) return [];
     return [part === "getter" ? ["of", shapeOf(schemaOf(value as () => object), walk)] : [part, shapeOf(value, walk)]];
   });

@@ -23,7 +23,7 @@ export class Migrations {
     this.#all = migrations;
     this.#chains.set(graph.version, []);
     const reached = [graph.version];
-    // The list grows during the loop, so the shortest chains are found first.
+    // The list grows during the loop, so that the shortest chains are found first.
     for (const to of reached) {
       for (const migration of migrations) {
         if (migration.to !== to || this.#chains.has(migration.from)) continue;
@@ -99,17 +99,17 @@ export interface Migration {
   /** The new version of the run, greater than `from`. */
   readonly to: number;
   /**
-   * The new paths of renamed nodes, by their old paths. The path of a subgraph includes all its contents. Nodes in
-   * subgraphs use paths such as `"facts/count"`. Defaults to no renamed nodes.
+   * The new paths of renamed nodes, by their old paths, such as `"facts/count"` for a node in a subgraph. The path of a
+   * subgraph renames all its contents. Defaults to no renamed nodes.
    */
   readonly nodes?: Readonly<Record<string, string>> | undefined;
   /** The new names of renamed tools, by their old names. Defaults to no renamed tools. */
   readonly tools?: Readonly<Record<string, string>> | undefined;
   /**
-   * Receives a line with the new names and returns the changed line. Called with copies, for each line that can
-   * continue. It may be called again after a trial or an interruption. If it throws, the agent is unchanged, and the
-   * run rejects with a `MigrationFailedError` with the error as `cause`. When the signal of the run aborts, the run no
-   * longer waits for this function. By default the line is unchanged.
+   * Receives a copy of the state of a run or branch, with the new names, and returns the changed state. Called for each
+   * branch that can continue, and possibly again after a trial or an interruption. If it throws, the agent is
+   * unchanged, and the run rejects with `MigrationFailedError`, which has the error as `cause`. After an abort, the run
+   * stops waiting for it. Defaults to no change.
    *
    * @example
    * ```ts
@@ -121,11 +121,11 @@ export interface Migration {
   readonly migrate?: ((line: MigratedLine) => MigratedLine | PromiseLike<MigratedLine>) | undefined;
 }
 
-/** A line of a stored run, as a migration receives and returns it. A line is the run itself, or one of its branches. */
+/** The state of a stored run, or of one of its branches, as a migration receives and returns it. */
 export interface MigratedLine {
   /** The path of the node that runs next, or `"start"` if no node has started. */
   readonly nodeId: string;
-  /** The input of that node. */
+  /** The input of the next node. */
   readonly lastInput: unknown;
   /** Oldest first. */
   readonly messageHistory: readonly Message[];
@@ -133,13 +133,13 @@ export interface MigratedLine {
   readonly storage: Readonly<Record<string, unknown>>;
   /** The names of the tools that the model may call. */
   readonly tools: readonly string[];
-  /** The branch of the line, such as `both#facts`. `undefined` for the main line. Ignored in a result. */
+  /** The path of the branch, such as `both#facts`. `undefined` outside of branches. Ignored in a result. */
   readonly branch?: string | undefined;
 }
 
 const names = z.record(nonEmptyString, nonEmptyString).optional();
 
-/** Validates the form of `migrations`. {@link Migrations} checks that they match each other and the strategy. */
+/** Checks the form of `migrations`. {@link Migrations} checks that they match each other and the strategy. */
 export const migrationSchema: z.ZodType = strictOptions(() => ({
   from: integerFrom(0),
   to: integerFrom(0),

@@ -2,17 +2,17 @@ import type { EdgeStructure, GraphStructure, NodeStructure } from "../../agent/s
 
 export interface LinePoint {
   readonly node: string;
-  /** The branches of that node that have started. They are separate lines. `"all"` if no further branch will start. */
+  /** The started branches of a parallel node, which continue on their own. `"all"` if no other branch will start. */
   readonly begun?: ReadonlySet<string> | "all" | undefined;
 }
 
-/** The parts of a strategy that a line can still run. */
+/** The parts of a strategy that a run, branch or sub-agent can still reach. */
 export class Reached {
-  /** The paths of the nodes and subgraphs that may start. */
+  /** The paths of the nodes and subgraphs that can start. */
   readonly nodes = new Set<string>();
-  /** The paths of the subgraphs that may finish or contain reachable nodes. */
+  /** The paths of the subgraphs that can finish or contain such nodes. */
   readonly around = new Set<string>();
-  /** The paths whose edges may be followed, with "start" for the start of a graph. */
+  /** The paths whose edges can be followed, with "start" for the start of a graph. */
   readonly sources = new Set<string>();
   readonly #root: GraphStructure;
   readonly #point: LinePoint;

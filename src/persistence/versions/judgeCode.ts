@@ -6,17 +6,17 @@ import type { EdgeStructure, GraphStructure, NodeStructure } from "../../agent/s
 
 export type CodeVerdict =
   | { readonly kind: "same" }
-  /** `compatible`: the line can run only unchanged code. `incompatible`: no migration applies to a change. */
+  /** `compatible`: all code that the run can still reach is unchanged. `incompatible`: a change needs a migration. */
   | { readonly kind: "compatible" | "incompatible"; readonly differences: readonly string[] }
   | { readonly kind: "migrates"; readonly chain: readonly Migration[] };
 
-/** Returns whether the code is unchanged as far as the record shows. A three-method storage keeps no versions. */
+/** Returns whether the recorded code is unchanged. A three-method storage records no versions. */
 export function isSameCode(stored: StructureRecord, now: Code, keepsVersions: boolean): boolean {
   if (stored.code !== undefined) return structureKey(stored) === now.code;
   return stored.fingerprint === now.fingerprint && (!keepsVersions || now.structure.version === 0);
 }
 
-/** Decides whether a line can continue with changed code. `structure` is `undefined` if it is not stored. */
+/** Decides whether a run or branch can continue with changed code. `structure` is `undefined` if not stored. */
 export function judgeCode(
   { version = 0 }: StructureRecord,
   structure: StoredStructure | undefined,
@@ -40,7 +40,7 @@ export function judgeCode(
   return { kind: fits ? "compatible" : "incompatible", differences };
 }
 
-/** A stored structure. Earlier versions stored a graph without schemas and tools. */
+/** A stored structure. Earlier versions of the library stored no schemas and tools. */
 export type StoredStructure = GraphStructure | CodeStructure;
 
 interface Schemas {
@@ -48,7 +48,7 @@ interface Schemas {
   readonly output?: string | undefined;
 }
 
-/** Returns one text for each difference between two structures. Ignores facts that earlier versions lack. */
+/** Returns a text for each difference between two structures. Ignores facts that earlier versions did not store. */
 export function codeDifferences(stored: StoredStructure, current: StoredStructure): readonly string[] {
   const before = factsOf(stored);
   const after = factsOf(current, stored);
@@ -61,18 +61,18 @@ export function codeDifferences(stored: StoredStructure, current: StoredStructur
   ];
 }
 
-/** Returns whether a fact always appears together with another fact. In that case, only the other fact is reported. */
+/** Returns whether a fact belongs to another fact, with which it is reported. */
 function isOfOther(fact: string): boolean {
   return /(^|: )the (input schema|output schema|effect) of /.test(fact);
 }
 
-/** Returns whether all stored parts that a line can still run are unchanged. Added parts do not matter. */
+/** Returns whether all stored parts that the run can still reach are unchanged. New parts are ignored. */
 function keepsReached(stored: StoredStructure, current: StoredStructure, point: LinePoint): boolean {
   const now = factsOf(current, stored);
   return [...factsOf(stored, stored, new Reached(stored, point))].every(([fact, value]) => now.get(fact) === value);
 }
 
-/** Returns the facts of a structure, of the kinds that `like` has and in the parts that a line can still reach. */
+/** Returns the facts of a structure: only of kinds that `like` contains, and of parts that can still be reached. */
 function factsOf(structure: StoredStructure, like: StoredStructure = structure, reached?: Reached) {
   const facts = new Map<string, string>();
   const isWhole = "tools" in like && "tools" in structure;
@@ -158,7 +158,7 @@ function addTools(
   for (const { name, input, effect = "", agent } of tools) {
     facts.set(`${of}tool "${name}"`, "");
     facts.set(`${of}the input schema of tool "${name}"`, input);
-    // A changed effect is listed as a difference, but does not prevent a line from continuing.
+    // A changed effect is shown as a difference, but the run can continue.
     if (!reached) facts.set(`${of}the effect of tool "${name}"`, effect);
     if (agent === undefined) continue;
     facts.set(`${of}the agent that tool "${name}" calls`, "");
