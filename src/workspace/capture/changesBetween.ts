@@ -108,11 +108,17 @@ function keptChange(path: string, { state, leftOut }: ScannedFile, side: "before
 function changedHidden(before: Scan, after: Scan): readonly LeftOutFile[] {
   return [...new Set([...before.hidden.keys(), ...after.hidden.keys()])].flatMap((path) => {
     const [was, is] = [before.hidden.get(path), after.hidden.get(path)];
-    const reason = was?.reason ?? is?.reason;
+    const reason = was?.reason ?? is?.reason ?? goneRepository(path, after);
     const isSame = was && is && isSameStamp(was.stamp, is.stamp);
     const isLooked = before.files.has(path) || after.files.has(path) || before.folders.has(path);
     return reason === undefined || isSame || isLooked ? [] : [{ path, reason }];
   });
+}
+
+/** Returns why a missing repository is reported, although its changes are ignored. */
+function goneRepository(path: string, after: Scan): string | undefined {
+  const isGone = /(?:^|\/)\.git$/.test(path) && !hiddenAt(after, path);
+  return isGone ? "was deleted or moved, and repositories are not stored" : undefined;
 }
 
 function changedModes(before: Scan, after: Scan): readonly FolderChange[] {

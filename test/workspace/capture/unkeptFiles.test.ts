@@ -18,6 +18,21 @@ async function ranAndRolledBack(
 
 const wasThere = "not restored: existed before under another name, and its content was not stored";
 
+it("a deleted repository is reported, and the files of its work tree are restored", async () => {
+  const root = temporaryFolder();
+  put(root, { "sub/.git/HEAD": "ref: refs/heads/main", "sub/a": "1", "kept/.git/HEAD": "ref: refs/heads/main" });
+  const remove = () => {
+    rmSync(join(root, "sub"), { recursive: true });
+    put(root, { "kept/.git/index": "" });
+  };
+  expect(await ranAndRolledBack(root, [remove])).toEqual([
+    { subject: "sub", change: "restore folder" },
+    { subject: "sub/a", change: "write" },
+    { subject: "sub/.git", change: "not restored: was deleted or moved, and repositories are not stored" },
+  ]);
+  expect(treeOf(root)).toMatchObject({ "sub/a": "644 1", "kept/.git/HEAD": expect.anything() as unknown });
+});
+
 describe("uncaptured files that a command moves", () => {
   const latin = (root: string) => Buffer.concat([Buffer.from(`${root}/caf`), Buffer.from([0xe9])]);
 
