@@ -178,6 +178,20 @@ describe.each(tested)("an agent on a sealed log $name", ({ harness }) => {
   });
 });
 
+it("an inbox of a sealed storage is read from its start if an append is marked as a snapshot", async () => {
+  const [written, inner] = [new MemoryRecordLog(), new MemoryRecordLog()];
+  const inboxOf = (log: RecordLog) => payer(storageOf(sealedLog(log, { every: 1 }))).feature.agent("a");
+  for (const key of ["1", "2", "3"]) await inboxOf(written).send("paid", key, { key });
+  const entries = await collect(written.read("inbox:a"));
+  for (const [at, { id, records }] of entries.entries()) {
+    const owned = await inner.open("inbox:a", processOwner());
+    await owned.append({ id, records, ...(at + 1 === entries.length && { snapshot: true }) }, at);
+    await owned.release();
+  }
+  await inboxOf(inner).send("paid", "1", { key: "1" });
+  expect(await collect(inner.read("inbox:a"))).toHaveLength(entries.length);
+});
+
 describe("a sealed log", () => {
   async function attacked(attack: Attack): Promise<MemoryRecordLog> {
     const inner = new MemoryRecordLog();

@@ -56,6 +56,8 @@ export async function readRecords<Rec extends LogRecord, State extends ShapeStat
   const continued = known && (await continueRead(shape, log, logId, known));
   if (continued) return continued;
   const entries = await readStored(log, logId, { after: 0, sinceSnapshot: !whole });
+  // A storage can also mark an append that does not repeat the state.
+  if (!whole && entries[0]?.records.some(isShapeRecord) === false) return readRecords(shape, log, id, { whole: true });
   assertShape(shape.name, logId, entries);
   // After a pruning, only parts of the earlier appends remain.
   const from = Math.max(0, entries.findLastIndex(isRestated));
