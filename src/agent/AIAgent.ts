@@ -156,7 +156,6 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
     return called;
   }
 
-  /** Disposes the features in reverse install order. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const { instance } of [...this.#features.values()].reverse()) {
       if (isAsyncDisposable(instance)) await instance[Symbol.asyncDispose]();

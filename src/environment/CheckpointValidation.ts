@@ -1,7 +1,6 @@
 import type { TornTail } from "../checkpoint/records/Entry.ts";
 import type { EnvironmentMismatch } from "./EnvironmentMismatch.ts";
 
-/** The result of one check. */
 export type ValidationCheck =
   | {
       readonly ok: true;
@@ -43,6 +42,5 @@ export interface CheckpointValidation {
     /** Required versions and environment variables are present. */
     readonly dependenciesAvailable: ValidationCheck;
   };
-  /** All findings of the environmental checks. */
   readonly mismatches: readonly EnvironmentMismatch[];
 }

@@ -98,11 +98,8 @@ function judgeName(name: string, wanted: string, answer: EnvironmentAnswer | und
 export interface Environment {
   /** The directory to which the paths of required files are relative. Stored in each checkpoint. */
   readonly workingDirectory: string;
-  /** Returns whether an absolute path is a directory. */
   hasDirectory(path: string): Promise<boolean>;
-  /**
-   * Returns the SHA-256 of a file in hex. `undefined` for a missing file. `directory` is the base of relative paths.
-   */
+  /** Returns the SHA-256 of a file in hex. `undefined` if missing. `directory` is the base of relative paths. */
   hashOf(path: string, directory: string): Promise<string | undefined>;
   /** Looks up a name, such as `node`, `git` or `env:HOME`, and compares its value with the wanted value. */
   lookUp(name: string, wanted: string): Promise<EnvironmentAnswer>;

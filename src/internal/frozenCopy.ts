@@ -32,7 +32,6 @@ export function freezeInPlace<Value>(value: Value): Value {
   return value;
 }
 
-/** Returns whether all parts are frozen. */
 function freeze(root: object): boolean {
   let isWhole = true;
   // A list instead of recursion, because stored values can be nested deeper than the stack allows.
@@ -52,7 +51,6 @@ interface Walk {
   readonly ancestors: Set<object>;
   /** The number of copied objects. An object counts once for each reference to it. `Infinity` after a cycle. */
   objects: number;
-  /** Whether all copied parts are frozen. */
   isFrozen: boolean;
   readonly copy: Copy;
 }

@@ -130,7 +130,7 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Takes ownership and then reads the log, which then contains all records of earlier owners.
+   * Takes ownership, and then reads the log with all records of earlier owners.
    * @throws AgentBusyError, CorruptLogError, AgentMovedError, AgentCopiedError
    */
   static async open(options: JournalOptions): Promise<Journal> {

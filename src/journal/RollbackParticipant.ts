@@ -11,7 +11,6 @@ export interface Note {
 /** The input of a participant's plan. */
 export interface ParticipantRequest {
   readonly agentId: string;
-  /** The target of the rollback. */
   readonly checkpointId: string;
   /**
    * The notes since that checkpoint that are not reverted, newest first, including those on abandoned branches. In a
@@ -41,7 +40,6 @@ export interface ParticipantPlan {
   readonly contents?: ReadonlyMap<string, Uint8Array>;
 }
 
-/** A step in reports. */
 export interface DescribedStep {
   /** The item that the step changes, such as the path of a file. */
   readonly subject: string;

@@ -2,13 +2,11 @@ import type { TornTail } from "../checkpoint/records/Entry.ts";
 import type { WaitingFor } from "../checkpoint/status/TaskStatus.ts";
 import type { ModelUsage } from "../checkpoint/status/ModelUsage.ts";
 
-/** The data of a checkpoint in an event. */
 export interface EventCheckpoint {
   readonly checkpointId: string;
   readonly version: number;
   /** The node that runs next. `finish` at the end of a run. */
   readonly nodeId: string;
-  /** The number of completed nodes. */
   readonly iteration: number;
   /** 0 to 100. Omitted if the run has not set its progress. */
   readonly progress?: number;
@@ -90,7 +88,6 @@ interface LineEvents {
   readonly trimming_failed: { readonly content: "tool_output" | "messages"; readonly error: unknown };
   /** A branch of a parallel node failed with `error`. The other branches continue, unless `onFailure` is `"stop"`. */
   readonly branch_failed: {
-    /** The node that ran. */
     readonly nodeId: string;
     readonly error: unknown;
   };
@@ -135,7 +132,6 @@ interface AgentEvents {
    * receive the missing chunks with the complete response. The run is not affected.
    */
   readonly stream_store_failed: { readonly operation: "append" | "remove"; readonly error: unknown };
-  /** A step of a recovery has finished. */
   readonly recovery_step: {
     readonly step: RecoveryStepName;
     /** Names of the failed checks. */

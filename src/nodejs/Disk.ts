@@ -240,7 +240,6 @@ export function storageFailure(error: unknown): StorageFailure {
   return failures[systemCode(error)] ?? "io";
 }
 
-/** Returns the error for a failed call of the file system. */
 function diskError(operation: string, path: string, cause: unknown): StorageError {
   return cause instanceof StorageError ? cause : new StorageError(storageFailure(cause), operation, path, { cause });
 }

@@ -43,7 +43,6 @@ const sendSchema = strictOptions(() => ({ name: nonEmptyString, key: nonEmptyStr
 const forkSchema = strictOptions(() => ({ checkpointId: nonEmptyString.optional() }));
 const messagesSchema = strictOptions(() => ({ original: z.boolean().optional() }));
 
-/** Options of {@link DurableAgent.answer}. */
 export interface AnswerOptions {
   /** The person or system that answers. Stored with the answer, and verified only by the option `approvals`. */
   readonly by?: string | undefined;
@@ -277,9 +276,7 @@ export class DurableAgent {
     await journal.store([noteRecord(note, { lane: head.state.lane, call: undefined, writer })]);
   }
 
-  /**
-   * Returns the values that the last run noted under a key, oldest first. Omits reverted values and those of branches.
-   */
+  /** Returns the unreverted values that the last run noted under a key, oldest first, except those of branches. */
   async getNotes(key: string): Promise<readonly unknown[]> {
     checkSchema(nonEmptyString, key, "key of notes");
     const { notedValues } = await import("./changes.ts");

@@ -41,7 +41,6 @@ export type UnfinishedRun =
 /** Selects agents by id or by task name, for example the agents of one definition. */
 export type AgentFilter = (agent: { readonly agentId: string; readonly taskName?: string }) => boolean;
 
-/** Options of {@link PersistenceFeature.unfinished}. */
 export interface UnfinishedOptions {
   /** Includes runs that rejected. Defaults to false. */
   readonly includeFailed?: boolean | undefined;
@@ -86,7 +85,6 @@ export class PersistenceFeature {
     return this.#setup.participants.flatMap(({ recovery }) => recovery ?? []);
   }
 
-  /** Returns the persistence of a run, bound to its context. */
   of(context: AgentContext): RunPersistence {
     return new BoundPersistence(context);
   }

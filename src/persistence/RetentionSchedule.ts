@@ -8,7 +8,6 @@ import type { PrunableAgents, PruningSchedule } from "./config/PersistenceConfig
 import { Cron } from "croner";
 import { statfs } from "node:fs/promises";
 
-/** Options of {@link RetentionSchedule}. */
 export interface RetentionScheduleOptions {
   /**
    * A cron expression of five fields (minute, hour, day of the month, month, day of the week) in local time, or a

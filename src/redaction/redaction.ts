@@ -48,7 +48,6 @@ export interface Redactor {
   output(toolName: string, output: unknown): unknown;
 }
 
-/** Stores redacted values encrypted. */
 export interface Vault {
   /** The keys that encrypt the data key of each agent, as for `encrypted()`. */
   readonly keys: KeySource;
@@ -56,7 +55,6 @@ export interface Vault {
   readonly keyStorage?: PersistenceStorageProvider | undefined;
 }
 
-/** Options of {@link redaction}. */
 export interface RedactionOptions {
   /**
    * Paths of values to redact, including all nested values, as for timelines. A path matches at any depth, `*` matches
@@ -99,7 +97,6 @@ export function redaction(options: RedactionOptions): StorageRedaction {
   return new StorageRedaction(options);
 }
 
-/** The redaction of a storage, made by {@link redaction}. */
 export class StorageRedaction implements Redactor {
   readonly #vault: Vault | undefined;
   readonly #paths: RedactedPath[];

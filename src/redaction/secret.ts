@@ -25,7 +25,7 @@ export function secretPaths(schema: Schema): readonly (readonly string[])[] {
   return pathsIn(schema, new Set());
 }
 
-/** The maximum depth of schemas. Deeper schemas create new schemas for each level. */
+/** The maximum depth of schemas, because a getter can create new schemas without end. */
 const deepest = 32;
 
 type Schema = z.core.$ZodType;

@@ -27,7 +27,6 @@ export interface ApprovalVerifier {
   verify(approval: CheckedApproval): boolean | PromiseLike<boolean>;
 }
 
-/** Options of {@link signedApprovals}. */
 export interface SignedApprovalsOptions {
   /**
    * Returns whether a key of this person signed the bytes. `at` is the time of the signature. Return `false` for an
@@ -126,7 +125,6 @@ function decodeApprovalSignature(text: string): ApprovalSignature | undefined {
 /** The request of {@link signApproval}: an item of `listRequests()`, or of `getRequests()` with the `agentId`. */
 export type ApprovalToSign = Pick<CheckedApproval, "agentId" | "requestId" | "askedAt" | "digest">;
 
-/** Options of {@link signApproval}. */
 export interface SignApprovalOptions {
   /** The person who approves, as passed to `answer`. */
   readonly by: string;

@@ -22,9 +22,7 @@ export abstract class Telemetry {
   /** Creates the operations of agents. Used only by this library. */
   readonly agents: AgentTelemetry = new AgentTelemetry((operation) => this.begin(operation));
 
-  /**
-   * Whether operations contain messages, inputs and outputs in addition to names, ids and numbers. Defaults to false.
-   */
+  /** Whether operations contain messages, inputs and outputs, not only names, ids and numbers. Defaults to false. */
   readonly content?: boolean | undefined;
 
   /** Starts an operation within the operation whose `run` is active. Return `undefined` to hide the operation. */

@@ -1,7 +1,6 @@
 import type { Message } from "../checkpoint/messages/Message.ts";
 import type { ModelUsage } from "../checkpoint/status/ModelUsage.ts";
 
-/** A started operation. */
 export interface TelemetrySpan {
   /**
    * The ids of the trace and the span, as the `traceparent` of W3C Trace Context. Stored with a run, so that a resume
@@ -57,13 +56,11 @@ export interface TelemetryFacts {
   readonly runId?: string | undefined;
   /** The name of the definition, which all its durable agents share. */
   readonly agentName?: string | undefined;
-  /** The id of the definition. Omitted if it has no id. */
   readonly definitionId?: string | undefined;
   /** The names of the tools that call this sub-agent, outermost first. */
   readonly agentPath?: readonly string[] | undefined;
   /** The path of the branch of a parallel node. */
   readonly branch?: string | undefined;
-  /** The node of the strategy or graph. */
   readonly nodeId?: string | undefined;
   /** True if the result was recorded earlier, and no model or tool was called. */
   readonly replayed?: boolean | undefined;
@@ -93,7 +90,6 @@ export interface TelemetryFacts {
   readonly checkpointId?: string | undefined;
   /** Why the checkpoint was made, as in `checkpoint_saved` events. */
   readonly trigger?: string | undefined;
-  /** The ids of the answered requests. */
   readonly requestIds?: readonly string[] | undefined;
   /** The number of calls that a rollback reverted, and of those that it could not revert. */
   readonly reverted?: number | undefined;
@@ -106,12 +102,9 @@ export interface TelemetryFacts {
   readonly content?: TelemetryContent | undefined;
 }
 
-/** The inputs and outputs of models and tools. */
 export interface TelemetryContent {
   readonly messages?: readonly Message[] | undefined;
   readonly answer?: Message | undefined;
-  /** The input of a tool or an agent. */
   readonly input?: unknown;
-  /** The output of a tool or an agent. */
   readonly output?: unknown;
 }

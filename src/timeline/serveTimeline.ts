@@ -13,7 +13,6 @@ import { pageAssets, contentSecurityPolicy, inertJson, pageHtml, valueHtml } fro
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TimelineItem, TimelineNews } from "./data/TimelineData.ts";
 
-/** Options of `serveTimeline`. */
 export interface ServeTimelineOptions extends TimelineOptions {
   /** The port on the loopback interface. Defaults to 0, which selects a free port. */
   readonly port?: number | undefined;
@@ -21,13 +20,10 @@ export interface ServeTimelineOptions extends TimelineOptions {
   readonly everyMs?: number | undefined;
 }
 
-/** A running timeline server. */
 export interface TimelineServer {
   /** The URL of the list of agents. It contains the token that every request needs. */
   readonly url: string;
-  /** Returns the URL of an agent's page. */
   urlOf(agentId: string): string;
-  /** Closes the server and all connections. */
   close(): Promise<void>;
 }
 

@@ -2,10 +2,7 @@ import type { AssistantMessage, Message, ToolMessage } from "../../checkpoint/me
 import type { InputRequest, ReceiveOptions } from "./InputRequest.ts";
 import type { StorageKey } from "./StorageKey.ts";
 
-/**
- * The API for nodes and tools. A context belongs to one execution of one node. After a move of the run, every use of
- * the context throws ExecutionMovedError.
- */
+/** The API for nodes and tools. After a move of the run, every use of a context throws ExecutionMovedError. */
 export interface AgentContext {
   readonly agentId: string;
   readonly runId: string;
@@ -98,9 +95,7 @@ export interface AgentContext {
 
 /** The message history and the model. */
 export interface AgentLlm {
-  /**
-   * The history as a frozen snapshot. Change messages only with {@link AgentLlm.rewrite}, even maps, dates and bytes.
-   */
+  /** The history as a frozen snapshot. Change messages, even their dates or bytes, with {@link AgentLlm.rewrite}. */
   readonly messages: readonly Message[];
   /**
    * Appends messages to the history.
@@ -193,7 +188,6 @@ export interface MergeContext<Branches> extends AgentContext {
 
 export interface BranchOf<Output> {
   readonly output: Output;
-  /** The messages that the branch added to the history. */
   readonly messages: readonly Message[];
   /** The storage at the end of the branch. */
   readonly storage: Pick<AgentStorage, "get">;

@@ -74,7 +74,6 @@ export function timerQuestion(sha256: Sha256): string {
 
 interface AskedQuestion {
   readonly prompt: string;
-  /** The JSON Schema of the answer. */
   readonly schema: unknown;
   readonly waitingFor: WaitingFor;
 }

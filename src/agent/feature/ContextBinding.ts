@@ -26,7 +26,6 @@ export function runOf(context: AgentContext): AgentRun {
   return bindingOf(context).run;
 }
 
-/** Returns the node execution to which a context belongs. */
 export function visitOf(context: AgentContext): NodeVisit {
   return bindingOf(context).visit;
 }

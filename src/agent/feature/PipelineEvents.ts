@@ -104,7 +104,6 @@ export interface TimerEvent {
   readonly event?: ArrivalEvent;
 }
 
-/** The event of `context.receive`. */
 export interface ArrivalEvent {
   readonly name: string;
   readonly schema: z.core.$ZodType;
@@ -155,7 +154,6 @@ export interface PipelineEvents {
   /** A branch starts or resumes. `run` is the branch. */
   branchStarting: { readonly run: AgentRun; readonly next: NextStep };
   branchCompleted: { readonly run: AgentRun; readonly output: unknown };
-  /** A branch failed in this node. */
   branchFailed: { readonly run: AgentRun; readonly nodeId: string; readonly error: unknown };
   /** All branches of a parallel node have finished, but its `merge` has not started. */
   branchesJoined: {

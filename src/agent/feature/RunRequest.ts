@@ -55,7 +55,6 @@ export interface RunOptions {
   readonly takeOver?: boolean | undefined;
 }
 
-/** Options of `resume()`. */
 export interface ResumeOptions {
   /** The durable identity. Defaults to the id of the agent. */
   readonly agentId?: string | undefined;

@@ -97,7 +97,6 @@ export interface BranchEffects {
 
 /** A recorded tool call in the report of a rollback or a branch. */
 export interface RevertibleCall {
-  /** The library's id of the call. */
   readonly toolCallId: string;
   readonly toolName: string;
   /** The input as the model or the caller wrote it. */

@@ -22,10 +22,8 @@ export interface ModelDelta {
   readonly text: string;
 }
 
-/** A request to a model. */
 export interface PromptRequest {
   readonly messages: readonly Message[];
-  /** The tools that the model can call. */
   readonly tools: readonly AnyTool[];
   readonly model: string;
   /** `undefined` for the provider's defaults. */
@@ -33,7 +31,6 @@ export interface PromptRequest {
   readonly abortSignal: AbortSignal;
 }
 
-/** The response of a model. */
 export interface PromptAnswer {
   readonly message: AssistantMessage;
   /** The tokens of this request. `undefined` if unknown. */

@@ -17,7 +17,6 @@ export function callTools(message: AssistantMessage, context: AgentContext): Pro
   return context.tools.execute(message);
 }
 
-/** Returns whether a message has tool calls. */
 export function hasToolCalls(message: AssistantMessage): boolean {
   return typeof message.content !== "string" && message.content.some((part) => part.type === "tool-call");
 }

@@ -115,10 +115,7 @@ export class CallScope {
   }
 }
 
-/**
- * Returns a frozen copy of a message. A replaced tool-call id becomes the `providerToolCallId`. If two calls have the
- * same id, only the first keeps it.
- */
+/** Returns a frozen copy of a message with new tool-call ids. Of two equal ids, only the first is kept. */
 function withToolCallIds(
   message: AssistantMessage,
   idAt: (index: number) => string,

@@ -179,7 +179,6 @@ export interface NodeOptions<In, Out> {
   readonly output?: z.core.$ZodType<Out> | undefined;
 }
 
-/** Options of a parallel node. */
 export interface ParallelOptions {
   /** The messages at the start of each branch: the whole history, or only the system prompt. Defaults to `"fork"`. */
   readonly history?: BranchHistory | undefined;
@@ -190,7 +189,6 @@ export interface ParallelOptions {
   readonly onFailure?: BranchFailure | undefined;
 }
 
-/** Options of `graph.each`. */
 export interface EachOptions<Item> extends ParallelOptions {
   /** Returns the branch key of an item, unique within one input. Defaults to the index of the item. */
   readonly key?: ((item: Item, index: number) => string) | undefined;

@@ -107,10 +107,7 @@ function* nodesOf(graph: GraphPlan, prefix: string): Generator<[string, LeafPlan
   }
 }
 
-/**
- * Returns the schema of the input of a node. For a parallel node, all branches must accept the input. Transforms are
- * applied when the node runs.
- */
+/** Returns the input schema of a node. The schema of a parallel node accepts only values for all its branches. */
 function inputSchema(graph: GraphPlan, node: NodePlan): z.core.$ZodType | undefined {
   if (node.kind === "leaf") return node.input;
   if (node.kind === "subgraph") return node.graph.input;
@@ -132,7 +129,6 @@ function acceptedByAll(schemas: readonly z.core.$ZodType[]): z.ZodType {
   });
 }
 
-/** The next step of a run after a node. */
 export interface NextStep {
   /** A node path, or "finish" at the end of the strategy. */
   readonly nodeId: string;

@@ -18,10 +18,7 @@ export type ToolEffect = "none" | "idempotent" | "reversible" | "irreversible";
 
 /** The second argument of a tool's `execute`. */
 export interface ToolCallOptions {
-  /**
-   * The id of the call. Use it as an idempotency key. It stays the same in retries and replays. After a rollback, the
-   * call gets another id.
-   */
+  /** An idempotency key: the id of the call stays the same in retries and replays, and changes after a rollback. */
   readonly toolCallId: string;
   /** The fencing token of the process that runs the agent, for systems that check such tokens. 0 without fencing. */
   readonly generation: number;
@@ -38,7 +35,6 @@ export interface ToolCallOptions {
 
 /** The second argument of a tool's `probe`. */
 export interface ToolProbeOptions {
-  /** The id of the call in doubt. */
   readonly toolCallId: string;
   /** Aborted when the run is aborted or moves. */
   readonly abortSignal: AbortSignal;
@@ -66,7 +62,6 @@ export type ApprovalVerdict =
 
 /** The second argument of a tool's `needsApproval`. */
 export interface ToolApprovalOptions {
-  /** The library's id of the call. */
   readonly toolCallId: string;
   /** Aborted when the run is aborted or moves. */
   readonly abortSignal: AbortSignal;

@@ -33,7 +33,6 @@ export interface IndexedCall {
 }
 
 export interface IndexedRequest {
-  /** The newest record of the request. */
   record: RequestRecord;
   readonly position: number;
   readonly order: number;

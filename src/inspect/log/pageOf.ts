@@ -1,8 +1,6 @@
 /** Selects a page of a list. Defaults to the end of the list. */
 export interface PageOptions {
-  /** Selects the items before this cursor. */
   readonly before?: number | undefined;
-  /** Selects the items after this cursor. */
   readonly after?: number | undefined;
   /** The maximum number of items. Defaults to 100. */
   readonly limit?: number | undefined;

@@ -2,7 +2,6 @@ import type { StepView, VisitStep } from "../view/StepView.ts";
 
 type Interval = readonly [from: number, to: number];
 
-/** Computes how long nodes ran, without waits and pauses. */
 export class WorkTime {
   readonly #worked: Interval[] = [];
   /** The last time that the agent continued after a wait or a pause. */

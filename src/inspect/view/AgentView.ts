@@ -39,7 +39,6 @@ export interface ListedAgent {
     readonly inDoubt: number;
     readonly openRollback: boolean;
   };
-  /** The reason why the agent is unreadable. */
   readonly problem?: Problem;
   /** In ISO 8601. Omitted if unknown, for example for an unreadable agent. */
   readonly createdAt?: string;
@@ -127,7 +126,6 @@ export interface AgentView {
   readonly model?: string;
   /** The token usage of the last run. Omitted if unknown. */
   readonly usage?: UsageView;
-  /** The newest runs, newest last. */
   readonly runs: readonly RunView[];
   readonly requests: readonly RequestView[];
   /** The calls in doubt, which possibly took effect. */
@@ -135,7 +133,6 @@ export interface AgentView {
   readonly openRollback?: RollbackView;
   /** The current owner. Omitted if the agent has no owner. */
   readonly owner?: OwnerView;
-  /** The newest owners, newest last. */
   readonly ownerships: readonly OwnershipView[];
   readonly counts: {
     readonly entries: number;

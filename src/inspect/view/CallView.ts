@@ -65,9 +65,7 @@ export interface CallView {
   /** The position in the log of the outcome. Omitted without an outcome. */
   readonly endPosition?: number;
   readonly input: ShownValue;
-  /** The output of a successful call. */
   readonly output?: ShownValue;
-  /** The error of a failed call. */
   readonly error?: string;
   /** Who settled a call in doubt: the probe, the handler or a person outside the run. Omitted if not settled. */
   readonly settledBy?: "probe" | "handler" | "outside";

@@ -61,7 +61,6 @@ export interface CheckpointDifference {
   readonly files: readonly FileChangeView[];
 }
 
-/** A checkpoint without its content. */
 export interface CheckpointView {
   readonly checkpointId: string;
   readonly name?: string;

@@ -25,7 +25,6 @@ export interface RequestView {
   readonly answeredAt?: string;
   /** The answer, if the request was answered. */
   readonly answer?: ShownValue;
-  /** Why the request was rejected. */
   readonly rejection?: string;
   /** The person or system that answered or rejected, as the caller named it. Untrusted. */
   readonly by?: string;

@@ -43,9 +43,7 @@ export interface RollbackView {
   readonly calls: readonly {
     readonly toolCallId: string;
     readonly tool: string;
-    /**
-     * `pending`: not reverted yet. `in_doubt`: the inverse has no recorded outcome. `left`: a decision kept the effect.
-     */
+    /** `pending`: not reverted yet. `in_doubt`: its inverse has no outcome. `left`: a decision kept the effect. */
     readonly state: "pending" | "reverted" | "failed" | "in_doubt" | "left";
     readonly error?: string;
   }[];
@@ -55,7 +53,6 @@ export interface RollbackView {
   readonly participants: readonly {
     readonly key: string;
     readonly applied: number;
-    /** The errors of steps that could not be applied. */
     readonly errors: readonly string[];
   }[];
 }

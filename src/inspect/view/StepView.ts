@@ -29,7 +29,6 @@ export interface AnswerView {
   readonly within?: string;
 }
 
-/** The changes of the state in a step. */
 export interface ChangesView {
   readonly messages: {
     readonly added: readonly {
@@ -56,7 +55,6 @@ export interface VisitStep extends StepBase {
   readonly runId: string;
   readonly lane: number;
   readonly line: LineView;
-  /** The path of the node. */
   readonly node: string;
   /** `cut` if the execution has no final checkpoint and the agent does not run it now. */
   readonly state: "ended" | "running" | "waiting" | "cut";
@@ -75,7 +73,6 @@ export interface VisitStep extends StepBase {
   readonly changes: ChangesView;
 }
 
-/** The start of a run, a branch or a sub-agent. */
 export interface BeginStep extends StepBase {
   readonly kind: "begin";
   readonly runId: string;
@@ -107,7 +104,6 @@ export interface RollbackStep extends StepBase {
   readonly rollback: RollbackView;
 }
 
-/** The start of a new run. */
 export interface RunStep extends StepBase {
   readonly kind: "run";
   readonly run: RunView;
@@ -122,7 +118,6 @@ export interface StatusStep extends StepBase {
   readonly error?: { readonly name: string; readonly message: string; readonly code?: string; readonly stack?: string };
 }
 
-/** A change of the agent's owner. */
 export interface OwnerStep extends StepBase {
   readonly kind: "owner";
   /** The generation of the previous owner. */
@@ -140,7 +135,6 @@ export interface LogStep extends StepBase {
 
 export type StepView = VisitStep | BeginStep | MoveStep | RollbackStep | RunStep | StatusStep | OwnerStep | LogStep;
 
-/** A page of steps, oldest first. */
 export interface StepsPage {
   readonly steps: readonly StepView[];
   /** The lanes of the steps, the lanes from which they start, and the lanes that contain them. */

@@ -1,4 +1,3 @@
-/** The code and the message of a read error. */
 export interface Problem {
   readonly code: string;
   readonly message: string;

@@ -42,7 +42,6 @@ function endsWith(place: readonly string[], path: RedactedPath): boolean {
   return from >= 0 && path.every((segment, index) => segment === "*" || segment === place[from + index]);
 }
 
-/** The schema of a dotted path to redacted values. */
 export const redactedPathSchema: z.ZodType<string> = z.string().refine((text) => redactedPath(text) !== undefined, {
   error: 'expected keys with dots between them, such as "signUp.input.email"',
 });

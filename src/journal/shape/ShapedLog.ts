@@ -52,7 +52,6 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
   #written: (readonly LogRecord[])[] = [];
   /** False after a record that contradicts earlier records. */
   #isSound = true;
-  /** The number of calls of {@link append}. */
   #appended = 0;
   readonly #shape: ShapeDefinition<Rec, State>;
   readonly #clock: Clock;

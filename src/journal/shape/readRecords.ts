@@ -188,10 +188,7 @@ class LogContents<Rec extends LogRecord, State extends ShapeState<Rec>> {
     this.state = shape.begin();
   }
 
-  /**
-   * Adds the records of an append. If the append repeats the whole state, it must be the first. Repeated parts are
-   * skipped. After an error, the state is unusable.
-   */
+  /** Adds the records of an append. An append with the whole state must be the first. Skips repeated parts. */
   add(entry: Entry): void {
     this.#addAll(entry, Math.max(0, entry.records.findLastIndex(isRestating)));
   }

@@ -47,7 +47,6 @@ export interface ConfiguredParticipant extends RollbackParticipant {
   readonly recovery?: RecoveryParticipant | undefined;
 }
 
-/** Options of `install(Persistence, …)`. */
 export interface PersistenceConfig {
   /** The storage of the agents. Defaults to `NoPersistenceStorageProvider`, which stores no data. */
   readonly storage?: PersistenceStorageProvider | undefined;

@@ -177,7 +177,6 @@ export interface EditOptions {
   readonly storage?: ((storage: AgentStorage) => PromiseLike<void> | void) | undefined;
 }
 
-/** The checkpoint that an edit created. */
 export interface EditedCheckpoint {
   readonly checkpointId: string;
 }

@@ -77,10 +77,7 @@ function headFor(
   return { head, state };
 }
 
-/**
- * Restarts a run, branch or sub-agent at a checkpoint. Adds a new checkpoint, so that the latest one is always the
- * head. `changes` returns the records that change the state.
- */
+/** Restarts a run, branch or sub-agent at a checkpoint, with a new checkpoint and the records of `changes`. */
 export function restartLine(
   journal: Journal,
   { index, point }: { readonly index: LogProjection; readonly point: CheckpointPoint },

@@ -20,10 +20,7 @@ interface PlacedRequest {
   readonly asked: AskedDigest;
 }
 
-/**
- * Makes a model request, or returns its recorded response. A new response is durable before its first tool call starts,
- * or with the next checkpoint.
- */
+/** Makes a model request, or returns its recorded response. Stores the response before its first tool call. */
 export async function journalModelRequest(
   recorder: RunRecorder,
   event: ModelRequestEvent,

@@ -8,7 +8,6 @@ import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { customSchema, zodSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/checkSchema.ts";
 
-/** Options of {@link RunPersistence.createCheckpoint}. */
 export interface CreateCheckpointOptions<Input> {
   /** The context of the run. Defaults to the bound context. */
   readonly agentContext?: AgentContext | undefined;
@@ -57,7 +56,7 @@ export class NamedCheckpoints {
 
   static upTo(index: LogProjection, head: CheckpointPoint): NamedCheckpoints {
     const isOnWay = placesUpTo(index, head);
-    // A checkpoint of an abandoned sub-agent does not count, unless the call of the sub-agent ended before the target.
+    // Omits checkpoints of sub-agents whose calls a rollback abandoned before the calls ended.
     const counts = (lane: number): boolean =>
       [...index.lines.around(lane)].every(
         ({ place, closed = Infinity }) =>

@@ -210,10 +210,7 @@ export class RunRecorder {
     if (note.key === fileNoteKey) this.changedFiles = [...this.changedFiles, ...fileChangesIn(frozenCopy(note.value))];
   }
 
-  /**
-   * Saves the current state with the next node. Resolves when it is durable, or when the write queue has room. After a
-   * failed write, the next append rejects.
-   */
+  /** Saves the current state with the next node. If the write fails, the next append rejects. */
   async save(run: AgentRun, plan: CheckpointPlan, until: "durable" | "room" = "durable"): Promise<CheckpointRecord> {
     const record = this.#saveNext(run, plan);
     await this.journal[until]();

@@ -4,7 +4,6 @@ import { strictOptions } from "../../internal/options/checkSchema.ts";
 import type { NoteRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 
-/** The argument of {@link RunPersistence.note}. */
 export interface NewNote {
   /** The key of the participant or feature that owns the note. */
   readonly key: string;

@@ -14,10 +14,7 @@ type Skipped = Pick<
 >;
 type Happened<Moment = TriggerMoment> = Moment extends TriggerMoment ? Omit<Moment, keyof SinceCheckpoint> : never;
 
-/**
- * Returns the trigger of a due checkpoint between two nodes. `undefined` if the next node has records to replay,
- * because node executions are counted from the last checkpoint.
- */
+/** Returns the trigger of a due checkpoint between two nodes. `undefined` if the next node has records to replay. */
 export function dueBetween(
   recorder: RunRecorder,
   happened: Extract<Happened, { readonly kind: "node_completed" }>,

@@ -5,7 +5,6 @@ import { customSchema, numberFrom, integerFrom } from "../../internal/options/op
 
 /** A call that is reverted, as its inverse receives it. */
 export interface RolledBackCall<out Input = unknown, out Output = unknown> {
-  /** The id of the original call. */
   readonly toolCallId: string;
   /** The original input, validated again. */
   readonly input: Input;
@@ -16,7 +15,6 @@ export interface RolledBackCall<out Input = unknown, out Output = unknown> {
 
 export type InverseFunction = (input: unknown, call: RolledBackCall) => unknown;
 
-/** How calls of a tool are reverted. */
 export type Inverse = { readonly tool: AnyTool; readonly effect: ToolEffect | undefined } & (
   | { readonly kind: "tool"; readonly inverse: AnyTool }
   | { readonly kind: "function"; readonly inverse: InverseFunction }

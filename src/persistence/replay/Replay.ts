@@ -103,10 +103,7 @@ export class Replay {
     return callFacts(recorded).tool === tool.name && (before === input || isSameValue(before, input));
   }
 
-  /**
-   * Returns whether a recorded call needs a valid approval before it is made. If approvals are verified (`areChecked`),
-   * its record does not prove that it was approved.
-   */
+  /** Returns whether a recorded call needs a valid approval. `areChecked`: its record is no proof of approval. */
   needsApproval({ outcome }: RecordedCall, areChecked: boolean): boolean {
     return (areChecked || this.#asksAgain) && !isOver(outcome);
   }

@@ -19,7 +19,7 @@ export interface KnownCalls {
   addAnswer(message: AssistantMessage): void;
 }
 
-/** Finds calls without a known record. If their response is unknown too, reads the whole log, at most once. */
+/** Finds the calls of a message that the restored state lacks. If necessary, reads the whole log, at most once. */
 export async function findCalls(earlier: KnownCalls, calls: ReadonlySet<string>): Promise<void> {
   for (const answer of knownAnswers(earlier).toReversed()) {
     if (!asksFor(answer, calls)) continue;

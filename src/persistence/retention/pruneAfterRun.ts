@@ -33,10 +33,7 @@ interface GrownAgent {
   readonly exempt: Iterable<number>;
 }
 
-/**
- * Returns whether an agent has too many checkpoints. After a pruning that kept more than the maximum, their number must
- * grow by half, which limits the cost of pruning.
- */
+/** Returns whether an agent has too many checkpoints. If a pruning kept too many, half as many must be new. */
 export function isPruningDue({ version, pruned = [0, 0], exempt }: GrownAgent, maxCheckpoints: number): boolean {
   const [last, kept] = pruned;
   const least = kept <= maxCheckpoints ? maxCheckpoints - kept : kept / 2;

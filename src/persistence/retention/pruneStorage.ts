@@ -18,7 +18,6 @@ import { fullRetention, type RetentionPolicy, retentionPolicySchema } from "../c
 import { planPruning, type PrunedAgent, type PruningOptions, type PruningPlan, mayBeDue } from "./planPruning.ts";
 import { z } from "zod";
 
-/** Options of `prune()`. */
 export interface PruneOptions {
   /** The agent to prune. Defaults to every agent of the storage. */
   readonly agentId?: string | undefined;

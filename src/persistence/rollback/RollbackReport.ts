@@ -57,7 +57,6 @@ export interface RollbackReport extends RunMoved {
   readonly participants: readonly ParticipantReport[];
 }
 
-/** The steps of a participant in a rollback. */
 export interface ParticipantReport {
   readonly key: string;
   /** The steps in the order of application. Steps that could not be applied are marked. */
@@ -74,7 +73,6 @@ export function revertibleCall(call: LoggedCall): RevertibleCall {
   return unreadable === undefined ? shown : { ...shown, unreadable };
 }
 
-/** Options of a rollback. */
 export interface RollbackOptions {
   /** The context of the run. Defaults to the bound context. */
   readonly agentContext?: AgentContext | undefined;

@@ -27,10 +27,7 @@ import { onAbort, withGrace, pause } from "../../internal/abortable.ts";
 
 const unanswered = Symbol("unanswered");
 
-/**
- * Repeats a call in doubt if its effect allows this, because the inverse needs its output. If the call waits for an
- * unanswered request, records it as waiting.
- */
+/** Repeats a call in doubt, because its inverse needs the output. Records a call that waits for an answer. */
 export async function repeatCall(
   call: LoggedCall,
   tool: AnyTool,

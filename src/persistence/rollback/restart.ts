@@ -13,7 +13,6 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { finishRollback, rollBack } from "./rollBack.ts";
 import type { RollbackReport } from "./RollbackReport.ts";
 
-/** Options of {@link DurableAgent.restart}. */
 export interface RestartOptions {
   /**
    * Receives the storage of the failed task before the rollback. Values that the function sets are in the storage of

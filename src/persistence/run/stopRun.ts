@@ -2,7 +2,6 @@ import { statusRecords } from "../../checkpoint/state/StatusState.ts";
 import { stopAndOpen } from "../../journal/openWithRetry.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 
-/** Options of `DurableAgent.stop`. */
 export interface StopOptions {
   /** The reason, with which the run rejects and which the status of the agent shows. */
   readonly reason: string;

@@ -250,10 +250,7 @@ type ResultPart = Extract<ContentPart, { type: "tool-result" }>;
 
 const noResult = "There is no result: the run that asked for this call was ended.";
 
-/**
- * Returns results for the last calls of a history that have none, because models reject a history without them. `input`
- * can already contain some of the results.
- */
+/** Returns results for the last calls without one, because models need them. `input` can contain some results. */
 export function missingToolResults(
   messages: readonly Message[],
   calls: AgentState["calls"],

@@ -94,7 +94,6 @@ function hasNode(graph: StrategyGraph, path: string): boolean {
 
 /** Migrates stored runs from one version of a strategy to a later version. */
 export interface Migration {
-  /** The current version of the run. */
   readonly from: number;
   /** The new version of the run, greater than `from`. */
   readonly to: number;

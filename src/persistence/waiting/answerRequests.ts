@@ -59,10 +59,7 @@ export async function expireRequests(journal: Journal, stored: StoredState): Pro
   return true;
 }
 
-/**
- * Receives the events for which open requests wait, and returns these requests. `signal` ends the wait for another
- * owner. The next resume receives the same events.
- */
+/** Receives events for open requests, and returns these requests. `signal` ends the wait for another owner. */
 export async function receiveEvents(
   setup: PersistenceSetup,
   journal: Journal,

@@ -17,10 +17,7 @@ import { approvalRequest, assertApproved } from "../../agent/tool/Tool.ts";
 import { ToolRejectedError } from "../../errors/toolCallErrors.ts";
 import { recordedCall } from "../replay/Replay.ts";
 
-/**
- * Handles a request for input and returns the recorded answer. If the schema of the node rejects an answer that the
- * stored JSON Schema accepts, the node makes a new request.
- */
+/** Returns the recorded answer to a request. If the node's schema rejects it, the node makes a new request. */
 export async function journalInputRequest(
   recorder: RunRecorder,
   event: InputRequestEvent,

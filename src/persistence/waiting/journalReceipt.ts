@@ -17,10 +17,7 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 
 type Receipt = InputRequestEvent & { readonly timer: TimerEvent & { readonly event: ArrivalEvent } };
 
-/**
- * Receives an event. The request is durable before it receives an event, so that a rollback can undo the receipt. After
- * a crash, the request receives the same event.
- */
+/** Receives an event. The request is stored first, so that a crash or a rollback does not lose the event. */
 export async function journalReceipt(
   recorder: RunRecorder,
   event: Receipt,

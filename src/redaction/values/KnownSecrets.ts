@@ -35,7 +35,6 @@ export class KnownSecrets {
     return newest;
   }
 
-  /** Adds the texts and numbers within a redacted value. */
   add(value: unknown): void {
     if (typeof value === "string") return this.#addText(value);
     if (typeof value === "number" || typeof value === "bigint") return this.#addText(String(value));
@@ -173,10 +172,7 @@ const mostBytes = 1024 * 1024;
 const mostUnusedBytes = 16 * mostBytes;
 const mostPlaces = 10_000;
 
-/**
- * The values in the blobs of one agent. A record contains the path of a value, and the blob its content. The secrets of
- * the value are learned when both are known.
- */
+/** The values in the blobs of one agent. Their paths are in records, and are needed to learn their secrets. */
 export class BlobValues {
   readonly #stored = new Map<string, StoredBytes>();
   readonly #expected = new Map<string, Map<string, Learn>>();

@@ -111,10 +111,7 @@ export class ValueWalk {
     return side !== undefined && hasRulesOfTools(this.options.rules, side);
   }
 
-  /**
-   * Whether a text is JSON with redacted parts. A text that cannot be parsed, for example because it was cut off,
-   * counts as redacted if a rule may match within it.
-   */
+  /** Whether a text is JSON with redacted parts. Text that cannot be parsed counts if a rule may match within it. */
   #isRedactedJson(text: string, places: Places): boolean {
     const { rules, keeps } = this.options;
     if (rules.paths.length === 0 || text === "" || keeps?.(text)) return false;

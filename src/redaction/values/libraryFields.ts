@@ -7,7 +7,6 @@ export interface LibraryFields {
   readonly structures: ReadonlyMap<string, LibraryFields>;
   /** Fields with an object whose keys belong to the library and whose values belong to users. */
   readonly maps?: ReadonlySet<string>;
-  /** Fields with values of users. */
   readonly values: ReadonlySet<string>;
 }
 
@@ -97,7 +96,6 @@ export const shownStructures: ReadonlyMap<string, LibraryFields> = new Map([
   ["messages", chatMessageFields],
 ]);
 
-/** Returns whether a field stays unchanged. */
 export function isName({ names, wordFields }: LibraryFields, field: string, value: unknown): boolean {
   return names.has(field) || (wordFields.has(field) && typeof value === "string" && words.has(value));
 }

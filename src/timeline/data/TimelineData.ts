@@ -143,7 +143,6 @@ export interface TimelineCall {
   readonly stands?: true;
 }
 
-/** A request to a person or another system. */
 export interface TimelineWait {
   readonly id: string;
   readonly asked: string;

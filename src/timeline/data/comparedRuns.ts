@@ -28,7 +28,6 @@ export interface ComparisonData {
   };
 }
 
-/** The summary of a run. */
 export interface ComparedRun {
   readonly agent: string;
   readonly run: string;
@@ -41,7 +40,6 @@ export interface ComparedRun {
   readonly took?: number;
 }
 
-/** A step of one run or of both. */
 export interface ComparedRow {
   readonly change: "same" | "changed" | "added" | "removed";
   readonly title: string;
@@ -60,7 +58,6 @@ export interface ComparedSide {
   readonly took?: number;
 }
 
-/** A named text that differs. */
 interface TextChange {
   readonly name: string;
   readonly before?: string;

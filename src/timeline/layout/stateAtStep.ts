@@ -60,10 +60,7 @@ function changesTo(step: TimelineStep, steps: ReadonlyMap<string, TimelineStep>)
   return way.toReversed();
 }
 
-/**
- * Applies the changes of a step to a list of messages. Changes the list itself if messages are only appended, and
- * otherwise a copy. A step can remove messages that it added.
- */
+/** Applies the changes of a step to a list of messages. Copies the list unless messages are only appended. */
 function withChanges(messages: TimelineMessage[], { messages: added, removed }: TimelineChanges): TimelineMessage[] {
   if (removed.length === 0 && added.every(({ before }) => before === undefined)) {
     for (const message of added) messages.push(message);

@@ -7,7 +7,6 @@ export type TimelineRow =
 /** Heights in pixels. They are fixed, so that positions are known before rendering. */
 export const heights = { gap: 30, mark: 34, line: 21, head: 30, calls: 33, wait: 50, padding: 10 } as const;
 
-/** The minimum width of a call in pixels. */
 const narrowestCall = 150;
 
 /** The minimum length of a pause that is shown in a row, in milliseconds. */

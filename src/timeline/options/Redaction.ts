@@ -55,7 +55,6 @@ export interface HiddenValues {
   readonly secrets: number;
   /** The number of values at redacted paths. */
   readonly redacted: number;
-  /** The redacted paths from the options. */
   readonly paths: readonly string[];
   /** The redacted paths that matched no value. */
   readonly idle: readonly string[];
@@ -185,7 +184,6 @@ export class Redaction {
     });
   }
 
-  /** Copies a map or a set. */
   #copyCollection(
     value: ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>,
     place: ValuePlace,

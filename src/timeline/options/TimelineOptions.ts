@@ -16,7 +16,6 @@ export const tokenPricesSchema = strictOptions(() => ({
   models: z.record(z.string(), price),
 }));
 
-/** Options of a timeline. */
 export interface TimelineOptions {
   /**
    * Paths of values to hide, including all nested values, in dotted form. A path matches at any depth, `*` matches one

@@ -22,7 +22,6 @@ function Page() {
   return <TimelineApp data={data} live={live} />;
 }
 
-/** Subscribes a served page to updates. */
 function follow(address: string): void {
   const events = new EventSource(address);
   events.addEventListener("open", () => {

@@ -4,7 +4,6 @@ import { durationText, moneyText, spentTexts } from "../../layout/durations.ts";
 import { TextDifference } from "../details/StateParts.tsx";
 import { MessageBlock } from "../details/Conversation.tsx";
 
-/** Two runs side by side. */
 export function ComparisonApp({ data: { comparison } }: { readonly data: ComparisonData }) {
   const { before, after, steps, parts, first, isSame } = comparison;
   const list = useRef<HTMLOListElement>(null);
