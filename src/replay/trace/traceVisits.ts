@@ -163,13 +163,14 @@ export function nestedOrder<Visit extends PlacedVisit>(log: LogProjection, visit
     if (known) known.push(line);
     else nested.set(parent, [line]);
   }
+  const begunAt = (line: number): number => log.lines.nestedLine(line)?.begun ?? -1;
   const sorted = (line: number): readonly Visit[] => {
-    const open = (nested.get(line) ?? []).toSorted((one, other) => compareLines(log, one, other));
+    const open = (nested.get(line) ?? []).toSorted((one, other) => begunAt(one) - begunAt(other));
+    let from = 0;
     return [...(byLine.get(line) ?? []), undefined].flatMap((visit) => {
-      const inside = open.filter(
-        (each) => visit === undefined || (log.lines.nestedLine(each)?.begun ?? -1) < visit.order,
-      );
-      for (const each of inside) open.splice(open.indexOf(each), 1);
+      const first = from;
+      while (from < open.length && (!visit || begunAt(open[from] ?? -1) < visit.order)) from++;
+      const inside = open.slice(first, from).toSorted((one, other) => compareLines(log, one, other));
       return [...inside.flatMap(sorted), ...(visit ? [visit] : [])];
     });
   };

@@ -111,3 +111,22 @@ it("the time to sort the visits of a trace does not grow with the square of thei
   const [short, long] = [timeToSort(2_000), timeToSort(16_000)];
   expect(long).toBeLessThan(25 * short);
 });
+
+/** Returns how often a sort of visits looks up a line. Each visit of the main line contains a nested line. */
+function lookUpsToSort(count: number): number {
+  let lookUps = 0;
+  const nestedLine = (lane: number) => {
+    lookUps++;
+    return lane === 1 ? undefined : { first: lane, begun: lane, place: { parent: 1 } };
+  };
+  const visits = Array.from({ length: count }, (_visit, at) => [
+    { lane: at + 2, order: at + 2.2 },
+    { lane: 1, order: at + 2.4 },
+  ]).flat();
+  expect(nestedOrder({ lines: { nestedLine } } as never, visits)).toEqual(visits);
+  return lookUps;
+}
+
+it("looks up a nested line a few times, however many there are", () => {
+  expect(lookUpsToSort(800)).toBeLessThan(16 * lookUpsToSort(100));
+});
