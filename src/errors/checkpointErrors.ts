@@ -153,7 +153,7 @@ export class NotAnAncestorError extends AgentPersistenceError {
       `Checkpoint ${quoted(checkpointId)} of agent ${quoted(agentId)} ${problemOf(agentId, refusal)} ` +
         (refusal.obstacle === "open"
           ? `Until then, a rollback can only go to ${quotedList(newest)}.`
-          : `Roll back to an ancestor, such as ${quotedList(newest)}. To continue from a checkpoint of the main line without reverting effects, call resume({ checkpointId }).`),
+          : `Roll back to an ancestor, such as ${quotedList(newest)}. To continue from a checkpoint of the main line with all effects, call resume({ checkpointId }).`),
     );
     this.available = newest;
   }
@@ -164,7 +164,7 @@ function problemOf(agentId: string, { obstacle, joinedBranch, openTo = "" }: Ref
   switch (obstacle) {
     case "outside":
       return (
-        "is not an ancestor of the current checkpoint. A rollback inside a run cannot go to an abandoned branch. " +
+        "is not an ancestor of the current checkpoint. A run cannot roll back to an abandoned branch. " +
         `Finish the run and call persistence(agent).agent(${quoted(agentId)}).rollbackToCheckpoint(checkpointId).`
       );
     case "nested":
@@ -172,7 +172,7 @@ function problemOf(agentId: string, { obstacle, joinedBranch, openTo = "" }: Ref
     case "open":
       return `cannot be restored while a rollback to ${quoted(openTo)} is unfinished. Repeat that rollback, or resume the agent.`;
     case "unrelated":
-      return "is on an abandoned branch and has no stored ancestor in common with the current checkpoint.";
+      return "is on an abandoned branch and shares no stored ancestor with the current checkpoint.";
   }
 }
 

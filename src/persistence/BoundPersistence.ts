@@ -87,7 +87,7 @@ export class BoundPersistence implements RunPersistence {
     const { agentContext: context = this.#context } = options;
     const at = this.#at(context);
     const point = await executionPointOf(at.run.graph, options, at.run.root);
-    return this.#move(context, at, async (log, { setExecutionPoint }) => ({
+    return this.#move(context, at, undefined, async (log, { setExecutionPoint }) => ({
       recorder: await setExecutionPoint({ ...point, ...at, log, move: "execution_point" }),
       report: runMoved({}),
     }));
@@ -110,25 +110,24 @@ export class BoundPersistence implements RunPersistence {
 
   async getNotes(key: string): Promise<readonly unknown[]> {
     checkSchema(nonEmptyString, key, "key of notes");
-    const { log } = this.#recorder.setup;
-    const { notedValues } = await import("./changes.ts");
-    return notedValues(log, await this.#savedAgentId(), key);
+    const { setup, journal } = await this.#saved();
+    return (await import("./changes.ts")).notedValues(setup.log, journal.agentId, key);
   }
 
   async getCheckpoints(filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]> {
-    const { storage } = this.#recorder.setup;
-    return storage.getCheckpoints(await this.#savedAgentId(), filter);
+    const { setup, journal } = await this.#saved();
+    return setup.storage.getCheckpoints(journal.agentId, filter);
   }
 
   async getLatestCheckpoint(): Promise<AgentCheckpointData | undefined> {
-    const { storage } = this.#recorder.setup;
-    return storage.getLatestCheckpoint(await this.#savedAgentId());
+    const { setup, journal } = await this.#saved();
+    return setup.storage.getLatestCheckpoint(journal.agentId);
   }
 
-  async #savedAgentId(): Promise<string> {
-    const { journal } = this.#recorder;
-    await journal.durable();
-    return journal.agentId;
+  async #saved(): Promise<RunRecorder> {
+    const recorder = this.#recorder;
+    await recorder.journal.durable();
+    return recorder;
   }
 
   get #recorder(): RunRecorder {
@@ -175,18 +174,18 @@ export class BoundPersistence implements RunPersistence {
     onlyHistory: boolean,
   ): Promise<RollbackReport> {
     const { findCheckpoint, findRollbackTarget, historyOnly, rollBack } = await import("./changes.ts");
-    const before = await own.recorder.journal.readAll();
+    const before = await readFor(own, checkpointId);
     if (onlyHistory) {
       const { id } = findCheckpoint(before, checkpointId);
       const point = { node: context.nodeId, input: nodeInputOf(context), move: "rollback" } as const;
-      return this.#move(context, own, async (log, { setExecutionPoint }) => {
+      return this.#move(context, own, id, async (log, { setExecutionPoint }) => {
         const { messages: messageHistory, report } = historyOnly(log, id);
         return { report, recorder: await setExecutionPoint({ ...point, ...own, log, messageHistory }) };
       });
     }
     const { id, record } = findRollbackTarget(before, checkpointId, own.recorder.lane);
     const at = this.#lineOf(own, before, record.lane);
-    return this.#move(context, at, (log, _changes, unended) => {
+    return this.#move(context, at, id, (log, _changes, unended) => {
       const { run, recorder: from } = at;
       const target = findRollbackTarget(log, id, from.lane);
       const { journal } = from;
@@ -205,6 +204,7 @@ export class BoundPersistence implements RunPersistence {
   async #move<Report>(
     context: AgentContext,
     { run, recorder }: BoundRun,
+    checkpointId: string | undefined,
     prepare: (
       log: AgentLog,
       changes: typeof Changes,
@@ -220,7 +220,7 @@ export class BoundPersistence implements RunPersistence {
       const moved = asking === undefined ? [] : own.recorder.calls.move(asking);
       if (moved.length > 0) recorder.journal.append(moved);
       const changes = await import("./changes.ts");
-      const log = await recorder.journal.readAll();
+      const log = await readFor({ run, recorder }, checkpointId);
       // Later checkpoints must not refer to unsaved records of the abandoned lane.
       recorder.journal.writer.forget();
       const prepared = await prepare(log, changes, unended);
@@ -230,6 +230,13 @@ export class BoundPersistence implements RunPersistence {
     });
     return report as Report;
   }
+}
+
+/** Reads the log with all calls after a checkpoint, which is the last one of the line by default. */
+async function readFor({ run, recorder }: BoundRun, checkpointId = recorder.head?.id): Promise<AgentLog> {
+  const { readForRollback } = await import("./changes.ts");
+  const isOfMain = !run.parent && checkpointId !== undefined;
+  return isOfMain ? readForRollback(recorder, checkpointId) : recorder.journal.readAll();
 }
 
 function setupOfRun({ setup, parent }: RunRecorder): PersistenceSetup {

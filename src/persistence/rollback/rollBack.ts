@@ -246,6 +246,15 @@ async function rollBackEvents({ setup, log: { agentId, index }, target, base }: 
   await inbox.rollBack(agentId, idsOf(placesLeft(index, target, base)), restored);
 }
 
+/** Reads the newest snapshot and later records if they have all calls after a checkpoint, otherwise the whole log. */
+export async function readForRollback(
+  { setup, journal }: Pick<Rollback, "setup" | "journal">,
+  checkpointId: string | undefined,
+): Promise<AgentLog> {
+  await journal.durable();
+  return AgentLog.readRecent(setup.log, journal.agentId, (recent) => isEnoughForRollback(recent, checkpointId));
+}
+
 interface OutsideRollback extends Pick<RollbackOptions, "onFailure"> {
   readonly agentId: string;
   /** Defaults to the latest checkpoint. */
@@ -264,8 +273,7 @@ async function ownAndRollBack(
 ): Promise<RollbackReport> {
   await using journal = await setup.openJournal(agentId);
   if (onlyHistory) return await restoreMessages(setup, journal, { checkpointId, onFailure });
-  await journal.durable();
-  const before = await AgentLog.readRecent(setup.log, agentId, (recent) => isEnoughForRollback(recent, checkpointId));
+  const before = await readForRollback({ setup, journal }, checkpointId);
   const { version } = findRollbackGoal(before, checkpointId).target;
   const log = await finishOtherRedo(setup, journal, before, { version, onFailure });
   const goal = findRollbackGoal(log, log.index.checkpoints.get(version)?.id);

@@ -147,7 +147,7 @@ describe.each(logStorages)("a redo, $name", ({ open }) => {
     await saved.rollbackToCheckpoint(ids[0] ?? "");
     await agent.resume();
     expect(errors).toMatchObject([{ code: "not_an_ancestor", checkpointId: left }]);
-    expect((errors[0] as Error).message).toContain("inside a run");
+    expect((errors[0] as Error).message).toContain("A run cannot roll back");
   });
 
   it("works in a fork without restoring changes of the agent", async () => {

@@ -74,6 +74,36 @@ test("a rollback to a checkpoint of the last run reads no records of earlier run
   expect(await rolledBack(3_000)).toBeLessThan((await rolledBack(10)) + 20);
 });
 
+test.each(["a rollback", "an execution point"])("%s inside a run reads no records of earlier runs", async (move) => {
+  const moved = async (runs: number) => {
+    const { files } = await afterRuns(runs);
+    const undone: string[] = [];
+    let isMoved = false;
+    const registry = new RollbackToolRegistry().registerRollback(book, async (seat) => void undone.push(seat));
+    const moving = strategy<string, string>("booking", (graph) => {
+      const first = graph.node("first", async (seat: string) => seat);
+      const second = graph.node("second", async (seat: string, context) => {
+        const booked = await context.tools.call(book, seat);
+        if (isMoved) return booked;
+        isMoved = true;
+        if (move !== "a rollback") return persistence(context).setExecutionPoint({ nodeId: "second", input: "5E" });
+        const own = await persistence(context).getLatestCheckpoint();
+        return persistence(context).rollbackToCheckpoint(own?.checkpointId ?? "");
+      });
+      graph.edge(graph.start, first);
+      graph.edge(first, second);
+      graph.edge(second, graph.finish);
+    });
+    const agent = durableAgent(moving, files.open(), { tools: [book], registry });
+    const counted = await files.count(() => agent.run("4D"));
+    expect(undone).toEqual(move === "a rollback" ? ["4D"] : []);
+    const { lastInput } = (await persistence(agent).agent("a").getLatestCheckpoint())!;
+    expect(lastInput).toBe(move === "a rollback" ? "booked 4D" : "booked 5E");
+    return counted.recordsRead;
+  };
+  expect(await moved(3_000)).toBeLessThan((await moved(10)) + 40);
+});
+
 test("a rollback of a participant finds a content that only records before the newest snapshot have", async () => {
   const bytes = Buffer.from("before");
   const hash = createHash("sha256").update(bytes).digest("hex");
