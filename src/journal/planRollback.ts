@@ -21,7 +21,7 @@ export interface RollbackPlan {
   readonly reverted: readonly LoggedCall[];
   /** Calls that succeeded and cannot be reverted. */
   readonly irreversible: readonly LoggedCall[];
-  /** Calls with an unknown outcome, and calls that have neither an inverse nor an outcome in time. */
+  /** Calls with an unknown outcome, and calls without an inverse that did not end, or not in time. */
   readonly inDoubt: readonly LoggedCall[];
   /** Calls that moved the run, wait for an answer, or belong to the original of this fork. */
   readonly skipped: readonly LoggedCall[];

@@ -42,8 +42,8 @@ export class EndOrder {
   /**
    * Calls `deliver` after all earlier results are delivered. Results that are not recorded are delivered immediately.
    *
-   * @param group An object that consecutive results share if the node awaits them together. Such results are delivered
-   *   together.
+   * @param group An object that consecutive results share if the node awaits them together. They are delivered in one
+   *   turn.
    */
   async deliver<Result>(key: string, deliver: () => Result | Promise<Result>, group?: object): Promise<Result> {
     if (!this.#left.has(key)) return deliver();

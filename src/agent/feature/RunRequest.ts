@@ -150,7 +150,7 @@ export interface RunStart {
   readonly isRecordedCall?: (toolCallId: string) => boolean;
   /** Finds the recorded calls of a message for `isRecordedCall`. Returns `undefined` if they are already found. */
   readonly findCalls?: (message: AssistantMessage) => Promise<void> | undefined;
-  /** The earlier lanes in which the current node made calls, each with the base of its numbers. Defaults to `line`. */
+  /** Earlier lanes in which the current node made calls, each with its value of `visitBase`. Defaults to `line`. */
   readonly recordedOn?: readonly { readonly line: RunLine; readonly visitBase: number }[];
   /** Returns whether a call in a message was rejected by a person. A rejected call keeps its id. */
   readonly isRefusedCall?: (toolCallId: string) => boolean;

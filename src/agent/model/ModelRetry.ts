@@ -6,7 +6,7 @@ import { integerFrom, numberFrom } from "../../internal/options/optionSchemas.ts
 import { strictOptions } from "../../internal/options/checkSchema.ts";
 
 /**
- * How failed model requests are retried. Only errors with `retryable: true` are retried, and network errors of `fetch`.
+ * How failed model requests are retried. Only errors with `retryable: true` and network errors of `fetch` are retried.
  * `aiSdkExecutor` marks rate limits, overloaded providers, dropped connections and timeouts as retryable.
  */
 export interface ModelRetry {

@@ -25,7 +25,7 @@ export class PendingWork {
   /** The ids of tool calls that have ended, and `undefined` if the node has ended. */
   readonly #over = new Set<string | undefined>();
   #started = 0;
-  /** Resolves when the next piece of work settles or starts to wait. Created when code awaits such a change. */
+  /** Resolves when the next piece of work settles or starts to wait. `undefined` if no code awaits this promise. */
   #change: Promise<void> | undefined;
   #changed: () => void = () => undefined;
 

@@ -280,7 +280,7 @@ export class ActiveLine implements VisitedRun {
     else this.stopWaiting();
   }
 
-  /** Reports the end of the wait to the enclosing run, branch or sub-agent. Resolves when this one can continue. */
+  /** Reports the end of the wait to the enclosing run, branch or sub-agent. Resolves when the work can continue. */
   async goesOn(): Promise<void> {
     await this.#nesting?.onGoingOn();
   }

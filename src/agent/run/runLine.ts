@@ -122,7 +122,7 @@ function enclosing(path: string): readonly string[] {
 }
 
 /**
- * Runs the branches of a node concurrently. Resolves to a body that merges their results, to the open requests if all
+ * Runs the branches of a node concurrently. Resolves to the code that merges their results, to the open requests if all
  * branches wait, or to `undefined` if the run moved.
  */
 async function joinBranches(

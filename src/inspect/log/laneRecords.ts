@@ -54,7 +54,7 @@ function* newestFirst(records: readonly OrderedRecord[], upTo: number): Generato
   for (let index = firstAfter(records, upTo) - 1; index >= 0; index--) yield records[index] as OrderedRecord;
 }
 
-/** Yields a lane and the lanes from which it started, each with the order of the last record that counts. */
+/** Yields a lane and the lanes from which it started, each with the order of its last record on the path. */
 export function* wayBack(
   log: LogProjection,
   lane: number,

@@ -22,7 +22,7 @@ interface SentRecord {
 interface PartRecord {
   readonly kind: "part";
   readonly events: number;
-  /** The number of receipts that are not in the part. */
+  /** The number of earlier receipts, which the part does not contain. */
   readonly receipts: number;
   /** The number of the first receipt in the part. */
   readonly first: number;
@@ -38,7 +38,7 @@ export type InboxRecord =
   | { readonly kind: "give_back"; readonly request: string }
   /** A redo has restored a reverted request, which gets its event back unless another request has received it. */
   | { readonly kind: "take_again"; readonly request: string }
-  /** The result of a check: the agent needs none of the first `events` events, and its log has all received ones. */
+  /** A check found that the agent waits for none of the first `events` events, and recorded all received events. */
   | { readonly kind: "seen"; readonly events: number };
 
 /** The number of receipts in a part. An agent rarely has more open requests. */

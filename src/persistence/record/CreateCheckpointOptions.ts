@@ -77,7 +77,7 @@ export class NamedCheckpoints {
     this.#ids.add(id);
   }
 
-  /** Returns the id of the checkpoint that the interrupted node made with this id or version. Finds each only once. */
+  /** Returns the id of the checkpoint that the interrupted node made with this id or version, and removes it. */
   takeAgain(
     { checkpointId, version = 0 }: Pick<CreateCheckpointOptions<never>, "checkpointId" | "version">,
     node: string,

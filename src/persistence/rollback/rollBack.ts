@@ -169,7 +169,7 @@ async function resolveDoubts(
   return records;
 }
 
-/** Returns whether a call can be repeated, by the current effect of its tool, or by the recorded one without a tool. */
+/** Returns whether a call can be repeated, by its tool's effect, or by the recorded effect if the tool is missing. */
 function mayRepeat({ tool, effect, agentPath }: LoggedCall, setup: PersistenceSetup): boolean {
   const own = setup.at(agentPath);
   const known = own?.toolNamed(tool);

@@ -108,7 +108,7 @@ export function schemaDigest(schema: z.core.$ZodType | undefined, sha256: Sha256
   if (schema === undefined) return "";
   const before = known.get(schema);
   if (before !== undefined) return before;
-  // Stored digests were computed with a copy of a shared schema at each use. For large schemas, this takes too long.
+  // Stored digests contain a shared schema at each of its uses. Writing a large schema in this way takes too long.
   const text = written(schema, 10_000) ?? written(schema, Infinity)!;
   // Enough characters to avoid collisions by chance.
   const digest = sha256.base64url(text).slice(0, 11);

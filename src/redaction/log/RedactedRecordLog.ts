@@ -107,7 +107,7 @@ export class RedactedRecordLog extends KeyedRecordLog<RedactedOwnedLog> {
       }
     };
     const redacted: typeof last = async (end) => {
-      // The tokens of a restored backup need the earlier key of the agent.
+      // A restored agent needs its earlier key, because its appends contain tokens of that key.
       if (!hasTokens) await this.prepareKey(agentId, owner);
       const [original] = originals;
       // A fork needs the key of its original to read the tokens.

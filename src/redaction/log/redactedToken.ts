@@ -6,7 +6,7 @@ import { maximumDepth } from "../../internal/frozenCopy.ts";
 /** The end of a token, which replaces a redacted value: the agent, the id of its key, and the encrypted value. */
 const form = /\[redacted:([\w-]+)\.([\w-]+)\.([\w-]+)\]$/;
 
-/** The start of this part of a token. */
+/** The start of the encrypted part of a token. */
 export const tokenMark = "[redacted:";
 
 export function isToken(text: string): boolean {

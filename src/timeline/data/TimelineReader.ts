@@ -148,7 +148,7 @@ export class TimelineReader {
   }
 }
 
-/** Returns whether another row shows the same, as the start of a run also shows the run. */
+/** Returns whether another row shows the step, for example because the start of a run also shows the run. */
 function isToldElsewhere(step: StepView, next: StepView | undefined): boolean {
   if (step.kind === "status") return step.status === "in_progress" || step.status === "queued";
   return step.kind === "run" && next?.kind === "begin" && next.runId === step.run.runId;
