@@ -1,3 +1,4 @@
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { WaitingFor, FileReservation } from "../status/TaskStatus.ts";
 import type { ModelUsage } from "../status/ModelUsage.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
@@ -123,21 +124,21 @@ export interface TaskControls {
 const keptCharacters = 10_000;
 
 export function describeError(error: unknown): StatusRecord["error"] & object {
-  const { name, stack } = shownOf(error);
-  return {
-    name: name ?? "Error",
-    message: reasonOf(error).slice(0, keptCharacters),
-    ...(AgentPersistenceError.isInstance(error) && { code: error.code }),
-    ...(stack !== undefined && { stack: stack.slice(0, keptCharacters) }),
-  };
+  const { name = "Error", stack, code } = shownOf(error);
+  const message = reasonOf(error).slice(0, keptCharacters);
+  return withoutUndefined({ name, message, code, stack: stack?.slice(0, keptCharacters) });
 }
 
 /** Ignores fields with other types and getters that throw, because any value can be thrown. */
-export function shownOf(error: unknown): { readonly name?: string; readonly stack?: string } {
+export function shownOf(error: unknown): { readonly name?: string; readonly stack?: string; readonly code?: string } {
   try {
-    if (!(error instanceof Error)) return {};
-    const { name, stack }: { readonly name: unknown; readonly stack?: unknown } = error;
-    return { ...(typeof name === "string" && { name }), ...(typeof stack === "string" && { stack }) };
+    const code = AgentPersistenceError.isInstance(error) && error.code;
+    const { name, stack }: { readonly name?: unknown; readonly stack?: unknown } = error instanceof Error ? error : {};
+    return {
+      ...(typeof name === "string" && { name }),
+      ...(typeof stack === "string" && { stack }),
+      ...(code && { code }),
+    };
   } catch {
     return {};
   }

@@ -4,6 +4,7 @@ import { WaitExpiredError } from "../../errors/requestErrors.ts";
 import { StatusChangedError, StopRequestedError } from "../../errors/runErrors.ts";
 import { AgentBusyError, OwnershipLostError, StorageError } from "../../errors/storageErrors.ts";
 import { onAbort } from "../../internal/abortable.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
 import type { TaskManager } from "../queue/TaskManager.ts";
 import { type ClaimableTask, isUnreadable } from "../queue/claimableTasks.ts";
 import type { RecoveryHandlers } from "../recovery/RecoverOptions.ts";
@@ -44,10 +45,21 @@ export async function runTask(taken: TakenTask): Promise<TaskOutcome> {
     const result = await recovered(taken);
     if (result.status !== "completed") return { ...claimedTask(task), outcome: result.status };
     return { ...claimedTask(task), outcome: "completed", output: result.output };
-  } catch (error) {
+  } catch (thrown) {
+    const error = checkable(thrown);
     if ((error instanceof AgentBusyError || error instanceof StatusChangedError) && isOf(task, error)) throw error;
     if (signal.aborted) return { ...claimedTask(task), outcome: "interrupted", error };
     return stopTask(tasks, task, error);
+  }
+}
+
+/** Returns a thrown value, or an error in place of a proxy whose class cannot be checked. */
+function checkable(thrown: unknown): unknown {
+  try {
+    Object.getPrototypeOf(Object(thrown));
+    return thrown;
+  } catch {
+    return new Error(reasonOf(thrown));
   }
 }
 

@@ -1,11 +1,13 @@
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { TaskManager, TaskWorker, type NewTask, type TaskOutcome } from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";
-import { AIAgent, Persistence, strategy } from "agent-persistence";
+import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, strategy } from "agent-persistence";
 import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it, vi } from "vitest";
 import { logStorages } from "../../persistence/support/storages.ts";
 import { judgeAttempts } from "../../../src/task/worker/TaskBackoff.ts";
+import { durableAgent } from "../../persistence/support/durableAgent.ts";
+import { oneNode } from "./oneNode.ts";
 import { testDirectory } from "../../storage/file/support/fixture.ts";
 
 /** Two steps, of which the second ends the process at a poisonous input. */
@@ -156,4 +158,35 @@ it("a log of an earlier version without attempts is accepted", async () => {
   const claimable = [];
   for await (const task of tasks.claimable()) claimable.push(task);
   expect(claimable).toMatchObject([{ taskId: "t", attempts: 0 }]);
+});
+
+const proxies: Readonly<Record<string, () => unknown>> = {
+  "a revoked proxy": () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    return proxy;
+  },
+  "a proxy whose properties throw": () =>
+    new Proxy(
+      {},
+      {
+        get() {
+          throw new Error("unreadable");
+        },
+      },
+    ),
+};
+
+it.each(Object.keys(proxies))("a task that throws %s fails, and the others run", async (thrown) => {
+  const storage = new InMemoryPersistenceStorageProvider();
+  const tasks = new TaskManager({ storage });
+  const body = oneNode((input) => {
+    if (input === "poison") throw proxies[thrown]?.();
+    return input;
+  });
+  for (const [priority, inputRequest] of ["other", "poison"].entries())
+    await tasks.create({ taskId: inputRequest, taskName: "t", inputRequest, priority });
+  await new TaskWorker({ tasks, agents: durableAgent(body, storage) }).run();
+  expect(await tasks.get("poison")).toMatchObject({ status: "failed", data: { errorType: "Error" } });
+  expect(await tasks.get("other")).toMatchObject({ status: "completed" });
 });
