@@ -51,7 +51,7 @@ function notesWhere(
   return found.map(({ record }) => record);
 }
 
-/** Returns the sorted paths of unreverted file changes of a run. The log after `after` contains only this run. */
+/** Returns the sorted paths of a run's unreverted file changes. The appends after `after` all belong to this run. */
 export async function changedFiles(
   log: RecordLog,
   agentId: string,

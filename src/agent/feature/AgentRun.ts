@@ -52,7 +52,8 @@ export interface AgentRun {
   move(options: MoveOptions, prepare: (unended: readonly string[]) => Promise<RunStart>): Promise<void>;
   /**
    * Continues a run, branch or sub-agent that waits for an answer, at the position of its node that `start` resolves
-   * to. Returns `false` if it does not wait and will not read the new answer. If `start` rejects, it fails.
+   * to. Returns `false` if the run or branch does not wait and will not read the new answer. If `start` rejects, the
+   * run fails.
    */
   goOn(start: () => Promise<RunStart>): boolean;
 }

@@ -61,7 +61,7 @@ export class ActiveLine implements VisitedRun {
   #requests: readonly InputRequestEvent[] = [];
   /** Ends the wait for an answer. Continues from the given position, or stops if there is no position. */
   #goOn: ((start: Promise<RunStart | undefined> | undefined) => void) | undefined;
-  /** Returns the position after an answer that arrived after the node ended but before the wait started. */
+  /** Returns the position to continue from, if the answer arrives between the node's end and the start of the wait. */
   #goOnAtOnce: (() => Promise<RunStart>) | undefined;
   /** True from the end of a node that waits for input until the wait starts. */
   #beginsToWait = false;

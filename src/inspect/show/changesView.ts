@@ -166,7 +166,7 @@ function changesOf(shown: Shown, notes: readonly PlacedNote[]): Changes {
   return mergeFileChanges(notes.flatMap(({ record }) => changesIn(shown, record)));
 }
 
-/** Returns the state of a file after `changes`. Without any, returns its state before the changes of `others`. */
+/** Returns the state of a file after `changes`. If only `others` changed it, returns its state before them. */
 function stateIn(path: string, changes: Changes, others: Changes): FileState | undefined {
   const change = changes.get(path);
   return change ? change.after : others.get(path)?.before;

@@ -190,7 +190,7 @@ function recordedEnds(recorded: Recorded, of: Visit): readonly string[] {
   return keys;
 }
 
-/** Adds the failed requests before a response, except those that were repeated with the same content. */
+/** Adds the failed requests before a response, except failed attempts of the request with that response. */
 function addFailures(keys: string[], place: string, response: RecordedAnswer | undefined): void {
   for (const [number, { asked, after }] of (response?.failed ?? []).entries()) {
     if (asked === response?.asked) continue;

@@ -8,7 +8,7 @@ import type { DurableCall } from "./DurableCall.ts";
 
 const resultsSchema: z.ZodType = z.array(z.unknown());
 
-/** Verifies the output of a run, and finds its changed files. The log from `after` on contains only this run. */
+/** Verifies the output of a run, and finds its changed files. The appends after `after` all belong to this run. */
 export async function completionData(
   { setup: { participants, log }, journal, request: { options } }: DurableCall,
   { run: { run: runId } }: RunRecorder,

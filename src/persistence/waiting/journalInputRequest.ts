@@ -17,7 +17,7 @@ import { approvalRequest, assertApproved } from "../../agent/tool/Tool.ts";
 import { ToolRejectedError } from "../../errors/toolCallErrors.ts";
 import { recordedCall } from "../replay/Replay.ts";
 
-/** Returns the recorded answer to a request. If the node's schema rejects it, the node makes a new request. */
+/** Returns the recorded answer to a request. If the node's schema rejects the answer, the node makes a new one. */
 export async function journalInputRequest(
   recorder: RunRecorder,
   event: InputRequestEvent,
