@@ -153,7 +153,7 @@ export class NotAnAncestorError extends AgentPersistenceError {
       `Checkpoint ${quoted(checkpointId)} of agent ${quoted(agentId)} ${problemOf(agentId, refusal)} ` +
         (refusal.obstacle === "open"
           ? `Until then, a rollback can only go to ${quotedList(newest)}.`
-          : `Roll back to an ancestor, such as ${quotedList(newest)}. To continue from a checkpoint of the main line with all effects, call resume({ checkpointId }).`),
+          : `Roll back to an ancestor, such as ${quotedList(newest)}. To keep all effects, call resume({ checkpointId }).`),
     );
     this.available = newest;
   }

@@ -120,7 +120,7 @@ export class RunSuspendedError extends AgentPersistenceError {
 
   constructor(readonly nodeId: string) {
     super(
-      `The context of node "${nodeId}" is closed, because the run waits for input that the node requested. Resume the run when the request is answered. The node then runs again from its start.`,
+      `The context of node "${nodeId}" is closed, because the run waits for input that the node requested. Resume the run when the request is answered.`,
     );
   }
 }
@@ -168,7 +168,7 @@ export class UnfinishedRunError extends AgentPersistenceError {
   ) {
     const run = quoted(runId);
     const way = waits
-      ? `waits for an answer or a timer. Answer or reject the requests that getRequests() lists, or wait until its timers are due, then resume the run. Or abandon the run with unfinished: "abandon".`
+      ? `waits for an answer or a timer. Answer the requests that getRequests() lists, or wait until its timers are due, then resume. Or abandon the run with unfinished: "abandon".`
       : `is unfinished. Resume it with resume(), or with the original input and the runId ${run}. ` +
         `Or set unfinished: "finish_first" | "abandon".`;
     super(`Agent ${quoted(agentId)} cannot start another run, because run ${run} ${way}`);

@@ -116,7 +116,7 @@ export class PruningNotSupportedError extends AgentPersistenceError {
 
   constructor(readonly operation: string) {
     super(
-      `${operation} requires a storage that can delete, and a three-method storage cannot delete. Delete rows in the database while the agent does not run, or use a storage with a log, such as FilePersistenceStorageProvider.`,
+      `${operation} requires a storage that can delete, unlike a three-method storage. Delete rows in the database while the agent does not run, or use a storage with a log, such as FilePersistenceStorageProvider.`,
     );
   }
 }

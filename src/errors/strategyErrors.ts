@@ -39,8 +39,7 @@ const messages: Readonly<Record<DuplicateNameError["code"], (name: string, withi
     `Two items of node "${nodeId}" have the key ${quoted(key)}. Give each item a unique key, or omit the keys to use the indexes.`,
   duplicate_feature: (key) =>
     `The agent already has a feature with the key "${key}". Install it once, with all of its options.`,
-  duplicate_node: (name, graph) =>
-    `Graph "${graph}" already has a node named "${name}". Names must be unique within a graph, so rename one of the nodes.`,
+  duplicate_node: (name, graph) => `Graph "${graph}" already has a node named "${name}". Rename one of the nodes.`,
   duplicate_request: (id, nodeId) =>
     `Node "${nodeId}" requested input with the id ${quoted(id)} twice in one execution. ` +
     `Give each request a unique id, for example by appending a counter.`,

@@ -110,24 +110,25 @@ export class BoundPersistence implements RunPersistence {
 
   async getNotes(key: string): Promise<readonly unknown[]> {
     checkSchema(nonEmptyString, key, "key of notes");
-    const { setup, journal } = await this.#saved();
-    return (await import("./changes.ts")).notedValues(setup.log, journal.agentId, key);
+    const { log } = this.#recorder.setup;
+    const { notedValues } = await import("./changes.ts");
+    return notedValues(log, await this.#savedAgentId(), key);
   }
 
   async getCheckpoints(filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]> {
-    const { setup, journal } = await this.#saved();
-    return setup.storage.getCheckpoints(journal.agentId, filter);
+    const { storage } = this.#recorder.setup;
+    return storage.getCheckpoints(await this.#savedAgentId(), filter);
   }
 
   async getLatestCheckpoint(): Promise<AgentCheckpointData | undefined> {
-    const { setup, journal } = await this.#saved();
-    return setup.storage.getLatestCheckpoint(journal.agentId);
+    const { storage } = this.#recorder.setup;
+    return storage.getLatestCheckpoint(await this.#savedAgentId());
   }
 
-  async #saved(): Promise<RunRecorder> {
-    const recorder = this.#recorder;
-    await recorder.journal.durable();
-    return recorder;
+  async #savedAgentId(): Promise<string> {
+    const { journal } = this.#recorder;
+    await journal.durable();
+    return journal.agentId;
   }
 
   get #recorder(): RunRecorder {
@@ -173,8 +174,8 @@ export class BoundPersistence implements RunPersistence {
     { agentContext: context = this.#context, onFailure }: RollbackOptions,
     onlyHistory: boolean,
   ): Promise<RollbackReport> {
-    const { findCheckpoint, findRollbackTarget, historyOnly, rollBack } = await import("./changes.ts");
-    const before = await readFor(own, checkpointId);
+    const { findCheckpoint, findRollbackTarget, historyOnly, readLine, rollBack } = await import("./changes.ts");
+    const before = await readLine(own.recorder, checkpointId);
     if (onlyHistory) {
       const { id } = findCheckpoint(before, checkpointId);
       const point = { node: context.nodeId, input: nodeInputOf(context), move: "rollback" } as const;
@@ -220,7 +221,7 @@ export class BoundPersistence implements RunPersistence {
       const moved = asking === undefined ? [] : own.recorder.calls.move(asking);
       if (moved.length > 0) recorder.journal.append(moved);
       const changes = await import("./changes.ts");
-      const log = await readFor({ run, recorder }, checkpointId);
+      const log = await changes.readLine(recorder, checkpointId);
       // Later checkpoints must not refer to unsaved records of the abandoned lane.
       recorder.journal.writer.forget();
       const prepared = await prepare(log, changes, unended);
@@ -230,13 +231,6 @@ export class BoundPersistence implements RunPersistence {
     });
     return report as Report;
   }
-}
-
-/** Reads the log with all calls after a checkpoint, which is the last one of the line by default. */
-async function readFor({ run, recorder }: BoundRun, checkpointId = recorder.head?.id): Promise<AgentLog> {
-  const { readForRollback } = await import("./changes.ts");
-  const isOfMain = !run.parent && checkpointId !== undefined;
-  return isOfMain ? readForRollback(recorder, checkpointId) : recorder.journal.readAll();
 }
 
 function setupOfRun({ setup, parent }: RunRecorder): PersistenceSetup {

@@ -11,6 +11,7 @@ import { leavesEffect } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { ExecutionPoint } from "./executionPoint.ts";
 import { RunRecorder } from "../record/RunRecorder.ts";
+import { placeOf } from "../starting/startRecorder.ts";
 import { structureReference, structureRecord } from "../record/strategyRecord.ts";
 
 export interface ExecutionPointOptions extends ExecutionPoint {
@@ -43,17 +44,8 @@ export async function setExecutionPoint(options: ExecutionPointOptions): Promise
   ]);
   recorder.line.lanes.push(lane);
   const { version } = checkpoint;
-  const runId = recorder.run.run;
-  const start = {
-    nodeId: node,
-    input: options.input,
-    state: state.seed,
-    line: { agentId: journal.agentId, runId, lane },
-    generation: journal.generation,
-    visitBase: version,
-    visitOrdinal: 0,
-    runId,
-  };
+  const place = placeOf(journal, recorder.run, lane, [version, 0]);
+  const start = { nodeId: node, input: options.input, state: state.seed, ...place };
   return new RunRecorder(setup, journal, recorder.run, start, {
     structure,
     opening: [],

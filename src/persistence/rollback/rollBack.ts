@@ -246,11 +246,15 @@ async function rollBackEvents({ setup, log: { agentId, index }, target, base }: 
   await inbox.rollBack(agentId, idsOf(placesLeft(index, target, base)), restored);
 }
 
-/** Reads the newest snapshot and later records if they have all calls after a checkpoint, otherwise the whole log. */
-export async function readForRollback(
-  { setup, journal }: Pick<Rollback, "setup" | "journal">,
-  checkpointId: string | undefined,
+/**
+ * Reads the newest snapshot and later records if they have all calls of the main line after a checkpoint, by default its
+ * last one. Otherwise reads the whole log.
+ */
+export async function readLine(
+  { setup, journal, parent, head }: Pick<RunRecorder, "setup" | "journal" | "parent" | "head">,
+  checkpointId = head?.id,
 ): Promise<AgentLog> {
+  if (parent || checkpointId === undefined) return journal.readAll();
   await journal.durable();
   return AgentLog.readRecent(setup.log, journal.agentId, (recent) => isEnoughForRollback(recent, checkpointId));
 }
@@ -273,7 +277,8 @@ async function ownAndRollBack(
 ): Promise<RollbackReport> {
   await using journal = await setup.openJournal(agentId);
   if (onlyHistory) return await restoreMessages(setup, journal, { checkpointId, onFailure });
-  const before = await readForRollback({ setup, journal }, checkpointId);
+  await journal.durable();
+  const before = await AgentLog.readRecent(setup.log, agentId, (recent) => isEnoughForRollback(recent, checkpointId));
   const { version } = findRollbackGoal(before, checkpointId).target;
   const log = await finishOtherRedo(setup, journal, before, { version, onFailure });
   const goal = findRollbackGoal(log, log.index.checkpoints.get(version)?.id);

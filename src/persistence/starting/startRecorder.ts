@@ -233,7 +233,12 @@ function joinedAt(
   return { joined };
 }
 
-function placeOf({ agentId, generation }: Journal, { run: runId }: RunRecord, lane: number, [base, ordinal]: Visit) {
+export function placeOf(
+  { agentId, generation }: Journal,
+  { run: runId }: RunRecord,
+  lane: number,
+  [base, ordinal]: Visit,
+) {
   return { line: { agentId, runId, lane }, generation, visitBase: base, visitOrdinal: ordinal, runId };
 }
 
