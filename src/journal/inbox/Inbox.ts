@@ -148,7 +148,7 @@ export class Inbox {
     });
   }
 
-  /** Lists the agents that may continue because of an event. Other agents are not read. */
+  /** Lists the agents that may continue because of an event. Reads little more than the data of these agents. */
   async *news(): AsyncGenerator<string> {
     for await (const { id } of listShape(inboxShape, this.#storage.log, { status: newsStatus })) yield id;
   }

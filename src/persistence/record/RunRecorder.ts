@@ -118,7 +118,7 @@ export class RunRecorder {
     journal.running = true;
   }
 
-  /** Whether to save the state before the first node. A branch or sub-agent always does. */
+  /** Whether to save the state before the first node. A new branch or sub-agent always does. */
   #savesBeginning(run: AgentRun): boolean {
     if (!this.head && this.parent) return true;
     return this.setup.automatic && (!this.head || this.start.unresolved === true) && !this.recording?.reaches(run);

@@ -34,7 +34,7 @@ export async function answerRequests(
   await append(journal, stored, replies);
 }
 
-/** Makes the events of rejected requests available again, which a process received before it crashed. */
+/** Makes the events of rejected requests available again, if a process received them and crashed before the reply. */
 async function giveBackRejected(
   setup: PersistenceSetup,
   { agentId }: Journal,
