@@ -22,7 +22,8 @@ export interface OpenFile {
 
 /**
  * All file system calls of the file storage. The interface is small, so that tests can simulate failures, delays and
- * power loss at each call. Errors carry the system's `code`, such as `ENOSPC` or `EEXIST`. `create`, `readFile` and `stat` never follow a link at their path.
+ * power loss at each call. Errors carry the system's `code`, such as `ENOSPC` or `EEXIST`. `create`, `readFile` and
+ * `stat` never follow a link at their path.
  */
 export interface FileSystem {
   /**
