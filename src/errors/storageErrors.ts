@@ -55,7 +55,7 @@ const messages: Readonly<
   agent_exists: (id) => `The storage already has an agent ${id}. Choose another id, or a storage without this agent.`,
   checkpoint_exists: (id, checkpoint, reason) => `Checkpoint ${checkpoint} of agent ${id} cannot be saved: ${reason}.`,
   task_exists: (id) =>
-    `The storage already has an agent or a task ${id}. Give the new task another taskId, or omit taskId to generate a new id.`,
+    `The storage already has an agent or a task ${id}. Give the new task another taskId, or omit taskId.`,
   thread_exists: (id) => `The storage already has a thread ${id}. Choose another id, or delete that thread first.`,
 };
 

@@ -36,7 +36,7 @@ export class DuplicateNameError extends AgentPersistenceError {
 
 const messages: Readonly<Record<DuplicateNameError["code"], (name: string, within?: string) => string>> = {
   duplicate_branch: (key, nodeId) =>
-    `Two items of node "${nodeId}" have the key ${quoted(key)}. Give each item a unique key, or omit the keys to use the indexes.`,
+    `Two items of node "${nodeId}" have the key ${quoted(key)}. Give each item a unique key, or omit the keys.`,
   duplicate_feature: (key) =>
     `The agent already has a feature with the key "${key}". Install it once, with all of its options.`,
   duplicate_node: (name, graph) => `Graph "${graph}" already has a node named "${name}". Rename one of the nodes.`,
