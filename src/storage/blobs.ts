@@ -35,7 +35,7 @@ export async function readBlob(blobs: BlobStore, agentId: string, cell: BlobCell
     throw new CorruptBlobError(
       agentId,
       reference,
-      `claims to contain ${length} bytes, which is more than the library compresses`,
+      `claims to contain ${length} bytes, more than the library compresses`,
     );
   try {
     return decoder.decode(await gunzip(bytes, length));

@@ -239,7 +239,7 @@ class LogContents<Rec extends LogRecord, State extends ShapeState<Rec>> {
       this.state.add(record);
     } catch (error) {
       if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
-      throw new UnreadableValueError("the records of the log contradict each other", { cause: error });
+      throw new UnreadableValueError("the records of the log are inconsistent", { cause: error });
     }
   }
 }
