@@ -1,5 +1,5 @@
 import { PathNotAllowedError } from "../../errors/workspaceErrors.ts";
-import { relative, sep } from "node:path";
+import { isAbsolute, relative, sep } from "node:path";
 import { realFolder } from "../../nodejs/canonicalPath.ts";
 
 /** The maximum depth, because each parent directory is opened and synced separately. */
@@ -60,6 +60,8 @@ export function folderOf(path: string): string {
 
 /** Returns the path of a directory in a root, with links resolved. Empty for the root, `undefined` outside. */
 export function folderWithin(root: string, folder: string): string | undefined {
-  const names = relative(realFolder(root), realFolder(folder)).split(sep);
-  return names[0] === ".." ? undefined : names.join("/");
+  const path = relative(realFolder(root), realFolder(folder));
+  const names = path.split(sep);
+  // On Windows, the path of a directory on another drive is absolute.
+  return names[0] === ".." || isAbsolute(path) ? undefined : names.join("/");
 }
