@@ -1,15 +1,17 @@
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import { headSnapshot } from "../checkpoint/data/headSnapshot.ts";
 import type { ValueWriter } from "../checkpoint/format/ValueWriter.ts";
-import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { estimateBytes } from "../checkpoint/values/estimateBytes.ts";
-import { type ReadEntries, readEntries } from "../storage/readEntries.ts";
+import { readEntries } from "../storage/readEntries.ts";
 import type { SnapshotDue } from "../storage/SnapshotDue.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
-import type { Appended, LogWriter } from "./shape/LogWriter.ts";
+import type { LogWriter } from "./shape/LogWriter.ts";
 
 /** A snapshot reads the log again, so the log must first grow by this share. This limits the total cost of reading. */
 const leastShare = 1 / 16;
+
+/** The least size of an open line in a snapshot, which decides without a snapshot if there are too many lines for one. */
+const leastLineBytes = 100;
 
 interface SnapshotJournal {
   readonly agentId: string;
@@ -36,8 +38,12 @@ export class HeadSnapshots {
     this.#writer = writer;
   }
 
+  /** A storage that keeps only some records gets no snapshots. */
   makeIfDue(): void {
-    if (this.making || this.#isClosed || !this.#isDue()) return;
+    if (this.making || this.#isClosed || this.#log.capabilities.keeps !== undefined) return;
+    const { snapshotDue, storedBytes, unreadBytes } = this.#journal;
+    if (unreadBytes < Math.max(this.#retryBytes, leastShare * storedBytes)) return;
+    if (!snapshotDue.isDue("step", unreadBytes)) return;
     // A failed snapshot has no effect. If its append failed, the next append reports the same error.
     this.making = this.#make()
       .catch(() => undefined)
@@ -49,36 +55,26 @@ export class HeadSnapshots {
     await this.making;
   }
 
-  /** Returns whether a snapshot is due. A storage that keeps only some records gets no snapshots. */
-  #isDue(): boolean {
-    const { snapshotDue, storedBytes, unreadBytes } = this.#journal;
-    if (this.#log.capabilities.keeps !== undefined) return false;
-    return (
-      unreadBytes >= Math.max(this.#retryBytes, leastShare * storedBytes) && snapshotDue.isDue("step", unreadBytes)
-    );
-  }
-
   async #make(): Promise<void> {
-    const { agentId, snapshotDue, storedBytes, unreadBytes, writer } = this.#journal;
+    const { agentId, snapshotDue, storedBytes, unreadBytes } = this.#journal;
     this.#retryBytes = unreadBytes + leastShare * storedBytes;
     const following = this.#writer.follow();
     try {
-      const read = await readEntries(this.#log, agentId, { sinceSnapshot: true, upTo: following.position });
+      const { index } = await readEntries(this.#log, agentId, { sinceSnapshot: true, upTo: following.position });
       if (this.#isClosed) return;
       // An `await` between `end()` and the append would let other records in between.
-      const snapshot = headSnapshot(this.#continued(read, following.end()));
-      if (!snapshot || !snapshotDue.tried("step", this.#journal.unreadBytes, estimateBytes(snapshot))) return;
+      const { generation } = this.#journal;
+      for (const append of following.end()) index.add({ ...append, generation, id: "", checksum: "", prev: "" });
+      const isWorth = (bytes: number) => snapshotDue.tried("step", this.#journal.unreadBytes, bytes);
+      const open = index.lines.openLanes.filter((lane) => !index.isEndedAgent(lane));
+      if (!isWorth(leastLineBytes * open.length)) return;
+      const snapshot = headSnapshot(index);
+      if (!snapshot || !isWorth(estimateBytes(snapshot))) return;
       this.#retryBytes = 0;
       this.#journal.append([snapshot]);
-      writer.forget();
+      this.#journal.writer.forget();
     } finally {
       following.end();
     }
-  }
-
-  #continued({ index }: ReadEntries, appended: readonly Appended<AgentRecord>[]): LogProjection {
-    const { generation } = this.#journal;
-    for (const append of appended) index.add({ ...append, generation, id: "", checksum: "", prev: "" });
-    return index;
   }
 }

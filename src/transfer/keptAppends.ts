@@ -58,10 +58,14 @@ export async function keptAppends(
       for (const { line, position } of kept) if (position <= upTo) yield line;
     },
     async *read(_agentId, { after = 0, upTo = Infinity, sinceSnapshot } = {}) {
-      const isWithin = ({ position }: KeptAppend) => position > after && position <= upTo;
-      const isBeginning = (each: KeptAppend) => hasSnapshot(each.line) && isWithin(each);
-      const first = sinceSnapshot ? Math.max(0, kept.findLastIndex(isBeginning)) : 0;
-      for (const each of kept.slice(first)) if (isWithin(each)) yield entryIn(each, sha256);
+      const within = kept.filter(({ position }) => position > after && position <= upTo);
+      const first = sinceSnapshot
+        ? Math.max(
+            0,
+            within.findLastIndex(({ line }) => hasSnapshot(line)),
+          )
+        : 0;
+      for (const each of within.slice(first)) yield entryIn(each, sha256);
     },
   };
 }

@@ -130,31 +130,27 @@ async function* withBlobs(
 ): AsyncGenerator<Uint8Array> {
   const known = new Set<string>();
   const waiting: string[] = [];
-  let missing: string | undefined;
+  const missing: string[] = [];
+  const copyWaiting = () =>
+    forEachAtOnce(waiting.splice(0), blobsAtOnce, async (reference) => {
+      if (!(await copyBlob(reference, copy))) missing.push(reference);
+    });
   for await (const line of lines) {
     for (const reference of blobsNamedIn(line)) {
       if (known.has(reference)) continue;
       known.add(reference);
       waiting.push(reference);
     }
-    if (waiting.length >= blobsAtOnce) missing = (await copyBlobs(waiting.splice(0), copy)) ?? missing;
+    if (waiting.length >= blobsAtOnce) await copyWaiting();
     yield line;
   }
-  missing = (await copyBlobs(waiting, copy)) ?? missing;
-  if (missing !== undefined) await onMissing(missing);
-}
-
-async function copyBlobs(found: readonly string[], { blobs, from, to }: BlobCopy): Promise<string | undefined> {
-  let missing: string | undefined;
-  await forEachAtOnce(found, blobsAtOnce, async (reference) => {
-    const isCopied = blobs.copy ? await blobs.copy(from, reference, to) : await putCopy(reference, { blobs, from, to });
-    if (!isCopied) missing = reference;
-  });
-  return missing;
+  await copyWaiting();
+  if (missing[0] !== undefined) await onMissing(missing[0]);
 }
 
 /** Stores a blob with the generation of its original, so that its reference stays the same. */
-async function putCopy(reference: string, { blobs, from, to }: BlobCopy): Promise<boolean> {
+async function copyBlob(reference: string, { blobs, from, to }: BlobCopy): Promise<boolean> {
+  if (blobs.copy) return blobs.copy(from, reference, to);
   const bytes = await blobs.get(from, reference);
   if (!bytes) return false;
   const { generation = 1, encoding } = parseBlobReference(reference) ?? {};

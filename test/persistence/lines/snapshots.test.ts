@@ -1,6 +1,7 @@
-import { persistence, storageKey, strategy } from "agent-persistence";
-import { expect, it } from "vitest";
+import { InMemoryPersistenceStorageProvider, persistence, storageKey, strategy } from "agent-persistence";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { z } from "zod";
+import { SnapshotDue } from "../../../src/storage/SnapshotDue.ts";
 import { gate } from "../../agent/gate.ts";
 import { durableAgent, Fault, Stopped } from "../support/durableAgent.ts";
 import { logStorages } from "../support/storages.ts";
@@ -82,3 +83,19 @@ it.each(logStorages)(
     expect(await run).toMatchObject({ output: "yes" });
   },
 );
+
+it("a snapshot of so many open branches that it is not worth its size is not made", async () => {
+  const items = 4_000;
+  const tried = vi.spyOn(SnapshotDue.prototype, "tried");
+  onTestFinished(() => tried.mockRestore());
+  const built = strategy<string, string>("listing", (graph) => {
+    const work = graph.node("work", (item: string) => item);
+    const all = graph.each("all", work, (results: readonly string[]) => String(results.length));
+    graph.edge(graph.start, all, { map: (text) => Array.from({ length: items }, () => text) });
+    graph.edge(all, graph.finish);
+  });
+  const agent = durableAgent(built, new InMemoryPersistenceStorageProvider(), { maxIterations: 10 * items });
+  expect(await agent.run("x".repeat(100))).toMatchObject({ output: String(items) });
+  const sizes = tried.mock.calls.flatMap(([place, , bytes]) => (place === "step" ? bytes : []));
+  expect(sizes).toEqual([100 * (items + 1)]);
+});
