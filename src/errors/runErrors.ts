@@ -168,7 +168,7 @@ export class UnfinishedRunError extends AgentPersistenceError {
   ) {
     const run = quoted(runId);
     const way = waits
-      ? `waits for an answer or a timer. Answer the requests that getRequests() lists, or wait until its timers are due, then resume. Or abandon the run with unfinished: "abandon".`
+      ? `waits for an answer or a timer. Answer the requests that getRequests() lists, or wait until its timers are due, then resume. Or set unfinished: "abandon".`
       : `is unfinished. Resume it with resume(), or with the original input and the runId ${run}. ` +
         `Or set unfinished: "finish_first" | "abandon".`;
     super(`Agent ${quoted(agentId)} cannot start another run, because run ${run} ${way}`);

@@ -51,7 +51,8 @@ export async function readEntries(
 ): Promise<ReadEntries> {
   const stored = await storedEntries(log, agentId, options);
   // A `pruned` record affects all entries before it. A storage can also mark an entry that is no snapshot.
-  if (options.sinceSnapshot && (pruningIn(stored) || !isWhole(stored))) return readEntries(log, agentId, {}, visit);
+  if (options.sinceSnapshot && (pruningIn(stored) || !isWhole(stored)))
+    return readEntries(log, agentId, { ...options, sinceSnapshot: false }, visit);
   return orDamage(log, agentId, () => indexed(liveEntries(stored), new LogProjection(), visit));
 }
 
@@ -69,7 +70,7 @@ export async function readEntriesAfter(
 ): Promise<ReadEntries | undefined> {
   const stored = await storedEntries(log, agentId, { after: end.position - 1, sinceSnapshot: true });
   const [first, ...added] = stored;
-  if (first === undefined || pruningIn(added)) return undefined;
+  if (!first || pruningIn(added)) return undefined;
   if (first.position === end.position && first.checksum === end.checksum)
     return added.length === 0
       ? { index, checksums: new Map(), end }
@@ -80,8 +81,7 @@ export async function readEntriesAfter(
 /** Whether no entry before the first one is needed. */
 function isWhole(entries: readonly Entry[]): boolean {
   const [first] = entries;
-  if (first === undefined || first.position === 1) return true;
-  return first.records.some(({ kind }) => kind === "snapshot");
+  return !first || first.position === 1 || first.records.some(({ kind }) => kind === "snapshot");
 }
 
 /**
