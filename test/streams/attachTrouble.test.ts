@@ -102,6 +102,33 @@ describe("a client of a stream whose store has a mistake", () => {
     expect(await ended).toBe("ended");
   });
 
+  it("causes one warning if only its stream cannot be read", async () => {
+    const { source, read, end, isStored } = desk();
+    await expect.poll(isStored).toBe(true);
+    const warned = vi.spyOn(process, "emitWarning").mockReturnValue();
+    const works = read.now;
+    let failures = 0;
+    let answers = 0;
+    read.now = (id, after) => {
+      if (id === "a") return works(id, after).finally(() => answers++);
+      return Promise.reject(new Error(`failure ${failures++}`));
+    };
+    const { ended } = attached(source, {});
+    const stop = new AbortController();
+    const { signal } = stop;
+    const other = collect(attachStream(source, "b", { runId: "r", after: ClientView.start, pollMs: 1, signal }));
+    for (let round = 0; round < 3; round++) {
+      const [before, answered] = [failures, answers];
+      await expect.poll(() => failures - before > 1 && answers - answered > 1).toBe(true);
+    }
+    expect(warned.mock.calls).toHaveLength(1);
+    warned.mockRestore();
+    stop.abort();
+    await other;
+    await end();
+    expect(await ended).toBe("ended");
+  });
+
   it("gets chunks again when the store has recovered", async () => {
     const { source, read, isStored } = desk();
     await expect.poll(isStored).toBe(true);

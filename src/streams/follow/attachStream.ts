@@ -1,5 +1,6 @@
 import type { RunDelta } from "../../agent/feature/RunRequest.ts";
 import { systemClock } from "../../internal/Clock.ts";
+import { deleteOldest } from "../../internal/deleteOldest.ts";
 import { abortable, onAbort, withinTime } from "../../internal/abortable.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema, strictOptions } from "../../internal/options/checkSchema.ts";
@@ -318,6 +319,9 @@ interface ReadLimit {
 
 /** The stores whose last read failed. */
 const failing = new WeakSet<StreamStore>();
+/** The streams of each store whose last read failed. A damaged stream can fail while the store works. */
+const failingStreams = new WeakMap<StreamStore, Set<string>>();
+const mostFailingStreams = 1_000;
 
 /** Reads the chunks of an agent. Returns no entries if the store fails or does not answer in time. */
 export async function readStore(
@@ -330,12 +334,23 @@ export async function readStore(
   try {
     const entries = await withinTime({ ms, clock: systemClock, late }, signal, () => store.read(agentId, after));
     failing.delete(store);
+    failingStreams.get(store)?.delete(agentId);
     return entries;
   } catch (error) {
-    if (signal.aborted || failing.has(store)) return [];
-    failing.add(store);
-    const what = "read of a stream store failed. Clients see the stored responses";
-    warn("stream_store_failed", `${what}: ${reasonOf(error)}`);
+    if (!signal.aborted) warnOfOutage(store, agentId, error);
     return [];
   }
+}
+
+/** Warns once for each outage of a store, or of a single stream. */
+function warnOfOutage(store: StreamStore, agentId: string, error: unknown): void {
+  const streams = failingStreams.get(store) ?? new Set();
+  failingStreams.set(store, streams);
+  if (streams.has(agentId)) return;
+  streams.add(agentId);
+  deleteOldest(streams, mostFailingStreams);
+  if (failing.has(store)) return;
+  failing.add(store);
+  const what = "read of a stream store failed. Clients see the stored responses";
+  warn("stream_store_failed", `${what}: ${reasonOf(error)}`);
 }
