@@ -165,7 +165,10 @@ export class TaskWorker implements AsyncDisposable {
     }
   }
 
-  /** Interrupts the running tasks, and waits for them and for the current poll. */
+  /**
+   * Interrupts the running tasks, and waits for them and for the current poll. Do not await this method in `onOutcome`,
+   * because it also waits for the calls of `onOutcome`.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposed.abort(new Error("The worker was disposed."));
     await Promise.all(this.#looking);
