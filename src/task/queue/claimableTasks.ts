@@ -87,22 +87,32 @@ const wokenOrders = new WeakMap<TaskLogs, Map<string, string>>();
 async function* wokenTasks(logs: TaskLogs, queue: string | undefined): AsyncGenerator<ListedTask> {
   const known = wokenOrders.get(logs) ?? new Map<string, string>();
   wokenOrders.set(logs, known);
-  const news = new Set<string>();
-  const read = new Map<string, ListedTask>();
-  for await (const agentId of logs.inbox.news()) {
-    news.add(agentId);
-    const task = known.has(agentId) ? undefined : await readWoken(logs, agentId);
-    if (!task) continue;
-    read.set(agentId, task);
-    known.set(agentId, task.summary.order);
-  }
+  const news = await readNews(logs, known);
   for (const agentId of known.keys()) if (!news.has(agentId)) known.delete(agentId);
-  const due = [...known].filter(([, order]) => isInQueue(order, queue)).sort(([, a], [, b]) => compareText(a, b));
-  for (const [agentId] of due) {
-    const task = read.get(agentId) ?? (await readWoken(logs, agentId));
+  for (const [agentId, { order }] of news) known.set(agentId, order);
+  const due = [...news].filter(([, { order }]) => isInQueue(order, queue));
+  for (const [agentId, { read }] of due.sort(([, a], [, b]) => compareText(a.order, b.order))) {
+    const task = read ?? (await readWoken(logs, agentId));
     if (task && isInQueue(task.summary.order, queue)) yield task;
     else known.delete(agentId);
   }
+}
+
+/** A waiting task whose inbox has changed. `read` is `undefined` for a known one. */
+interface NewsOfTask {
+  readonly order: string;
+  readonly read: ListedTask | undefined;
+}
+
+/** Returns the tasks in a map of its own, because a concurrent list can remove known ones. */
+async function readNews(logs: TaskLogs, known: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, NewsOfTask>> {
+  const news = new Map<string, NewsOfTask>();
+  for await (const agentId of logs.inbox.news()) {
+    const read = known.has(agentId) ? undefined : await readWoken(logs, agentId);
+    const order = read?.summary.order ?? known.get(agentId);
+    if (order !== undefined) news.set(agentId, { order, read });
+  }
+  return news;
 }
 
 async function readWoken(logs: TaskLogs, agentId: string): Promise<ListedTask | undefined> {

@@ -3,6 +3,7 @@ import { LogPersistenceStorageProvider, processOwner, type RecordLog } from "age
 import { TaskManager, TaskWorker } from "agent-persistence/task";
 import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
+import { newsStatus } from "../../../src/journal/inbox/InboxState.ts";
 import { appendText, exampleSummary } from "../../../src/testing/conformance/log/logTest.ts";
 import { collect } from "../../storage/file/support/fixture.ts";
 import { delegatingLog } from "../../testing/delegatingLog.ts";
@@ -157,4 +158,29 @@ describe("a storage with narrow lists", () => {
     expect(await persistence(agent).prune()).toMatchObject({ pruned: [], busy: [], failed: [] });
     expect([count("list"), calls.length]).toEqual([1, 1]);
   });
+});
+
+it("lists a task with an event although a list that began before the event ends meanwhile", async () => {
+  const { log } = new InMemoryPersistenceStorageProvider();
+  const goOn: (() => void)[] = [];
+  let isSlow = false;
+  const list: RecordLog["list"] = async function* (options) {
+    yield* log.list(options);
+    if (isSlow && options?.status === newsStatus) await new Promise<void>((resolve) => goOn.push(resolve));
+  };
+  const storage = new LogPersistenceStorageProvider(delegatingLog(log, { list }));
+  const tasks = new TaskManager({ storage });
+  const agent = receiver(storage);
+  await queue(tasks, 1, "receive");
+  await new TaskWorker({ tasks, agents: agent }).run();
+  isSlow = true;
+  const earlier = collect(tasks.claimable());
+  await expect.poll(() => goOn.length).toBe(1);
+  await persistence(agent).agent("t0").send("paid", "one");
+  const later = collect(tasks.claimable());
+  await expect.poll(() => goOn.length).toBe(2);
+  goOn[0]?.();
+  expect(await earlier).toEqual([]);
+  goOn[1]?.();
+  expect(await later).toMatchObject([{ taskId: "t0" }]);
 });
