@@ -9,8 +9,8 @@ const source = fileURLToPath(new URL("../src/", import.meta.url));
 const builtPackage = process.env["PACKAGE"] !== undefined;
 const resultFile = process.env["TEST_RESULT_FILE"];
 
-/** These replace a module of `src`, which no other file may see. */
-const replacingModules = ["test/powerloss/store/brokenCopyTail.test.ts"];
+/** These replace a module, which no other file may see. */
+const replacingModules = ["test/powerloss/store/brokenCopyTail.test.ts", "test/workspace/files/otherDrive.test.ts"];
 const globalSetup = ["test/storage/postgres/server/serveOnDemand.ts", "test/timeline/buildPage.ts"];
 /** These read `dist`, or compile against every entry. */
 const packageChecks = [
