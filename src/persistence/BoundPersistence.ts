@@ -174,8 +174,8 @@ export class BoundPersistence implements RunPersistence {
     { agentContext: context = this.#context, onFailure }: RollbackOptions,
     onlyHistory: boolean,
   ): Promise<RollbackReport> {
-    const { findCheckpoint, findRollbackTarget, historyOnly, readLine, rollBack } = await import("./changes.ts");
-    const before = await readLine(own.recorder, checkpointId);
+    const { findCheckpoint, findRollbackTarget, historyOnly, readForMove, rollBack } = await import("./changes.ts");
+    const before = await readForMove(own.recorder, checkpointId);
     if (onlyHistory) {
       const { id } = findCheckpoint(before, checkpointId);
       const point = { node: context.nodeId, input: nodeInputOf(context), move: "rollback" } as const;
@@ -221,7 +221,7 @@ export class BoundPersistence implements RunPersistence {
       const moved = asking === undefined ? [] : own.recorder.calls.move(asking);
       if (moved.length > 0) recorder.journal.append(moved);
       const changes = await import("./changes.ts");
-      const log = await changes.readLine(recorder, checkpointId);
+      const log = await changes.readForMove(recorder, checkpointId);
       // Later checkpoints must not refer to unsaved records of the abandoned lane.
       recorder.journal.writer.forget();
       const prepared = await prepare(log, changes, unended);

@@ -10,7 +10,7 @@ export { notedValues } from "../journal/notesAround.ts";
 export { validateCheckpoint } from "./read/validateCheckpoint.ts";
 export { historyOnly } from "./rollback/rollBack.ts";
 export { restart, restartSchema } from "./rollback/restart.ts";
-export { finishRollback, readLine, rollBack } from "./rollback/rollBack.ts";
+export { finishRollback, readForMove, rollBack } from "./rollback/rollBack.ts";
 export { rollBackFromOutside } from "./rollback/rollBack.ts";
 export { cancelRun } from "./run/cancelRun.ts";
 export {

@@ -1,4 +1,4 @@
-import { hasSnapshot, linkOf, generationOfAppend, decodeAppend, LinkOfBytes } from "../checkpoint/format/entryCodec.ts";
+import { hasSnapshot, linkOf, generationOfAppend, decodeAppend, knownLinkOf } from "../checkpoint/format/entryCodec.ts";
 import type { Entry, LogRecord } from "../checkpoint/records/Entry.ts";
 import { isRestating, isShapeRecord } from "../checkpoint/format/ShapeRecord.ts";
 import { UnreadableValueError } from "../errors/storedDataErrors.ts";
@@ -46,7 +46,7 @@ export async function keptAppends(
   let bytes = 0;
   for await (const line of log.encodedAppends(agentId)) {
     bytes += line.length;
-    if (bytes <= mostBytes) kept.push({ line, position: (LinkOfBytes.of(line) ?? linkOf(line))?.position ?? 0 });
+    if (bytes <= mostBytes) kept.push({ line, position: (knownLinkOf(line) ?? linkOf(line))?.position ?? 0 });
     else if (!survey) break;
     survey?.add(line);
     await pace.after(line.length);

@@ -196,44 +196,28 @@ interface AppendLink extends ChainLink {
   readonly generation: number;
 }
 
-type VerifiedLink = Omit<AppendLink, "generation"> & { generation?: number | undefined };
+type VerifiedLink = Omit<AppendLink, "generation"> & { readonly generation?: number | undefined };
 
-class Target {
-  constructor(target: object) {
-    return target;
-  }
-}
-
-/** Adds the link of an append to its bytes as a private field, because entries of a WeakMap are slow to collect. */
-export class LinkOfBytes extends Target {
-  #link: VerifiedLink;
-
-  constructor(bytes: Uint8Array, link: VerifiedLink) {
-    super(bytes);
-    this.#link = link;
-  }
-
-  static of(bytes: Uint8Array): VerifiedLink | undefined {
-    return #link in bytes ? bytes.#link : undefined;
-  }
-}
+const known = new WeakMap<Uint8Array, VerifiedLink>();
 
 /** Remembers that an append has a valid checksum, so that it is not hashed again. Do not change the bytes. */
 export function noteVerified(encoded: Uint8Array, { position, checksum, prev, generation }: VerifiedLink): void {
-  const known = LinkOfBytes.of(encoded);
-  if (known) known.generation = generation;
-  else new LinkOfBytes(encoded, { position, checksum, prev, generation });
+  known.set(encoded, { position, checksum, prev, generation });
+}
+
+export function knownLinkOf(encoded: Uint8Array): VerifiedLink | undefined {
+  return known.get(encoded);
 }
 
 export function appendLinkOf(encoded: Uint8Array, sha256: Sha256): AppendLink | undefined {
-  const link: VerifiedLink | undefined = LinkOfBytes.of(encoded) ?? verifiedLinkOf(encoded, sha256);
+  const link: VerifiedLink | undefined = known.get(encoded) ?? verifiedLinkOf(encoded, sha256);
   const generation = link && (link.generation ?? generationOfAppend(encoded, sha256));
   return link && generation !== undefined ? { ...link, generation } : undefined;
 }
 
 /** Like `decodeEntry`, but does not hash an append whose checksum is known to be valid. */
 export function decodeAppend(encoded: Uint8Array, sha256: Sha256): DecodedEntry {
-  const link = LinkOfBytes.of(encoded);
+  const link = known.get(encoded);
   const decoded = link === undefined ? decodeEntry(encoded, sha256) : decodeVerifiedEntry(encoded);
   if (decoded.ok && link?.generation === undefined) noteVerified(encoded, decoded.entry);
   return decoded;

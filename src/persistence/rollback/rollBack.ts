@@ -250,7 +250,7 @@ async function rollBackEvents({ setup, log: { agentId, index }, target, base }: 
  * Reads the newest snapshot and later records if they have all calls of the main line after a checkpoint, by default its
  * last one. Otherwise reads the whole log.
  */
-export async function readLine(
+export async function readForMove(
   { setup, journal, parent, head }: Pick<RunRecorder, "setup" | "journal" | "parent" | "head">,
   checkpointId = head?.id,
 ): Promise<AgentLog> {

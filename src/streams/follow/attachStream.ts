@@ -12,7 +12,7 @@ import {
 } from "../../internal/options/optionSchemas.ts";
 import { logStorageOf } from "../../storage/checkpoints/CheckpointRecordLog.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
-import { type StreamEntry, type StreamPlace, type StreamStore, watchWriters } from "../store/StreamStore.ts";
+import { type StreamEntry, type StreamPlace, type StreamStore, localReaders } from "../store/StreamStore.ts";
 import { parseChunk, type StoredChunk } from "../write/StreamWriter.ts";
 import { type LogItem, type StoredResponse, StoredResponses } from "./StoredResponses.ts";
 import { StreamCursor, type TextKind } from "./StreamCursor.ts";
@@ -270,7 +270,7 @@ function changesOf(store: StreamStore, agentId: string, { signal, pollMs = 100 }
     isChanged = true;
     wake?.();
   };
-  const watch = store.watch?.bind(store) ?? watchWriters;
+  const watch = store.watch?.bind(store) ?? localReaders.add.bind(localReaders);
   const ends = [watch(agentId, changed), signal && onAbort(signal, changed)];
   return {
     async next(isActive: boolean): Promise<void> {

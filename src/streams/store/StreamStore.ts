@@ -77,43 +77,33 @@ export function visibleEntries<Entry extends EntryPlace>(
     .toSorted((one, other) => one.first - other.first);
 }
 
-/** The readers of streams in this process, by stream. */
-class Watchers {
-  readonly #watchers = new Map<string, Set<() => void>>();
+/** Readers in this process, by stream. */
+class StreamReaders {
+  readonly #readers = new Map<string, Set<() => void>>();
 
   /** @returns a function that ends the calls */
   add(streamId: string, onChange: () => void): () => void {
-    const watchers = this.#watchers.get(streamId) ?? new Set();
-    const watcher = () => onChange();
-    this.#watchers.set(streamId, watchers.add(watcher));
+    const readers = this.#readers.get(streamId) ?? new Set();
+    const reader = () => onChange();
+    this.#readers.set(streamId, readers.add(reader));
     return () => {
-      watchers.delete(watcher);
-      if (watchers.size === 0 && this.#watchers.get(streamId) === watchers) this.#watchers.delete(streamId);
+      readers.delete(reader);
+      if (readers.size === 0 && this.#readers.get(streamId) === readers) this.#readers.delete(streamId);
     };
   }
 
   wake(streamId: string): void {
-    for (const wake of this.#watchers.get(streamId) ?? []) wake();
+    for (const wake of this.#readers.get(streamId) ?? []) wake();
   }
 }
 
-/** The readers whose stores cannot notify them. Streams of several stores can have the same id. */
-const readers = new Watchers();
-
-/** Calls back when a writer of this process has changed a stream of any store. */
-export function watchWriters(streamId: string, onChange: () => void): () => void {
-  return readers.add(streamId, onChange);
-}
-
-/** Wakes the readers of a stream in this process. */
-export function wakeReaders(streamId: string): void {
-  readers.wake(streamId);
-}
+/** The readers of streams in any store of this process. A writer wakes them, because most stores notify no reader. */
+export const localReaders = new StreamReaders();
 
 /** Stores streams in the memory of this process, for tests and single processes. */
 export class InMemoryStreamStore implements StreamStore {
   readonly #streams = new Map<string, readonly StreamEntry[]>();
-  readonly #watchers = new Watchers();
+  readonly #readers = new StreamReaders();
 
   async append(streamId: string, { writer, first, chunks }: StreamEntry): Promise<void> {
     const entries = this.#streams.get(streamId) ?? [];
@@ -130,12 +120,12 @@ export class InMemoryStreamStore implements StreamStore {
   }
 
   watch(streamId: string, onChange: () => void): () => void {
-    return this.#watchers.add(streamId, onChange);
+    return this.#readers.add(streamId, onChange);
   }
 
   #set(streamId: string, entries: readonly StreamEntry[]): void {
     if (entries.length > 0) this.#streams.set(streamId, entries);
     else this.#streams.delete(streamId);
-    this.#watchers.wake(streamId);
+    this.#readers.wake(streamId);
   }
 }

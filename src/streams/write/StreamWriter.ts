@@ -1,6 +1,12 @@
 import type { RunDelta } from "../../agent/feature/RunRequest.ts";
 import type { Clock } from "../../internal/Clock.ts";
-import { lastNumber, type StreamEntry, type StreamPlace, type StreamStore, wakeReaders } from "../store/StreamStore.ts";
+import {
+  lastNumber,
+  type StreamEntry,
+  type StreamPlace,
+  type StreamStore,
+  localReaders,
+} from "../store/StreamStore.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { warnOnce } from "../../internal/warn.ts";
 import { StorageError } from "../../errors/storageErrors.ts";
@@ -229,7 +235,7 @@ export class StreamCalls {
     try {
       await this.#orTimeout(operation, call());
       this.#failing.delete(operation);
-      wakeReaders(this.#streamId);
+      localReaders.wake(this.#streamId);
       return true;
     } catch (error) {
       if (!this.#failing.has(operation)) this.#report({ operation, error });
