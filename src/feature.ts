@@ -48,7 +48,7 @@ export type {
   StepRequest,
 } from "./journal/RollbackParticipant.ts";
 export type { ConfiguredParticipant } from "./persistence/config/PersistenceConfig.ts";
-export type { NewNote } from "./persistence/record/noteRecord.ts";
+export type { NewNote } from "./persistence/saving/noteRecord.ts";
 export type { ParticipantReport } from "./persistence/rollback/RollbackReport.ts";
 export { Telemetry } from "./telemetry/Telemetry.ts";
 export type {

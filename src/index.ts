@@ -115,7 +115,7 @@ export type { InverseRetry } from "./persistence/registry/RollbackToolRegistry.t
 export { RollbackToolRegistry } from "./persistence/registry/RollbackToolRegistry.ts";
 export type { Inverse, InverseFunction, RolledBackCall } from "./persistence/registry/RollbackToolRegistry.ts";
 export type { CheckpointValidation, ValidationCheck } from "./environment/CheckpointValidation.ts";
-export type { CreateCheckpointOptions } from "./persistence/record/CreateCheckpointOptions.ts";
+export type { CreateCheckpointOptions } from "./persistence/saving/CreateCheckpointOptions.ts";
 export type { PrunedAgent } from "./persistence/retention/planPruning.ts";
 export type { PruneOptions, PruneReport } from "./persistence/retention/pruneStorage.ts";
 export type { RollbackOptions } from "./persistence/rollback/RollbackReport.ts";

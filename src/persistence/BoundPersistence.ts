@@ -14,17 +14,17 @@ import { nonEmptyString } from "../internal/options/optionSchemas.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
 import { executionPointOf, executionPointSchema } from "./executionPoint/executionPoint.ts";
-import { checkNewCheckpoint } from "./record/checkNewCheckpoint.ts";
-import { liveCheckpointData } from "./record/liveCheckpointData.ts";
+import { checkNewCheckpoint } from "./saving/checkNewCheckpoint.ts";
+import { liveCheckpointData } from "./saving/liveCheckpointData.ts";
 import { noteEnvironment } from "../environment/EnvironmentMismatch.ts";
 import type * as Changes from "./changes.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import { type RollbackReport, isHistoryOnly, type RollbackOptions } from "./rollback/RollbackReport.ts";
-import { createCheckpointSchema, type CreateCheckpointOptions } from "./record/CreateCheckpointOptions.ts";
-import { newNoteSchema, type NewNote } from "./record/noteRecord.ts";
+import { createCheckpointSchema, type CreateCheckpointOptions } from "./saving/CreateCheckpointOptions.ts";
+import { newNoteSchema, type NewNote } from "./saving/noteRecord.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
-import type { RunRecorder } from "./record/RunRecorder.ts";
-import { recorders } from "./record/recorders.ts";
+import type { RunRecorder } from "./saving/RunRecorder.ts";
+import { recorders } from "./saving/recorders.ts";
 
 interface BoundRun {
   readonly run: AgentRun;

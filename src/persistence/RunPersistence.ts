@@ -3,8 +3,8 @@ import type { Node, RunMoved } from "../agent/strategy/Strategy.ts";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import type { Message } from "../checkpoint/messages/Message.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
-import type { CreateCheckpointOptions } from "./record/CreateCheckpointOptions.ts";
-import type { NewNote } from "./record/noteRecord.ts";
+import type { CreateCheckpointOptions } from "./saving/CreateCheckpointOptions.ts";
+import type { NewNote } from "./saving/noteRecord.ts";
 import type { RollbackReport, RollbackOptions } from "./rollback/RollbackReport.ts";
 
 /** The persistence of a run, bound to a context. `persistence(context)` returns it. */

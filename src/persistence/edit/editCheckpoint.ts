@@ -17,8 +17,8 @@ import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { assertCheckpointFits } from "../record/checkpointRecord.ts";
-import { changedStructure } from "../record/strategyRecord.ts";
+import { assertCheckpointFits } from "../saving/checkpointRecord.ts";
+import { changedStructure } from "../saving/strategyRecord.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
 import { giveBackEvents } from "../waiting/journalReceipt.ts";
 import { stateAt } from "../../checkpoint/state/foldTo.ts";
@@ -31,9 +31,9 @@ import type { AgentStorage } from "../../agent/context/AgentContext.ts";
 import type { Node } from "../../agent/strategy/Strategy.ts";
 import { functionSchema, kindOf } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/checkSchema.ts";
-import { nodeReferenceSchema } from "../record/CreateCheckpointOptions.ts";
+import { nodeReferenceSchema } from "../saving/CreateCheckpointOptions.ts";
 import { AlreadyExistsError, NotSupportedError } from "../../errors/storageErrors.ts";
-import { idProblem } from "../record/checkNewCheckpoint.ts";
+import { idProblem } from "../saving/checkNewCheckpoint.ts";
 
 interface Edit extends Pick<EditOptions, "by" | "reason"> {
   readonly setup: PersistenceSetup;

@@ -20,8 +20,8 @@ import { UnknownNodeError } from "../../errors/strategyErrors.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import type { CheckpointHead } from "../record/checkpointRecord.ts";
-import { changedStructure } from "../record/strategyRecord.ts";
+import type { CheckpointHead } from "../saving/checkpointRecord.ts";
+import { changedStructure } from "../saving/strategyRecord.ts";
 import { giveBackEvents } from "../waiting/journalReceipt.ts";
 import type { ExecutionPoint } from "./executionPoint.ts";
 

@@ -6,7 +6,7 @@ import { encodeValue } from "../../checkpoint/values/valueCodec.ts";
 import { UnknownNodeError } from "../../errors/strategyErrors.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchema, checkSchemaAsync, strictOptions } from "../../internal/options/checkSchema.ts";
-import { nodeReferenceSchema } from "../record/CreateCheckpointOptions.ts";
+import { nodeReferenceSchema } from "../saving/CreateCheckpointOptions.ts";
 import { z } from "zod";
 
 export const executionPointSchema: z.ZodType = strictOptions(() => ({

@@ -4,7 +4,7 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { endRecords } from "../../journal/runRecords.ts";
-import { storedState, type StoredState } from "../starting/startRecorder.ts";
+import { storedState, type StoredState } from "../resuming/startRecorder.ts";
 import { type DurableCall, signalOf } from "./DurableCall.ts";
 import { giveBackEvents } from "../waiting/journalReceipt.ts";
 import { answerRequests, expireRequests, receiveEvents } from "../waiting/answerRequests.ts";

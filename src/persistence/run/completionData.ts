@@ -2,8 +2,8 @@ import { z } from "zod";
 import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { changedFiles } from "../../journal/notesAround.ts";
-import type { CompletionData } from "../record/checkpointRecord.ts";
-import type { RunRecorder } from "../record/RunRecorder.ts";
+import type { CompletionData } from "../saving/checkpointRecord.ts";
+import type { RunRecorder } from "../saving/RunRecorder.ts";
 import type { DurableCall } from "./DurableCall.ts";
 
 const resultsSchema: z.ZodType = z.array(z.unknown());

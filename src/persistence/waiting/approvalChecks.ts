@@ -2,7 +2,7 @@ import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { ApprovalVerifier, CheckedApproval } from "../../signedApprovals/signedApprovals.ts";
 import { InvalidInputError, type InputProblem } from "../../errors/agentErrors.ts";
-import type { RunRecorder } from "../record/RunRecorder.ts";
+import type { RunRecorder } from "../saving/RunRecorder.ts";
 import type { Reply } from "../replay/RecordedAnswers.ts";
 import { answerSubject } from "./askedRecords.ts";
 

@@ -10,7 +10,7 @@ import { eventLine } from "../../listeners/eventEmitter.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import type { RunRecorder } from "../record/RunRecorder.ts";
+import type { RunRecorder } from "../saving/RunRecorder.ts";
 import { requestPlace } from "../replay/RecordedAnswers.ts";
 
 export interface AskedRequest {

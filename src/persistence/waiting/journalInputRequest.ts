@@ -8,8 +8,8 @@ import type {
 } from "../../agent/feature/PipelineEvents.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { RequestRejectedError, RequestNotOpenError } from "../../errors/requestErrors.ts";
-import { saveIfDue } from "../record/saveIfDue.ts";
-import type { RunRecorder } from "../record/RunRecorder.ts";
+import { saveIfDue } from "../saving/saveIfDue.ts";
+import type { RunRecorder } from "../saving/RunRecorder.ts";
 import type { Reply, RecordedTimer } from "../replay/RecordedAnswers.ts";
 import { timerRequest, type InputRequest } from "../../agent/context/InputRequest.ts";
 import { requestRecord, leftMs, replyRecord, assertKeepsRequests, answerSubject } from "./askedRecords.ts";

@@ -8,7 +8,7 @@ import { AgentBusyError, StorageError } from "../../errors/storageErrors.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { onAbort } from "../../internal/abortable.ts";
 import type { Inbox } from "../../journal/inbox/Inbox.ts";
-import type { RunRecorder } from "../record/RunRecorder.ts";
+import type { RunRecorder } from "../saving/RunRecorder.ts";
 import type { RecordedTimer } from "../replay/RecordedAnswers.ts";
 import { requestRecord, leftMs, replyRecord, assertKeepsRequests } from "./askedRecords.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";

@@ -10,7 +10,7 @@ import { crashAfter, SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import type { TriggerMoment } from "../../../src/persistence/config/triggers.ts";
-import { dueTriggers } from "../../../src/persistence/record/saveIfDue.ts";
+import { dueTriggers } from "../../../src/persistence/saving/saveIfDue.ts";
 import { asking, idOf } from "../support/asking.ts";
 import { durableAgent } from "../support/durableAgent.ts";
 import { checkpointsOf } from "../support/stored.ts";

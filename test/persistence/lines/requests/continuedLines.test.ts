@@ -7,8 +7,8 @@ import {
 } from "agent-persistence";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { z } from "zod";
-import type { RunRecorder } from "../../../../src/persistence/record/RunRecorder.ts";
-import { recorders } from "../../../../src/persistence/record/recorders.ts";
+import type { RunRecorder } from "../../../../src/persistence/saving/RunRecorder.ts";
+import { recorders } from "../../../../src/persistence/saving/recorders.ts";
 import { gate } from "../../../agent/gate.ts";
 import { durableAgent } from "../../support/durableAgent.ts";
 import { recordsOf } from "../../support/stored.ts";

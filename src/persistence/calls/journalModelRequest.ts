@@ -5,7 +5,7 @@ import { ReplayedModelError } from "../../agent/model/ReplayedModelError.ts";
 import type { FailedRequest, ModelFailure } from "../../checkpoint/records/callRecords.ts";
 import { answerKey, failureKey, type Visit } from "../../checkpoint/records/Visit.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { RunRecorder } from "../record/RunRecorder.ts";
+import type { RunRecorder } from "../saving/RunRecorder.ts";
 import { discardReplay } from "../replay/Replay.ts";
 import type { AskedDigest } from "../../agent/model/RequestDigest.ts";
 import { describeError } from "../../checkpoint/records/runRecords.ts";

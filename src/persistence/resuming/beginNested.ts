@@ -8,16 +8,16 @@ import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { LanePlace, LaneRecord } from "../../checkpoint/records/lineRecords.ts";
 import { BranchChanges as StoredBranch } from "../../checkpoint/state/BranchChanges.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
-import { LineCalls } from "../record/LineCalls.ts";
-import type { RunRecorder } from "../record/RunRecorder.ts";
-import { recorders } from "../record/recorders.ts";
+import { LineCalls } from "../saving/LineCalls.ts";
+import type { RunRecorder } from "../saving/RunRecorder.ts";
+import { recorders } from "../saving/recorders.ts";
 import { newLine, restoredLine } from "./startRecorder.ts";
 import { storedResult } from "../../agent/feature/storedResult.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { lineValue } from "../../checkpoint/state/lineValue.ts";
 import { FeatureNotInstalledError, UnknownToolError } from "../../errors/agentErrors.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { structureRecord, structureReference } from "../record/strategyRecord.ts";
+import { structureRecord, structureReference } from "../saving/strategyRecord.ts";
 
 type Next<Event, Beginning> = (event: Event) => Promise<Beginning>;
 
