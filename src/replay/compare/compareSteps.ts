@@ -37,7 +37,7 @@ function placeOf({ node, branch = "", agentPath = [] }: TraceVisit): string {
 }
 
 function callContent({ tool, input, state, output, error }: TraceCall): unknown {
-  return [tool, input, state, output, error];
+  return [tool, exactText(input), state, output, error];
 }
 
 /** Leaves out the time in the prompt of a timer, and the number of a received event. */
@@ -115,7 +115,7 @@ export function changedPart<Value>(
 function comparedCalls(before: readonly TraceCall[], after: readonly TraceCall[]): readonly ComparedCall[] {
   const keys = [
     (call: TraceCall) => comparableText(callContent(call)),
-    ({ tool, input }: TraceCall) => comparableText([tool, input]),
+    ({ tool, input }: TraceCall) => exactText([tool, input]),
     ({ tool }: TraceCall) => tool,
   ];
   return aligned(before, after, keys).flatMap(([old, current]) => comparedCall(old, current) ?? []);
@@ -153,14 +153,27 @@ function itemChanges<Item>(
   );
 }
 
-/** The keys of message parts that differ between runs of the same code. */
-const volatileKeys: ReadonlySet<string> = new Set(["toolCallId", "providerToolCallId", "providerOptions"]);
+/** The keys that every message part of a type has. Other objects with this type are not parts. */
+const partKeys: ReadonlyMap<unknown, readonly string[]> = new Map([
+  ["text", ["text"]],
+  ["reasoning", ["text"]],
+  ["file", ["data", "mediaType"]],
+  ["custom", ["kind"]],
+  ["tool-call", ["toolName", "toolCallId"]],
+  ["tool-result", ["toolName", "toolCallId"]],
+]);
 
-const partTypes: ReadonlySet<unknown> = new Set(["text", "reasoning", "file", "tool-call", "tool-result", "custom"]);
+/** The keys of calls and results in messages that differ between runs of the same code. */
+const idKeys: readonly string[] = ["toolCallId", "providerToolCallId"];
 
 /** Returns JSON as text that is equal for equal values, without ids in messages. @throws InvalidInputError */
 function comparableText(value: unknown): string {
-  const text = canonicalText(withoutIds(value));
+  return exactText(withoutIds(value));
+}
+
+/** Returns JSON as text that is equal for equal values. @throws InvalidInputError */
+function exactText(value: unknown): string {
+  const text = canonicalText(value);
   if (text !== undefined) return text;
   throw new InvalidInputError("runs of compareRuns()", [{ path: "", expected: "expected JSON values" }]);
 }
@@ -168,9 +181,11 @@ function comparableText(value: unknown): string {
 function withoutIds(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(withoutIds);
-  const isPart = partTypes.has((value as { readonly type?: unknown }).type);
-  const entries = Object.entries(value).filter(([key]) => !isPart || !volatileKeys.has(key));
-  return Object.fromEntries(entries.map(([key, item]) => [key, withoutIds(item)]));
+  const keys = partKeys.get((value as { readonly type?: unknown }).type);
+  const isPart = keys?.every((key) => Object.hasOwn(value, key)) === true;
+  const ignored = isPart ? ["providerOptions", ...(keys.includes("toolCallId") ? idKeys : [])] : [];
+  const entries = Object.entries(value).filter(([key]) => !ignored.includes(key));
+  return Object.fromEntries(entries.map(([key, item]) => [key, isPart && key === "input" ? item : withoutIds(item)]));
 }
 
 /** Items of two lists that belong together. If only one list has the item, the other side is `undefined`. */

@@ -61,3 +61,13 @@ it("ignores ids in messages, and compares them in inputs and outputs of tools", 
   const calling = (input: unknown) => run({ visits: [{ ...visit, calls: [callOf(input)] }] });
   expect(compareRuns(calling(value("x")), calling(value("y"))).isSame).toBe(false);
 });
+
+it("compares ids in data that only resembles a message part", () => {
+  const calling = (input: unknown) => run({ visits: [{ ...visit, calls: [callOf(input)] }] });
+  const data = (toolCallId: string) => ({ type: "text", text: "a text", toolCallId });
+  const call = (toolCallId: string) => ({ type: "tool-call", toolCallId, toolName: "t", input: {} });
+  expect(compareRuns(run({ output: data("x") }), run({ output: data("y") })).isSame).toBe(false);
+  expect(compareRuns(run({ output: [call("x")] }), run({ output: [call("y")] })).isSame).toBe(true);
+  for (const value of [data, call])
+    expect(compareRuns(calling(value("x")), calling(value("y")))).toMatchObject({ calls: { changed: 1 } });
+});
